@@ -1,0 +1,53 @@
+# Two commands are enough: `make demo` and `make test`. Both set up what they need.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := src tests benchmarks docs
+
+.PHONY: help demo test lint types contracts tests docs build bench clean
+
+help:  ## Say what there is
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+$(BIN)/shoal: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "shoal needs Python 3.11 or newer; name one: make PYTHON=python3.12 demo"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml $(BIN)/shoal
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(BIN)/shoal && touch $@
+
+demo: $(BIN)/shoal  ## Write a synthetic survey, protect it, and print the proof
+	$(BIN)/shoal demo demo
+
+test: lint types contracts docs tests  ## Lint, types, import contracts, documentation and all tests
+
+lint: $(VENV)/.dev  ## Style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev  ## Types
+	$(BIN)/mypy
+
+contracts: $(VENV)/.dev  ## Who may import whom
+	$(BIN)/lint-imports --no-logo
+
+docs: $(VENV)/.dev  ## Build the documentation; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+tests: $(VENV)/.dev  ## All tests
+	$(BIN)/pytest -n 2 --dist worksteal
+
+build: $(VENV)/.dev  ## Wheel and source distribution
+	$(BIN)/python -m build --installer pip
+
+bench: $(VENV)/.dev  ## Measure MDAV; takes long
+	$(BIN)/python benchmarks/mdav.py
+
+clean:  ## Remove what was made
+	rm -rf $(VENV) dist build site demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

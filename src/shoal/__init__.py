@@ -1,0 +1,223 @@
+"""shoal makes microdata safe to share: every record swims in a shoal of at least k.
+
+>>> import pyarrow as pa, shoal
+>>> people = pa.table({"name": list("abcdef"), "age": [31, 33, 62, 60, 35, 61], "income": [20, 22, 9, 8, 21, 10]})
+>>> done = shoal.protect(people, {"quasi": ["age", "income"], "identifier": ["name"], "k": 3})
+>>> done.data.to_pydict()["age"]
+[33.0, 33.0, 61.0, 61.0, 33.0, 61.0]
+>>> done.audit.to_dict()["k"]
+3
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal import errors
+from shoal.errors import (
+    DataError,
+    EngineError,
+    GuaranteeError,
+    ParameterError,
+    SchemaError,
+    ShoalError,
+)
+from shoal.recipe import Recipe
+from shoal.types import Audit, Kind, Partition, Readings, Role, Schema
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import ArrayLike, NDArray
+
+    from shoal.flow.protect import Protected
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Audit",
+    "DataError",
+    "EngineError",
+    "GuaranteeError",
+    "Kind",
+    "ParameterError",
+    "Partition",
+    "Readings",
+    "Recipe",
+    "Role",
+    "Schema",
+    "SchemaError",
+    "ShoalError",
+    "audit",
+    "audit_file",
+    "compare",
+    "compare_files",
+    "errors",
+    "microaggregate",
+    "protect",
+    "protect_file",
+    "save_recipe",
+    "survey",
+    "write_table",
+]
+
+
+def protect(frame: Any, recipe: Recipe | Mapping[str, Any] | str | Path) -> Protected:
+    """Protect a frame of pandas, polars or pyarrow.
+
+    Parameters
+    ----------
+    frame
+        The table. It is not changed.
+    recipe
+        What to do: a recipe, a mapping with its fields, or the path of a TOML file.
+
+    Returns
+    -------
+    Protected
+        ``data`` (the same kind of frame, same row order), ``partition``, ``audit``, ``readings``, ``recipe``,
+        ``schema``.
+
+    Raises
+    ------
+    GuaranteeError
+        If the independent audit of what would be handed over does not find what the recipe promises.
+    """
+    from shoal.flow.protect import protect_frame
+
+    return protect_frame(frame, _recipe(recipe))
+
+
+def protect_file(
+    source: str | Path,
+    target: str | Path,
+    recipe: Recipe | Mapping[str, Any] | str | Path,
+    *,
+    force: bool = False,
+) -> Protected:
+    """Protect a file: read, partition, release, stage, audit what was staged, and only then let it appear.
+
+    Parameters
+    ----------
+    source, target
+        Files of any known format, chosen by suffix.
+    recipe
+        As in :func:`protect`.
+    force
+        Replace the output if it exists.
+    """
+    from shoal.flow.protect import protect_file as run
+
+    return run(Path(source), Path(target), _recipe(recipe), force=force)
+
+
+def audit(
+    frame: Any,
+    quasi: Sequence[str],
+    confidential: Sequence[str] = (),
+    subject: str | None = None,
+    require: Mapping[str, float] | None = None,
+) -> Audit:
+    """Audit a frame as it is, ours or not.
+
+    >>> import pyarrow as pa
+    >>> audit(pa.table({"age": [40, 40, 50, None]}), quasi=["age"]).to_dict()["k"]
+    1
+    """
+    from shoal.flow.audit import audit_frame
+
+    return audit_frame(frame, quasi, confidential, subject, require or {})
+
+
+def audit_file(
+    path: str | Path,
+    quasi: Sequence[str],
+    confidential: Sequence[str] = (),
+    subject: str | None = None,
+    require: Mapping[str, float] | None = None,
+    text: Mapping[str, Any] | None = None,
+) -> Audit:
+    """Audit a file as it is: cells of text are compared as they are written."""
+    from shoal.flow.audit import audit_file as run
+
+    return run(Path(path), quasi, confidential, subject, require or {}, text or {})
+
+
+def compare(original: Any, masked: Any, columns: Sequence[str]) -> Readings:
+    """Measure what a masked frame lost against its original, row by row."""
+    from shoal.flow.compare import compare_frames
+
+    return compare_frames(original, masked, columns)
+
+
+def compare_files(
+    original: str | Path, masked: str | Path, columns: Sequence[str], text: Mapping[str, Any] | None = None
+) -> Readings:
+    """Measure what a masked file lost against its original, row by row."""
+    from shoal.flow.compare import compare_files as run
+
+    return run(Path(original), Path(masked), columns, text or {})
+
+
+def microaggregate(
+    X: ArrayLike,
+    k: int,
+    method: str = "mdav",
+    confidential: NDArray[np.float64] | None = None,
+    seed: int = 0,
+    **params: Any,
+) -> Partition:
+    """Partition points into classes of at least k, without scaling them.
+
+    Parameters
+    ----------
+    X
+        Points, shape (n, d) (or (n,) for one coordinate).
+    k
+        Smallest number of points in a class.
+    method
+        Registry key, see ``shoal list methods``.
+    confidential
+        One value per point, for the methods that need it.
+    seed
+        Where randomness starts.
+    **params
+        Parameters of the method; a name that it does not have is an error.
+
+    >>> microaggregate([[0.0], [0.1], [5.0], [5.2], [0.2], [5.1]], k=3).labels.tolist()
+    [1, 1, 0, 0, 1, 0]
+    """
+    from shoal.flow.microaggregate import microaggregate_points
+
+    return microaggregate_points(X, k, method, confidential, seed, params)
+
+
+def survey(records: int = 5000, seed: int = 0) -> pa.Table:
+    """Return a synthetic survey of people: the same for the same arguments, and about nobody."""
+    from shoal.sources.survey import Survey
+
+    return Survey(records=records, seed=seed).read()
+
+
+def write_table(table: pa.Table, target: str | Path, *, force: bool = False) -> None:
+    """Write a table to a file of any known format, whole or not at all."""
+    from shoal.flow.writing import write_table as run
+
+    run(table, Path(target), force=force)
+
+
+def save_recipe(recipe: Recipe, target: str | Path, *, force: bool = False) -> None:
+    """Write a recipe to a TOML file, whole or not at all."""
+    from shoal.flow.writing import write_text
+
+    write_text(recipe.to_toml(), Path(target), force=force)
+
+
+def _recipe(given: Recipe | Mapping[str, Any] | str | Path) -> Recipe:
+    if isinstance(given, Recipe):
+        return given
+    if isinstance(given, Mapping):
+        return Recipe.from_dict(given)
+    return Recipe.load(given)

@@ -1,0 +1,78 @@
+"""The command line: one file per command, which parses, calls the façade and prints.
+
+Messages go to standard error, results to standard output. Exit codes: 0 done; 2 wrong usage or parameter; 3 the
+data do not fit; 4 the guarantee asked for is not met, and nothing was written; 5 an engine, broker or disk failed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from pathlib import Path
+
+import typer
+
+from shoal.errors import ShoalError
+
+app = typer.Typer(
+    name="shoal",
+    help="Makes microdata safe to share: every record swims in a shoal of at least k.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from shoal import __version__
+
+        typer.echo(f"shoal {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and stop."
+    ),
+) -> None:
+    pass
+
+
+def _commands() -> None:
+    """Add every file of this folder as a command; its function is named like the file."""
+    for path in sorted(Path(__file__).parent.glob("[a-z]*.py")):
+        module = importlib.import_module(f"shoal.cli.{path.stem}")
+        name = path.stem.rstrip("_")
+        app.command(name)(getattr(module, path.stem))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command; a user's mistake ends in one sentence and an exit code, never in a stack trace."""
+    _commands() if not app.registered_commands else None
+    try:
+        app(args=arguments, standalone_mode=True)
+    except ShoalError as error:
+        _say(str(error))
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        _say("Interrupted. Nothing was written.")
+        sys.exit(130)
+    except MemoryError:
+        _say("Not enough memory for this table. Nothing was written. Close other programs, or take fewer columns.")
+        sys.exit(5)
+    except Exception as error:
+        if os.environ.get("SHOAL_DEBUG"):
+            raise
+        _say(
+            f"shoal itself failed ({type(error).__name__}); nothing was written. Please report it with the "
+            f"command you typed. SHOAL_DEBUG=1 shows where, but may show values of the table."
+        )
+        sys.exit(1)
+
+
+def _say(message: str) -> None:
+    typer.echo(f"shoal: {message}" if "\n" not in message else f"shoal:\n{message}", err=True)

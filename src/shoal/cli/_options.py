@@ -1,0 +1,110 @@
+"""What several commands take, and how it is read: lists, settings, text formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from shoal.errors import ParameterError
+from shoal.recipe import Recipe
+
+Delimiter = Annotated[
+    str | None, typer.Option(help="Text files: what separates the cells. Found by looking if not given.")
+]
+Encoding = Annotated[str | None, typer.Option(help="Text files: the encoding, if it is not UTF-8.")]
+Decimal = Annotated[str | None, typer.Option(help="Text files: the decimal sign, if it is not a point.")]
+Missing = Annotated[
+    str | None,
+    typer.Option(metavar="A,B,…", help="Text files: cells that mean “no value”, besides the empty one."),
+]
+Datetime = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FORMAT", help="Text files: how dates are written, e.g. %d.%m.%Y. ISO 8601 if not given."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Confidential = Annotated[
+    str | None,
+    typer.Option(metavar="A,B,…", help="Columns nobody may learn about somebody; they stay as they are."),
+]
+Subject = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Whom a record is about: k counts subjects, not rows.")
+]
+
+
+def names(given: str | None) -> tuple[str, ...]:
+    """Read a list of names; a comma inside a name is written as ``\\,``.
+
+    >>> names("age, income")
+    ('age', 'income')
+    """
+    if not given:
+        return ()
+    parts = given.replace(r"\,", "\0").split(",")
+    return tuple(part.strip().replace("\0", ",") for part in parts if part.strip())
+
+
+def pairs(option: str, given: list[str] | None) -> dict[str, str]:
+    """Read ``name=value`` pairs, each name once."""
+    found: dict[str, str] = {}
+    for text in given or ():
+        name, sign, value = text.partition("=")
+        if not sign or not name.strip():
+            raise ParameterError(f"{option}: must be name=value, got {text!r}. Write for example {option} k=5.")
+        if name.strip() in found:
+            raise ParameterError(f"{option}: {name.strip()!r} is given twice. Give it once.")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def text_format(
+    delimiter: str | None, encoding: str | None, decimal: str | None, missing: str | None, datetime: str | None
+) -> dict[str, Any]:
+    """Return what was said about how a text file is written."""
+    given: dict[str, Any] = {
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "decimal": decimal,
+        "datetime": datetime,
+    }
+    if delimiter is not None:
+        given["delimiter"] = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
+    if missing is not None:
+        given["missing"] = list(names(missing))
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def recipe_from(path: Path | None, given: dict[str, Any]) -> Recipe:
+    """Make the recipe from a file, from options, or from a file with options that say otherwise."""
+    said = {name: value for name, value in given.items() if value not in (None, (), {}, [])}
+    if "set" in said:
+        said["set"] = typed_settings(said["set"])
+    if path is not None:
+        base = Recipe.load(path).to_dict()
+        said = {
+            **base,
+            **said,
+            **{n: {**base.get(n, {}), **said[n]} for n in ("set", "kinds", "text") if n in said},
+        }
+    if "quasi" not in said:
+        raise ParameterError(
+            "protect: --quasi must name at least one column, got none. Name what an intruder may know, "
+            "or give --recipe."
+        )
+    return Recipe.from_dict(said)
+
+
+def typed_settings(texts: dict[str, str]) -> dict[str, Any]:
+    """Read the values of ``--set`` as TOML values; what is not one is text."""
+    import tomllib
+
+    found: dict[str, Any] = {}
+    for name, text in texts.items():
+        try:
+            found[name] = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[name] = text
+    return found

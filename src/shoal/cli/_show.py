@@ -1,0 +1,147 @@
+"""How results look on a terminal: tables for people, JSON for programs, a bar for long work."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from shoal import progress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+
+    from shoal.types import Audit, Finding, Readings, Schema
+
+_MEASURES = {
+    "il_sse": ("Information loss, 100·SSE/SST", "{:.3f} %"),
+    "sse": ("SSE, standardised", "{:,.3f}"),
+    "mse": ("Mean squared error, standardised", "{:.6f}"),
+    "mae": ("Mean absolute error, standardised", "{:.6f}"),
+}
+
+
+def console() -> Console:
+    """Return the console of standard output; names of columns are not markup."""
+    from rich.console import Console
+
+    return Console(markup=False, highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def print_json(values: dict[str, Any]) -> None:
+    """Print one JSON object and nothing else."""
+    typer.echo(json.dumps(values, ensure_ascii=False, allow_nan=False))
+
+
+def print_schema(schema: Schema) -> None:
+    """Print what each column was taken for."""
+    from rich.table import Table
+
+    table = Table("Column", "Role", "Kind", title="Columns", title_justify="left")
+    for column in schema.columns[:40]:
+        fate = "" if column.role.leaves else " (does not leave)"
+        table.add_row(column.name, column.role.value + fate, column.kind.value)
+    if len(schema.columns) > 40:
+        table.add_row(f"… {len(schema.columns) - 40:,} more", "", "")
+    console().print(table)
+
+
+def print_audit(audit: Audit) -> None:
+    """Print what the audit found."""
+    from rich.table import Table
+
+    table = Table(
+        "Model", "Over", "Required", "Achieved", "Classes", "Verdict", title="Audit", title_justify="left"
+    )
+    for finding in audit.findings:
+        table.add_row(
+            finding.model,
+            _short(finding.attributes),
+            "—" if finding.required is None else f"{finding.required:g}",
+            f"{finding.achieved:g}",
+            f"{finding.classes:,}",
+            _verdict(finding),
+        )
+    console().print(table)
+
+
+def _verdict(finding: Finding) -> str:
+    if finding.required is None:
+        return finding.note or "reported"
+    verdict = "holds" if finding.holds else "DOES NOT HOLD"
+    return f"{verdict}, {finding.note}" if finding.note else verdict
+
+
+def _short(attributes: tuple[str, ...]) -> str:
+    shown = ", ".join(attributes[:4])
+    return shown if len(attributes) <= 4 else f"{shown} and {len(attributes) - 4} more"
+
+
+def print_readings(readings: Readings) -> None:
+    """Print what was lost."""
+    from rich.table import Table
+
+    table = Table("Measure", "Value", "Better", title="Loss", title_justify="left")
+    for reading in readings.readings:
+        label, form = _MEASURES.get(reading.measure, (reading.measure, "{:.6g}"))
+        table.add_row(label, form.format(reading.value), "lower" if reading.goal == "low" else "higher")
+    console().print(table)
+
+
+class Bar:
+    """Shows the progress of work as a bar with the time left."""
+
+    def __init__(self, bar: Progress) -> None:
+        self.bar = bar
+        self.task: TaskID | None = None
+        self.shown = 0.0
+
+    def stage(self, name: str) -> None:
+        """Begin a new line of the bar."""
+        if self.task is not None:
+            self.bar.remove_task(self.task)
+        self.task = self.bar.add_task(name, total=None)
+
+    def report(self, done: int, total: int) -> None:
+        """Move the bar, ten times a second at most."""
+        now = time.monotonic()
+        if self.task is not None and (now - self.shown > 0.1 or done >= total):
+            self.shown = now
+            self.bar.update(self.task, completed=done, total=total)
+
+    def say(self, text: str) -> None:
+        """Print a line above the bar."""
+        self.bar.console.print(text)
+
+
+@contextmanager
+def progress_bar(*, quiet: bool = False) -> Iterator[None]:
+    """Show progress on a terminal; in a pipe, show nothing."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description:<10}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar, progress.listening(Bar(bar)):
+        yield

@@ -1,0 +1,61 @@
+"""``shoal audit``: find what really holds of a table, ours or not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal.cli import _options as o
+from shoal.cli._show import print_audit, print_json, progress_bar
+from shoal.errors import ParameterError
+
+
+def audit(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to audit.")],
+    quasi: Annotated[str, typer.Option(metavar="A,B,…", help="Quasi-identifiers: what an intruder may know.")],
+    confidential: o.Confidential = None,
+    subject: o.Subject = None,
+    require: Annotated[
+        str | None, typer.Option(metavar="MODEL=LEVEL,…", help="What must hold, e.g. k=5; else exit code 4.")
+    ] = None,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    json: o.Json = False,
+) -> None:
+    """Find what really holds of a file: the smallest class over its quasi-identifiers, as the file is written.
+
+    Exit code 4 if something required does not hold.
+    """
+    required = {name: _level(name, text) for name, text in o.pairs("--require", list(o.names(require))).items()}
+    import shoal
+
+    with progress_bar(quiet=json):
+        found = shoal.audit_file(
+            file,
+            o.names(quasi),
+            o.names(confidential),
+            subject,
+            required,
+            o.text_format(delimiter, encoding, None, None, None),
+        )
+    if json:
+        print_json(found.to_dict())
+    else:
+        print_audit(found)
+    if not found.holds:
+        raise typer.Exit(4)
+
+
+def _level(name: str, text: str) -> float:
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError(
+            f"--require: {name} must be a number, got {text!r}. Write for example --require {name}=5."
+        ) from None

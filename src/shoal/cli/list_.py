@@ -1,0 +1,32 @@
+"""``shoal list``: what there is."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from shoal import registry
+from shoal.cli._show import console
+from shoal.errors import ParameterError
+from shoal.parameters import unknown
+
+
+def list_(
+    what: Annotated[
+        str | None, typer.Argument(metavar="[methods|models|measures|releases]", help="One of these; all if none.")
+    ] = None,
+) -> None:
+    """List methods, privacy models, measures and releases, each by the name to use in commands and recipes."""
+    from rich.table import Table
+
+    if what is not None and what not in registry.ROOMS:
+        raise ParameterError(unknown("list", "list", what, list(registry.ROOMS)))
+    for title, rooms in registry.ROOMS.items():
+        if what not in (None, title):
+            continue
+        table = Table("Name", "What it is", title=title.capitalize(), title_justify="left")
+        for room in rooms:
+            for key in registry.keys(room):
+                table.add_row(key, registry.summary(room, key))
+        console().print(table)

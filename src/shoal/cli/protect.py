@@ -1,0 +1,101 @@
+"""``shoal protect``: protect a file, and prove it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from shoal.cli import _options as o
+from shoal.cli._show import print_audit, print_json, print_readings, print_schema, progress_bar
+
+
+def protect(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="The file to protect.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT", help="Where the protected file goes.")],
+    quasi: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Quasi-identifiers: what an intruder may know.")
+    ] = None,
+    confidential: o.Confidential = None,
+    identifier: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Columns that name somebody; they do not leave.")
+    ] = None,
+    subject: o.Subject = None,
+    weight: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Sampling weights; means are weighted.")
+    ] = None,
+    strata: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Columns whose values classes never cross.")
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option("--k", help="Smallest number of records in a class.  [default: 5]")
+    ] = None,
+    method: Annotated[str | None, typer.Option(help="See shoal list methods.  [default: mdav]")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method or release.")
+    ] = None,
+    release: Annotated[str | None, typer.Option(help="See shoal list releases.  [default: centroid]")] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=KIND", help="The kind of a column, if the inferred is wrong."),
+    ] = None,
+    block: Annotated[
+        list[str] | None, typer.Option(metavar="A,B,…", help="Quasi-identifiers to partition on their own.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Where randomness starts.  [default: 0]")] = None,
+    recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Take all of this from a file.")] = None,
+    save_recipe: Annotated[
+        Path | None, typer.Option(metavar="R.toml", help="Write all of this to a file.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    decimal: o.Decimal = None,
+    missing: o.Missing = None,
+    datetime: o.Datetime = None,
+    json: o.Json = False,
+) -> None:
+    """Protect a file: partition it into classes of at least k, release each class as one value, audit the result.
+
+    Nothing is written unless the audit finds what was promised.
+    """
+    given: dict[str, Any] = {
+        "quasi": o.names(quasi),
+        "confidential": o.names(confidential),
+        "identifier": o.names(identifier),
+        "strata": o.names(strata),
+        "subject": subject,
+        "weight": weight,
+        "k": k,
+        "method": method,
+        "release": release,
+        "set": o.pairs("--set", set_),
+        "kinds": o.pairs("--kind", kind),
+        "blocks": [o.names(names) for names in block or ()],
+        "seed": seed,
+        "text": o.text_format(delimiter, encoding, decimal, missing, datetime),
+    }
+    made = o.recipe_from(recipe, given)
+    import shoal
+
+    with progress_bar(quiet=json):
+        done = shoal.protect_file(source, output, made, force=force)
+    if save_recipe is not None:
+        shoal.save_recipe(made, save_recipe, force=force)
+    if json:
+        print_json(
+            {
+                "output": str(output),
+                "recipe": made.to_dict(),
+                "fingerprint": made.fingerprint,
+                "columns": {c.name: {"role": c.role, "kind": c.kind} for c in done.schema.columns},
+                "audit": done.audit.to_dict(),
+                "readings": done.readings.to_dict(),
+            }
+        )
+        return
+    print_schema(done.schema)
+    print_audit(done.audit)
+    print_readings(done.readings)
+    typer.echo(f"{done.audit.records:,} records protected: {output}")

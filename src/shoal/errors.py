@@ -1,0 +1,71 @@
+"""Every error that shoal raises, by whose fault it is.
+
+::
+
+    ShoalError
+    ├── ParameterError   what was asked for cannot be (an option, a parameter, an output path)   exit code 2
+    ├── SchemaError      the columns are not what the caller says they are                        exit code 3
+    ├── DataError        the values do not fit what was asked for                                 exit code 3
+    ├── GuaranteeError   the audit did not find what was promised; nothing was written            exit code 4
+    └── EngineError      a disk, an engine or a broker failed                                     exit code 5
+
+A message is one sentence that names the owner, the field, what is allowed, what came, and what to do. It
+holds column names, row numbers and counts, never a cell's value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class ShoalError(Exception):
+    """The root of all errors that a user of shoal can cause or meet."""
+
+    exit_code = 1
+
+
+class ParameterError(ShoalError):
+    """What was asked for cannot be: an option, a parameter, an output path."""
+
+    exit_code = 2
+
+
+class SchemaError(ShoalError):
+    """The columns are not what the caller says they are."""
+
+    exit_code = 3
+
+
+class DataError(ShoalError):
+    """The values do not fit what was asked for."""
+
+    exit_code = 3
+
+
+class GuaranteeError(ShoalError):
+    """The independent audit did not find what was promised; nothing was written."""
+
+    exit_code = 4
+
+
+class EngineError(ShoalError):
+    """A disk, an engine or a broker failed."""
+
+    exit_code = 5
+
+
+def listing(items: Sequence[object], *, most: int = 10) -> str:
+    """Return the first few items in words, and how many more there are.
+
+    >>> listing([3, 7, 9], most=2)
+    '3, 7 and 1 more'
+    """
+    shown = ", ".join(str(item) for item in items[:most])
+    hidden = len(items) - most
+    return f"{shown} and {hidden:,} more" if hidden > 0 else shown
+
+
+def raise_all(kind: type[ShoalError], faults: Sequence[str]) -> None:
+    """Raise one error that holds every fault, or return if there is none."""
+    if faults:
+        raise kind(faults[0] if len(faults) == 1 else "\n".join(f"- {fault}" for fault in faults))

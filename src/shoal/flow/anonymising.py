@@ -1,0 +1,159 @@
+"""Table → Points → Partition → Release, with what it lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from shoal import progress, registry
+from shoal.errors import DataError, ParameterError, SchemaError, listing, raise_all
+from shoal.flow.measuring import measure
+from shoal.parameters import build, declarations, unknown
+from shoal.recipe import Recipe
+from shoal.types import Attribute, Kind, Partition, Points, Readings, Release, Role, Table
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def anonymise(table: Table, recipe: Recipe) -> tuple[Partition, Release, Readings]:
+    """Form the classes of a table, release them, and measure what was lost."""
+    import numpy as np
+
+    from shoal.points.encoding import Encoding
+
+    method, release, encoding = _components(recipe, Encoding)
+    enough_records(type(method).__name__, recipe.k, len(table))
+    rng = np.random.default_rng(recipe.seed)
+    typed, attributes = encode(table, table.schema.names(Role.QUASI))
+    weights = _weights(table)
+    points = encoding.encode(attributes)
+    progress.stage("Partition")
+    strata = _strata(table, recipe.k)
+    blocks = [_partition(points.only(names), method, strata, rng) for names in recipe.all_blocks]
+    partition = Partition(tuple(block for part in blocks for block in part.blocks))
+    released = release.release(typed, points, partition, weights, rng)
+    readings = measure(attributes, released.data)
+    return partition, _as_cells(released, table), readings
+
+
+def enough_records(owner: str, k: int, n: int) -> None:
+    """Refuse a k that no class of n records can have."""
+    if n < k:
+        raise DataError(
+            f"{owner}: k must be at most the number of records, got k = {k:,} for {n:,} records. Lower k."
+        )
+
+
+def _components(recipe: Recipe, encoding: type) -> tuple[Any, Any, Any]:
+    """Make method, release and encoding; each parameter of `set` belongs to those that declare it."""
+    classes = (registry.load("partition", recipe.method), registry.load("release", recipe.release), encoding)
+    known = {d.name for cls in classes for d in declarations(cls)} - {"k"}
+    raise_all(
+        ParameterError,
+        [unknown("Recipe", "parameter (in set)", n, known) for n in recipe.set if n not in known],
+    )
+    given = {**recipe.set, "k": recipe.k}
+    made = [build(c, {d.name: given[d.name] for d in declarations(c) if d.name in given}) for c in classes]
+    return made[0], made[1], made[2]
+
+
+def encode(table: Table, names: Sequence[str]) -> tuple[Table, list[Attribute]]:
+    """Return the table with cells of these columns as values, and the attributes; raises all faults at once."""
+    from shoal.schema.cells import values
+
+    faults: list[str] = []
+    attributes: list[Attribute] = []
+    data = table.data
+    for name in names:
+        kind = table.schema[name].kind
+        try:
+            column = data.column(name)
+            if table.dialect is not None:
+                column = values(column, name, kind, table.dialect)
+                data = data.set_column(data.column_names.index(name), name, column)
+            attributes.append(_encoder(name, kind).encode(name, column))
+        except (DataError, SchemaError) as error:
+            faults.append(str(error))
+    raise_all(DataError, faults)
+    return replace(table, data=data), attributes
+
+
+def _encoder(name: str, kind: Kind) -> Any:
+    encoder = registry.claimant("points", "kinds", kind)
+    if encoder is None:
+        served = [k.value for k in Kind if registry.claimant("points", "kinds", k)]
+        raise SchemaError(
+            f"Column {name!r}: a quasi-identifier must be {', '.join(served[:-1])} or {served[-1]}, this one is "
+            f"{kind.value}, which this version cannot aggregate. Give it another role, or another kind "
+            f"(--kind {name}={served[0]}) if its values are numbers."
+        )
+    return encoder
+
+
+def _weights(table: Table) -> NDArray[np.float64] | None:
+    names = table.schema.names(Role.WEIGHT)
+    if not names:
+        return None
+    _, attributes = encode(table, names)
+    weights = attributes[0].values
+    if not (weights >= 0).all() or not weights.any():
+        raise DataError(f"Column {names[0]!r}: weights must be ≥ 0 and not all 0. Correct them.")
+    return weights
+
+
+def _strata(table: Table, k: int) -> NDArray[np.int64] | None:
+    """Return the stratum of each record; a stratum smaller than k cannot be served."""
+    import numpy as np
+
+    names = table.schema.names(Role.STRATA)
+    if not names:
+        return None
+    strata = np.zeros(len(table), np.int64)
+    for name in names:
+        codes = (
+            table.data.column(name).combine_chunks().dictionary_encode(null_encoding="encode").indices.to_numpy()
+        )
+        strata = np.unique(strata * (codes.max() + 1) + codes, return_inverse=True)[1].astype(np.int64)
+    sizes = np.bincount(strata)
+    if sizes.min() < k:
+        raise DataError(
+            f"Strata of {listing([repr(n) for n in names])}: every stratum must hold at least k = {k} records, "
+            f"{int((sizes < k).sum()):,} of {len(sizes):,} hold fewer (the smallest {int(sizes.min())}). "
+            f"Join small strata before, or lower k."
+        )
+    return strata
+
+
+def _partition(
+    points: Points, method: Any, strata: NDArray[np.int64] | None, rng: np.random.Generator
+) -> Partition:
+    """Partition the points, stratum by stratum where there are strata."""
+    import numpy as np
+
+    if strata is None:
+        whole: Partition = method.partition(points, rng)
+        return whole
+    labels = np.empty(len(points), np.int64)
+    classes = 0
+    for stratum in range(int(strata.max()) + 1):
+        rows = np.flatnonzero(strata == stratum)
+        part = method.partition(points.rows(rows), rng)
+        labels[rows] = part.labels + classes
+        classes += len(part)
+    return Partition.of(labels, tuple(dict.fromkeys(points.owners)))
+
+
+def _as_cells(release: Release, table: Table) -> Release:
+    """Write released values the way the cells they replace were written."""
+    from shoal.schema.cells import cells
+
+    if table.dialect is None:
+        return release
+    data = release.data
+    for name in release.schema.names(Role.QUASI):
+        column = cells(data.column(name), table.dialect, like=table.data.column(name))
+        data = data.set_column(data.column_names.index(name), name, column)
+    return replace(release, data=data)

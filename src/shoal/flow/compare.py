@@ -1,0 +1,52 @@
+"""Compare a masked table with its original, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import DataError
+from shoal.flow.anonymising import encode
+from shoal.flow.measuring import measure
+from shoal.flow.reading import open_source, schema_of_columns
+from shoal.types import Kind, Readings, Schema, Table
+
+
+def compare_frames(original: Any, masked: Any, columns: Sequence[str]) -> Readings:
+    """Measure what a masked frame lost, row by row."""
+    from shoal.sources.frame import Frame
+
+    tables = [
+        Table(data, schema_of_columns(data, columns, None)) for data, _ in map(Frame().read, (original, masked))
+    ]
+    return _compare(tables[0], tables[1], columns)
+
+
+def compare_files(original: Path, masked: Path, columns: Sequence[str], text: Mapping[str, Any]) -> Readings:
+    """Measure what a masked file lost, row by row."""
+    tables = []
+    for path in (original, masked):
+        data, dialect = open_source(path, text).read(path)
+        tables.append(Table(data, schema_of_columns(data, columns, dialect), dialect))
+    return _compare(tables[0], tables[1], columns)
+
+
+def _compare(original: Table, masked: Table, columns: Sequence[str]) -> Readings:
+    if len(original) != len(masked):
+        raise DataError(
+            f"Compare: both tables must have the same rows in the same order, got {len(original):,} and "
+            f"{len(masked):,}. Give the file that was masked and its masked version."
+        )
+    _, attributes = encode(original, columns)
+    kinds = {c.name: c.kind for c in original.schema.columns}
+    schema = Schema(tuple(replace(c, kind=kinds.get(c.name, c.kind)) for c in masked.schema.columns))
+    # a mean of integers has decimals
+    relaxed = Schema(tuple(replace(c, kind=_relaxed(c.kind)) for c in schema.columns))
+    typed, _ = encode(replace(masked, schema=relaxed), columns)
+    return measure(attributes, typed.data)
+
+
+def _relaxed(kind: Kind) -> Kind:
+    return Kind.CONTINUOUS if kind is Kind.INTEGER else kind

@@ -1,0 +1,61 @@
+"""Points → Partition, for those who bring their own points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shoal import registry
+from shoal.errors import DataError, ParameterError, listing
+from shoal.flow.anonymising import enough_records
+from shoal.parameters import build, declarations, shown, unknown
+from shoal.types import Partition, Points
+
+
+def microaggregate_points(
+    X: ArrayLike,
+    k: int,
+    method: str,
+    confidential: NDArray[np.float64] | None,
+    seed: int,
+    params: Mapping[str, Any],
+) -> Partition:
+    """Partition bare points by a method of the registry."""
+    if method not in registry.keys("partition"):
+        raise ParameterError(unknown("microaggregate", "method", method, registry.keys("partition")))
+    cls = registry.load("partition", method)
+    given: dict[str, Any] = {**params, "k": k}
+    if confidential is not None:
+        if "confidential" not in [d.name for d in declarations(cls)]:
+            raise ParameterError(
+                f"{cls.__name__}: takes no confidential attribute, got one. Leave it out, or take another method."
+            )
+        given["confidential"] = confidential
+    if not isinstance(seed, int) or seed < 0:
+        raise ParameterError(f"microaggregate: seed must be an integer ≥ 0, got {shown(seed)}.")
+    partitioner = build(cls, given)
+    coordinates = _coordinates(X)
+    enough_records(cls.__name__, k, len(coordinates))
+    partition: Partition = partitioner.partition(Points(coordinates), np.random.default_rng(seed))
+    return partition
+
+
+def _coordinates(X: ArrayLike) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("microaggregate: X must be an array of numbers. Encode other values first.") from None
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise DataError(f"microaggregate: X must have the shape (n, d) with d ≥ 1, got {array.shape}. Reshape it.")
+    odd = (np.flatnonzero(~np.isfinite(array).all(axis=1)) + 1).tolist()
+    if odd:
+        raise DataError(
+            f"microaggregate: X must be finite, {len(odd):,} rows hold a NaN or an infinity: {listing(odd)}. "
+            f"Fill or remove these rows."
+        )
+    return np.ascontiguousarray(array)

@@ -1,0 +1,65 @@
+"""Protect a frame or a file, from source to audit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from shoal import progress
+from shoal.errors import ParameterError
+from shoal.flow.anonymising import anonymise
+from shoal.flow.gating import gate, read_back
+from shoal.flow.reading import read_table, schema_for
+from shoal.recipe import Recipe
+from shoal.types import Audit, Dialect, Partition, Readings, Role, Schema, Table
+
+
+@dataclass(frozen=True)
+class Protected:
+    """What came out: the data, the classes, what the audit found, what was lost."""
+
+    data: Any
+    partition: Partition
+    audit: Audit
+    readings: Readings
+    recipe: Recipe
+    schema: Schema
+
+
+def protect_frame(frame: Any, recipe: Recipe) -> Protected:
+    """Protect a frame of pandas, polars or pyarrow; the same kind comes back, audited as it is handed over."""
+    from shoal.sinks.frame import Frame as FrameSink
+    from shoal.sources.frame import Frame as FrameSource
+
+    data, unread = FrameSource().read(frame)
+    table = Table(data, schema_for(data, recipe, None, unread))
+    partition, release, readings = anonymise(table, recipe)
+    progress.stage("Audit")
+    quasi = table.schema.names(Role.QUASI)
+    gone = table.schema.names(Role.IDENTIFIER, Role.SUBJECT)
+    native = FrameSink().write(frame, release.data.select(list(quasi)), gone)
+    leaving, _ = FrameSource().read(native)
+    audit = gate(replace(release, data=leaving), recipe)
+    return Protected(native, partition, audit, readings, recipe, table.schema)
+
+
+def protect_file(source: Path, target: Path, recipe: Recipe, *, force: bool = False) -> Protected:
+    """Protect a file; the output appears whole and audited, or not at all."""
+    from shoal.sinks import sink_for
+    from shoal.sinks.atomic import atomic, same_file
+
+    sink = sink_for(target)()
+    if same_file(source, target):
+        raise ParameterError(f"{target}: the output must not be the input. Give the output another name.")
+    with atomic(target, force=force) as staged:
+        progress.stage("Read")
+        table = read_table(source, recipe, textual=sink.textual)
+        partition, release, readings = anonymise(table, recipe)
+        progress.stage("Write")
+        dialect = release.dialect or (Dialect() if sink.textual else None)
+        sink.write(release.data, staged, dialect)
+        progress.stage("Audit")
+        written = read_back(staged, release, dialect)
+        audit = gate(written, recipe)
+    return Protected(release.data, partition, audit, readings, recipe, table.schema)

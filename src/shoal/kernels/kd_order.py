@@ -1,0 +1,78 @@
+"""An order of points in which every aligned run of 16, 128, 1024, … points lies close together.
+
+The recursion of a kd-tree, without the tree: a range of points is cut at a multiple of a power of two blocks, so
+that all blocks but the last are full and a node's children are found by counting.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from shoal.kernels.lanes import WIDTH
+
+_SAMPLE = 64
+
+
+@njit(cache=True, nogil=True)
+def _widest(points, rows, order, start, end):  # type: ignore[no-untyped-def]
+    """Coordinate with the widest range in a sample of ``order[start:end]``."""
+    stride = max((end - start) // _SAMPLE, 1)
+    widest, best = -1.0, 0
+    for j in range(points.shape[1]):
+        low, high = np.inf, -np.inf
+        for i in range(start, end, stride):
+            value = points[rows[order[i]], j]
+            low, high = min(low, value), max(high, value)
+        if high - low > widest:
+            widest, best = high - low, j
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _select(keys, order, offset, low, high, target):  # type: ignore[no-untyped-def]
+    """Hoare's selection on ``keys[low..high]``, moving ``order`` along: what is below `target` is not larger."""
+    while low < high:
+        a, b, c = keys[low], keys[(low + high) // 2], keys[high]
+        pivot = max(min(a, b), min(max(a, b), c))
+        i, j = low, high
+        while i <= j:
+            while keys[i] < pivot:
+                i += 1
+            while keys[j] > pivot:
+                j -= 1
+            if i <= j:
+                keys[i], keys[j] = keys[j], keys[i]
+                order[offset + i], order[offset + j] = order[offset + j], order[offset + i]
+                i += 1
+                j -= 1
+        if target <= j:
+            high = j
+        elif target >= i:
+            low = i
+        else:
+            return
+
+
+@njit(cache=True, nogil=True)
+def kd_order(points, rows, order):  # type: ignore[no-untyped-def]
+    """Permute `order`, which numbers groups with coordinates ``points[rows[group]]``, into kd order."""
+    keys = np.empty(order.shape[0])
+    stack = np.empty((128, 2), dtype=np.int64)
+    stack[0, 0], stack[0, 1] = 0, order.shape[0]
+    top = 1
+    while top > 0:
+        top -= 1
+        start, end = stack[top, 0], stack[top, 1]
+        if end - start <= WIDTH:
+            continue
+        half = WIDTH
+        while 2 * half < end - start:
+            half *= 2
+        j = _widest(points, rows, order, start, end)
+        for i in range(start, end):
+            keys[i - start] = points[rows[order[i]], j]
+        _select(keys, order, start, 0, end - start - 1, half)
+        stack[top, 0], stack[top, 1] = start, start + half
+        stack[top + 1, 0], stack[top + 1, 1] = start + half, end
+        top += 2

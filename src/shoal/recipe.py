@@ -1,0 +1,227 @@
+"""The frozen description of a run, in the words of the command line; TOML both ways; fingerprint."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from shoal import registry
+from shoal.errors import ParameterError, listing, raise_all
+from shoal.parameters import shown, unknown
+from shoal.types import Kind, Role
+
+_LISTS = ("quasi", "confidential", "identifier", "strata")
+_NAMES = ("subject", "weight")
+_TABLES = ("set", "text")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """What to do with a table: what its columns are for, how large the classes are, by which method.
+
+    >>> recipe = Recipe(quasi=["age", "income"], k=5)
+    >>> Recipe.from_toml(recipe.to_toml()) == recipe
+    True
+    >>> Recipe(quasi=["age"], k=1)
+    Traceback (most recent call last):
+    shoal.errors.ParameterError: Recipe: k must be an integer ≥ 2, got 1. Raise k.
+
+    Attributes
+    ----------
+    quasi
+        Quasi-identifiers: what an intruder may know from elsewhere.
+    confidential, identifier, strata
+        Columns of these roles (see the glossary).
+    subject, weight
+        The column that says whom a record is about; the column of sampling weights.
+    k
+        Smallest number of records in a class.
+    method, release
+        Registry keys.
+    set
+        Parameters of the method, the release and the encoding, by name.
+    kinds
+        Kinds of columns where the inferred one is not meant.
+    blocks
+        Disjoint blocks of quasi-identifiers, each partitioned on its own. Empty: one block of all.
+    text
+        How a text file is written: delimiter, quote, encoding, decimal, missing, datetime.
+    seed
+        Where randomness starts.
+    """
+
+    quasi: tuple[str, ...]
+    confidential: tuple[str, ...] = ()
+    identifier: tuple[str, ...] = ()
+    strata: tuple[str, ...] = ()
+    subject: str | None = None
+    weight: str | None = None
+    k: int = 5
+    method: str = "mdav"
+    release: str = "centroid"
+    set: Mapping[str, Any] = field(default_factory=dict)
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    blocks: tuple[tuple[str, ...], ...] = ()
+    text: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        faults = [*self._types(), *self._names(), *self._numbers()]
+        raise_all(ParameterError, faults)
+        for name in _LISTS:
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        object.__setattr__(self, "blocks", tuple(tuple(block) for block in self.blocks))
+        object.__setattr__(self, "kinds", {name: Kind(kind) for name, kind in self.kinds.items()})
+        for name in _TABLES:
+            object.__setattr__(self, name, _plain(getattr(self, name)))
+        raise_all(ParameterError, [*self._roles(), *self._blocks()])
+
+    def _types(self) -> list[str]:
+        faults = [
+            f"Recipe: {name} must be a list of column names, got {shown(getattr(self, name))}."
+            for name in _LISTS
+            if not _is_names(getattr(self, name))
+        ]
+        faults += [
+            f"Recipe: {name} must be a column name, got {shown(getattr(self, name))}."
+            for name in _NAMES
+            if not isinstance(getattr(self, name), str | None)
+        ]
+        if not isinstance(self.blocks, (list, tuple)) or not all(_is_names(block) for block in self.blocks):
+            faults.append("Recipe: blocks must be a list of lists of column names.")
+        faults += [
+            f"Recipe: {name} must be a table of names and values, got {shown(getattr(self, name))}."
+            for name in ("kinds", *_TABLES)
+            if not isinstance(getattr(self, name), Mapping)
+        ]
+        if not faults:
+            faults += [
+                unknown(f"Recipe: column {name!r}", "kind", kind, [k.value for k in Kind])
+                for name, kind in self.kinds.items()
+                if kind not in list(Kind)
+            ]
+        return faults
+
+    def _names(self) -> list[str]:
+        return [
+            unknown("Recipe", field_, getattr(self, field_), registry.keys(room))
+            for field_, room in (("method", "partition"), ("release", "release"))
+            if getattr(self, field_) not in registry.keys(room)
+        ]
+
+    def _numbers(self) -> list[str]:
+        faults = []
+        for name, low in (("k", 2), ("seed", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool):
+                faults.append(f"Recipe: {name} must be an integer ≥ {low}, got {shown(value)}.")
+            elif value < low:
+                faults.append(f"Recipe: {name} must be an integer ≥ {low}, got {shown(value)}. Raise {name}.")
+        return faults
+
+    def _roles(self) -> list[str]:
+        faults = []
+        if not self.quasi:
+            faults.append("Recipe: quasi must name at least one column, got none. Name what an intruder may know.")
+        seen: dict[str, Role] = {}
+        for role in Role:
+            for name in self.columns(role):
+                if name in seen and seen[name] is role:
+                    faults.append(f"Recipe: column {name!r} is named twice as {role}. Name it once.")
+                elif name in seen:
+                    faults.append(f"Recipe: column {name!r} is both {seen[name]} and {role}. Give it one role.")
+                seen[name] = role
+        return faults
+
+    def _blocks(self) -> list[str]:
+        if not self.blocks:
+            return []
+        inside = [name for block in self.blocks for name in block]
+        faults = []
+        if twice := sorted({name for name in inside if inside.count(name) > 1}):
+            faults.append(f"Recipe: blocks must be disjoint, {listing(twice)} is in two. Name it once.")
+        if stray := sorted(set(inside) ^ set(self.quasi)):
+            faults.append(
+                f"Recipe: blocks must hold every quasi-identifier and nothing else; {listing(stray)} differ."
+            )
+        if not all(self.blocks):
+            faults.append("Recipe: a block must hold at least one quasi-identifier, one holds none.")
+        return faults
+
+    def columns(self, role: Role) -> tuple[str, ...]:
+        """Return the columns that were given a role."""
+        if role is Role.OTHER:
+            return ()
+        given = getattr(self, role.value)
+        return given if isinstance(given, tuple) else (given,) if given else ()
+
+    @property
+    def all_blocks(self) -> tuple[tuple[str, ...], ...]:
+        """The blocks to partition: those given, or one of all quasi-identifiers."""
+        return self.blocks or (self.quasi,)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what differs from the defaults as plain values, as in TOML."""
+        found: dict[str, Any] = {}
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if f.name in ("k", "method", "release", "seed") or value not in (None, (), {}):
+                found[f.name] = _plain(value)
+        return found
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Recipe:
+        """Make a recipe from plain values; an unknown name is an error."""
+        known = [f.name for f in fields(cls)]
+        raise_all(ParameterError, [unknown("Recipe", "field", n, known) for n in values if n not in known])
+        if "quasi" not in values:
+            raise ParameterError('Recipe: quasi must name at least one column, got none. Add quasi = ["…"].')
+        return cls(**values)
+
+    def to_toml(self) -> str:
+        """Return the recipe as TOML."""
+        import tomli_w
+
+        return tomli_w.dumps(self.to_dict())
+
+    @classmethod
+    def from_toml(cls, text: str) -> Recipe:
+        """Make a recipe from TOML."""
+        try:
+            values = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise ParameterError(f"Recipe: the text is not TOML: {error}. Correct that place.") from None
+        return cls.from_dict(values)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Recipe:
+        """Read a recipe from a TOML file."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise ParameterError(f"Recipe: {path} cannot be read ({reason}). Check the path.") from None
+        return cls.from_toml(text)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of what the recipe says: equal for equal recipes, however they were written."""
+        canonical = json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _is_names(value: object) -> bool:
+    return isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    return value.value if isinstance(value, Kind) else value

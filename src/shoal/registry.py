@@ -1,0 +1,75 @@
+"""What there is, by file name: ``partition/mdav.py`` holds ``Mdav`` and is called ``mdav`` everywhere.
+
+Listing a room reads its folder and the first line of each file's docstring; nothing is imported until it is
+chosen.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import ParameterError
+from shoal.parameters import unknown
+
+_HOUSE = Path(__file__).parent
+
+#: What a user calls the things, and the rooms they live in.
+ROOMS: dict[str, tuple[str, ...]] = {
+    "methods": ("partition",),
+    "models": ("privacy",),
+    "measures": ("utility",),
+    "releases": ("release",),
+}
+
+
+def keys(room: str) -> tuple[str, ...]:
+    """Return the keys of a room: its file names.
+
+    >>> "mdav" in keys("partition")
+    True
+    """
+    return tuple(sorted(p.stem for p in (_HOUSE / room).glob("[a-z]*.py")))
+
+
+def summary(room: str, key: str) -> str:
+    """Return the first line of a file's docstring, without importing it."""
+    tree = ast.parse((_HOUSE / room / f"{key}.py").read_text(encoding="utf-8"))
+    return (ast.get_docstring(tree) or "").partition("\n")[0]
+
+
+def load(room: str, key: str) -> Any:
+    """Import a file of a room and return its class.
+
+    Raises
+    ------
+    ParameterError
+        If the room has no such file.
+    """
+    if key not in keys(room):
+        raise ParameterError(unknown(room, "file", key, keys(room)))
+    module = importlib.import_module(f"shoal.{room}.{key}")
+    return getattr(module, camel(key))
+
+
+def claimant(room: str, claim: str, value: object) -> Any | None:
+    """Return the class of a room whose class attribute `claim` holds `value`, or None.
+
+    A source claims file suffixes, an encoder claims kinds of attributes: a new one is found because it is there.
+    """
+    for key in keys(room):
+        cls = getattr(importlib.import_module(f"shoal.{room}.{key}"), camel(key), None)
+        if value in getattr(cls, claim, ()):
+            return cls
+    return None
+
+
+def camel(key: str) -> str:
+    """Return the class name of a key.
+
+    >>> camel("k_anonymity")
+    'KAnonymity'
+    """
+    return "".join(part[:1].upper() + part[1:] for part in key.split("_"))

@@ -1,0 +1,1 @@
+"""What columns mean: their roles, their kinds, and how cells of text become values."""

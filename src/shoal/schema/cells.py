@@ -1,0 +1,164 @@
+"""Cells of text become values, and values become cells again, as a file's dialect writes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoal.errors import DataError, listing
+from shoal.types import Dialect, Kind
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_INTEGER = r"^[+-]?[0-9]+$"
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_MOMENT = (
+    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?$"
+)
+_OFFSET = r"(Z|[+-][0-9]{2}:?[0-9]{2})$"
+_ZONED = r"T?[0-9]{2}:.*(Z|[+-][0-9]{2}:?[0-9]{2})$"
+_UNITS = {"s": 19, "ms": 23, "us": 26, "ns": 29}  # by the length of the longest cell
+_WORDS = {Kind.INTEGER: "an integer", Kind.CONTINUOUS: "a number", Kind.DATETIME: "a date or time"}
+
+
+def tidy(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
+    """Return cells without surrounding blanks; the empty ones and those that mean "no value" become missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    trimmed = pc.utf8_trim_whitespace(cells.cast(pa.string()))
+    absent = pc.is_in(trimmed, value_set=pa.array(["", *dialect.missing], pa.string()))
+    return pc.if_else(absent, pa.scalar(None, pa.string()), trimmed)
+
+
+def with_point(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
+    """Return cells whose decimal sign is a point. A cell that already had one no longer reads as a number."""
+    import pyarrow.compute as pc
+
+    if dialect.decimal == ".":
+        return cells
+    return pc.replace_substring(pc.replace_substring(cells, ".", "·"), dialect.decimal, ".")
+
+
+def fits(cells: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArray:
+    """Tell of each tidy cell whether it reads as a value of this kind; missing where the cell is."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if kind is Kind.INTEGER:
+        return pc.match_substring_regex(cells, _INTEGER)
+    if kind is Kind.CONTINUOUS:
+        return pc.match_substring_regex(with_point(cells, dialect), _NUMBER)
+    if kind is Kind.DATETIME and dialect.datetime is not None:
+        read = pc.strptime(cells, format=dialect.datetime, unit="us", error_is_null=True)
+        return pc.if_else(pc.is_null(cells), pa.scalar(None, pa.bool_()), pc.is_valid(read))
+    if kind is Kind.DATETIME:
+        return pc.match_substring_regex(cells, _MOMENT)
+    return pc.is_valid(cells)
+
+
+def values(cells: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> pa.ChunkedArray:
+    """Read cells as values of a kind: float64, int64, date32 or timestamp; text for the other kinds.
+
+    Raises
+    ------
+    DataError
+        If cells do not read as that kind: the column, the count and the row numbers, never the cells.
+    """
+    import pyarrow as pa
+
+    if kind not in _WORDS:
+        return cells
+    read = tidy(cells, dialect)
+    try:
+        return _cast(read, kind, dialect)
+    except pa.ArrowInvalid:
+        raise DataError(_misfits(read, name, kind, dialect)) from None
+
+
+def _cast(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArray:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not _all(fits(read, kind, dialect)):
+        raise pa.ArrowInvalid("misfits")
+    if kind is Kind.INTEGER:
+        return pc.cast(pc.utf8_ltrim(read, characters="+"), pa.int64())
+    if kind is Kind.CONTINUOUS:
+        return pc.cast(with_point(read, dialect), pa.float64())
+    if dialect.datetime is not None:
+        moments = pc.strptime(read, format=dialect.datetime, unit="us")
+        return moments if _has_time(dialect.datetime) else pc.cast(moments, pa.date32())
+    if _all(pc.match_substring_regex(read, _DATE)):
+        return pc.cast(read, pa.date32())
+    longest = pc.max(pc.utf8_length(pc.replace_substring_regex(read, _OFFSET, ""))).as_py() or 0
+    zone = "UTC" if _all(pc.match_substring_regex(read, _ZONED)) else None
+    unit = next(unit for unit, length in _UNITS.items() if longest <= length)
+    return pc.cast(read, pa.timestamp(unit, tz=zone))
+
+
+def _all(flags: pa.ChunkedArray) -> bool:
+    import pyarrow.compute as pc
+
+    return pc.all(flags).as_py() is not False
+
+
+def _has_time(pattern: str) -> bool:
+    return any(f"%{letter}" in pattern for letter in "HIMSTRcXpf")
+
+
+def _misfits(read: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> str:
+    """Return the sentence about the cells that do not read as a kind."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    bad = pc.fill_null(pc.invert(fits(read, kind, dialect)), False).combine_chunks().to_numpy(zero_copy_only=False)
+    if not bad.any():  # the pattern is right and the value is not: a 31 February, an integer beyond 64 bits
+        for row, cell in enumerate(read):
+            try:
+                _cast(pa.chunked_array([pa.array([cell.as_py()], pa.string())]), kind, dialect)
+            except pa.ArrowInvalid:
+                bad[row] = True
+    rows = (np.flatnonzero(bad) + 1).tolist()
+    cells = "cell does" if len(rows) == 1 else "cells do"
+    return (
+        f"Column {name!r}: {len(rows):,} {cells} not read as {_WORDS[kind]}, in data row"
+        f"{'s' if len(rows) > 1 else ''} {listing(rows)}. Correct them, list what stands for a missing value "
+        f"(--missing), or give the column another kind (--kind {name}=nominal)."
+    )
+
+
+def cells(column: pa.Array, dialect: Dialect, *, like: pa.ChunkedArray) -> pa.Array:
+    """Write values as cells, in the manner of the cells they replace.
+
+    >>> import pyarrow as pa
+    >>> cells(pa.array([1.5]), Dialect(delimiter=";", decimal=","), like=pa.chunked_array([["2,25"]])).to_pylist()
+    ['1,5']
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_temporal(column.type):
+        return _moments(column, dialect, like)
+    written = pc.cast(column, pa.string())
+    if pa.types.is_floating(column.type) and dialect.decimal != ".":
+        written = pc.replace_substring(written, ".", dialect.decimal)
+    return written
+
+
+def _moments(column: pa.Array, dialect: Dialect, like: pa.ChunkedArray) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if dialect.datetime is not None:
+        whole = column if pa.types.is_date(column.type) else pc.cast(column, pa.timestamp("s"), safe=False)
+        return pc.strftime(whole, format=dialect.datetime)
+    written = pc.cast(column, pa.string())
+    if pa.types.is_date(column.type):
+        return written
+    sample = next((str(cell).strip() for cell in like if cell.is_valid and str(cell).strip()), "")
+    written = pc.replace_substring_regex(written, r"\.0+(Z?)$", r"\1")
+    return pc.replace_substring(written, " ", "T") if "T" in sample else written

@@ -1,0 +1,164 @@
+"""All of a file or nothing: it appears under its name only when it is complete."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from shoal.errors import ParameterError, ShoalError
+from shoal.sinks._disk import unwritable
+
+_NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
+_NO_FOLDER_SYNC = (errno.EINVAL, errno.EACCES, errno.EPERM, errno.EOPNOTSUPP, errno.EBADF)
+_LONGEST_STEM = 64
+
+
+@contextmanager
+def atomic(path: Path, *, force: bool) -> Iterator[Path]:
+    """Give a temporary path to write to; on leaving the block the file gets its name, all at once.
+
+    Guarantee: if the block ends normally the file is on disk under its name. If it ends with any exception,
+    KeyboardInterrupt among them, what was under that name before is untouched and nothing is left behind.
+    Until it is complete only this user can read it. Without `force` no file is ever replaced, not even one
+    that somebody else makes meanwhile.
+
+    Parameters
+    ----------
+    path
+        What the file shall be called. A symbolic link stays, and what it points to is written.
+    force
+        Whether a file of that name may be replaced. Its permissions are kept.
+
+    Yields
+    ------
+    Path
+        A hidden file in the same folder, with the same suffix, empty.
+
+    Raises
+    ------
+    ParameterError
+        If the file is there and `force` is not given, or if it is a folder or a device.
+    EngineError
+        If the disk is full, the folder is missing or may not be written to.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic(Path(folder, "a.txt"), force=False) as staged:
+    ...         _ = staged.write_text("whole")
+    ...     Path(folder, "a.txt").read_text()
+    'whole'
+    """
+    target = Path(os.path.realpath(path))
+    staged = target.with_name(f".{target.stem[:_LONGEST_STEM]}.{secrets.token_hex(8)}{target.suffix}")
+    try:
+        mode = _mode(path, target, staged, force=force)
+        os.close(os.open(staged, _NEW, 0o600))
+        yield staged
+        _sync(staged)
+        os.chmod(staged, mode)
+        _publish(path, target, staged, force=force)
+    except OSError as error:
+        raise unwritable(path, error) from None
+    except ShoalError as error:
+        if staged.name not in str(error):
+            raise
+        raise type(error)(str(error).replace(str(staged), str(path)).replace(staged.name, path.name)) from None
+    finally:
+        with suppress(OSError):
+            staged.unlink(missing_ok=True)
+
+
+def same_file(a: Path, b: Path) -> bool:
+    """Return whether two paths lead to one file, be it through symbolic or hard links.
+
+    >>> same_file(Path("people.csv"), Path("./people.csv"))
+    True
+    """
+    try:
+        return os.path.samefile(a, b)
+    except OSError:  # one of them is not there
+        return os.path.realpath(a) == os.path.realpath(b)
+
+
+def _exists(path: Path) -> ParameterError:
+    return ParameterError(f"{path}: exists already; give --force to replace it, or another name.")
+
+
+def _mode(path: Path, target: Path, staged: Path, *, force: bool) -> int:
+    """Return the permissions that the file shall have, or raise if it must not be written at all."""
+    try:
+        there = target.stat()
+    except FileNotFoundError:
+        return _usual_mode(staged)
+    if stat.S_ISDIR(there.st_mode):
+        raise ParameterError(f"{path}: must be a file, got a folder. Add a file name to it.")
+    if not stat.S_ISREG(there.st_mode):
+        raise ParameterError(f"{path}: must be a regular file, got a device or a pipe. Choose another name.")
+    if not force:
+        raise _exists(path)
+    return stat.S_IMODE(there.st_mode) & 0o777
+
+
+def _usual_mode(staged: Path) -> int:
+    """Return the permissions of new files here, by making one: asking for the umask would change it."""
+    try:
+        descriptor = os.open(staged, _NEW, 0o666)
+        try:
+            return stat.S_IMODE(os.fstat(descriptor).st_mode)
+        finally:
+            os.close(descriptor)
+    finally:
+        with suppress(OSError):
+            staged.unlink(missing_ok=True)
+
+
+def _publish(path: Path, target: Path, staged: Path, *, force: bool) -> None:
+    """Give the file its name."""
+    if force:
+        os.replace(staged, target)
+    else:
+        try:
+            _publish_new(target, staged)
+        except FileExistsError:
+            raise _exists(path) from None
+    if os.name == "posix":
+        _sync_folder(target.parent)
+
+
+def _publish_new(target: Path, staged: Path) -> None:
+    """Give the file its name, or raise FileExistsError if the name is taken."""
+    try:
+        os.link(staged, target)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        # A file system without hard links: take the name first, which only one can, then fill it.
+        os.close(os.open(target, _NEW, 0o600))
+        os.replace(staged, target)
+
+
+def _sync(file: Path) -> None:
+    descriptor = os.open(file, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring the folder's entry to disk, where the file system can."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno not in _NO_FOLDER_SYNC:
+            raise

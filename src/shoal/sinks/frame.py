@@ -1,0 +1,104 @@
+"""Frames in memory: pandas, polars or pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Frames in memory: a DataFrame of pandas or polars, or a Table of pyarrow."""
+
+    def write(self, native: Any, columns: pa.Table, drop: Collection[str]) -> Any:
+        """Return a copy of a frame with new values in some columns, others dropped, and the rest as it was.
+
+        Rows go by position; the index of pandas is kept. A column that the frame did not have comes last. The
+        given frame is not changed.
+
+        Parameters
+        ----------
+        native
+            A frame of pandas, polars or pyarrow.
+        columns
+            The new values, one row for each of the frame's.
+        drop
+            Names of columns that do not leave.
+
+        >>> import pyarrow as pa
+        >>> frame = pa.table({"id": [1, 2], "age": [31, 44], "sex": ["f", "m"]})
+        >>> Frame().write(frame, pa.table({"age": [37.5, 37.5]}), ["id"]).to_pydict()
+        {'age': [37.5, 37.5], 'sex': ['f', 'm']}
+        """
+        import narwhals as nw
+
+        frame: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
+        if columns.num_columns and columns.num_rows != len(frame):
+            raise DataError(
+                f"Frame: there must be one new value for each of the {len(frame):,} rows, "
+                f"got {columns.num_rows:,}. Give the frame that was read."
+            )
+        gone = [name for name in frame.columns if name in drop]
+        if frame.implementation.is_pyarrow():
+            return _pyarrow(native, columns, gone)
+        if frame.implementation.is_pandas():
+            new = {name: _pandas(native, name, columns.column(name)) for name in columns.column_names}
+            return native.drop(columns=gone).assign(**new)
+        fresh = nw.from_arrow(columns, backend=frame.implementation)
+        return frame.drop(gone).with_columns(*fresh.iter_columns()).to_native()
+
+
+def _pyarrow(table: pa.Table, columns: pa.Table, drop: list[str]) -> pa.Table:
+    """Return the table with new columns, and with the metadata of those that it had."""
+    for field, column in zip(columns.schema, columns.columns, strict=True):
+        place = table.schema.get_field_index(field.name)
+        if place < 0:
+            table = table.append_column(field, column)
+        else:
+            kept: Any = field.metadata or table.schema.field(place).metadata
+            table = table.set_column(place, field.with_metadata(kept), column)
+    return table.drop_columns(drop)
+
+
+def _pandas(native: Any, name: str, column: Any) -> Any:
+    """Return the column as an array of pandas, kept in memory in the way of the column that it replaces."""
+    import narwhals as nw
+
+    pd = nw.get_native_namespace(native)
+    old = native.dtypes[name] if name in native.columns else None
+    if isinstance(old, pd.ArrowDtype):
+        return pd.arrays.ArrowExtensionArray(column)
+    if getattr(old, "na_value", None) is pd.NA:
+        return column.to_pandas(types_mapper=_nullable(pd).get).array
+    return column.to_pandas().array
+
+
+def _nullable(pd: Any) -> dict[Any, Any]:
+    """Return the types of pandas that keep missing values apart, for the types of Arrow."""
+    import pyarrow as pa
+
+    names = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64")
+    kinds = (
+        pa.int8,
+        pa.int16,
+        pa.int32,
+        pa.int64,
+        pa.uint8,
+        pa.uint16,
+        pa.uint32,
+        pa.uint64,
+        pa.float32,
+        pa.float64,
+    )
+    found = {kind(): getattr(pd, f"{name}Dtype")() for kind, name in zip(kinds, names, strict=True)}
+    return found | {
+        pa.bool_(): pd.BooleanDtype(),
+        pa.string(): pd.StringDtype(),
+        pa.large_string(): pd.StringDtype(),
+    }

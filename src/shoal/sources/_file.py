@@ -1,0 +1,74 @@
+"""Open a file, and check that what came out of it is a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shoal.errors import DataError, SchemaError, listing, raise_all
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return all bytes of a file, or say why they cannot be had.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, if it is a folder, or if it may not or cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(unreadable(path, error)) from None
+
+
+def unreadable(path: Path, error: OSError) -> str:
+    """Return the sentence that says why a file cannot be opened."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return f"{path}: there is no such file. Check the path."
+    if isinstance(error, IsADirectoryError):
+        return f"{path}: must be a file, got a folder. Name a file in it."
+    if isinstance(error, PermissionError):
+        return f"{path}: may not be read by this user. Ask its owner for permission to read it."
+    return f"{path}: could not be read ({error.strerror or type(error).__name__}). Check the disk it is on."
+
+
+def check_names(owner: str, names: Sequence[object]) -> None:
+    """Raise one error about all column names that are empty, no text, or there twice.
+
+    >>> check_names("people.csv", ["age", "", "age"])
+    Traceback (most recent call last):
+    ...
+    shoal.errors.SchemaError: - people.csv: every column must have a name; columns 2 have none. Name them.
+    - people.csv: the names of columns must differ; there more than once: 'age'. Rename all but one of each.
+    """
+    faults = []
+    if odd := [i for i, name in enumerate(names, 1) if not isinstance(name, str)]:
+        faults.append(
+            f"{owner}: the names of columns must be text; those of columns {listing(odd)} are not. "
+            "Rename them, for example with df.columns = df.columns.map(str)."
+        )
+    if empty := [i for i, name in enumerate(names, 1) if isinstance(name, str) and not name.strip()]:
+        faults.append(f"{owner}: every column must have a name; columns {listing(empty)} have none. Name them.")
+    named = Counter(name for name in names if not (isinstance(name, str) and not name.strip()))
+    if twice := [repr(name) for name, count in named.items() if count > 1]:
+        faults.append(
+            f"{owner}: the names of columns must differ; there more than once: {listing(twice)}. "
+            "Rename all but one of each."
+        )
+    raise_all(SchemaError, faults)
+
+
+def check_table(owner: str, table: pa.Table) -> pa.Table:
+    """Return the table if it has rows, and columns whose names differ; raise otherwise."""
+    if table.num_columns == 0:
+        raise DataError(f"{owner}: must have at least one column, got none. Check that it is the right file.")
+    check_names(owner, table.column_names)
+    if table.num_rows == 0:
+        raise DataError(f"{owner}: must have at least one row, got none. Check that it is the right file.")
+    return table

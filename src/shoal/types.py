@@ -1,0 +1,340 @@
+"""The small frozen values that flow from room to room, from Schema to Reading.
+
+``Source → Table + Schema → Points → Partition → Release → Audit → Readings → Report``
+
+Rows are positions, never index labels. Only numpy is needed to import this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+from shoal.errors import SchemaError, listing
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+
+class Role(StrEnum):
+    """What a column is for."""
+
+    IDENTIFIER = "identifier"  #: names a person or company; does not leave
+    QUASI = "quasi"  #: known to an intruder from elsewhere; leaves as the value of its class
+    CONFIDENTIAL = "confidential"  #: what must not be learnt about somebody; leaves as it is
+    OTHER = "other"  #: neither; leaves as it is
+    SUBJECT = "subject"  #: whom the record is about, where one subject has several records; does not leave
+    WEIGHT = "weight"  #: the sampling weight of the record; leaves as it is
+    STRATA = "strata"  #: classes never cross its values; leaves as it is
+
+    @property
+    def leaves(self) -> bool:
+        """Whether a column of this role is part of the output."""
+        return self not in (Role.IDENTIFIER, Role.SUBJECT)
+
+
+class Kind(StrEnum):
+    """What the values of a column are."""
+
+    CONTINUOUS = "continuous"
+    INTEGER = "integer"
+    ORDINAL = "ordinal"
+    NOMINAL = "nominal"
+    DATETIME = "datetime"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its name, what it is for, and what its values are."""
+
+    name: str
+    role: Role
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What every column of a table means, in the table's column order."""
+
+    columns: tuple[Column, ...]
+
+    def names(self, *roles: Role) -> tuple[str, ...]:
+        """Return the names of the columns of these roles (of all, if none is given), in column order."""
+        return tuple(c.name for c in self.columns if not roles or c.role in roles)
+
+    def __getitem__(self, name: str) -> Column:
+        """Return the column of that name."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise SchemaError(
+            f"Schema: no column is called {name!r}; there are {listing(self.names())}. Check the spelling."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a text file writes its cells. A table that did not come from a text file has none."""
+
+    delimiter: str = ","
+    quote: str = '"'
+    encoding: str = "utf-8"
+    decimal: str = "."
+    newline: str = "\n"
+    missing: tuple[str, ...] = ()  #: cells that stand for "no value", besides the empty one
+    datetime: str | None = None  #: strptime format of dates and times; None: ISO 8601
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns in Arrow with their schema. With a dialect, columns of text are cells as the file wrote them."""
+
+    data: pa.Table
+    schema: Schema
+    dialect: Dialect | None = None
+
+    def __len__(self) -> int:
+        return int(self.data.num_rows)
+
+
+class Attribute(Protocol):
+    """An attribute of the points: made by the file of `points/` that claims its kind."""
+
+    @property
+    def name(self) -> str:
+        """The column it came from."""
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The column's values as numbers, before scaling."""
+
+    def like(self, column: pa.ChunkedArray) -> NDArray[np.float64]:
+        """Return the values of another column of the same meaning, on the same footing."""
+
+    def centroid(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, *, whole: bool) -> pa.Array:
+        """Return for each record the centroid of its class; integers rounded if `whole`."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """Records as points: squared Euclidean distance is the only distance.
+
+    Attributes
+    ----------
+    coordinates
+        float64, shape (n, d), C order, finite.
+    owners
+        For each coordinate the name of the attribute it came from.
+    attributes
+        What the coordinates stand for; empty for bare points.
+    """
+
+    coordinates: NDArray[np.float64]
+    owners: tuple[str, ...] = ()
+    attributes: tuple[Attribute, ...] = ()
+
+    def __len__(self) -> int:
+        return int(self.coordinates.shape[0])
+
+    def only(self, names: Sequence[str]) -> Points:
+        """Return the points in the coordinates of some attributes."""
+        import numpy as np
+
+        chosen = [j for j, owner in enumerate(self.owners) if owner in names]
+        return Points(
+            np.ascontiguousarray(self.coordinates[:, chosen]),
+            tuple(self.owners[j] for j in chosen),
+            tuple(a for a in self.attributes if a.name in names),
+        )
+
+    def rows(self, positions: NDArray[np.int64]) -> Points:
+        """Return the bare points of some records."""
+        import numpy as np
+
+        return Points(np.ascontiguousarray(self.coordinates[positions]), self.owners)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Original and masked records on the same footing: standardised by the original's mean and deviation."""
+
+    original: NDArray[np.float64]
+    masked: NDArray[np.float64]
+    attributes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Attributes that are partitioned together, and the class of every record with respect to them."""
+
+    attributes: tuple[str, ...]
+    labels: NDArray[np.int64]
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of records of each class."""
+        import numpy as np
+
+        return np.bincount(self.labels).astype(np.int64)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Which records share a class: one block of attributes, or several disjoint blocks each on its own.
+
+    >>> import numpy as np
+    >>> part = Partition.of(np.array([0, 0, 1, 1, 1]))
+    >>> len(part), part.sizes.tolist()
+    (2, [2, 3])
+    """
+
+    blocks: tuple[Block, ...]
+
+    @classmethod
+    def of(cls, labels: NDArray[np.int64], attributes: Sequence[str] = ()) -> Partition:
+        """Return the partition of one block."""
+        return cls((Block(tuple(attributes), labels),))
+
+    @cached_property
+    def _all(self) -> Block:
+        """The classes over all blocks: records that share a class in every one of them."""
+        import numpy as np
+
+        if len(self.blocks) == 1:
+            return self.blocks[0]
+        labels = self.blocks[0].labels
+        for block in self.blocks[1:]:
+            labels = np.unique(labels * len(block) + block.labels, return_inverse=True)[1].astype(np.int64)
+        return Block(tuple(name for block in self.blocks for name in block.attributes), labels)
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """The class of every record; with several blocks, records that are together in all of them."""
+        return self._all.labels
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of records of each class."""
+        return self._all.sizes
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+
+@dataclass(frozen=True)
+class Release:
+    """A table as it will leave: identifiers gone, quasi-identifiers replaced class by class."""
+
+    data: pa.Table
+    schema: Schema  #: of the columns that leave
+    dialect: Dialect | None = None
+    subjects: pa.ChunkedArray | None = None  #: whom each row is about; for the audit, does not leave
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What an audit found of one privacy model.
+
+    Attributes
+    ----------
+    model
+        Key of the model, for example ``k_anonymity``.
+    attributes
+        The columns that were looked at.
+    achieved
+        The level that really holds.
+    required
+        The level that was promised; None if the finding is for information.
+    holds
+        Whether what was required is achieved; True if nothing was.
+    classes
+        Number of equivalence classes.
+    worst
+        The worst classes: (number of the class in order of its first row, level).
+    note
+        What the reader must know to read it rightly.
+    """
+
+    model: str
+    attributes: tuple[str, ...]
+    achieved: float
+    required: float | None
+    holds: bool
+    classes: int
+    worst: tuple[tuple[int, float], ...] = ()
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the finding as plain values, as in the JSON of ``shoal audit``."""
+        return {
+            "model": self.model,
+            "attributes": list(self.attributes),
+            "required": self.required,
+            "achieved": self.achieved,
+            "holds": self.holds,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a measure read: the value, which way is better, and the range it can take."""
+
+    measure: str
+    value: float
+    goal: str  #: "low" or "high"
+    range: tuple[float, float]
+    attributes: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What the independent audit found in a table as it is, or as it will be, written."""
+
+    records: int
+    quasi: tuple[str, ...]
+    confidential: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def overall(self) -> Finding:
+        """The finding of k-anonymity over all quasi-identifiers."""
+        return next(f for f in self.findings if f.model == "k_anonymity" and f.attributes == self.quasi)
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything that was required holds."""
+        return all(finding.holds for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the audit as plain values, as in the JSON of ``shoal audit``."""
+        return {
+            "records": self.records,
+            "classes": self.overall.classes,
+            "k": self.overall.achieved,
+            "quasi": list(self.quasi),
+            "confidential": {name: {} for name in self.confidential},
+            "requirements": [f.to_dict() for f in self.findings if f.required is not None],
+        }
+
+
+@dataclass(frozen=True)
+class Readings:
+    """What the measures read, by key."""
+
+    readings: tuple[Reading, ...]
+
+    def __getitem__(self, measure: str) -> float:
+        return {r.measure: r.value for r in self.readings}[measure]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values by measure, as in the JSON of ``shoal compare``."""
+        return {r.measure: r.value for r in self.readings}

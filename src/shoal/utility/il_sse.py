@@ -1,0 +1,30 @@
+"""IL: information loss, the share of the total variation that is lost, 100·SSE/SST."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.types import Comparison, Reading
+
+
+@dataclass(frozen=True)
+class IlSse:
+    """100·SSE/SST in percent, standardised: 0 is the original, 100 is every record at the common mean.
+
+    A release by centroids lies between the two; a table that lies farther from the original than its mean does
+    exceeds 100. Where nothing varies, nothing can be lost: 0.
+    """
+
+    goal: ClassVar[str] = "low"
+    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
+
+    def measure(self, comparison: Comparison) -> Reading:
+        """Read the information loss of a masked table."""
+        sse = float(np.sum((comparison.original - comparison.masked) ** 2))
+        sst = float(np.sum((comparison.original - comparison.original.mean(axis=0)) ** 2))
+        value = 100.0 * sse / sst if sst > 0 else 0.0 if sse == 0 else 100.0
+        return Reading("il_sse", value, self.goal, self.range, comparison.attributes)

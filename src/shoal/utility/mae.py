@@ -1,0 +1,24 @@
+"""MAE: the mean absolute error of a value, standardised."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.types import Comparison, Reading
+
+
+@dataclass(frozen=True)
+class Mae:
+    """Mean absolute difference between an original and a masked value, in units of the original's deviations."""
+
+    goal: ClassVar[str] = "low"
+    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
+
+    def measure(self, comparison: Comparison) -> Reading:
+        """Read the MAE of a masked table."""
+        value = float(np.mean(np.abs(comparison.original - comparison.masked)))
+        return Reading("mae", value, self.goal, self.range, comparison.attributes)

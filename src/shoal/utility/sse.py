@@ -1,0 +1,24 @@
+"""SSE: the sum of squared errors over all records and attributes, standardised."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.types import Comparison, Reading
+
+
+@dataclass(frozen=True)
+class Sse:
+    """Sum of squared differences between original and masked values, in units of the original's deviations."""
+
+    goal: ClassVar[str] = "low"
+    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
+
+    def measure(self, comparison: Comparison) -> Reading:
+        """Read the SSE of a masked table."""
+        value = float(np.sum((comparison.original - comparison.masked) ** 2))
+        return Reading("sse", value, self.goal, self.range, comparison.attributes)
