@@ -65,6 +65,15 @@ def listing(items: Sequence[object], *, most: int = 10) -> str:
     return f"{shown} and {hidden:,} more" if hidden > 0 else shown
 
 
+def data_rows(positions: Sequence[int]) -> str:
+    """Return rows in words, counted from 1 below the header.
+
+    >>> data_rows([0]), data_rows([3, 8])
+    ('data row 1', 'data rows 4, 9')
+    """
+    return f"data row{'s' if len(positions) > 1 else ''} {listing([position + 1 for position in positions])}"
+
+
 def raise_all(kind: type[ShoalError], faults: Sequence[str]) -> None:
     """Raise one error that holds every fault, or return if there is none."""
     if faults:

@@ -6,10 +6,15 @@ data do not fit; 4 the guarantee asked for is not met, and nothing was written; 
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
+import signal
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -47,20 +52,39 @@ def _commands() -> None:
     for path in sorted(Path(__file__).parent.glob("[a-z]*.py")):
         module = importlib.import_module(f"shoal.cli.{path.stem}")
         name = path.stem.rstrip("_")
-        app.command(name)(getattr(module, path.stem))
+        app.command(name)(_stoppable(getattr(module, path.stem)))
+
+
+def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that says so when it is interrupted; what it had staged is already gone by then."""
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except KeyboardInterrupt:
+            _say("Interrupted. Nothing was written.")
+            raise typer.Exit(130) from None
+
+    return run
+
+
+def _terminate(*_: object) -> None:
+    """Leave by an exception when told to stop, so that nothing half-written stays behind."""
+    sys.exit(143)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; a user's mistake ends in one sentence and an exit code, never in a stack trace."""
-    _commands() if not app.registered_commands else None
+    if not app.registered_commands:
+        _commands()
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminate)
     try:
         app(args=arguments, standalone_mode=True)
     except ShoalError as error:
         _say(str(error))
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        _say("Interrupted. Nothing was written.")
-        sys.exit(130)
     except MemoryError:
         _say("Not enough memory for this table. Nothing was written. Close other programs, or take fewer columns.")
         sys.exit(5)

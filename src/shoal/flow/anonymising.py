@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shoal import progress, registry
-from shoal.errors import DataError, ParameterError, SchemaError, listing, raise_all
+from shoal.errors import DataError, ParameterError, SchemaError, data_rows, listing, raise_all
 from shoal.flow.measuring import measure
 from shoal.parameters import build, declarations, unknown
 from shoal.recipe import Recipe
@@ -99,8 +99,11 @@ def _weights(table: Table) -> NDArray[np.float64] | None:
         return None
     _, attributes = encode(table, names)
     weights = attributes[0].values
-    if not (weights >= 0).all() or not weights.any():
-        raise DataError(f"Column {names[0]!r}: weights must be ≥ 0 and not all 0. Correct them.")
+    negative = (weights < 0).nonzero()[0].tolist()
+    if negative:
+        raise DataError(f"Column {names[0]!r}: weights must be ≥ 0, {data_rows(negative)} are not. Correct them.")
+    if not weights.any():
+        raise DataError(f"Column {names[0]!r}: some weight must be > 0, all are 0. Name the right column.")
     return weights
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal import registry
-from shoal.errors import DataError, ParameterError, listing
+from shoal.errors import DataError, ParameterError, data_rows
 from shoal.flow.anonymising import enough_records
 from shoal.parameters import build, declarations, shown, unknown
 from shoal.types import Partition, Points
@@ -52,10 +52,10 @@ def _coordinates(X: ArrayLike) -> NDArray[np.float64]:
         array = array[:, None]
     if array.ndim != 2 or array.shape[1] == 0:
         raise DataError(f"microaggregate: X must have the shape (n, d) with d ≥ 1, got {array.shape}. Reshape it.")
-    odd = (np.flatnonzero(~np.isfinite(array).all(axis=1)) + 1).tolist()
+    odd = np.flatnonzero(~np.isfinite(array).all(axis=1)).tolist()
     if odd:
         raise DataError(
-            f"microaggregate: X must be finite, {len(odd):,} rows hold a NaN or an infinity: {listing(odd)}. "
-            f"Fill or remove these rows."
+            f"microaggregate: X must be finite, {len(odd):,} of {len(array):,} rows hold a NaN or an infinity: "
+            f"{data_rows(odd)}. Fill or remove these rows."
         )
     return np.ascontiguousarray(array)

@@ -12,7 +12,7 @@ from shoal.flow.anonymising import anonymise
 from shoal.flow.gating import gate, read_back
 from shoal.flow.reading import read_table, schema_for
 from shoal.recipe import Recipe
-from shoal.types import Audit, Dialect, Partition, Readings, Role, Schema, Table
+from shoal.types import Audit, Partition, Readings, Role, Schema, Table
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def protect_file(source: Path, target: Path, recipe: Recipe, *, force: bool = Fa
         table = read_table(source, recipe, textual=sink.textual)
         partition, release, readings = anonymise(table, recipe)
         progress.stage("Write")
-        dialect = release.dialect or (Dialect() if sink.textual else None)
+        dialect = release.dialect or (sink.dialect_for(target) if sink.textual else None)
         sink.write(release.data, staged, dialect)
         progress.stage("Audit")
         written = read_back(staged, release, dialect)

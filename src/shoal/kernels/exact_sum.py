@@ -13,7 +13,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.jit import kernel
 
 MASK = (1 << 32) - 1
 _FRACTION = (1 << 52) - 1
@@ -21,56 +22,49 @@ _HIDDEN = 1 << 52
 _BIAS = 1075  # a pattern with exponent field e and significand m is m · 2^(e - 1075)
 
 
-@njit(cache=True, nogil=True)
-def _exponent(pattern):  # type: ignore[no-untyped-def]
-    """Biased exponent, with that of subnormals raised to 1 where their significand counts from."""
-    return max((pattern >> 52) & 0x7FF, 1)
+@kernel
+def _accumulate(limbs, base, j, pattern, sign):  # type: ignore[no-untyped-def]
+    """Add `sign` times one value to the sum of column `j`."""
+    field = (pattern >> 52) & 0x7FF
+    significand = pattern & _FRACTION
+    if field > 0:
+        significand |= _HIDDEN
+    else:
+        field = 1
+    if significand == 0:
+        return
+    shift = field - base[j]
+    at = shift >> 5
+    bits = shift & 31
+    low = (significand & MASK) << bits
+    high = (significand >> 32) << bits
+    by = -sign if pattern < 0 else sign
+    limbs[j, at] += by * (low & MASK)
+    limbs[j, at + 1] += by * ((low >> 32) + (high & MASK))
+    limbs[j, at + 2] += by * (high >> 32)
 
 
-@njit(cache=True, nogil=True)
-def _accumulate(limbs, base, row, sign):  # type: ignore[no-untyped-def]
-    """Add `sign` times one record's coordinates to the sums."""
-    for j in range(row.shape[0]):
-        pattern = row[j]
-        field = (pattern >> 52) & 0x7FF
-        significand = pattern & _FRACTION
-        if field > 0:
-            significand |= _HIDDEN
-        else:
-            field = 1
-        if significand == 0:
-            continue
-        shift = field - base[j]
-        at = shift >> 5
-        bits = shift & 31
-        low = (significand & MASK) << bits
-        high = (significand >> 32) << bits
-        by = -sign if pattern < 0 else sign
-        limbs[j, at] += by * (low & MASK)
-        limbs[j, at + 1] += by * (((low >> 32) & MASK) + (high & MASK))
-        limbs[j, at + 2] += by * (high >> 32)
+@kernel
+def subtract(limbs, base, j, pattern):  # type: ignore[no-untyped-def]
+    """Take one value out of the sum of column `j`, exactly."""
+    _accumulate(limbs, base, j, pattern, -1)
 
 
-@njit(cache=True, nogil=True)
-def subtract(limbs, base, row):  # type: ignore[no-untyped-def]
-    """Take one record out of the sums, exactly."""
-    _accumulate(limbs, base, row, -1)
-
-
-@njit(cache=True, nogil=True)
+@kernel
 def _exponent_range(patterns, lowest, highest):  # type: ignore[no-untyped-def]
     for i in range(patterns.shape[0]):
         for j in range(patterns.shape[1]):
             if patterns[i, j] & 0x7FFFFFFFFFFFFFFF:
-                e = _exponent(patterns[i, j])
-                lowest[j] = min(lowest[j], e)
-                highest[j] = max(highest[j], e)
+                exponent = max((patterns[i, j] >> 52) & 0x7FF, 1)
+                lowest[j] = min(lowest[j], exponent)
+                highest[j] = max(highest[j], exponent)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _accumulate_all(limbs, base, patterns):  # type: ignore[no-untyped-def]
     for i in range(patterns.shape[0]):
-        _accumulate(limbs, base, patterns[i], 1)
+        for j in range(patterns.shape[1]):
+            _accumulate(limbs, base, j, patterns[i, j], 1)
 
 
 def exact_sums(patterns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -97,7 +91,7 @@ def exact_sums(patterns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return limbs, base
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bit_length(word):  # type: ignore[no-untyped-def]
     length = 0
     for step in (16, 8, 4, 2, 1):
@@ -107,7 +101,7 @@ def _bit_length(word):  # type: ignore[no-untyped-def]
     return length + word
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _carry(limbs, digits):  # type: ignore[no-untyped-def]
     """Resolve carries: write the digits of the absolute value to `digits`, return whether the sum is negative."""
     carry = 0
@@ -125,7 +119,7 @@ def _carry(limbs, digits):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rounded(limbs, base, digits):  # type: ignore[no-untyped-def]
     """Round one exact sum to the nearest float64, ties to even.
 
@@ -158,7 +152,7 @@ def rounded(limbs, base, digits):  # type: ignore[no-untyped-def]
     return -value if negative else value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mean(limbs, base, count, digits, out):  # type: ignore[no-untyped-def]
     """Write the centroid: each correctly rounded sum divided by `count`."""
     for j in range(limbs.shape[0]):

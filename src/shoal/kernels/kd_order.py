@@ -7,14 +7,14 @@ that all blocks but the last are full and a node's children are found by countin
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from shoal.kernels.lanes import WIDTH
+from shoal.kernels.jit import kernel
+from shoal.kernels.remaining import WIDTH
 
 _SAMPLE = 64
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _widest(points, rows, order, start, end):  # type: ignore[no-untyped-def]
     """Coordinate with the widest range in a sample of ``order[start:end]``."""
     stride = max((end - start) // _SAMPLE, 1)
@@ -29,7 +29,7 @@ def _widest(points, rows, order, start, end):  # type: ignore[no-untyped-def]
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _select(keys, order, offset, low, high, target):  # type: ignore[no-untyped-def]
     """Hoare's selection on ``keys[low..high]``, moving ``order`` along: what is below `target` is not larger."""
     while low < high:
@@ -54,11 +54,8 @@ def _select(keys, order, offset, low, high, target):  # type: ignore[no-untyped-
             return
 
 
-@njit(cache=True, nogil=True)
-def kd_order(points, rows, order):  # type: ignore[no-untyped-def]
-    """Permute `order`, which numbers groups with coordinates ``points[rows[group]]``, into kd order."""
-    keys = np.empty(order.shape[0])
-    stack = np.empty((128, 2), dtype=np.int64)
+@kernel
+def _cut_all(points, rows, order, keys, stack):  # type: ignore[no-untyped-def]
     stack[0, 0], stack[0, 1] = 0, order.shape[0]
     top = 1
     while top > 0:
@@ -76,3 +73,14 @@ def kd_order(points, rows, order):  # type: ignore[no-untyped-def]
         stack[top, 0], stack[top, 1] = start, start + half
         stack[top + 1, 0], stack[top + 1, 1] = start + half, end
         top += 2
+
+
+def kd_order(points: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the order in which to lay out the points ``points[rows]``.
+
+    Guarantee: a permutation of 0 … len(rows) - 1. Complexity: O(m log m) expected for m points, and a sample of 64
+    points a cut for the choice of coordinate.
+    """
+    order = np.arange(rows.shape[0], dtype=np.int32)
+    _cut_all(points, rows, order, np.empty(rows.shape[0]), np.empty((96, 2), dtype=np.int64))
+    return order

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.kernels.brute import brute_force, brute_steps
-from shoal.kernels.remaining import all_remaining, label_the_rest
+from shoal.kernels.brute import brute_steps, pass_space
+from shoal.kernels.groups import equal_records, regroup
+from shoal.kernels.remaining import all_remaining, final_labels, scattered
 from shoal.progress import report
 
 _COORDINATES_PER_CALL = 300_000_000  # about a tenth of a second between two reports
@@ -44,30 +45,34 @@ def mdav(points: np.ndarray, k: int, *, path: str | None = None) -> tuple[np.nda
     """Partition points by MDAV-generic."""
     n = points.shape[0]
     points = in_range(points)
-    remaining = all_remaining(points)
+    members, bounds = equal_records(points)
     if path == "index":
         from shoal.kernels.index import index_steps, spatial_index
+        from shoal.kernels.kd_order import kd_order
 
-        index = spatial_index(points, remaining, k)
+        order = kd_order(points, members[bounds[:-1]])
+        members, bounds = regroup(members, bounds, order)
+        remaining = all_remaining(points, members, bounds, np.arange(order.shape[0]))
+        index = spatial_index(remaining, k)
         steps = 0
         while remaining.counts[0] >= 2 * k:
             steps += index_steps(index, remaining, k, 1_000_000)
             report(n - int(remaining.counts[0]), n)
-        label_the_rest(remaining)
+        print(index.search.work / steps, index.rebuilds)
         report(n, n)
-        return remaining.labels, MdavTrace(
+        return final_labels(remaining), MdavTrace(
             "index",
             index_steps=steps,
             leaves_visited=int(index.search.work[0]),
             records_scanned=int(index.search.work[1]),
             rebuilds=int(index.rebuilds[0]),
         )
+    remaining = all_remaining(points, members, bounds, scattered(bounds.shape[0] - 1))
     steps = scanned = 0
-    brute = brute_force(points, remaining, k)
+    space = pass_space(points.shape[1], k)
     while remaining.counts[0] >= 2 * k:
-        more, records = brute_steps(brute, remaining, k, _COORDINATES_PER_CALL)
+        more, records = brute_steps(space, remaining, k, _COORDINATES_PER_CALL)
         steps, scanned = steps + more, scanned + records
         report(n - int(remaining.counts[0]), n)
-    label_the_rest(remaining)
     report(n, n)
-    return remaining.labels, MdavTrace("brute", brute_steps=steps, records_scanned=scanned)
+    return final_labels(remaining), MdavTrace("brute", brute_steps=steps, records_scanned=scanned)

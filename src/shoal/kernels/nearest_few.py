@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.jit import kernel
 
 
 class Nearest(NamedTuple):
@@ -21,63 +22,49 @@ def nearest_few(capacity: int) -> Nearest:
     return Nearest(np.empty(capacity), np.empty(capacity, dtype=np.int64), np.empty(capacity, dtype=np.int64))
 
 
-@njit(cache=True, nogil=True)
-def _worse(heap, i, distance, row):  # type: ignore[no-untyped-def]
-    return heap.distance[i] > distance or (heap.distance[i] == distance and heap.row[i] > row)
-
-
-@njit(cache=True, nogil=True)
-def _put(heap, i, distance, row, slot):  # type: ignore[no-untyped-def]
-    heap.distance[i] = distance
-    heap.row[i] = row
-    heap.slot[i] = slot
-
-
-@njit(cache=True, nogil=True)
-def _move(heap, i, j):  # type: ignore[no-untyped-def]
-    _put(heap, i, heap.distance[j], heap.row[j], heap.slot[j])
-
-
-@njit(cache=True, nogil=True)
-def _append(heap, size, distance, row, slot):  # type: ignore[no-untyped-def]
-    i = size
+@kernel
+def _rise(distances, rows, slots, i, distance, row, slot):  # type: ignore[no-untyped-def]
+    """Put a record at i or, while it is worse than its parent, above."""
     while i > 0:
-        parent = (i - 1) // 2
-        if _worse(heap, parent, distance, row):
+        p = (i - 1) >> 1
+        if distances[p] > distance or (distances[p] == distance and rows[p] > row):
             break
-        _move(heap, i, parent)
-        i = parent
-    _put(heap, i, distance, row, slot)
+        distances[i], rows[i], slots[i] = distances[p], rows[p], slots[p]
+        i = p
+    distances[i], rows[i], slots[i] = distance, row, slot
 
 
-@njit(cache=True, nogil=True)
-def _replace_root(heap, size, distance, row, slot):  # type: ignore[no-untyped-def]
-    i = 0
-    while 2 * i + 1 < size:
-        child = 2 * i + 1
-        if child + 1 < size and _worse(heap, child + 1, heap.distance[child], heap.row[child]):
-            child += 1
-        if not _worse(heap, child, distance, row):
+@kernel
+def _sink(distances, rows, slots, distance, row, slot):  # type: ignore[no-untyped-def]
+    """Put a record in the place of the root or, while a child is worse, below."""
+    size = distances.shape[0]
+    i, c = 0, 1
+    while c < size:
+        e = c + 1
+        if e < size and (distances[e] > distances[c] or (distances[e] == distances[c] and rows[e] > rows[c])):
+            c = e
+        if distances[c] < distance or (distances[c] == distance and rows[c] < row):
             break
-        _move(heap, i, child)
-        i = child
-    _put(heap, i, distance, row, slot)
+        distances[i], rows[i], slots[i] = distances[c], rows[c], slots[c]
+        i = c
+        c = 2 * i + 1
+    distances[i], rows[i], slots[i] = distance, row, slot
 
 
-@njit(cache=True, nogil=True)
-def offer(heap, size, remaining, group, distance, slot):  # type: ignore[no-untyped-def]
-    """Offer the remaining records of one group, all at `distance`; return how many records the heap holds.
+@kernel
+def offer(nearest, size, remaining, slot, distance):  # type: ignore[no-untyped-def]
+    """Offer the remaining records at one point, all at `distance`; return how many records the heap holds.
 
-    The group's rows ascend, so the first one refused ends it.
+    Rows at a point ascend, so the first one refused ends it.
     """
-    capacity = heap.distance.shape[0]
-    for i in range(remaining.head[group], remaining.end[group]):
-        row = remaining.members[i]
-        if size < capacity:
-            _append(heap, size, distance, row, slot)
+    distances, rows, slots = nearest.distance, nearest.row, nearest.slot
+    for at in range(remaining.head[slot], remaining.end[slot]):
+        row = remaining.members[at]
+        if size < distances.shape[0]:
+            _rise(distances, rows, slots, size, distance, row, slot)
             size += 1
-        elif _worse(heap, 0, distance, row):
-            _replace_root(heap, size, distance, row, slot)
+        elif distance < distances[0] or (distance == distances[0] and row < rows[0]):
+            _sink(distances, rows, slots, distance, row, slot)
         else:
             break
     return size

@@ -48,6 +48,9 @@ class _Lanes:
     def larger(self, a: Any, b: Any) -> Any:
         return self.builder.select(self.builder.fcmp_ordered(">", a, b), a, b)
 
+    def smaller(self, a: Any, b: Any) -> Any:
+        return self.builder.select(self.builder.fcmp_ordered("<", a, b), a, b)
+
     def mask(self, condition: Any) -> Any:
         bits = self.builder.bitcast(condition, ir.IntType(self.width))
         return self.builder.zext(bits, ir.IntType(64))
@@ -140,58 +143,65 @@ def scan_boxes(typing, box, block, q, low, out):  # type: ignore[no-untyped-def]
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def scan_corners(typing, box, block, q, out):  # type: ignore[no-untyped-def]
-    """``scan_corners(box, block, q, out)``: the squared distance from q to the farthest corner of eight boxes.
+def scan_reaches(typing, box, block, reach, at, w, anchor, rest, high, out):  # type: ignore[no-untyped-def]
+    """``scan_reaches(box, block, reach, at, w, anchor, rest, high, out)``: how far points in eight boxes may be.
 
-    Rounding is monotonic, so that a bound is never below the computed distance of a point in the box.
+    Writes, for each box, its reach (the eight from flat position `at`) plus `rest` plus the largest w · (x - anchor) over x in the box; returns the
+    mask of those ≥ `high`.
     """
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        box, block, q, out = arguments
+        box, block, reach, at, w, anchor, rest, high, out = arguments
         lanes = _Lanes(builder, 8)
         faces = _data(context, builder, signature.args[0], box)
-        q_data = _data(context, builder, signature.args[2], q)
-        d = builder.extract_value(context.make_array(signature.args[2])(context, builder, q).shape, 0)
-        pair = ir.Constant(d.type, 2 * lanes.width)
-        start = builder.mul(builder.mul(block, d), pair)
-
-        def term(j):  # type: ignore[no-untyped-def]
-            at = builder.add(start, builder.mul(j, pair))
-            here = lanes.splat(builder.load(builder.gep(q_data, [j])))
-            below = builder.fsub(here, lanes.load(faces, at))
-            above = builder.fsub(lanes.load(faces, builder.add(at, ir.Constant(d.type, lanes.width))), here)
-            t = lanes.larger(below, above)
-            return builder.fmul(t, t)
-
-        lanes.store(_sum_over_coordinates(lanes, d, term), _data(context, builder, signature.args[3], out))
-        return context.get_dummy_value()
-
-    return types.none(box, types.intp, q, out), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def scan_slopes(typing, box, block, w, anchor, out):  # type: ignore[no-untyped-def]
-    """``scan_slopes(box, block, w, anchor, out)``: the largest w · (x - anchor) over x in eight boxes."""
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        box, block, w, anchor, out = arguments
-        lanes = _Lanes(builder, 8)
-        faces = _data(context, builder, signature.args[0], box)
-        w_data = _data(context, builder, signature.args[2], w)
-        anchor_data = _data(context, builder, signature.args[3], anchor)
-        d = builder.extract_value(context.make_array(signature.args[2])(context, builder, w).shape, 0)
+        w_data = _data(context, builder, signature.args[4], w)
+        anchor_data = _data(context, builder, signature.args[5], anchor)
+        d = builder.extract_value(context.make_array(signature.args[4])(context, builder, w).shape, 0)
+        width = ir.Constant(d.type, lanes.width)
         pair = ir.Constant(d.type, 2 * lanes.width)
         start = builder.mul(builder.mul(block, d), pair)
 
         def term(j):  # type: ignore[no-untyped-def]
             slope = builder.load(builder.gep(w_data, [j]))
             rising = builder.fcmp_ordered(">", slope, ir.Constant(_DOUBLE, 0.0))
-            face = builder.select(rising, ir.Constant(d.type, lanes.width), ir.Constant(d.type, 0))
-            at = builder.add(builder.add(start, builder.mul(j, pair)), face)
+            face = builder.select(rising, width, ir.Constant(d.type, 0))
+            face = builder.add(builder.add(start, builder.mul(j, pair)), face)
             origin = lanes.splat(builder.load(builder.gep(anchor_data, [j])))
-            return builder.fmul(builder.fsub(lanes.load(faces, at), origin), lanes.splat(slope))
+            return builder.fmul(builder.fsub(lanes.load(faces, face), origin), lanes.splat(slope))
 
-        lanes.store(_sum_over_coordinates(lanes, d, term), _data(context, builder, signature.args[4], out))
-        return context.get_dummy_value()
+        slopes = _sum_over_coordinates(lanes, d, term)
+        reaches = lanes.load(_data(context, builder, signature.args[2], reach), at)
+        total = builder.fadd(slopes, builder.fadd(reaches, lanes.splat(rest)))
+        lanes.store(total, _data(context, builder, signature.args[8], out))
+        return lanes.mask(builder.fcmp_ordered(">=", total, lanes.splat(high)))
 
-    return types.none(box, types.intp, w, anchor, out), generate
+    real = types.float64
+    return types.int64(box, types.intp, reach, types.intp, w, anchor, real, real, out), generate
+
+
+def _fold(width: int, pick: str, name: str) -> Any:
+    """Make a function that reduces the lanes of one row to their least or largest."""
+
+    def fold(typing, array, at, start):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            array, at, start = arguments
+            lanes = _Lanes(builder, width)
+            value = lanes.load(_data(context, builder, signature.args[0], array), at)
+            value = getattr(lanes, pick)(value, lanes.splat(start))  # NaN is never picked: it gives way to start
+            while lanes.width > 1:
+                half = _Lanes(builder, lanes.width // 2)
+                index = ir.VectorType(ir.IntType(32), half.width)
+                low = builder.shuffle_vector(value, value, ir.Constant(index, list(range(half.width))))
+                high = builder.shuffle_vector(value, value, ir.Constant(index, list(range(half.width, lanes.width))))
+                value, lanes = getattr(half, pick)(low, high), half
+            return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
+
+        return types.float64(array, types.intp, types.float64), generate
+
+    fold.__name__ = fold.__qualname__ = name
+    fold.__doc__ = f"``{name}(array, at, start)``: reduce `start` and the {width} values from flat position `at`."
+    return intrinsic(fold)
+
+
+least8, most8 = _fold(8, "smaller", "least8"), _fold(8, "larger", "most8")
+least16, most16 = _fold(16, "smaller", "least16"), _fold(16, "larger", "most16")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import DataError, listing
+from shoal.errors import DataError, data_rows
 from shoal.kernels.class_means import class_means
 from shoal.types import Kind
 
@@ -38,11 +38,11 @@ class Numeric:
 
         present(name, column)
         values = column.cast(pa.float64(), safe=False).combine_chunks().to_numpy(zero_copy_only=False)
-        odd = (np.flatnonzero(~np.isfinite(values)) + 1).tolist()
+        odd = np.flatnonzero(~np.isfinite(values)).tolist()
         if odd:
             raise DataError(
                 f"Column {name!r}: values must be finite, {len(odd):,} of {len(column):,} are NaN or infinite, "
-                f"in data rows {listing(odd)}. Correct or remove these rows."
+                f"in {data_rows(odd)}. Correct or remove these rows."
             )
         return cls(name, values, column.type)
 
@@ -79,8 +79,8 @@ def present(name: str, column: pa.ChunkedArray) -> None:
 
     if column.null_count:
         flags = pc.is_null(column).combine_chunks().to_numpy(zero_copy_only=False)
-        rows = (np.flatnonzero(flags) + 1).tolist()
+        rows = np.flatnonzero(flags).tolist()
         raise DataError(
             f"Column {name!r}: values must not be missing, {len(rows):,} of {len(column):,} are, "
-            f"in data rows {listing(rows)}. Fill or remove these rows."
+            f"in {data_rows(rows)}. Fill or remove these rows."
         )

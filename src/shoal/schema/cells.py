@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shoal.errors import DataError, listing
+from shoal.errors import DataError, data_rows
 from shoal.types import Dialect, Kind
 
 if TYPE_CHECKING:
@@ -122,12 +122,10 @@ def _misfits(read: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> 
                 _cast(pa.chunked_array([pa.array([cell.as_py()], pa.string())]), kind, dialect)
             except pa.ArrowInvalid:
                 bad[row] = True
-    rows = (np.flatnonzero(bad) + 1).tolist()
-    cells = "cell does" if len(rows) == 1 else "cells do"
+    rows = np.flatnonzero(bad).tolist()
     return (
-        f"Column {name!r}: {len(rows):,} {cells} not read as {_WORDS[kind]}, in data row"
-        f"{'s' if len(rows) > 1 else ''} {listing(rows)}. Correct them, list what stands for a missing value "
-        f"(--missing), or give the column another kind (--kind {name}=nominal)."
+        f"Column {name!r}: every cell must be {_WORDS[kind]}, {len(rows):,} of {len(read):,} cannot be read as one, "
+        f"in {data_rows(rows)}. Correct the column, or give it another role."
     )
 
 

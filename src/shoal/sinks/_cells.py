@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, raise_all
+from shoal.types import Dialect
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 _EXPONENT_FROM, _EXPONENT_WANTED = 1e10, 1e16
 
 
-def to_text(table: pa.Table, decimal: str) -> pa.Table:
+def to_text(table: pa.Table, dialect: Dialect) -> pa.Table:
     """Return the table with every column as text, null where it is null.
 
     Floats have the fewest digits that read back as the same number, and -0.0 is 0; times are ISO 8601.
@@ -24,11 +25,13 @@ def to_text(table: pa.Table, decimal: str) -> pa.Table:
         If columns hold lists, records, bytes or other things that a cell of text cannot.
 
     >>> import pyarrow as pa
-    >>> to_text(pa.table({"age": [31.5, None]}), ",")["age"].to_pylist()
+    >>> to_text(pa.table({"age": [31.5, None]}), Dialect(decimal=","))["age"].to_pylist()
     ['31,5', None]
     """
     import pyarrow as pa
 
+    if table.num_columns == 0:
+        raise DataError("Csv: there must be at least one column, got none. Let at least one leave.")
     raise_all(
         DataError,
         [
@@ -38,7 +41,7 @@ def to_text(table: pa.Table, decimal: str) -> pa.Table:
             if not _is_plain(field.type)
         ],
     )
-    columns = [_text(column, decimal) for column in table.columns]
+    columns = [_text(column, dialect) for column in table.columns]
     return pa.Table.from_arrays(columns, schema=pa.schema([(name, pa.string()) for name in table.column_names]))
 
 
@@ -62,25 +65,24 @@ def _extension() -> type[Any]:
     return kind
 
 
-def _text(column: Any, decimal: str) -> Any:
+def _text(column: Any, dialect: Dialect) -> Any:
     """Return a column as text."""
     import pyarrow as pa
     from pyarrow import types
 
     kind = column.type
     if isinstance(kind, _extension()):
-        return _text(column.cast(kind.storage_type), decimal)
+        return _text(column.cast(kind.storage_type), dialect)
     if types.is_dictionary(kind):
-        return _text(column.cast(kind.value_type), decimal)
-    if types.is_floating(kind) or types.is_timestamp(kind) or types.is_decimal(kind):
-        return _each_value_once(column, decimal)
-    if types.is_date64(kind):
-        column = column.cast(pa.date32())
+        return _text(column.cast(kind.value_type), dialect)
+    if types.is_floating(kind) or types.is_decimal(kind):
+        return _number(column, dialect.decimal)
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return _moment(column, dialect.datetime)
     return _trimmed(column.cast(pa.string()), "$") if types.is_time(kind) else column.cast(pa.string())
 
 
-def _each_value_once(column: Any, decimal: str) -> Any:
-    """Return a column as text, each different value rendered once: a release has few in each column."""
+def _number(column: Any, decimal: str) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -88,35 +90,38 @@ def _each_value_once(column: Any, decimal: str) -> Any:
         column = column.cast(pa.float32())
     if pa.types.is_floating(column.type):
         column = pc.add(column, pa.scalar(0.0, column.type))  # -0.0 + 0.0 is 0.0
-    encoded = column.dictionary_encode()
-    chunks, done = [], None
-    for chunk in encoded.chunks:
-        if done is None or chunk.dictionary is not done[0]:
-            done = (chunk.dictionary, _rendered(chunk.dictionary, decimal))
-        chunks.append(done[1].take(chunk.indices))
-    return pa.chunked_array(chunks, pa.string())
-
-
-def _rendered(values: Any, decimal: str) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_timestamp(values.type):
-        if values.type.tz is None:
-            return _trimmed(pc.strftime(values, "%Y-%m-%dT%H:%M:%S"), "$")
-        text = _trimmed(pc.strftime(values, "%Y-%m-%dT%H:%M:%S%Ez"), "[+-]..:..$")
-        return pc.replace_substring_regex(text, r"[+-]00:00$", "Z")
-    text = values.cast(pa.string())
-    if pa.types.is_float64(values.type):
-        size = pc.abs(values)
+    text = column.cast(pa.string())
+    if pa.types.is_float64(column.type):
+        size = pc.abs(column)
         large: Any = pc.and_(
             pc.greater_equal(size, pa.scalar(_EXPONENT_FROM)), pc.less(size, pa.scalar(_EXPONENT_WANTED))
         )
-        large = pc.fill_null(large, False)
         if pc.any(large).as_py():
-            digits = [repr(value.as_py()).removesuffix(".0") for value in values.filter(large)]
-            text = pc.replace_with_mask(text, large, pa.array(digits, pa.string()))
+            digits = [repr(value.as_py()).removesuffix(".0") for value in column.filter(large)]
+            large = pc.fill_null(large, False).combine_chunks()
+            text = pc.replace_with_mask(text.combine_chunks(), large, pa.array(digits, pa.string()))
+            text = pa.chunked_array([text])
     return text if decimal == "." else pc.replace_substring(text, ".", decimal)
+
+
+def _moment(column: Any, pattern: str | None) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_date64(column.type):
+        column = column.cast(pa.date32())
+    dated = pa.types.is_date(column.type)
+    if pattern is not None:
+        whole = column if dated else column.cast(pa.timestamp("s", column.type.tz), safe=False)
+        return pc.strftime(whole, pattern)
+    text = column.cast(pa.string())
+    if dated:
+        return text
+    text = pc.replace_substring(text, " ", "T", max_replacements=1)
+    if column.type.tz is not None:
+        text = pc.replace_substring_regex(text, r"([+-][0-9]{2})([0-9]{2})$", r"\1:\2")
+        text = pc.replace_substring_regex(text, r"[+-]00:00$", "Z")
+    return text if column.type.unit == "s" else _trimmed(text, "Z|[+-]..:..|$")
 
 
 def _trimmed(text: Any, end: str) -> Any:

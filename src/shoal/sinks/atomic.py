@@ -63,6 +63,8 @@ def atomic(path: Path, *, force: bool) -> Iterator[Path]:
         _sync(staged)
         os.chmod(staged, mode)
         _publish(path, target, staged, force=force)
+    except BrokenPipeError:  # somebody stopped listening to this program; the disk is well
+        raise
     except OSError as error:
         raise unwritable(path, error) from None
     except ShoalError as error:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from shoal.errors import DataError, listing
+from shoal.errors import DataError, ParameterError, listing
 from shoal.sinks._cells import to_text
 from shoal.sinks._disk import writing
 from shoal.types import Dialect
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _TAB_SUFFIXES = (".tsv", ".tab")
 _CELLS = 1 << 19
+_ROWS = 1 << 12
 _BYTES = 1 << 28
 
 
@@ -33,8 +34,13 @@ class Csv:
     suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".txt", ".tab", ".data")
     textual: ClassVar[bool] = True  #: cells leave as they came
 
+    @staticmethod
+    def dialect_for(path: Path) -> Dialect:
+        """Return the dialect of a table that had none: commas, or tabs if the name says so, in UTF-8."""
+        return Dialect(delimiter="\t" if path.name.lower().endswith(_TAB_SUFFIXES) else ",")
+
     def write(self, table: pa.Table, path: Path, dialect: Dialect | None) -> None:
-        """Write the table; without a dialect with commas, or tabs if the name says so, in UTF-8.
+        """Write the table; without a dialect, as :meth:`dialect_for` says.
 
         Raises
         ------
@@ -43,12 +49,10 @@ class Csv:
         EngineError
             If the disk does not take it.
         """
-        if dialect is None:
-            dialect = Dialect(delimiter="\t" if path.name.lower().endswith(_TAB_SUFFIXES) else ",")
-        text = to_text(table, dialect.decimal)
-        encode = codecs.getincrementalencoder(dialect.encoding)().encode
-        plain = codecs.lookup(dialect.encoding).name == "utf-8"
-        with writing(path), path.open("wb", buffering=0) as file:
+        dialect = dialect or self.dialect_for(path)
+        text = to_text(table, dialect)
+        encode, plain = _encoder(dialect.encoding)
+        with writing(path), path.open("wb") as file:
             try:
                 for piece in _pieces(text, dialect):
                     file.write(piece if plain else encode(str(piece, "utf-8")))
@@ -56,10 +60,24 @@ class Csv:
                 raise DataError(_unencodable(text, dialect.encoding)) from None
 
 
+def _encoder(encoding: str) -> tuple[Callable[[str], bytes], bool]:
+    """Return what encodes one text after another, and whether there is nothing to do because it is UTF-8."""
+    try:
+        codec = codecs.lookup(encoding)
+        return codecs.getincrementalencoder(encoding)().encode, codec.name == "utf-8"
+    except LookupError:
+        raise ParameterError(
+            f"Csv: encoding must be one that Python knows, such as utf-8 or cp1252, got {encoding!r}. "
+            "Correct its name."
+        ) from None
+
+
 def _pieces(text: pa.Table, dialect: Dialect) -> Iterator[memoryview]:
     """Give the file piece by piece, in UTF-8."""
     yield memoryview(_header(text.column_names, dialect).encode())
-    for batch in text.to_batches(max_chunksize=max(1, _CELLS // max(1, text.num_columns))):
+    if text.num_rows < _ROWS * max(column.num_chunks for column in text.columns):
+        text = text.combine_chunks()  # every piece costs time for each of its columns
+    for batch in text.to_batches(max_chunksize=max(_ROWS, _CELLS // text.num_columns)):
         parts = max(1, -(-batch.nbytes // _BYTES))  # the texts of one Arrow array end at 2 GiB
         rows = -(-batch.num_rows // parts)
         for start in range(0, batch.num_rows, max(1, rows)):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 22
 _LARGEST_BLOCK = (1 << 31) - 1
-_ROWS_IN_BLOCK = 64
+_ROWS_IN_BLOCK = 512
 _MARK = "."
 
 
@@ -52,12 +54,13 @@ class Rows:
         import pyarrow as pa
 
         quoted = self.text.find(self.quote.encode(), self.start) >= 0
-        data = self._marked() if quoted else pa.py_buffer(self.text).slice(self.start)
+        data = self._data(quoted)
         for block in self._blocks(len(data)):
             bad: list[int | None] = []
-            try:
+            table = None
+            with suppress(pa.ArrowException):
                 table = self._parse(data, bad, block, quoted, use_threads=True)
-            except pa.ArrowException:
+            if table is None:
                 check_utf8(self.owner, self.text)  # else a row was larger than the block
                 continue
             if quoted:
@@ -107,15 +110,21 @@ class Rows:
             block = min(block * 16, _LARGEST_BLOCK)
             yield block
 
-    def _marked(self) -> pa.Buffer:
-        """Return the rows with one more at the end, which a quote that is never closed would swallow."""
+    def _data(self, quoted: bool) -> pa.Buffer:
+        """Return what follows the header, for Arrow to parse.
+
+        Where there are quotes it ends with one more row, which a quote that is never closed would swallow. Where
+        the first cell begins with U+FEFF there is another before it, which Arrow takes for a byte order mark.
+        """
         import pyarrow as pa
 
-        ended = self.text.endswith((b"\n", b"\r")) or len(self.text) == self.start
-        mark = self.delimiter.join([_MARK] * len(self.names)) + "\n"
-        return pa.py_buffer(
-            b"".join((memoryview(self.text)[self.start :], b"" if ended else b"\n", mark.encode()))
-        )
+        lead = BOM_UTF8 if self.text.startswith(BOM_UTF8, self.start) else b""
+        if not quoted and not lead:
+            return pa.py_buffer(self.text).slice(self.start)
+        ended = self.text.endswith((b"\n", b"\r"))
+        mark = self.delimiter.join([_MARK] * len(self.names)) + "\n" if quoted else ""
+        end = b"" if ended or not quoted else b"\n"
+        return pa.py_buffer(b"".join((lead, memoryview(self.text)[self.start :], end, mark.encode())))
 
     def _unmarked(self, table: pa.Table, bad: int) -> pa.Table:
         """Return the table without the last row, if that is the one that was added."""

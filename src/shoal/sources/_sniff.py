@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from shoal.errors import DataError, SchemaError
+from shoal.sources._text import check_utf8
 
 #: What may part cells, likelier first where two part them equally well: commas also occur inside numbers.
 DELIMITERS = ("\t", ";", "|", ",")
@@ -71,18 +72,23 @@ def read_header(owner: str, text: bytes, delimiter: str, quote: str) -> Header:
     Raises
     ------
     DataError
-        If there is none, or if a NUL in it shows that the file is not in UTF-8.
+        If there is none, or if the file is not in UTF-8.
     SchemaError
         If a cell of it is too long for a name.
     """
     lines = _Lines(text)
+    names = None
     try:
         names = next((r for r in csv.reader(lines, delimiter=delimiter, quotechar=quote) if r), None)
+    except UnicodeDecodeError:  # the error holds the bytes, so what follows must not be raised from here
+        lines.valid = False
     except csv.Error:
         raise SchemaError(
             f"{owner}: a name in the header is longer than {csv.field_size_limit():,} characters. "
             "Check that its quotes are closed."
         ) from None
+    if not lines.valid:
+        check_utf8(owner, text)
     if names is None:
         raise DataError(
             f"{owner}: must hold a header and rows, got an empty file. Check that it is the right one."
@@ -102,6 +108,7 @@ class _Lines(Iterator[str]):
         self._lines = io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", newline="")
         self.read = 0
         self.last = ""
+        self.valid = True
 
     def __next__(self) -> str:
         self.last = next(self._lines)

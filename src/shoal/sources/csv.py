@@ -11,7 +11,7 @@ from shoal.parameters import Checked, Param
 from shoal.sources._file import check_names, read_bytes
 from shoal.sources._rows import Rows
 from shoal.sources._sniff import find_delimiter, read_header
-from shoal.sources._text import check_utf8, codec, to_utf8
+from shoal.sources._text import codec, to_utf8
 from shoal.types import Dialect
 
 if TYPE_CHECKING:
@@ -96,11 +96,7 @@ class Csv(Checked):
         text, encoding = to_utf8(name, read_bytes(path), encoding)
         first = "\t" if path.name.lower().removesuffix(".gz").endswith(_TAB_SUFFIXES) else None
         found = self.delimiter or find_delimiter(text, self.quote, decimal=self.decimal, first=first)
-        try:
-            header = read_header(name, text, found or _absent(text), self.quote)
-        except UnicodeDecodeError:
-            check_utf8(name, text)
-            raise  # not reached: what cannot be decoded in part cannot be decoded whole
+        header = read_header(name, text, found or _absent(text), self.quote)
         check_names(name, header.names)
         rows = Rows(name, text, header.end, header.names, found or _absent(text), self.quote)
         if not text[header.end : header.end + 1] or (table := rows.read()).num_rows == 0:

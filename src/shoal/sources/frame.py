@@ -41,7 +41,9 @@ class Frame:
         if frame.implementation.is_pyarrow():
             return _with_rows(native), ()
         columns: dict[str, Any] = {}
-        for name in frame.columns:
+        for name, kind in frame.schema.items():
+            if frame.implementation.is_polars() and kind == nw.Object:
+                continue  # polars would hand over addresses in memory
             try:
                 columns[name] = frame[name].to_arrow()
             except Exception:  # the frame's own library may raise anything, with the value in its message

@@ -1,0 +1,299 @@
+"""Draws every figure of the documentation from what shoal really gives: ``python docs/figures.py [FOLDER]``.
+
+Each figure exists for a light and for a dark page. The same versions of shoal and matplotlib give the same bytes.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pyarrow as pa
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch, Polygon
+from matplotlib.patheffects import withStroke
+from numpy.typing import NDArray
+
+import shoal
+
+Array = NDArray[np.float64]
+IMAGES = Path(__file__).parent / "images"
+SIX = ("#2f7fd6", "#e08a1e", "#2a9d76", "#c8509b", "#7a62d3", "#d1495b")
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The colours of a page."""
+
+    name: str
+    paper: str
+    edge: str
+    ink: str
+    faint: str
+    water: str
+    accent: str
+    depth: float  #: how strongly the hull of a class is coloured
+
+
+THEMES = (
+    Theme("light", "#ffffff", "#d9e0e8", "#22303f", "#8a97a6", "#5b7690", "#c2334a", 0.17),
+    Theme("dark", "#151b24", "#2b3644", "#e6edf5", "#8492a3", "#9bb4cc", "#ff8094", 0.3),
+)
+
+
+def main() -> None:
+    """Draw all figures for all themes."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES
+    folder.mkdir(parents=True, exist_ok=True)
+    for theme in THEMES:
+        for draw in (shoals, mdav_steps, loss_by_k):
+            figure = draw(theme)
+            figure.savefig(
+                folder / f"{draw.__name__}-{theme.name}.png",
+                dpi=160,
+                transparent=True,
+                metadata={"Software": None},
+            )
+            plt.close(figure)
+
+
+# --- the figures
+
+
+def shoals(theme: Theme) -> Figure:
+    """Draw people by age and income, then the same people drawn together to the centroids of their classes."""
+    people = _people(140)
+    done = shoal.protect(people, {"quasi": ["age", "income"], "k": 5})
+    before, after, labels = _xy(people), _xy(done.data), done.partition.labels
+    colours = _coloured(before, labels)
+    figure = _card(theme, 10.4, 4.75)
+    left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+    figure.subplots_adjust(left=0.072, right=0.975, bottom=0.13, top=0.855, wspace=0.06)
+    left.scatter(*before.T, s=30, color=theme.water, edgecolor=theme.paper, linewidth=0.6, zorder=3)
+    for label, colour in enumerate(colours):
+        members = before[labels == label]
+        centre = after[labels == label][0]
+        right.add_patch(_hull(members, colour, theme))
+        for member in members:
+            right.plot(*zip(member, centre, strict=True), color=colour, linewidth=0.9, alpha=0.75, zorder=2)
+        right.scatter(*members.T, s=10, color=colour, linewidth=0, alpha=0.8, zorder=3)
+        right.scatter(*centre, s=58, color=colour, edgecolor=theme.paper, linewidth=1.2, zorder=4)
+    _title(left, theme, "As collected", f"{len(before)} people, each alone at a point")
+    _title(right, theme, "As released", f"{len(colours)} shoals of at least 5; each leaves as its centroid")
+    for axes in (left, right):
+        _axes(axes, theme, "age")
+        axes.set_yticks(range(0, 100_000, 20_000), ["0", *(f"{thousands} k" for thousands in range(20, 100, 20))])
+        axes.set_ylim(0, before[:, 1].max() * 1.04)
+    left.set_ylabel("income", color=theme.faint)
+    right.tick_params(labelleft=False)
+    return figure
+
+
+def mdav_steps(theme: Theme) -> Figure:
+    """Draw MDAV at work: the first class, the second, half way, the end."""
+    k = 4
+    X = np.random.default_rng(11).normal(size=(46, 2)) @ np.array([[1.25, 0.25], [0.0, 0.8]])
+    part = shoal.microaggregate(X, k=k)
+    labels, colours = part.labels, _coloured(X, part.labels)
+    figure = _card(theme, 10.4, 3.3)
+    row = figure.subplots(1, 4, sharex=True, sharey=True)
+    figure.subplots_adjust(left=0.025, right=0.975, bottom=0.055, top=0.8, wspace=0.06)
+    words = (
+        ("1  Farthest from the centroid c", "record r and its k − 1 nearest"),
+        ("2  Farthest from r", "record s and its k − 1 nearest"),
+        ("3  Again, with what is left", f"{len(part) // 2} of {len(part)} classes"),
+        ("4  Until all have a class", f"k = {k}: classes of {part.sizes.min()} to {part.sizes.max()}"),
+    )
+    r = X[_farthest(X, X.mean(axis=0))]
+    s = X[labels != 0][_farthest(X[labels != 0], r)]
+    for axes, shown, (head, line) in zip(row, (1, 2, len(part) // 2, len(part)), words, strict=True):
+        rest = labels >= shown
+        axes.scatter(*X[rest].T, s=20, color=theme.water, alpha=0.75, linewidth=0, zorder=2)
+        for label in range(shown):
+            members = X[labels == label]
+            axes.add_patch(_hull(members, colours[label], theme))
+            axes.scatter(*members.T, s=20, color=colours[label], linewidth=0, zorder=3)
+        _title(axes, theme, head, line, size=9.6)
+        axes.set_xticks([])
+        axes.set_yticks([])
+        for spine in axes.spines.values():
+            spine.set_color(theme.edge)
+    _arrow(row[0], theme, X.mean(axis=0), r, "c", "r")
+    _arrow(row[1], theme, r, s, "r", "s")
+    row[0].set_xlim(X[:, 0].min() - 0.75, X[:, 0].max() + 0.75)
+    row[0].set_ylim(X[:, 1].min() - 0.5, X[:, 1].max() + 0.5)
+    return figure
+
+
+def loss_by_k(theme: Theme) -> Figure:
+    """Draw the information loss of the synthetic survey against k."""
+    sizes = (2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50)
+    survey = shoal.survey()
+    quasi = ["birth", "income", "commute_minutes"]
+    losses = [shoal.protect(survey, {"quasi": quasi, "k": k}).readings["il_sse"] for k in sizes]
+    figure = _card(theme, 7.4, 3.7)
+    axes = figure.subplots()
+    figure.subplots_adjust(left=0.095, right=0.955, bottom=0.16, top=0.82)
+    axes.fill_between(sizes, losses, color=SIX[0], alpha=0.13, linewidth=0)
+    axes.plot(sizes, losses, color=SIX[0], linewidth=2.2, marker="o", markersize=5.5, markeredgecolor=theme.paper)
+    for k, loss in zip(sizes, losses, strict=True):
+        if k in (5, 10, 20, 50):
+            axes.annotate(
+                f"{loss:.1f} %",
+                (k, loss),
+                (-5, 6),
+                textcoords="offset points",
+                ha="right",
+                color=theme.ink,
+                fontsize=9.5,
+            )
+    _title(axes, theme, "Larger classes, larger loss", "MDAV on the synthetic survey, 3 quasi-identifiers")
+    _axes(axes, theme, "k, the smallest class")
+    axes.set_ylabel("IL in %", color=theme.faint)
+    axes.set_xlim(0, 52)
+    axes.set_ylim(0, max(losses) * 1.16)
+    axes.grid(axis="y", color=theme.edge, linewidth=0.8)
+    axes.set_axisbelow(True)
+    return figure
+
+
+# --- what they share
+
+
+def _people(n: int) -> pa.Table:
+    """Return some people of the synthetic survey, with their age in years."""
+    survey = shoal.survey(n, seed=4)
+    days = np.datetime64("2025-06-30") - survey["birth"].to_numpy().astype("datetime64[D]")
+    return pa.table({"age": days.astype(float) / 365.25, "income": survey["income"]})
+
+
+def _xy(table: pa.Table) -> Array:
+    return np.column_stack([table["age"].to_numpy(), table["income"].to_numpy()])
+
+
+def _farthest(points: Array, place: Array) -> int:
+    return int(np.argmax(((points - place) ** 2).sum(axis=1)))
+
+
+def _coloured(points: Array, labels: NDArray[np.int64]) -> list[str]:
+    """Return a colour for each class, such that near classes differ."""
+    spread = (points - points.mean(axis=0)) / points.std(axis=0)
+    centres = np.array([spread[labels == label].mean(axis=0) for label in range(labels.max() + 1)])
+    chosen: list[int] = []
+    for label, centre in enumerate(centres):
+        near = np.argsort(((centres[:label] - centre) ** 2).sum(axis=1))
+        ages = {chosen[other]: rank for rank, other in reversed(list(enumerate(near)))}
+        chosen.append(max(range(len(SIX)), key=lambda colour: (ages.get(colour, len(near)), -colour)))
+    return [SIX[colour] for colour in chosen]
+
+
+def _hull(points: Array, colour: str, theme: Theme) -> Polygon:
+    return Polygon(_outline(points), facecolor=colour, alpha=theme.depth, edgecolor="none", zorder=1)
+
+
+def _outline(points: Array) -> Array:
+    """Return the corners of the convex hull, counterclockwise (monotone chain)."""
+    order = [tuple(point) for point in points[np.lexsort((points[:, 1], points[:, 0]))]]
+
+    def chain(path: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        kept: list[tuple[Any, ...]] = []
+        for p in path:
+            while len(kept) > 1 and _turn(kept[-2], kept[-1], p) <= 0:
+                kept.pop()
+            kept.append(p)
+        return kept[:-1]
+
+    return np.array(chain(order) + chain(order[::-1]))
+
+
+def _turn(a: tuple[Any, ...], b: tuple[Any, ...], c: tuple[Any, ...]) -> float:
+    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+
+
+def _card(theme: Theme, width: float, height: float) -> Figure:
+    """Return an empty figure on a card with round corners, which stands on any background."""
+    figure = plt.figure(figsize=(width, height))
+    inset = 0.02
+    card = FancyBboxPatch(
+        (inset, inset),
+        width - 2 * inset,
+        height - 2 * inset,
+        boxstyle="round,pad=0,rounding_size=0.14",
+        transform=figure.dpi_scale_trans,
+        facecolor=theme.paper,
+        edgecolor=theme.edge,
+        linewidth=1,
+        zorder=-10,
+    )
+    figure.add_artist(card)
+    return figure
+
+
+def _title(axes: Axes, theme: Theme, head: str, line: str, size: float = 12.5) -> None:
+    axes.annotate(
+        head,
+        (0, 1),
+        (1, 23),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        color=theme.ink,
+        fontsize=size,
+        fontweight="bold",
+    )
+    axes.annotate(
+        line,
+        (0, 1),
+        (1, 9),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        color=theme.faint,
+        fontsize=size * 0.77 if size > 10 else 8.8,
+    )
+
+
+def _axes(axes: Axes, theme: Theme, label: str) -> None:
+    axes.set_xlabel(label, color=theme.faint)
+    axes.tick_params(colors=theme.faint, labelsize=9, length=3)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(theme.edge)
+
+
+def _arrow(axes: Axes, theme: Theme, start: Array, end: Array, near: str, far: str) -> None:
+    """Draw an arrow between two marked places with their names."""
+    axes.annotate(
+        "",
+        end,
+        start,
+        arrowprops={"arrowstyle": "-|>", "color": theme.accent, "shrinkA": 3, "shrinkB": 4},
+        zorder=5,
+    )
+    for place, name, away in ((start, near, start - end), (end, far, end - start)):
+        axes.scatter(*place, s=34, facecolor="none", edgecolor=theme.accent, linewidth=1.4, zorder=6)
+        shift = 11 * away / np.hypot(*away)
+        axes.annotate(
+            name,
+            place,
+            tuple(shift),
+            textcoords="offset points",
+            color=theme.accent,
+            fontsize=9.5,
+            fontweight="bold",
+            ha="center" if abs(shift[1]) > abs(shift[0]) else "left" if shift[0] > 0 else "right",
+            va="center",
+            zorder=7,
+            path_effects=[withStroke(linewidth=3, foreground=theme.paper)],
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""Runs the blocks of a page as a reader would, and writes down what they print.
+
+``python docs/outputs.py`` rewrites the outputs shown in README.md and in every page here; the tests of
+``tests/docs`` run the same code and fail where a page shows something else. All blocks of a page run in one empty
+folder, from top to bottom:
+
+- ``console``: lines that begin with ``$`` are typed, the lines below are what comes back. ``shoal`` runs in this
+  process. ``make``, ``pip`` and ``git`` are not run. A command must succeed, unless ``$ echo $?`` follows it. A
+  line with only ``…`` stands for lines that the page leaves out.
+- ``python``: runs as one program over the whole page. A ``text`` block right below it is what it prints.
+- a block with a title, such as ``toml title="recipe.toml"``, is a file that lies in the folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+HOME = Path(__file__).resolve().parent.parent
+_FENCE = re.compile(r"^```(?P<info>[^\n`]+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+_TITLE = re.compile(r'title="(?P<name>[^"]+)"')
+_NOT_RUN = ("make", "pip", "git")
+_MEANS = {"make demo": "shoal demo demo"}
+_CUT = "…\n"
+
+
+@dataclass
+class Reader:
+    """Somebody who types what a page says: an empty folder, the variables so far, the last exit code."""
+
+    folder: Path
+    variables: dict[str, Any] = field(default_factory=lambda: {"__name__": "__page__"})
+    code: int = 0
+
+    def type(self, command: str) -> str:
+        """Return what a command prints on either stream, and remember its exit code."""
+        words = shlex.split(command)
+        if words == ["echo", "$?"]:
+            code, self.code = self.code, 0
+            return f"{code}\n"
+        if self.code:
+            raise AssertionError(f"The command before `{command}` ended with exit code {self.code}.")
+        if words[0] == "shoal":
+            with _printed() as printed:
+                self.code = _shoal(words[1:])
+            return printed.getvalue()
+        done = subprocess.run(
+            words, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
+        self.code = done.returncode
+        return done.stdout
+
+    def run(self, program: str) -> str:
+        """Return what a Python block prints."""
+        with _printed() as printed:
+            exec(compile(program, "<page>", "exec", dont_inherit=True), self.variables)
+        return printed.getvalue()
+
+
+def pages() -> list[Path]:
+    """Return every page whose blocks can be run."""
+    return [HOME / "README.md", *sorted((HOME / "docs").rglob("*.md"))]
+
+
+def rewritten(text: str, folder: Path) -> str:
+    """Return a page's text with the outputs that its blocks really give, run in an empty folder."""
+    reader, parts, end = Reader(folder), [], 0
+    printed: str | None = None
+    with _at(folder):
+        for fence in _FENCE.finditer(text):
+            info, body = fence["info"], fence["body"]
+            between = text[end : fence.start()]
+            title = _TITLE.search(info)
+            if title:
+                Path(title["name"]).write_text(body, encoding="utf-8")
+            elif info == "console":
+                body = _session(body, reader)
+            elif info == "text" and printed is not None and not between.strip():
+                body = _tidy(printed)
+            printed = reader.run(body) if info == "python" and not title else None
+            parts += [between, f"```{info}\n{body}```"]
+            end = fence.end()
+    if reader.code:
+        raise AssertionError(f"The last command of the page ended with exit code {reader.code}.")
+    return "".join([*parts, text[end:]])
+
+
+@dataclass
+class Typed:
+    """A command of a console block: as shown, as one line, and what the page shows below it."""
+
+    shown: str
+    command: str
+    below: list[str] = field(default_factory=list)
+
+
+def _session(body: str, reader: Reader) -> str:
+    """Return a console block with what its commands print; blocks that show no output stay without."""
+    session = _commands(body)
+    silent = not any(typed.below for typed in session)
+    lines = []
+    for typed in session:
+        lines.append(typed.shown)
+        command = _MEANS.get(typed.command, typed.command)
+        if command.split()[0] in _NOT_RUN:
+            lines += typed.below
+            continue
+        printed = _tidy(reader.type(command))
+        if not silent:
+            lines.append(_shortened(printed, typed.below))
+    return "".join(lines)
+
+
+def _commands(body: str) -> list[Typed]:
+    found: list[Typed] = []
+    for line in body.splitlines(keepends=True):
+        if found and found[-1].command.endswith("\\"):
+            found[-1].shown += line
+            found[-1].command = found[-1].command.removesuffix("\\") + line.strip()
+        elif line.startswith("$ "):
+            found.append(Typed(line, line[2:].strip()))
+        else:
+            found[-1].below.append(line)
+    return found
+
+
+def _shortened(printed: str, below: list[str]) -> str:
+    """Leave out what the page leaves out: a part after a lone ``…`` begins where its first line is printed."""
+    if _CUT not in below:
+        return printed
+    lines = printed.splitlines(keepends=True)
+    parts: list[list[str]] = [[]]
+    for line in below:
+        parts.append([]) if line == _CUT else parts[-1].append(line)
+    kept, at = lines[: len(parts[0])], len(parts[0])
+    for number, part in enumerate(parts[1:], 2):
+        kept.append(_CUT)
+        if part:
+            at = lines.index(part[0], at)
+            end = len(lines) if number == len(parts) else at + len(part)
+            kept, at = kept + lines[at:end], end
+    return "".join(kept)
+
+
+def _shoal(arguments: Sequence[str]) -> int:
+    from shoal.cli import main
+
+    try:
+        main(list(arguments))
+    except SystemExit as done:
+        return int(done.code or 0)
+    return 0
+
+
+@contextlib.contextmanager
+def _printed() -> Iterator[io.StringIO]:
+    """Collect what is printed on both streams, on a page 80 characters wide and without colours."""
+    text = io.StringIO()
+    before = {name: os.environ.get(name) for name in ("COLUMNS", "NO_COLOR", "TERM")}
+    os.environ.update(COLUMNS="80", NO_COLOR="1", TERM="dumb")
+    try:
+        with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+            yield text
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.__setitem__(name, value)
+
+
+@contextlib.contextmanager
+def _at(folder: Path) -> Iterator[None]:
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def _tidy(printed: str) -> str:
+    """Return a text without blanks at the ends of lines and without empty lines around it."""
+    lines = "\n".join(line.rstrip() for line in printed.splitlines()).strip("\n")
+    return f"{lines}\n" if lines else ""
+
+
+def main() -> None:
+    """Rewrite the outputs on all pages, or on those that are named."""
+    for page in [Path(name).resolve() for name in sys.argv[1:]] or pages():
+        before = page.read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            after = rewritten(before, Path(folder))
+        if after != before:
+            page.write_text(after, encoding="utf-8")
+            print(f"{page.relative_to(HOME)}: outputs written")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,299 @@
+"""What people get wrong, one scenario each: how it comes about, and the command they typed.
+
+A scenario arranges files in an empty folder and returns the arguments of the command. ``SECRET`` is planted
+wherever a value could be: it must never be printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+SECRET = "31415926"
+PEOPLE = "name,age,income,region\n" + "".join(
+    f"{SECRET}{i},{20 + i},{SECRET}.{i},{'ns'[i % 2]}\n" for i in range(12)
+)
+
+Arrange = Callable[[Path], list[str]]
+SCENARIOS: dict[str, tuple[int, Arrange]] = {}
+
+
+def scenario(title: str, code: int) -> Callable[[Arrange], Arrange]:
+    def add(arrange: Arrange) -> Arrange:
+        SCENARIOS[title] = (code, arrange)
+        return arrange
+
+    return add
+
+
+def command(folder: Path, *more: str, text: str | bytes = PEOPLE, quasi: str = "age,income") -> list[str]:
+    source = folder / "people.csv"
+    source.write_bytes(text.encode() if isinstance(text, str) else text)
+    return ["protect", "people.csv", "-o", "out.csv", "--quasi", quasi, "--k", "3", *more]
+
+
+@scenario("Missing file", 3)
+def _(folder: Path) -> list[str]:
+    return ["protect", "people.csv", "-o", "out.csv", "--quasi", "age"]
+
+
+@scenario("A folder in place of a file", 3)
+def _(folder: Path) -> list[str]:
+    (folder / "people.csv").mkdir()
+    return ["protect", "people.csv", "-o", "out.csv", "--quasi", "age"]
+
+
+@scenario("A format that is not known", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "people.doc").write_text(PEOPLE)
+    return ["protect", "people.doc", "-o", "out.csv", "--quasi", "age"]
+
+
+@scenario("Empty file", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, text="")
+
+
+@scenario("Header only", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, text="name,age,income,region\n")
+
+
+@scenario("Ragged rows", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, text=PEOPLE + f"{SECRET},1\n" + PEOPLE.split("\n")[1] + f"\n{SECRET},1,2,3,4\n")
+
+
+@scenario("A quote that is not closed", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, text=PEOPLE + f'"{SECRET},1,2,3\n')
+
+
+@scenario("Duplicate column names", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, text=PEOPLE.replace("region", "age", 1))
+
+
+@scenario("A column without a name", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, text=PEOPLE.replace("region", "", 1))
+
+
+@scenario("Not UTF-8", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, text=PEOPLE.encode() + f"Jos\xe9{SECRET},50,1,n\n".encode("latin-1"))
+
+
+@scenario("An encoding that is not known", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--encoding", "klingon")
+
+
+@scenario("A delimiter of two characters", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--delimiter", "||")
+
+
+@scenario("A damaged Parquet file", 3)
+def _(folder: Path) -> list[str]:
+    pq.write_table(pa.table({"age": [1, 2, 3]}), folder / "people.parquet")
+    (folder / "people.parquet").write_bytes((folder / "people.parquet").read_bytes()[:-9])
+    return ["protect", "people.parquet", "-o", "out.csv", "--quasi", "age"]
+
+
+@scenario("Unknown column", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, quasi="age,incme")
+
+
+@scenario("A column with two roles", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--confidential", "age")
+
+
+@scenario("No quasi-identifier", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "people.csv").write_text(PEOPLE)
+    return ["protect", "people.csv", "-o", "out.csv"]
+
+
+@scenario("Text in a numeric column", 3)
+def _(folder: Path) -> list[str]:
+    rows = PEOPLE.split("\n")
+    rows[4] = f"x,{SECRET}x,1,n"
+    rows[9] = f"x,?{SECRET},1,n"
+    return command(folder, text="\n".join(rows))
+
+
+@scenario("NaN and infinities as text", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, text=PEOPLE + "x,nan,5,n\ny,40,inf,n\n")
+
+
+@scenario("NaN and infinities as numbers", 3)
+def _(folder: Path) -> list[str]:
+    pq.write_table(pa.table({"age": [1.0, np.inf, 3.0, np.nan, 5.0, 6.0]}), folder / "people.parquet")
+    return ["protect", "people.parquet", "-o", "out.parquet", "--quasi", "age", "--k", "3"]
+
+
+@scenario("A missing value in a quasi-identifier", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, text=PEOPLE + f"{SECRET},,5,n\n")
+
+
+@scenario("A quasi-identifier that is nominal", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, quasi="age,region")
+
+
+@scenario("A date that does not exist", 3)
+def _(folder: Path) -> list[str]:
+    rows = "".join(f"2020-01-{i:02d}\n" for i in range(1, 9))
+    return command(folder, text="born\n" + rows + "2021-02-31\n", quasi="born")
+
+
+@scenario("k below 2", 2)
+def _(folder: Path) -> list[str]:
+    return [*command(folder)[:-1], "1"]
+
+
+@scenario("k above the number of records", 3)
+def _(folder: Path) -> list[str]:
+    return [*command(folder)[:-1], "13"]
+
+
+@scenario("One row", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, text="\n".join(PEOPLE.split("\n")[:2]) + "\n")
+
+
+@scenario("A stratum below k", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--strata", "region", text=PEOPLE + f"{SECRET},44,5,island\n")
+
+
+@scenario("Negative weights", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--weight", "w", text="age,income,w\n" + "".join(f"{i},{i},{i - 3}\n" for i in range(9)))
+
+
+@scenario("Unknown method", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--method", "mdva")
+
+
+@scenario("Unknown release", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--release", "centre")
+
+
+@scenario("Unknown parameter", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--set", "round=true")
+
+
+@scenario("A parameter out of its range", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--set", "scale=big")
+
+
+@scenario("A parameter without a value", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--set", "scale")
+
+
+@scenario("Unknown kind", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--kind", "age=numeric")
+
+
+@scenario("Blocks that overlap", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--block", "age,income", "--block", "age")
+
+
+@scenario("A recipe that is not there", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--recipe", "r.toml")
+
+
+@scenario("A recipe that is not TOML", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "r.toml").write_text("k = five\n")
+    return command(folder, "--recipe", "r.toml")
+
+
+@scenario("A recipe with an unknown field", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "r.toml").write_text('quasi = ["age"]\nkk = 5\n')
+    return command(folder, "--recipe", "r.toml")
+
+
+@scenario("Output equal to input", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["protect", "people.csv", "-o", "./people.csv", "--quasi", "age", "--force"]
+
+
+@scenario("Output that exists", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "out.csv").write_text("precious")
+    return command(folder)
+
+
+@scenario("Output that is a folder", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "out.csv").mkdir()
+    return command(folder, "--force")
+
+
+@scenario("Output of a format that is not known", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["protect", "people.csv", "-o", "out.xyz", "--quasi", "age"]
+
+
+@scenario("Output in a folder that is not there", 5)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["protect", "people.csv", "-o", "new/out.csv", "--quasi", "age"]
+
+
+@scenario("A subject with many records", 4)
+def _(folder: Path) -> list[str]:
+    rows = "".join(f"{SECRET},{20 + i},{i}\n" for i in range(9))
+    return command(folder, "--subject", "person", text="person,age,income\n" + rows)
+
+
+@scenario("Audit: a requirement that does not hold", 4)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["audit", "people.csv", "--quasi", "age", "--require", "k=2"]
+
+
+@scenario("Audit: unknown model", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["audit", "people.csv", "--quasi", "age", "--require", "kk=2"]
+
+
+@scenario("Audit: a level that is no number", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["audit", "people.csv", "--quasi", "age", "--require", "k=five"]
+
+
+@scenario("Compare: different numbers of rows", 3)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    (folder / "other.csv").write_text(PEOPLE + "x,1,1,n\n")
+    return ["compare", "people.csv", "other.csv", "--columns", "age"]
+
+
+@scenario("List: something there is no list of", 2)
+def _(folder: Path) -> list[str]:
+    return ["list", "method"]

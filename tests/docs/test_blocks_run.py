@@ -1,0 +1,67 @@
+"""Every block of README.md and of the pages runs, and prints what the page shows."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+HOME = Path(__file__).resolve().parents[2]
+
+
+def _load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"docs_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+outputs = _load(HOME / "docs" / "outputs.py")
+PAGES = {str(page.relative_to(HOME)): page for page in outputs.pages()}
+RUNNABLE = [name for name, page in PAGES.items() if re.search(r"^```(console|python)$", page.read_text(), re.M)]
+
+
+def test_the_pages_that_must_run_do() -> None:
+    assert {"README.md", "docs/tutorial.md", "docs/cli.md", "docs/python.md"} <= set(RUNNABLE)
+
+
+@pytest.mark.parametrize("name", RUNNABLE)
+def test_blocks_run_and_print_what_the_page_shows(name: str, tmp_path: Path) -> None:
+    shown = PAGES[name].read_text(encoding="utf-8")
+    real = outputs.rewritten(shown, tmp_path)
+    difference = "\n".join(
+        difflib.unified_diff(shown.splitlines(), real.splitlines(), "shown", "real", lineterm="")
+    )
+    assert not difference, f"run `python docs/outputs.py {name}` and look at the difference\n{difference}"
+
+
+class TestTheReader:
+    """What runs the pages fails where it must."""
+
+    def test_a_failing_command_is_noticed(self, tmp_path: Path) -> None:
+        with pytest.raises(AssertionError, match="exit code 2"):
+            outputs.rewritten("```console\n$ shoal list nothing\n```\n", tmp_path)
+
+    def test_a_failing_command_may_be_asked_for_its_exit_code(self, tmp_path: Path) -> None:
+        page = "```console\n$ shoal list nothing\nx\n$ echo $?\nx\n```\n"
+        assert outputs.rewritten(page, tmp_path).endswith("$ echo $?\n2\n```\n")
+
+    def test_a_failing_program_is_noticed(self, tmp_path: Path) -> None:
+        with pytest.raises(ZeroDivisionError):
+            outputs.rewritten("```python\n1 / 0\n```\n", tmp_path)
+
+    def test_what_is_left_out_stays_out(self, tmp_path: Path) -> None:
+        page = '```text title="f"\na\nb\nc\nd\n```\n\n```console\n$ cat f\na\n…\nc\n…\n```\n'
+        assert outputs.rewritten(page, tmp_path) == page
+
+    def test_titled_blocks_become_files_and_make_is_not_run(self, tmp_path: Path) -> None:
+        page = '```text title="f"\nhello\n```\n\n```console\n$ make sandwich\n$ cat f\nhello\n```\n'
+        assert outputs.rewritten(page, tmp_path) == page

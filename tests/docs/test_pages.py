@@ -1,0 +1,99 @@
+"""The documentation is complete: keys, dependencies, references, navigation, figures."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from shoal import registry
+from shoal.recipe import Recipe
+from shoal.types import Kind, Role
+
+HOME = Path(__file__).resolve().parents[2]
+DOCS = HOME / "docs"
+FOLDERS = {"partition": "methods", "privacy": "models", "release": "releases", "utility": "measures"}
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("room", "folder"), FOLDERS.items())
+def test_every_key_has_a_page_and_every_page_a_key(room: str, folder: str) -> None:
+    pages = {path.stem for path in (DOCS / folder).glob("*.md")}
+    assert pages == set(registry.keys(room))
+    for name in pages:
+        assert page(f"{folder}/{name}.md").startswith(f"# {name}\n")
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (HOME / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    listed = re.findall(r": ([\w/]+\.md)$", navigation, re.MULTILINE)
+    assert len(listed) == len(set(listed))
+    assert set(listed) == {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
+
+
+def test_every_dependency_has_a_row() -> None:
+    project = tomllib.loads((HOME / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"].values()
+    asked = [*project["dependencies"], *(text for extra in extras for text in extra)]
+    names = {re.split(r"[\[<>=!~; ]", text)[0] for text in asked} - {project["name"]}
+    rows = set(re.findall(r"^\| `([\w-]+)` \|", page("dependencies.md"), re.MULTILINE))
+    assert rows == names
+
+
+def test_references_are_in_step() -> None:
+    listed = set(re.findall(r"^\| \[(\w+)\] \|", page("references.md"), re.MULTILINE))
+    kept = set(re.findall(r"^@\w+\{(\w+),", page("references.bib"), re.MULTILINE))
+    assert listed == kept
+    sources = [*DOCS.rglob("*.md"), *(HOME / "src").rglob("*.py")]
+    cited = {key for path in sources for key in re.findall(r"\[([A-Z]+\d\d)\]", path.read_text(encoding="utf-8"))}
+    assert cited <= kept
+
+
+def test_recipe_roles_and_kinds_are_all_described() -> None:
+    fields = set(re.findall(r"^\| `(\w+)` \|", page("recipe.md").partition("In `set`:")[0], re.MULTILINE))
+    assert fields == set(Recipe.__dataclass_fields__)
+    rows = set(re.findall(r"^\| (\w+) \|", page("schema.md"), re.MULTILINE)) - {"Role", "Kind"}
+    assert rows == {*(role.value for role in Role), *(kind.value for kind in Kind)}
+
+
+def test_every_option_is_described() -> None:
+    import typer.main
+
+    from shoal.cli import _commands, app
+
+    if not app.registered_commands:
+        _commands()
+    root = typer.main.get_command(app)
+    sections = dict(re.findall(r"^## shoal (\w+)\n(.*?)(?=^## |\Z)", page("cli.md"), re.MULTILINE | re.DOTALL))
+    assert set(sections) == set(root.commands)
+    for name, command in root.commands.items():
+        options = {option for p in command.params for option in p.opts if option.startswith("--")} - {"--help"}
+        told = set(re.findall(r"`[^`]*?(--[\w-]+)", sections[name]))
+        assert not options - told, f"docs/cli.md, {name}: {sorted(options - told)}"
+
+
+def test_glossary_is_sorted_and_says_each_word_once() -> None:
+    words = re.findall(r"^\| \*\*(.+?)\*\* \|", page("glossary.md"), re.MULTILINE)
+    assert words == sorted(set(words), key=str.lower)
+
+
+def test_figures_exist_for_light_and_dark_pages() -> None:
+    texts = "".join(path.read_text(encoding="utf-8") for path in (HOME / "README.md", *DOCS.rglob("*.md")))
+    used = set(re.findall(r"images/([\w-]+)\.png", texts))
+    there = {path.stem for path in (DOCS / "images").glob("*.png")}
+    assert used == there
+    assert {name.removesuffix("-dark") for name in there if name.endswith("-dark")} == {
+        name.removesuffix("-light") for name in there if name.endswith("-light")
+    }
+
+
+def test_links_of_the_files_at_the_top_lead_somewhere() -> None:
+    for name in ("README.md", "CONTRIBUTING.md"):
+        text = (HOME / name).read_text(encoding="utf-8")
+        for target in re.findall(r"\]\(([^)#]+)\)", text) + re.findall(r'(?:src|srcset)="([^"]+)"', text):
+            assert "://" in target or (HOME / target).exists(), f"{name}: {target}"

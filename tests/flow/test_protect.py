@@ -1,0 +1,290 @@
+"""Frames and files go through the same rooms: order, types and everything but quasi-identifiers are kept."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import shoal
+from shoal.flow import gating
+from shoal.types import Finding
+
+N = 40
+RNG = np.random.default_rng(5)
+ARROW = pa.table(
+    {
+        "id": [f"p{i}" for i in range(N)],
+        "note": pa.array([None if i % 7 == 0 else f"n{i}" for i in range(N)]),
+        "age": RNG.integers(18, 90, N),
+        "income": RNG.lognormal(10, 1, N),
+        "born": pa.array([date(1950 + i, 1 + i % 12, 1 + i % 28) for i in range(N)]),
+        "seen": pa.array([datetime(2024, 1, 1 + i % 28, i % 24) for i in range(N)], pa.timestamp("us")),
+        "sick": pa.array([None if i % 5 == 0 else bool(i % 2) for i in range(N)]),
+    }
+)
+RECIPE = {"quasi": ["age", "income", "born", "seen"], "identifier": ["id"], "confidential": ["sick"], "k": 4}
+FRAMES = {
+    "pyarrow": ARROW,
+    "polars": pl.DataFrame(ARROW),
+    "pandas": ARROW.to_pandas(),
+    "pandas on Arrow": ARROW.to_pandas(types_mapper=pd.ArrowDtype),
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_the_same_kind_of_frame_comes_back(name: str) -> None:
+    frame = FRAMES[name]
+    before = frame.copy() if hasattr(frame, "copy") else frame
+    done = shoal.protect(frame, RECIPE)
+    assert type(done.data) is type(frame)
+    columns = list(done.data.column_names if name == "pyarrow" else done.data.columns)
+    assert columns == ["note", "age", "income", "born", "seen", "sick"]
+    assert len(done.data) == N
+    assert frame.equals(before)
+    assert done.audit.overall.achieved >= 4
+    for kept in ("note", "sick"):
+        assert done.data[kept].equals(frame[kept])
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_all_kinds_of_frames_give_the_same_values(name: str) -> None:
+    done = shoal.protect(FRAMES[name], RECIPE)
+    expected = shoal.protect(ARROW, RECIPE)
+    assert np.array_equal(done.partition.labels, expected.partition.labels)
+    assert [float(v) for v in done.data["income"].to_numpy()] == expected.data["income"].to_pylist()
+
+
+def test_pandas_index_is_kept_and_means_nothing() -> None:
+    frame = FRAMES["pandas"].set_index(pd.Index([7] * N))
+    done = shoal.protect(frame, RECIPE)
+    assert done.data.index.equals(frame.index)
+    assert np.array_equal(done.partition.labels, shoal.protect(ARROW, RECIPE).partition.labels)
+
+
+@pytest.mark.parametrize(
+    ("type_", "released"),
+    [
+        (pa.int8(), pa.float64()),
+        (pa.uint64(), pa.float64()),
+        (pa.float32(), pa.float32()),
+        (pa.float64(), pa.float64()),
+        (pa.decimal128(12, 2), pa.decimal128(12, 2)),
+        (pa.date32(), pa.date32()),
+        (pa.date64(), pa.date64()),
+        (pa.timestamp("s"), pa.timestamp("s")),
+        (pa.timestamp("ns"), pa.timestamp("ns")),
+        (pa.timestamp("ms", tz="Europe/Madrid"), pa.timestamp("ms", tz="Europe/Madrid")),
+    ],
+)
+def test_types_are_kept_but_for_means_of_integers(type_: pa.DataType, released: pa.DataType) -> None:
+    numbers = RNG.permutation(N)
+    if pa.types.is_decimal(type_):
+        column = pa.array([Decimal(int(v)) / 4 for v in numbers], type_)
+    elif type_ == pa.date64():
+        column = pa.array(numbers).cast(pa.int32()).cast(pa.date32()).cast(type_)
+    elif pa.types.is_date(type_):
+        column = pa.array(numbers).cast(pa.int32()).cast(type_)
+    else:
+        column = pa.array(numbers).cast(type_)
+    done = shoal.protect(pa.table({"x": column}), {"quasi": ["x"], "k": 3})
+    assert done.data.schema.field("x").type == released
+    assert done.audit.overall.achieved >= 3
+    if pa.types.is_integer(type_):
+        rounded = shoal.protect(
+            pa.table({"x": column}), {"quasi": ["x"], "k": 3, "set": {"round_integers": True}}
+        )
+        assert rounded.data.schema.field("x").type == type_
+
+
+def test_blocks_are_partitioned_each_on_its_own() -> None:
+    recipe = {**RECIPE, "blocks": [["age", "born"], ["income", "seen"]]}
+    done = shoal.protect(ARROW, recipe)
+    first, second, over_all = done.audit.findings
+    assert (first.attributes, first.required, first.holds) == (("age", "born"), 4, True)
+    assert (second.attributes, second.required, second.holds) == (("income", "seen"), 4, True)
+    assert over_all.required is None
+    assert over_all.achieved < 4
+    assert "not promised" in over_all.note
+    assert done.audit.to_dict()["k"] == over_all.achieved
+    assert [block.attributes for block in done.partition.blocks] == [("age", "born"), ("income", "seen")]
+    assert len(done.partition) == over_all.classes
+    alone = shoal.protect(ARROW.select(["age", "born"]), {"quasi": ["age", "born"], "k": 4})
+    assert np.array_equal(done.partition.blocks[0].labels, alone.partition.labels)
+    assert done.data["age"].equals(alone.data["age"])
+
+
+def test_classes_do_not_cross_strata() -> None:
+    frame = ARROW.append_column("region", pa.array(["n", "s", None, "s"] * (N // 4)))
+    done = shoal.protect(frame, {**RECIPE, "strata": ["region"]})
+    pairs = set(zip(done.partition.labels.tolist(), frame["region"].to_pylist(), strict=True))
+    assert len(pairs) == len(done.partition)
+    assert [f.attributes[-1] for f in done.audit.findings] == ["seen", "region"]
+    with pytest.raises(shoal.DataError, match=r"at least k = 11 records, 2 of 3 hold fewer \(the smallest 10\)"):
+        shoal.protect(frame, {**RECIPE, "strata": ["region"], "k": 11})
+
+
+def test_weighted_means_keep_weighted_totals() -> None:
+    weight = RNG.uniform(1, 50, N)
+    frame = ARROW.append_column("w", pa.array(weight))
+    done = shoal.protect(frame, {**RECIPE, "weight": "w"})
+    before, after = ((f["income"].to_numpy() * weight).sum() for f in (frame, done.data))
+    assert after == pytest.approx(before)
+    unweighted = shoal.protect(ARROW, RECIPE)
+    assert not np.allclose(done.data["income"].to_numpy(), unweighted.data["income"].to_numpy())
+    with pytest.raises(shoal.DataError, match="Column 'w': weights must be ≥ 0, data rows 1, 2"):
+        shoal.protect(ARROW.append_column("w", pa.array(-weight)), {**RECIPE, "weight": "w"})
+
+
+def test_k_counts_subjects_where_they_are_named() -> None:
+    alone = ARROW.append_column("who", pa.array(range(N)))
+    done = shoal.protect(alone, {**RECIPE, "subject": "who"})
+    assert "who" not in done.data.column_names
+    assert done.audit.overall.note == "counted in subjects"
+    twins = ARROW.append_column("who", pa.array([0] * N))
+    with pytest.raises(shoal.GuaranteeError, match=r"requires 4 and achieves 1 \(counted in subjects\)"):
+        shoal.protect(twins, {**RECIPE, "subject": "who"})
+
+
+def test_missing_values_in_quasi_identifiers_are_refused_by_row() -> None:
+    frame = pa.table({"x": pa.array([1.0, None, 3.0, None]), "y": pa.array([1.0, 2.0, float("inf"), 4.0])})
+    with pytest.raises(shoal.DataError) as refused:
+        shoal.protect(frame, {"quasi": ["x", "y"], "k": 2})
+    assert "Column 'x': values must not be missing, 2 of 4 are, in data rows 2, 4." in str(refused.value)
+    assert "Column 'y': values must be finite, 1 of 4 are NaN or infinite, in data row 3." in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", ["ordinal", "nominal"])
+def test_kinds_that_cannot_be_aggregated_get_a_clear_error(kind: str) -> None:
+    with pytest.raises(shoal.DataError, match=f"must be continuous, integer or datetime, this one is {kind}"):
+        shoal.protect(ARROW, {**RECIPE, "kinds": {"age": kind}})
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".arrow"])
+@pytest.mark.parametrize("target", [".csv", ".parquet", ".arrow"])
+def test_files_of_any_format_give_the_same_values(tmp_path: Path, suffix: str, target: str) -> None:
+    source, output = tmp_path / f"in{suffix}", tmp_path / f"out{target}"
+    shoal.write_table(ARROW, source)
+    done = shoal.protect_file(source, output, RECIPE)
+    expected = shoal.protect(ARROW, RECIPE)
+    assert np.array_equal(done.partition.labels, expected.partition.labels)
+    assert done.readings.to_dict() == pytest.approx(expected.readings.to_dict())
+    again = shoal.audit_file(output, quasi=RECIPE["quasi"], require={"k": 4})
+    assert again.holds
+    if target == ".parquet" and suffix != ".parquet":
+        assert pq.read_schema(output).field("income").type == pa.float64()
+        assert pq.read_schema(output).field("born").type == pa.date32()
+
+
+def test_cells_that_are_not_touched_are_kept_to_the_letter(tmp_path: Path) -> None:
+    text = 'zip;x;when;note\r\n007;1,50;01.02.2020;"a;b"\r\n0120;2,5;03.02.2020;\r\n9;3;05.02.2020;""\r\n8;4;07.02.2020;é\r\n'
+    source, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    source.write_bytes(text.encode("latin-1"))
+    recipe = {
+        "quasi": ["x", "when"],
+        "k": 2,
+        "text": {"decimal": ",", "encoding": "latin-1", "datetime": "%d.%m.%Y"},
+    }
+    shoal.protect_file(source, output, recipe)
+    assert output.read_bytes().decode("latin-1") == (
+        'zip;x;when;note\r\n007;2;02.02.2020;"a;b"\r\n0120;2;02.02.2020;\r\n'
+        '9;3,5;06.02.2020;""\r\n8;3,5;06.02.2020;é\r\n'
+    )
+
+
+def test_what_fails_its_audit_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from shoal.release.centroid import Centroid
+
+    honest = Centroid.release
+
+    def leaking(self: Centroid, *arguments: object) -> object:
+        release = honest(self, *arguments)  # type: ignore[arg-type]
+        values = release.data["income"].to_pylist()
+        values[3] += 1
+        index = release.data.column_names.index("income")
+        object.__setattr__(release, "data", release.data.set_column(index, "income", pa.array(values)))
+        return release
+
+    monkeypatch.setattr(Centroid, "release", leaking)
+    source, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    shoal.write_table(ARROW, source)
+    with pytest.raises(shoal.GuaranteeError, match="requires 4 and achieves 1"):
+        shoal.protect_file(source, output, RECIPE)
+    with pytest.raises(shoal.GuaranteeError, match="Nothing was written"):
+        shoal.protect(ARROW, RECIPE)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
+def test_a_sink_that_loses_a_value_or_a_row_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from shoal.sinks.csv import Csv
+
+    honest = Csv.write
+    source = tmp_path / "in.csv"
+    shoal.write_table(ARROW, source)
+    wrong = {
+        "lacks rows": lambda table: table.slice(0, 39),
+        "'note' changed": lambda table: table.set_column(0, "note", table["note"].fill_null("x")),
+    }
+    for message, change in wrong.items():
+
+        def write(self: Csv, table: pa.Table, path: Path, dialect: object, change=change) -> None:
+            honest(self, change(table), path, dialect)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(Csv, "write", write)
+        with pytest.raises(shoal.GuaranteeError, match=message):
+            shoal.protect_file(source, tmp_path / "out.csv", RECIPE)
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_an_identifier_that_would_leave_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    from shoal.types import Release, Schema
+
+    release = Release(ARROW, Schema(()))
+    with pytest.raises(shoal.GuaranteeError, match="Identifiers would have left: id"):
+        gating.gate(release, shoal.Recipe.from_dict(RECIPE))
+
+
+def test_the_gate_does_not_believe_the_partition(monkeypatch: pytest.MonkeyPatch) -> None:
+    from shoal.partition.mdav import Mdav
+    from shoal.types import Partition
+
+    def alone(self: Mdav, points: object, rng: object) -> Partition:
+        return Partition.of(np.arange(N), tuple(RECIPE["quasi"]))
+
+    monkeypatch.setattr(Mdav, "partition", alone)
+    with pytest.raises(shoal.GuaranteeError, match="requires 4 and achieves 1"):
+        shoal.protect(ARROW, RECIPE)
+
+
+def test_findings_hold_no_value() -> None:
+    done = shoal.protect(ARROW, RECIPE)
+    finding = done.audit.overall
+    assert isinstance(finding, Finding)
+    assert all(isinstance(number, int) for pair in finding.worst for number in pair)
+
+
+def test_columns_that_arrow_cannot_hold_pass_through_pandas() -> None:
+    frame = FRAMES["pandas"].assign(mixed=[1, "a"] * (N // 2))
+    done = shoal.protect(frame, RECIPE)
+    assert done.data["mixed"].tolist() == frame["mixed"].tolist()
+    with pytest.raises(shoal.SchemaError, match="column 'mixed' holds values of mixed types"):
+        shoal.protect(frame, {**RECIPE, "quasi": ["mixed"]})
+
+
+def test_scale_is_a_setting() -> None:
+    labels = [
+        shoal.protect(ARROW, {**RECIPE, "set": {"scale": scale}}).partition.labels.tolist()
+        for scale in ("standard", "range", "none")
+    ]
+    assert labels[0] != labels[2]
+    with pytest.raises(shoal.ParameterError, match="scale must be one of 'standard', 'range', 'none', got 'log'"):
+        shoal.protect(ARROW, {**RECIPE, "set": {"scale": "log"}})
+    with pytest.raises(shoal.ParameterError, match="no parameter \\(in set\\) is called 'scael'"):
+        shoal.protect(ARROW, {**RECIPE, "set": {"scael": "none"}})

@@ -1,0 +1,115 @@
+"""Every method × every check, found automatically: what is true of all methods, whoever writes them."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import shoal
+from shoal import registry
+from shoal.parameters import build, declarations
+from shoal.types import Points
+
+METHODS = registry.keys("partition")
+K = 3
+SIZES = (K, K + 1, 2 * K - 1, 2 * K, 3 * K - 1, 3 * K, 3 * K + 1, 50)
+
+
+def points(n: int, d: int = 2, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+TABLES = {
+    **{f"n={n}": points(n) for n in SIZES},
+    "one coordinate": points(40, 1),
+    "many coordinates": points(40, 30),
+    "every row three times": np.repeat(points(15), 3, axis=0),
+    "all rows equal": np.ones((20, 3)),
+    "a constant column": np.column_stack([points(30), np.full(30, 7.0)]),
+    "a grid full of ties": np.random.default_rng(2).integers(0, 3, (60, 3)) / 10.0,
+    "huge and tiny": points(40) * np.array([1e300, 1e-300]),
+    "near the largest float": points(40) / 5 * 1.7e308,
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", TABLES)
+class TestOnEveryTable:
+    def test_each_row_in_one_class_of_at_least_k(self, method: str, name: str) -> None:
+        X = TABLES[name]
+        part = shoal.microaggregate(X, K, method=method)
+        assert part.labels.dtype == np.int64
+        assert part.labels.shape == (len(X),)
+        assert part.sizes.sum() == len(X)
+        assert part.sizes.min() >= K  # no number of a class is left out either: its size would be 0
+        assert len(part) == len(part.sizes)
+
+    def test_input_is_not_changed_and_the_same_seed_gives_the_same_labels(self, method: str, name: str) -> None:
+        X = TABLES[name].copy()
+        first = shoal.microaggregate(X, K, method=method, seed=7).labels
+        assert np.array_equal(X, TABLES[name])
+        assert np.array_equal(first, shoal.microaggregate(X, K, method=method, seed=7).labels)
+
+
+@pytest.mark.parametrize("method", METHODS)
+class TestEveryMethod:
+    def test_pickles(self, method: str) -> None:
+        made = build(registry.load("partition", method), {"k": K})
+        assert pickle.loads(pickle.dumps(made)) == made
+        part = made.partition(Points(points(20)), np.random.default_rng(0))
+        assert np.array_equal(pickle.loads(pickle.dumps(part)).labels, part.labels)
+
+    def test_k_above_n_is_a_data_error(self, method: str) -> None:
+        with pytest.raises(shoal.DataError, match="at most the number of records, got k = 3 for 2 records"):
+            shoal.microaggregate(points(2), K, method=method)
+
+    @pytest.mark.parametrize("k", [1, 0, -4, 2.5, "3", True, None])
+    def test_k_below_two_or_no_integer_is_a_parameter_error(self, method: str, k: object) -> None:
+        with pytest.raises(shoal.ParameterError, match="k must be an integer ≥ 2, got"):
+            shoal.microaggregate(points(9), k, method=method)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+    def test_missing_values_and_infinities_are_a_data_error_with_row_numbers(self, method: str, odd: float) -> None:
+        X = points(9)
+        X[4, 1] = odd
+        with pytest.raises(shoal.DataError, match="1 of 9 rows hold a NaN or an infinity: data row 5"):
+            shoal.microaggregate(X, K, method=method)
+
+    def test_a_misspelt_parameter_is_refused(self, method: str) -> None:
+        with pytest.raises(shoal.ParameterError, match="no parameter is called 'gama'"):
+            shoal.microaggregate(points(9), K, method=method, gama=1)
+
+    def test_every_parameter_says_what_it_is_for(self, method: str) -> None:
+        declared = declarations(registry.load("partition", method))
+        assert "k" in [d.name for d in declared]
+        assert all(d.param.description.endswith(".") for d in declared)
+
+    def test_row_order_of_distinct_points_changes_only_the_order(self, method: str) -> None:
+        X = points(40, 3)
+        order = np.random.default_rng(3).permutation(40)
+        direct = shoal.microaggregate(X, K, method=method).labels[order]
+        shuffled = shoal.microaggregate(X[order], K, method=method).labels
+        assert np.array_equal(direct[:, None] == direct, shuffled[:, None] == shuffled)
+
+
+@pytest.mark.parametrize("room", ["partition", "release", "privacy", "utility"])
+def test_every_file_of_a_room_is_complete(room: str) -> None:
+    for key in registry.keys(room):
+        cls = registry.load(room, key)
+        assert cls.__doc__
+        assert registry.summary(room, key).endswith(".")
+
+
+@pytest.mark.parametrize("key", registry.keys("utility"))
+def test_every_measure_has_goal_and_range_and_is_perfect_on_the_original(key: str) -> None:
+    import pyarrow as pa
+
+    measure = registry.load("utility", key)
+    low, high = measure.range
+    frame = pa.table({"a": points(30)[:, 0]})
+    value = shoal.compare(frame, frame, ["a"])[key]
+    assert measure.goal in ("low", "high")
+    assert low <= value <= high
+    assert value == (low if measure.goal == "low" else high)

@@ -1,0 +1,102 @@
+"""What must hold of every table: means, sums of squares, the optimum, and the audit of what was made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import shoal
+from shoal import registry
+
+METHODS = registry.keys("partition")
+VALUES = st.one_of(st.integers(-5, 5).map(float), st.floats(-1e6, 1e6, allow_subnormal=False))
+
+
+@st.composite
+def tables(draw: st.DrawFn, most: int = 40) -> tuple[np.ndarray, int]:
+    k = draw(st.integers(2, 5))
+    n = draw(st.integers(k, most))
+    d = draw(st.integers(1, 4))
+    return draw(arrays(np.float64, (n, d), elements=VALUES)), k
+
+
+def frame_of(X: np.ndarray) -> pa.Table:
+    return pa.table({f"x{j}": X[:, j] for j in range(X.shape[1])})
+
+
+def matrix(frame: pa.Table) -> np.ndarray:
+    return np.column_stack([frame.column(name).to_numpy() for name in frame.column_names])
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(table=tables())
+def test_the_audit_of_any_release_at_k_achieves_k(method: str, table: tuple[np.ndarray, int]) -> None:
+    X, k = table
+    frame = frame_of(X)
+    done = shoal.protect(frame, {"quasi": frame.column_names, "k": k, "method": method})
+    counted = Counter(zip(*(done.data.column(name).to_pylist() for name in done.data.column_names), strict=True))
+    assert min(counted.values()) >= k
+    assert done.audit.overall.achieved == min(counted.values())
+    assert done.audit.overall.classes == len(counted)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(table=tables())
+def test_means_are_kept_and_total_variation_is_loss_plus_what_is_left(
+    method: str, table: tuple[np.ndarray, int]
+) -> None:
+    X, k = table
+    frame = frame_of(X)
+    masked = matrix(shoal.protect(frame, {"quasi": frame.column_names, "k": k, "method": method}).data)
+    scale = np.abs(X).max() + 1
+    np.testing.assert_allclose(masked.mean(axis=0), X.mean(axis=0), atol=1e-12 * scale)
+    sst = ((X - X.mean(axis=0)) ** 2).sum()
+    sse = ((X - masked) ** 2).sum()
+    ssa = ((masked - X.mean(axis=0)) ** 2).sum()
+    assert sst == pytest.approx(sse + ssa, abs=1e-10 * scale**2 * len(X))
+
+
+def best_sse(X: np.ndarray, k: int) -> float:
+    """The least SSE of any partition into classes of k … 2k−1, by trying all of them."""
+
+    def cost(rows: tuple[int, ...]) -> float:
+        return float(((X[list(rows)] - X[list(rows)].mean(axis=0)) ** 2).sum())
+
+    def search(left: tuple[int, ...]) -> float:
+        if not left:
+            return 0.0
+        first, rest = left[0], left[1:]
+        best = np.inf
+        for size in range(k, min(2 * k - 1, len(left)) + 1):
+            if 0 < len(left) - size < k:
+                continue
+            for others in combinations(rest, size - 1):
+                remaining = tuple(row for row in rest if row not in others)
+                best = min(best, cost((first, *others)) + search(remaining))
+        return best
+
+    return search(tuple(range(len(X))))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(table=tables(most=8))
+def test_no_method_beats_the_optimum(method: str, table: tuple[np.ndarray, int]) -> None:
+    X, k = table
+    labels = shoal.microaggregate(X, k, method=method).labels
+    sse = sum(((X[labels == c] - X[labels == c].mean(axis=0)) ** 2).sum() for c in np.unique(labels))
+    assert sse >= best_sse(X, k) - 1e-9 * (np.abs(X).max() ** 2 + 1)
+
+
+@given(table=tables())
+def test_what_compare_reads_is_what_protect_read(table: tuple[np.ndarray, int]) -> None:
+    X, k = table
+    frame = frame_of(X)
+    done = shoal.protect(frame, {"quasi": frame.column_names, "k": k})
+    assert shoal.compare(frame, done.data, frame.column_names).to_dict() == done.readings.to_dict()
