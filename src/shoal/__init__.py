@@ -96,6 +96,7 @@ def protect_file(
     recipe: Recipe | Mapping[str, Any] | str | Path,
     *,
     force: bool = False,
+    save_recipe: str | Path | None = None,
 ) -> Protected:
     """Protect a file: read, partition, release, stage, audit what was staged, and only then let it appear.
 
@@ -107,10 +108,13 @@ def protect_file(
         As in :func:`protect`.
     force
         Replace the output if it exists.
+    save_recipe
+        Where to write the recipe as well; it appears together with the output, or neither does.
     """
     from shoal.flow.protect import protect_file as run
 
-    return run(Path(source), Path(target), _recipe(recipe), force=force)
+    made, saved = _recipe(recipe), None if save_recipe is None else Path(save_recipe)
+    return run(Path(source), Path(target), made, force=force, save_recipe=saved)
 
 
 def audit(
@@ -186,7 +190,7 @@ def microaggregate(
     **params
         Parameters of the method; a name that it does not have is an error.
 
-    >>> microaggregate([[0.0], [0.1], [5.0], [5.2], [0.2], [5.1]], k=3).labels.tolist()
+    >>> microaggregate([[0.0], [0.1], [5.0], [5.5], [0.2], [5.1]], k=3).labels.tolist()
     [1, 1, 0, 0, 1, 0]
     """
     from shoal.flow.microaggregate import microaggregate_points

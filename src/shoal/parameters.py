@@ -110,7 +110,7 @@ def unknown(owner: str, field: str, name: object, known: Collection[str]) -> str
     """Return the sentence for a name that nobody knows, with the nearest one that somebody does."""
     near = difflib.get_close_matches(str(name), list(known), n=1)
     remedy = f"Did you mean {near[0]!r}?" if near else "Choose one of these."
-    allowed = f"there is {listing(sorted(known), most=20)}" if known else "there is none"
+    allowed = f"there {'are' if len(known) > 1 else 'is'} {listing(sorted(known), most=20) or 'none'}"
     return f"{owner}: no {field} is called {name!r}; {allowed}. {remedy}"
 
 
@@ -151,9 +151,11 @@ def _fits(value: object, kind: Any) -> bool:
 
 
 def _in_words(kind: Any) -> str:
-    names = {int: "an integer", float: "a number", bool: "true or false", str: "text", type(None): "none"}
+    names = {int: "an integer", float: "a number", bool: "true or false", str: "text"}
     words = []
     for option in _alternatives(kind):
+        if option is type(None):
+            continue  # may be left out: no need to say
         if get_origin(option) is Literal:
             words.append("one of " + ", ".join(repr(choice) for choice in get_args(option)))
         else:

@@ -145,10 +145,10 @@ class Recipe:
         faults = []
         if twice := sorted({name for name in inside if inside.count(name) > 1}):
             faults.append(f"Recipe: blocks must be disjoint, {listing(twice)} is in two. Name it once.")
-        if stray := sorted(set(inside) ^ set(self.quasi)):
-            faults.append(
-                f"Recipe: blocks must hold every quasi-identifier and nothing else; {listing(stray)} differ."
-            )
+        if lacking := [name for name in self.quasi if name not in inside]:
+            faults.append(f"Recipe: blocks must hold every quasi-identifier, {listing(lacking)} is in none. Add it.")
+        if extra := [name for name in inside if name not in self.quasi]:
+            faults.append(f"Recipe: blocks must hold quasi-identifiers only, {listing(extra)} is none. Take it out.")
         if not all(self.blocks):
             faults.append("Recipe: a block must hold at least one quasi-identifier, one holds none.")
         return faults

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
 }
 
 
+@cache
 def keys(room: str) -> tuple[str, ...]:
     """Return the keys of a room: its file names.
 
@@ -54,6 +56,7 @@ def load(room: str, key: str) -> Any:
     return getattr(module, camel(key))
 
 
+@cache
 def claimant(room: str, claim: str, value: object) -> Any | None:
     """Return the class of a room whose class attribute `claim` holds `value`, or None.
 

@@ -7,7 +7,7 @@ Rows are positions, never index labels. Only numpy is needed to import this modu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -67,14 +67,17 @@ class Schema:
         """Return the names of the columns of these roles (of all, if none is given), in column order."""
         return tuple(c.name for c in self.columns if not roles or c.role in roles)
 
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
     def __getitem__(self, name: str) -> Column:
         """Return the column of that name."""
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise SchemaError(
-            f"Schema: no column is called {name!r}; there are {listing(self.names())}. Check the spelling."
-        )
+        if name not in self._by_name:
+            raise SchemaError(
+                f"Schema: no column is called {name!r}; there are {listing(self.names())}. Check the spelling."
+            )
+        return self._by_name[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,14 @@ class Dialect:
     newline: str = "\n"
     missing: tuple[str, ...] = ()  #: cells that stand for "no value", besides the empty one
     datetime: str | None = None  #: strptime format of dates and times; None: ISO 8601
+
+
+def with_columns(data: pa.Table, columns: Mapping[str, Any]) -> pa.Table:
+    """Return a table with some of its columns replaced, in the same order."""
+    import pyarrow as pa
+
+    fresh = [columns.get(name, data.column(j)) for j, name in enumerate(data.column_names)]
+    return pa.table(fresh, names=data.column_names)
 
 
 @dataclass(frozen=True)
@@ -145,11 +156,12 @@ class Points:
         """Return the points in the coordinates of some attributes."""
         import numpy as np
 
-        chosen = [j for j, owner in enumerate(self.owners) if owner in names]
+        wanted = set(names)
+        chosen = [j for j, owner in enumerate(self.owners) if owner in wanted]
         return Points(
             np.ascontiguousarray(self.coordinates[:, chosen]),
             tuple(self.owners[j] for j in chosen),
-            tuple(a for a in self.attributes if a.name in names),
+            tuple(a for a in self.attributes if a.name in wanted),
         )
 
     def rows(self, positions: NDArray[np.int64]) -> Points:

@@ -14,9 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 SECRET = "31415926"
-PEOPLE = "name,age,income,region\n" + "".join(
-    f"{SECRET}{i},{20 + i},{SECRET}.{i},{'ns'[i % 2]}\n" for i in range(12)
-)
+PEOPLE = "name,age,income,region\n" + "".join(f"{SECRET}{i},{20 + i},{SECRET}.{i},{'ns'[i % 2]}\n" for i in range(12))
 
 Arrange = Callable[[Path], list[str]]
 SCENARIOS: dict[str, tuple[int, Arrange]] = {}

@@ -37,9 +37,7 @@ def test_the_pages_that_must_run_do() -> None:
 def test_blocks_run_and_print_what_the_page_shows(name: str, tmp_path: Path) -> None:
     shown = PAGES[name].read_text(encoding="utf-8")
     real = outputs.rewritten(shown, tmp_path)
-    difference = "\n".join(
-        difflib.unified_diff(shown.splitlines(), real.splitlines(), "shown", "real", lineterm="")
-    )
+    difference = "\n".join(difflib.unified_diff(shown.splitlines(), real.splitlines(), "shown", "real", lineterm=""))
     assert not difference, f"run `python docs/outputs.py {name}` and look at the difference\n{difference}"
 
 

@@ -69,6 +69,55 @@ def test_pandas_index_is_kept_and_means_nothing() -> None:
     assert np.array_equal(done.partition.labels, shoal.protect(ARROW, RECIPE).partition.labels)
 
 
+def test_pandas_index_that_names_people_does_not_leave() -> None:
+    frame = FRAMES["pandas"]
+    bare = frame.drop(columns="id").set_index(frame["id"].to_numpy())
+    for named in (frame.set_index("id"), bare, frame.set_index(["id", "note"])):
+        done = shoal.protect(named, {**RECIPE, "identifier": []})
+        assert done.data.index.equals(pd.RangeIndex(N))
+        assert "p7" not in done.data.to_csv()
+
+
+def test_notes_of_pandas_in_the_schema_do_not_leave(tmp_path: Path) -> None:
+    noted = pa.Table.from_pandas(FRAMES["pandas"])
+    assert b"id" in noted.schema.metadata[b"pandas"]
+    assert not shoal.protect(noted, RECIPE).data.schema.metadata
+    pq.write_table(noted, tmp_path / "in.parquet")
+    shoal.protect_file(tmp_path / "in.parquet", tmp_path / "out.parquet", RECIPE)
+    assert b"pandas" not in (pq.read_schema(tmp_path / "out.parquet").metadata or {})
+
+
+def test_a_recipe_is_saved_with_the_output_or_not_at_all(tmp_path: Path) -> None:
+    shoal.write_table(ARROW, tmp_path / "in.csv")
+    (tmp_path / "old.toml").write_text("precious")
+    with pytest.raises(shoal.ParameterError, match=r"old\.toml: exists already"):
+        shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", RECIPE, save_recipe=tmp_path / "old.toml")
+    with pytest.raises(shoal.DataError):
+        shoal.protect_file(
+            tmp_path / "in.csv", tmp_path / "out.csv", {**RECIPE, "k": 99}, save_recipe=tmp_path / "r.toml"
+        )
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.csv", "old.toml"]
+    shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", RECIPE, save_recipe=tmp_path / "r.toml")
+    assert shoal.Recipe.load(tmp_path / "r.toml") == shoal.Recipe.from_dict(RECIPE)
+
+
+def test_the_output_is_delimited_as_its_name_says(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("x;y\n1,5;2\n2;3\n7;8\n9;9\n")
+    recipe = {"quasi": ["x", "y"], "k": 2, "text": {"decimal": ","}}
+    shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.tsv", recipe)
+    assert (tmp_path / "out.tsv").read_text().splitlines()[:2] == ["x\ty", "1,75\t2,5"]
+    shoal.protect_file(tmp_path / "out.tsv", tmp_path / "again.csv", recipe)
+    assert (tmp_path / "again.csv").read_text().splitlines()[:2] == ["x;y", "1,75;2,5"]
+
+
+def test_a_forgotten_decimal_comma_is_guessed_in_the_message(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("x;y\n1,5;2\n2,5;3,5\n7,5;8\n9,25;9\n")
+    with pytest.raises(shoal.DataError) as refused:
+        shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", {"quasi": ["x", "y"], "k": 2})
+    assert "Column 'x'" in str(refused.value)
+    assert str(refused.value).count("--decimal ,") == 2
+
+
 @pytest.mark.parametrize(
     ("type_", "released"),
     [
@@ -98,9 +147,7 @@ def test_types_are_kept_but_for_means_of_integers(type_: pa.DataType, released: 
     assert done.data.schema.field("x").type == released
     assert done.audit.overall.achieved >= 3
     if pa.types.is_integer(type_):
-        rounded = shoal.protect(
-            pa.table({"x": column}), {"quasi": ["x"], "k": 3, "set": {"round_integers": True}}
-        )
+        rounded = shoal.protect(pa.table({"x": column}), {"quasi": ["x"], "k": 3, "set": {"round_integers": True}})
         assert rounded.data.schema.field("x").type == type_
 
 
@@ -184,7 +231,10 @@ def test_files_of_any_format_give_the_same_values(tmp_path: Path, suffix: str, t
 
 
 def test_cells_that_are_not_touched_are_kept_to_the_letter(tmp_path: Path) -> None:
-    text = 'zip;x;when;note\r\n007;1,50;01.02.2020;"a;b"\r\n0120;2,5;03.02.2020;\r\n9;3;05.02.2020;""\r\n8;4;07.02.2020;é\r\n'
+    text = (
+        'zip;x;when;note\r\n007;1,50;01.02.2020;"a;b"\r\n0120;2,5;03.02.2020;\r\n'
+        '9;3;05.02.2020;""\r\n8;4;07.02.2020;é\r\n'
+    )
     source, output = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_bytes(text.encode("latin-1"))
     recipe = {

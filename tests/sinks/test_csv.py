@@ -17,9 +17,7 @@ from shoal.sources.csv import Csv
 from shoal.types import Dialect
 
 SECRET = "s3cr3t"
-STRUCTURAL = st.sampled_from(
-    ["", " ", ",", ";", "\t", "|", '"', "'", "\r", "\n", "\r\n", '""', "\0", "\ufeff", "x"]
-)
+STRUCTURAL = st.sampled_from(["", " ", ",", ";", "\t", "|", '"', "'", "\r", "\n", "\r\n", '""', "\0", "\ufeff", "x"])
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 ASCII = st.text(st.characters(max_codepoint=127), max_size=6)
 DIALECTS = st.builds(

@@ -11,9 +11,7 @@ from shoal.sinks import sink_for
 from shoal.sources import source_for
 
 
-@pytest.mark.parametrize(
-    "suffix", ["csv", "tsv", "txt", "TAB", "data", "parquet", "pq", "arrow", "feather", "ipc"]
-)
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "txt", "TAB", "data", "parquet", "pq", "arrow", "feather", "ipc"])
 def test_every_sink_has_its_source(suffix: str) -> None:
     path = Path(f"people.{suffix}")
     assert sink_for(path).__name__ == source_for(path).__name__

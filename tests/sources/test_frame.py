@@ -58,7 +58,7 @@ def test_mixed_columns_are_left_out() -> None:
         (pa.table([[1], [2]], names=["a", "a"]), "more than once: 'a'"),
         (pd.DataFrame([[1, 2]]), "columns 1, 2 are not"),
         (pd.DataFrame([[1, 2]], columns=["a", ("b", "c")]), "columns 2 are not"),
-        (pl.DataFrame({"": [1]}), "columns 1 have none"),
+        (pl.DataFrame({"": [1]}), "column 1 has none"),
     ],
 )
 def test_names(native: Any, match: str) -> None:

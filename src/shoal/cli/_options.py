@@ -19,11 +19,10 @@ Missing = Annotated[
     str | None,
     typer.Option(metavar="A,B,…", help="Text files: cells that mean “no value”, besides the empty one."),
 ]
+Quote = Annotated[str | None, typer.Option(help='Text files: what stands around cells, if it is not ".')]
 Datetime = Annotated[
     str | None,
-    typer.Option(
-        metavar="FORMAT", help="Text files: how dates are written, e.g. %d.%m.%Y. ISO 8601 if not given."
-    ),
+    typer.Option(metavar="FORMAT", help="Text files: how dates are written, e.g. %d.%m.%Y. ISO 8601 if not given."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Confidential = Annotated[
@@ -60,21 +59,18 @@ def pairs(option: str, given: list[str] | None) -> dict[str, str]:
     return found
 
 
-def text_format(
-    delimiter: str | None, encoding: str | None, decimal: str | None, missing: str | None, datetime: str | None
-) -> dict[str, Any]:
-    """Return what was said about how a text file is written."""
-    given: dict[str, Any] = {
-        "delimiter": delimiter,
-        "encoding": encoding,
-        "decimal": decimal,
-        "datetime": datetime,
-    }
-    if delimiter is not None:
-        given["delimiter"] = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
-    if missing is not None:
-        given["missing"] = list(names(missing))
-    return {name: value for name, value in given.items() if value is not None}
+def text_format(**said: str | None) -> dict[str, Any]:
+    """Return what was said about how a text file is written.
+
+    >>> text_format(delimiter="tab", decimal=None)
+    {'delimiter': '\\t'}
+    """
+    given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    if "delimiter" in given:
+        given["delimiter"] = {"\\t": "\t", "tab": "\t"}.get(given["delimiter"], given["delimiter"])
+    if "missing" in given:
+        given["missing"] = list(names(given["missing"]))
+    return given
 
 
 def recipe_from(path: Path | None, given: dict[str, Any]) -> Recipe:

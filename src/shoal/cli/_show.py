@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from shoal import progress
+from shoal import progress, registry
+from shoal.types import Role
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 
     from shoal.types import Audit, Finding, Readings, Schema
 
-_MEASURES = {
-    "il_sse": ("Information loss, 100·SSE/SST", "{:.3f} %"),
-    "sse": ("SSE, standardised", "{:,.3f}"),
-    "mse": ("Mean squared error, standardised", "{:.6f}"),
-    "mae": ("Mean absolute error, standardised", "{:.6f}"),
+_PERCENT = ("il_sse",)
+_FATES = dict.fromkeys(Role, "as it is") | {
+    Role.QUASI: "one value per class",
+    Role.IDENTIFIER: "not at all",
+    Role.SUBJECT: "not at all",
 }
 
 
@@ -43,12 +44,11 @@ def print_schema(schema: Schema) -> None:
     """Print what each column was taken for."""
     from rich.table import Table
 
-    table = Table("Column", "Role", "Kind", title="Columns", title_justify="left")
+    table = Table("Column", "Role", "Kind", "How it leaves", title="Columns", title_justify="left")
     for column in schema.columns[:40]:
-        fate = "" if column.role.leaves else " (does not leave)"
-        table.add_row(column.name, column.role.value + fate, column.kind.value)
+        table.add_row(column.name, column.role.value, column.kind.value, _FATES[column.role])
     if len(schema.columns) > 40:
-        table.add_row(f"… {len(schema.columns) - 40:,} more", "", "")
+        table.add_row(f"… {len(schema.columns) - 40:,} more", "", "", "")
     console().print(table)
 
 
@@ -56,9 +56,8 @@ def print_audit(audit: Audit) -> None:
     """Print what the audit found."""
     from rich.table import Table
 
-    table = Table(
-        "Model", "Over", "Required", "Achieved", "Classes", "Verdict", title="Audit", title_justify="left"
-    )
+    table = Table("Model", "Over", "Required", "Achieved", "Classes", "Verdict", title="Audit", title_justify="left")
+    table.columns[1].overflow = "fold"  # a name cut short would hide what was audited
     for finding in audit.findings:
         table.add_row(
             finding.model,
@@ -87,10 +86,10 @@ def print_readings(readings: Readings) -> None:
     """Print what was lost."""
     from rich.table import Table
 
-    table = Table("Measure", "Value", "Better", title="Loss", title_justify="left")
+    table = Table("Measure", "Value", "What it is", title="Loss", title_justify="left")
     for reading in readings.readings:
-        label, form = _MEASURES.get(reading.measure, (reading.measure, "{:.6g}"))
-        table.add_row(label, form.format(reading.value), "lower" if reading.goal == "low" else "higher")
+        value = f"{reading.value:.3f} %" if reading.measure in _PERCENT else f"{reading.value:,.6g}"
+        table.add_row(reading.measure, value, registry.summary("utility", reading.measure))
     console().print(table)
 
 

@@ -15,12 +15,15 @@ from shoal.errors import ParameterError
 def audit(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to audit.")],
     quasi: Annotated[str, typer.Option(metavar="A,B,…", help="Quasi-identifiers: what an intruder may know.")],
-    confidential: o.Confidential = None,
+    confidential: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Confidential columns, for the models that look at them.")
+    ] = None,
     subject: o.Subject = None,
     require: Annotated[
         str | None, typer.Option(metavar="MODEL=LEVEL,…", help="What must hold, e.g. k=5; else exit code 4.")
     ] = None,
     delimiter: o.Delimiter = None,
+    quote: o.Quote = None,
     encoding: o.Encoding = None,
     json: o.Json = False,
 ) -> None:
@@ -38,7 +41,7 @@ def audit(
             o.names(confidential),
             subject,
             required,
-            o.text_format(delimiter, encoding, None, None, None),
+            o.text_format(delimiter=delimiter, quote=quote, encoding=encoding),
         )
     if json:
         print_json(found.to_dict())

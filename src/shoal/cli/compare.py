@@ -16,6 +16,7 @@ def compare(
     masked: Annotated[Path, typer.Argument(metavar="MASKED", help="The file as it left; same rows, same order.")],
     columns: Annotated[str, typer.Option(metavar="A,B,…", help="The columns to compare.")],
     delimiter: o.Delimiter = None,
+    quote: o.Quote = None,
     encoding: o.Encoding = None,
     decimal: o.Decimal = None,
     missing: o.Missing = None,
@@ -26,7 +27,9 @@ def compare(
     import shoal
 
     with progress_bar(quiet=json):
-        text = o.text_format(delimiter, encoding, decimal, missing, datetime)
+        text = o.text_format(
+            delimiter=delimiter, quote=quote, encoding=encoding, decimal=decimal, missing=missing, datetime=datetime
+        )
         readings = shoal.compare_files(original, masked, o.names(columns), text)
     if json:
         print_json(readings.to_dict())

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli._show import print_audit, print_readings, print_schema, progress_bar
+from shoal.errors import ParameterError
 
 _RECIPE = {
     "quasi": ["birth", "income", "commute_minutes"],
@@ -21,11 +22,13 @@ _RECIPE = {
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where the files go.")] = Path("demo"),
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the files go.")] = Path("demo"),
 ) -> None:
-    """Write a synthetic survey of 5,000 people, protect it, print the audit and the loss; opens nothing."""
+    """Write a synthetic survey of 5,000 people, protect it, and print the audit and the loss."""
     import shoal
 
+    if folder.exists() and not folder.is_dir():
+        raise ParameterError(f"demo: {folder} must be a folder, got a file. Name a folder.")
     folder.mkdir(parents=True, exist_ok=True)
     original, protected, recipe_file = (folder / name for name in ("survey.csv", "protected.csv", "recipe.toml"))
     recipe = shoal.Recipe.from_dict(_RECIPE)

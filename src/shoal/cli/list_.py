@@ -14,7 +14,7 @@ from shoal.parameters import unknown
 
 def list_(
     what: Annotated[
-        str | None, typer.Argument(metavar="[methods|models|measures|releases]", help="One of these; all if none.")
+        str | None, typer.Argument(metavar="methods|models|measures|releases", help="One of these; all if none.")
     ] = None,
 ) -> None:
     """List methods, privacy models, measures and releases, each by the name to use in commands and recipes."""

@@ -22,20 +22,18 @@ def protect(
         str | None, typer.Option(metavar="A,B,…", help="Columns that name somebody; they do not leave.")
     ] = None,
     subject: o.Subject = None,
-    weight: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Sampling weights; means are weighted.")
-    ] = None,
+    weight: Annotated[str | None, typer.Option(metavar="COLUMN", help="Sampling weights; means are weighted.")] = None,
     strata: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="Columns whose values classes never cross.")
     ] = None,
     k: Annotated[
-        int | None, typer.Option("--k", help="Smallest number of records in a class.  [default: 5]")
+        int | None, typer.Option("--k", help="Smallest number of records in a class.", show_default="5")
     ] = None,
-    method: Annotated[str | None, typer.Option(help="See shoal list methods.  [default: mdav]")] = None,
+    method: Annotated[str | None, typer.Option(help="See shoal list methods.", show_default="mdav")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method or release.")
     ] = None,
-    release: Annotated[str | None, typer.Option(help="See shoal list releases.  [default: centroid]")] = None,
+    release: Annotated[str | None, typer.Option(help="See shoal list releases.", show_default="centroid")] = None,
     kind: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN=KIND", help="The kind of a column, if the inferred is wrong."),
@@ -43,13 +41,12 @@ def protect(
     block: Annotated[
         list[str] | None, typer.Option(metavar="A,B,…", help="Quasi-identifiers to partition on their own.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Where randomness starts.  [default: 0]")] = None,
+    seed: Annotated[int | None, typer.Option(help="Where randomness starts.", show_default="0")] = None,
     recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Take all of this from a file.")] = None,
-    save_recipe: Annotated[
-        Path | None, typer.Option(metavar="R.toml", help="Write all of this to a file.")
-    ] = None,
+    save_recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Write all of this to a file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
     delimiter: o.Delimiter = None,
+    quote: o.Quote = None,
     encoding: o.Encoding = None,
     decimal: o.Decimal = None,
     missing: o.Missing = None,
@@ -74,15 +71,15 @@ def protect(
         "kinds": o.pairs("--kind", kind),
         "blocks": [o.names(names) for names in block or ()],
         "seed": seed,
-        "text": o.text_format(delimiter, encoding, decimal, missing, datetime),
+        "text": o.text_format(
+            delimiter=delimiter, quote=quote, encoding=encoding, decimal=decimal, missing=missing, datetime=datetime
+        ),
     }
     made = o.recipe_from(recipe, given)
     import shoal
 
     with progress_bar(quiet=json):
-        done = shoal.protect_file(source, output, made, force=force)
-    if save_recipe is not None:
-        shoal.save_recipe(made, save_recipe, force=force)
+        done = shoal.protect_file(source, output, made, force=force, save_recipe=save_recipe)
     if json:
         print_json(
             {

@@ -11,7 +11,7 @@ from shoal.errors import DataError, ParameterError, SchemaError, data_rows, list
 from shoal.flow.measuring import measure
 from shoal.parameters import build, declarations, unknown
 from shoal.recipe import Recipe
-from shoal.types import Attribute, Kind, Partition, Points, Readings, Release, Role, Table
+from shoal.types import Attribute, Kind, Partition, Points, Readings, Release, Role, Table, with_columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,9 +42,7 @@ def anonymise(table: Table, recipe: Recipe) -> tuple[Partition, Release, Reading
 def enough_records(owner: str, k: int, n: int) -> None:
     """Refuse a k that no class of n records can have."""
     if n < k:
-        raise DataError(
-            f"{owner}: k must be at most the number of records, got k = {k:,} for {n:,} records. Lower k."
-        )
+        raise DataError(f"{owner}: k must be at most the number of records, got k = {k:,} for {n:,} records. Lower k.")
 
 
 def _components(recipe: Recipe, encoding: type) -> tuple[Any, Any, Any]:
@@ -60,44 +58,51 @@ def _components(recipe: Recipe, encoding: type) -> tuple[Any, Any, Any]:
     return made[0], made[1], made[2]
 
 
-def encode(table: Table, names: Sequence[str]) -> tuple[Table, list[Attribute]]:
+def encode(table: Table, names: Sequence[str], *, what: str = "a quasi-identifier") -> tuple[Table, list[Attribute]]:
     """Return the table with cells of these columns as values, and the attributes; raises all faults at once."""
     from shoal.schema.cells import values
 
     faults: list[str] = []
     attributes: list[Attribute] = []
-    data = table.data
+    typed = {}
     for name in names:
         kind = table.schema[name].kind
         try:
-            column = data.column(name)
+            column = table.data.column(name)
             if table.dialect is not None:
-                column = values(column, name, kind, table.dialect)
-                data = data.set_column(data.column_names.index(name), name, column)
-            attributes.append(_encoder(name, kind).encode(name, column))
+                column = typed[name] = values(column, name, kind, table.dialect)
+            attributes.append(_encoder(name, kind, what, table).encode(name, column))
         except (DataError, SchemaError) as error:
             faults.append(str(error))
     raise_all(DataError, faults)
-    return replace(table, data=data), attributes
+    return replace(table, data=with_columns(table.data, typed)), attributes
 
 
-def _encoder(name: str, kind: Kind) -> Any:
+def _encoder(name: str, kind: Kind, what: str, table: Table) -> Any:
     encoder = registry.claimant("points", "kinds", kind)
     if encoder is None:
         served = [k.value for k in Kind if registry.claimant("points", "kinds", k)]
         raise SchemaError(
-            f"Column {name!r}: a quasi-identifier must be {', '.join(served[:-1])} or {served[-1]}, this one is "
-            f"{kind.value}, which this version cannot aggregate. Give it another role, or another kind "
-            f"(--kind {name}={served[0]}) if its values are numbers."
+            f"Column {name!r}: {what} must be {', '.join(served[:-1])} or {served[-1]}, this one is {kind.value}. "
+            f"{_way_out(name, served[0], table)}"
         )
     return encoder
+
+
+def _way_out(name: str, kind: str, table: Table) -> str:
+    """Say what may help with a column whose kind cannot be aggregated."""
+    from shoal.schema.cells import has_decimal_comma
+
+    if table.dialect is not None and has_decimal_comma(table.data.column(name), table.dialect):
+        return "Its cells look like numbers with a decimal comma: give --decimal , then."
+    return f"Give it another role, or another kind (--kind {name}={kind}) if its values are numbers."
 
 
 def _weights(table: Table) -> NDArray[np.float64] | None:
     names = table.schema.names(Role.WEIGHT)
     if not names:
         return None
-    _, attributes = encode(table, names)
+    _, attributes = encode(table, names, what="a weight")
     weights = attributes[0].values
     negative = (weights < 0).nonzero()[0].tolist()
     if negative:
@@ -116,9 +121,7 @@ def _strata(table: Table, k: int) -> NDArray[np.int64] | None:
         return None
     strata = np.zeros(len(table), np.int64)
     for name in names:
-        codes = (
-            table.data.column(name).combine_chunks().dictionary_encode(null_encoding="encode").indices.to_numpy()
-        )
+        codes = table.data.column(name).combine_chunks().dictionary_encode(null_encoding="encode").indices.to_numpy()
         strata = np.unique(strata * (codes.max() + 1) + codes, return_inverse=True)[1].astype(np.int64)
     sizes = np.bincount(strata)
     if sizes.min() < k:
@@ -130,9 +133,7 @@ def _strata(table: Table, k: int) -> NDArray[np.int64] | None:
     return strata
 
 
-def _partition(
-    points: Points, method: Any, strata: NDArray[np.int64] | None, rng: np.random.Generator
-) -> Partition:
+def _partition(points: Points, method: Any, strata: NDArray[np.int64] | None, rng: np.random.Generator) -> Partition:
     """Partition the points, stratum by stratum where there are strata."""
     import numpy as np
 
@@ -155,8 +156,8 @@ def _as_cells(release: Release, table: Table) -> Release:
 
     if table.dialect is None:
         return release
-    data = release.data
-    for name in release.schema.names(Role.QUASI):
-        column = cells(data.column(name), table.dialect, like=table.data.column(name))
-        data = data.set_column(data.column_names.index(name), name, column)
-    return replace(release, data=data)
+    written = {
+        name: cells(release.data.column(name), table.dialect, like=table.data.column(name))
+        for name in release.schema.names(Role.QUASI)
+    }
+    return replace(release, data=with_columns(release.data, written))

@@ -18,9 +18,7 @@ def compare_frames(original: Any, masked: Any, columns: Sequence[str]) -> Readin
     """Measure what a masked frame lost, row by row."""
     from shoal.sources.frame import Frame
 
-    tables = [
-        Table(data, schema_of_columns(data, columns, None)) for data, _ in map(Frame().read, (original, masked))
-    ]
+    tables = [Table(data, schema_of_columns(data, columns, None)) for data, _ in map(Frame().read, (original, masked))]
     return _compare(tables[0], tables[1], columns)
 
 
@@ -39,12 +37,12 @@ def _compare(original: Table, masked: Table, columns: Sequence[str]) -> Readings
             f"Compare: both tables must have the same rows in the same order, got {len(original):,} and "
             f"{len(masked):,}. Give the file that was masked and its masked version."
         )
-    _, attributes = encode(original, columns)
+    _, attributes = encode(original, columns, what="a column to compare")
     kinds = {c.name: c.kind for c in original.schema.columns}
     schema = Schema(tuple(replace(c, kind=kinds.get(c.name, c.kind)) for c in masked.schema.columns))
     # a mean of integers has decimals
     relaxed = Schema(tuple(replace(c, kind=_relaxed(c.kind)) for c in schema.columns))
-    typed, _ = encode(replace(masked, schema=relaxed), columns)
+    typed, _ = encode(replace(masked, schema=relaxed), columns, what="a column to compare")
     return measure(attributes, typed.data)
 
 

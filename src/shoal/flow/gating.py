@@ -61,4 +61,5 @@ def _failed(audit: Audit) -> str:
         f"{' (' + f.note + ')' if f.note else ''}"
         for f in broken
     ]
-    return f"The audit of the output found less than was promised: {'; '.join(sentences)}. Nothing was written."
+    remedy = " Raise k, or keep one record of each subject." if any(f.note for f in broken) else ""
+    return f"The audit of the output found less than was promised: {'; '.join(sentences)}. Nothing was written.{remedy}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -44,20 +45,26 @@ def protect_frame(frame: Any, recipe: Recipe) -> Protected:
     return Protected(native, partition, audit, readings, recipe, table.schema)
 
 
-def protect_file(source: Path, target: Path, recipe: Recipe, *, force: bool = False) -> Protected:
-    """Protect a file; the output appears whole and audited, or not at all."""
+def protect_file(
+    source: Path, target: Path, recipe: Recipe, *, force: bool = False, save_recipe: Path | None = None
+) -> Protected:
+    """Protect a file; the output appears whole and audited, or not at all, and so does the saved recipe."""
     from shoal.sinks import sink_for
     from shoal.sinks.atomic import atomic, same_file
 
     sink = sink_for(target)()
     if same_file(source, target):
         raise ParameterError(f"{target}: the output must not be the input. Give the output another name.")
-    with atomic(target, force=force) as staged:
+    with ExitStack() as stack:
+        if save_recipe is not None:
+            written_recipe = stack.enter_context(atomic(save_recipe, force=force))
+            written_recipe.write_text(recipe.to_toml(), encoding="utf-8")
+        staged = stack.enter_context(atomic(target, force=force))
         progress.stage("Read")
         table = read_table(source, recipe, textual=sink.textual)
         partition, release, readings = anonymise(table, recipe)
         progress.stage("Write")
-        dialect = release.dialect or (sink.dialect_for(target) if sink.textual else None)
+        dialect = sink.dialect_for(target, release.dialect) if sink.textual else None
         sink.write(release.data, staged, dialect)
         progress.stage("Audit")
         written = read_back(staged, release, dialect)

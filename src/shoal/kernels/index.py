@@ -81,7 +81,7 @@ def index_steps(index, remaining, k, budget):  # type: ignore[no-untyped-def]
             base = now
             excess = counts[3] * TUNE // 16
         excess += 8
-        _class_around(index, remaining, find_farthest(tree, search, remaining, 2))
+        _class_around(index, remaining, find_farthest(tree, search, remaining, 2, find_farthest(tree, search, remaining, 0,-1.0)[1])[0])
         if not pair:
             break
         credit += 16
@@ -94,5 +94,5 @@ def index_steps(index, remaining, k, budget):  # type: ignore[no-untyped-def]
             index.rebuilds[2] += 1
             anchor_at(tree, remaining, a, search.q, search.distance)
             credit = work[4] + work[5] + counts[3] * TUNE2 // 16
-        _class_around(index, remaining, find_farthest(tree, search, remaining, 4))
+        _class_around(index, remaining, find_farthest(tree, search, remaining, 4, find_farthest(tree, search, remaining, 0,-1.0)[1])[0])
     return steps

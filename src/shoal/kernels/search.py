@@ -168,12 +168,12 @@ def _far_children(tree, search, a, block, level, first_child, rest, best, top, k
 
 
 @kernel
-def find_farthest(tree, search, remaining, kind):  # type: ignore[no-untyped-def]
+def find_farthest(tree, search, remaining, kind, best):  # type: ignore[no-untyped-def]
     """Slot of the record farthest from ``search.q``; of several, the one with the lowest row."""
     distance = search.distance
     a, rest = _nearest_anchor(tree, search.q)
     rest += _prepare(tree, search, a)
-    best, best_row, best_slot = -1.0, NO_ROW, -1
+    best_row, best_slot = NO_ROW, -1
     level = tree.levels[0] - 1
     top = _far_children(tree, search, a, tree.offset[level], level, 0, rest, best, 0, kind)
     while top > 0:
@@ -196,4 +196,4 @@ def find_farthest(tree, search, remaining, kind):  # type: ignore[no-untyped-def
                 row = first_row(remaining, node * WIDTH + lane)
                 if distance[lane] > best or row < best_row:
                     best, best_row, best_slot = distance[lane], row, node * WIDTH + lane
-    return best_slot
+    return best_slot, best

@@ -30,7 +30,7 @@ class Mdav(Checked):
     References: [DT05], [SC15] Section 2.2.
 
     >>> import numpy as np
-    >>> points = Points(np.array([[0.0], [0.1], [5.0], [5.2], [0.2], [5.1]]))
+    >>> points = Points(np.array([[0.0], [0.1], [5.0], [5.5], [0.2], [5.1]]))
     >>> Mdav(k=3).partition(points, np.random.default_rng(0)).labels.tolist()
     [1, 1, 0, 0, 1, 0]
     """

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
-from shoal.types import Partition, Points, Release, Role, Schema, Table
+from shoal.types import Partition, Points, Release, Role, Schema, Table, with_columns
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,13 @@ class Centroid(Checked):
         attributes = {a.name: a for a in points.attributes}
         labels = {name: block.labels for block in partition.blocks for name in block.attributes}
         data = table.data.select([name for name in table.data.column_names if table.schema[name].role.leaves])
-        for name, classes in labels.items():
-            released = attributes[name].centroid(classes, weights, whole=self.round_integers)
-            data = data.set_column(data.column_names.index(name), name, released)
+        released = {
+            name: attributes[name].centroid(classes, weights, whole=self.round_integers)
+            for name, classes in labels.items()
+        }
         subjects = table.schema.names(Role.SUBJECT)
         return Release(
-            data,
+            with_columns(data, released),
             Schema(tuple(c for c in table.schema.columns if c.role.leaves)),
             table.dialect,
             table.data.column(subjects[0]) if subjects else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, data_rows
@@ -40,6 +41,17 @@ def with_point(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
     if dialect.decimal == ".":
         return cells
     return pc.replace_substring(pc.replace_substring(cells, ".", "·"), dialect.decimal, ".")
+
+
+def has_decimal_comma(cells: pa.ChunkedArray, dialect: Dialect) -> bool:
+    """Tell whether most cells would be numbers if the decimal sign were a comma."""
+    import pyarrow.compute as pc
+
+    read = tidy(cells, dialect)
+    if dialect.decimal == "," or read.null_count == len(read):
+        return False
+    flags = fits(read, Kind.CONTINUOUS, replace(dialect, decimal=","))
+    return bool(pc.mean(flags).as_py() >= 0.5)
 
 
 def fits(cells: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArray:
@@ -123,9 +135,11 @@ def _misfits(read: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> 
             except pa.ArrowInvalid:
                 bad[row] = True
     rows = np.flatnonzero(bad).tolist()
+    comma = has_decimal_comma(read.filter(pa.array(bad)), dialect)
     return (
         f"Column {name!r}: every cell must be {_WORDS[kind]}, {len(rows):,} of {len(read):,} cannot be read as one, "
-        f"in {data_rows(rows)}. Correct the column, or give it another role."
+        f"in {data_rows(rows)}. "
+        + ("Give --decimal , if numbers have a decimal comma." if comma else "Correct it, or give it another role.")
     )
 
 

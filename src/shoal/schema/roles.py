@@ -49,12 +49,10 @@ def schema_of(
     return Schema((*columns, *(Column(name, roles.get(name, Role.OTHER), Kind.NOMINAL) for name in unread)))
 
 
-def _faults(
-    data: pa.Table, roles: Mapping[str, Role], kinds: Mapping[str, Kind], unread: tuple[str, ...]
-) -> list[str]:
+def _faults(data: pa.Table, roles: Mapping[str, Role], kinds: Mapping[str, Kind], unread: tuple[str, ...]) -> list[str]:
     names = [*data.column_names, *unread]
-    faults = [unknown("Schema", f"column (for {role})", n, names) for n, role in roles.items() if n not in names]
-    faults += [unknown("Schema", "column (for its kind)", n, names) for n in kinds if n not in names]
+    there = set(names)
+    faults = [unknown("Schema", "column", n, names) for n in {**roles, **kinds} if n not in there]
     faults += [
         f"Schema: column {name!r} holds values of mixed types and cannot be {roles[name]}. Give it one type."
         for name in unread

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -35,9 +35,20 @@ class Csv:
     textual: ClassVar[bool] = True  #: cells leave as they came
 
     @staticmethod
-    def dialect_for(path: Path) -> Dialect:
-        """Return the dialect of a table that had none: commas, or tabs if the name says so, in UTF-8."""
-        return Dialect(delimiter="\t" if path.name.lower().endswith(_TAB_SUFFIXES) else ",")
+    def dialect_for(path: Path, dialect: Dialect | None = None) -> Dialect:
+        """Return how a file of this name is written: as its table was, but with tabs where the name says so.
+
+        A table that was no text file before is written with commas, in UTF-8.
+
+        >>> Csv.dialect_for(Path("a.tsv"), Dialect(delimiter=";", decimal=",")).delimiter
+        '\\t'
+        """
+        tabs = path.name.lower().endswith(_TAB_SUFFIXES)
+        dialect = dialect or Dialect()
+        if tabs or (dialect.delimiter == "\t" and path.name.lower().endswith(".csv")):
+            plain = ";" if dialect.decimal == "," else ","
+            return replace(dialect, delimiter="\t" if tabs else plain)
+        return dialect
 
     def write(self, table: pa.Table, path: Path, dialect: Dialect | None) -> None:
         """Write the table; without a dialect, as :meth:`dialect_for` says.
@@ -67,8 +78,7 @@ def _encoder(encoding: str) -> tuple[Callable[[str], bytes], bool]:
         return codecs.getincrementalencoder(encoding)().encode, codec.name == "utf-8"
     except LookupError:
         raise ParameterError(
-            f"Csv: encoding must be one that Python knows, such as utf-8 or cp1252, got {encoding!r}. "
-            "Correct its name."
+            f"Csv: encoding must be one that Python knows, such as utf-8 or cp1252, got {encoding!r}. Correct its name."
         ) from None
 
 
@@ -100,9 +110,7 @@ def _joined(batch: Any, dialect: Dialect) -> memoryview:
 
     cells = [_quoted(column, dialect) for column in batch.columns]
     cells[-1] = pc.binary_join_element_wise(cells[-1], "", dialect.newline, null_handling="replace")
-    rows = (
-        pc.binary_join_element_wise(*cells, dialect.delimiter, null_handling="replace") if cells[1:] else cells[0]
-    )
+    rows = pc.binary_join_element_wise(*cells, dialect.delimiter, null_handling="replace") if cells[1:] else cells[0]
     return _values(rows)
 
 

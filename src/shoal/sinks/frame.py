@@ -19,8 +19,9 @@ class Frame:
     def write(self, native: Any, columns: pa.Table, drop: Collection[str]) -> Any:
         """Return a copy of a frame with new values in some columns, others dropped, and the rest as it was.
 
-        Rows go by position; the index of pandas is kept. A column that the frame did not have comes last. The
-        given frame is not changed.
+        Rows go by position. An index of pandas that only numbers rows is kept; one with a name, or of anything
+        but integers, could name people and gives way to plain numbers. A column that the frame did not have
+        comes last. The given frame is not changed.
 
         Parameters
         ----------
@@ -49,7 +50,7 @@ class Frame:
             return _pyarrow(native, columns, gone)
         if frame.implementation.is_pandas():
             new = {name: _pandas(native, name, columns.column(name)) for name in columns.column_names}
-            return native.drop(columns=gone).assign(**new)
+            return _with_harmless_index(native.drop(columns=gone).assign(**new))
         fresh = nw.from_arrow(columns, backend=frame.implementation)
         return frame.drop(gone).with_columns(*fresh.iter_columns()).to_native()
 
@@ -63,7 +64,16 @@ def _pyarrow(table: pa.Table, columns: pa.Table, drop: list[str]) -> pa.Table:
         else:
             kept: Any = field.metadata or table.schema.field(place).metadata
             table = table.set_column(place, field.with_metadata(kept), column)
-    return table.drop_columns(drop)
+    notes = {key: value for key, value in (table.schema.metadata or {}).items() if key != b"pandas"}
+    return table.drop_columns(drop).replace_schema_metadata(notes or None)  # pandas notes the names of all columns
+
+
+def _with_harmless_index(frame: Any) -> Any:
+    """Return the frame; an index that is more than row numbers is a column in disguise, and does not leave."""
+    index = frame.index
+    if index.nlevels == 1 and index.name is None and index.dtype.kind in "iu":
+        return frame
+    return frame.reset_index(drop=True)
 
 
 def _pandas(native: Any, name: str, column: Any) -> Any:

@@ -44,7 +44,7 @@ def check_names(owner: str, names: Sequence[object]) -> None:
     >>> check_names("people.csv", ["age", "", "age"])
     Traceback (most recent call last):
     ...
-    shoal.errors.SchemaError: - people.csv: every column must have a name; columns 2 have none. Name them.
+    shoal.errors.SchemaError: - people.csv: every column must have a name; column 2 has none. Name it.
     - people.csv: the names of columns must differ; there more than once: 'age'. Rename all but one of each.
     """
     faults = []
@@ -54,7 +54,8 @@ def check_names(owner: str, names: Sequence[object]) -> None:
             "Rename them, for example with df.columns = df.columns.map(str)."
         )
     if empty := [i for i, name in enumerate(names, 1) if isinstance(name, str) and not name.strip()]:
-        faults.append(f"{owner}: every column must have a name; columns {listing(empty)} have none. Name them.")
+        plural, have = ("s", "have") if len(empty) > 1 else ("", "has")
+        faults.append(f"{owner}: every column must have a name; column{plural} {listing(empty)} {have} none. Name it.")
     named = Counter(name for name in names if not (isinstance(name, str) and not name.strip()))
     if twice := [repr(name) for name, count in named.items() if count > 1]:
         faults.append(

@@ -90,13 +90,10 @@ def read_header(owner: str, text: bytes, delimiter: str, quote: str) -> Header:
     if not lines.valid:
         check_utf8(owner, text)
     if names is None:
-        raise DataError(
-            f"{owner}: must hold a header and rows, got an empty file. Check that it is the right one."
-        )
+        raise DataError(f"{owner}: must hold a header and rows, got an empty file. Check that it is the right one.")
     if any("\0" in name for name in names):
         raise DataError(
-            f"{owner}: the header holds NUL characters. Give the file's encoding, "
-            "for example --encoding utf-16-le."
+            f"{owner}: the header holds NUL characters. Give the file's encoding, for example --encoding utf-16-le."
         )
     return Header(tuple(names), lines.read, "\r\n" if lines.last.endswith("\r\n") else "\n")
 

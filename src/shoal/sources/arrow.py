@@ -41,7 +41,5 @@ class Arrow:
                 table = opened.read_all()
             table.validate(full=True)
         except (pa.ArrowException, OSError, UnicodeDecodeError, EOFError):
-            raise DataError(
-                f"{path.name}: is no Arrow file, or is damaged or cut short. Fetch it again."
-            ) from None
+            raise DataError(f"{path.name}: is no Arrow file, or is damaged or cut short. Fetch it again.") from None
         return check_table(path.name, table), None

@@ -65,8 +65,7 @@ class Csv(Checked):
         marks = [mark for mark in (self.delimiter, self.quote, self.decimal) if mark is not None]
         if len(set(marks)) < len(marks):
             faults.append(
-                f"Csv: delimiter, quote and decimal must differ, got {', '.join(map(repr, marks))}. "
-                "Change one of them."
+                f"Csv: delimiter, quote and decimal must differ, got {', '.join(map(repr, marks))}. Change one of them."
             )
         raise_all(ParameterError, faults)
         if self.encoding is not None:
@@ -106,13 +105,9 @@ class Csv(Checked):
             )
         delimiter = found or (";" if self.decimal == "," else ",")
         missing = tuple(self.missing)
-        return table, Dialect(
-            delimiter, self.quote, encoding, self.decimal, header.newline, missing, self.datetime
-        )
+        return table, Dialect(delimiter, self.quote, encoding, self.decimal, header.newline, missing, self.datetime)
 
 
 def _absent(text: bytes) -> str:
     """Return a delimiter that the text does not hold, for a file of one column."""
-    return next(
-        (mark for mark in map(chr, range(1, 32)) if mark not in "\r\n" and mark.encode() not in text), "\t"
-    )
+    return next((mark for mark in map(chr, range(1, 32)) if mark not in "\r\n" and mark.encode() not in text), "\t")

@@ -38,9 +38,7 @@ class Parquet:
                 table = parquet.ParquetFile(file).read()
             table.validate(full=True)
         except (pa.ArrowException, UnicodeDecodeError, EOFError):
-            raise DataError(
-                f"{path.name}: is no Parquet file, or is damaged or cut short. Fetch it again."
-            ) from None
+            raise DataError(f"{path.name}: is no Parquet file, or is damaged or cut short. Fetch it again.") from None
         except OSError as error:
             if error.errno is None:  # Arrow's own, about what is in the file
                 raise DataError(f"{path.name}: is damaged or cut short. Fetch it again.") from None
