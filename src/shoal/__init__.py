@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,8 +25,6 @@ from shoal.errors import (
     SchemaError,
     ShoalError,
 )
-from shoal.recipe import Recipe
-from shoal.types import Audit, Kind, Partition, Readings, Role, Schema
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from shoal.flow.protect import Protected
+    from shoal.recipe import Recipe
+    from shoal.types import Audit, Kind, Partition, Readings, Role, Schema
 
 __version__ = "0.1.0"
 
@@ -62,6 +63,19 @@ __all__ = [
     "survey",
     "write_table",
 ]
+
+
+_LATE = {
+    "Recipe": "shoal.recipe",
+    **dict.fromkeys(("Audit", "Kind", "Partition", "Readings", "Role", "Schema"), "shoal.types"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is not needed to show a help page when it is asked for."""
+    if name not in _LATE:
+        raise AttributeError(f"module 'shoal' has no attribute {name!r}")
+    return getattr(importlib.import_module(_LATE[name]), name)
 
 
 def protect(frame: Any, recipe: Recipe | Mapping[str, Any] | str | Path) -> Protected:
@@ -220,6 +234,8 @@ def save_recipe(recipe: Recipe, target: str | Path, *, force: bool = False) -> N
 
 
 def _recipe(given: Recipe | Mapping[str, Any] | str | Path) -> Recipe:
+    from shoal.recipe import Recipe
+
     if isinstance(given, Recipe):
         return given
     if isinstance(given, Mapping):

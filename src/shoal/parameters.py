@@ -12,7 +12,6 @@ that no field has.
 
 from __future__ import annotations
 
-import difflib
 import types
 import typing
 from collections.abc import Collection, Mapping
@@ -108,6 +107,8 @@ def build(cls: type[T], values: Mapping[str, Any]) -> T:
 
 def unknown(owner: str, field: str, name: object, known: Collection[str]) -> str:
     """Return the sentence for a name that nobody knows, with the nearest one that somebody does."""
+    import difflib
+
     near = difflib.get_close_matches(str(name), list(known), n=1)
     remedy = f"Did you mean {near[0]!r}?" if near else "Choose one of these."
     allowed = f"there {'are' if len(known) > 1 else 'is'} {listing(sorted(known), most=20) or 'none'}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -211,6 +209,9 @@ class Recipe:
     @property
     def fingerprint(self) -> str:
         """SHA-256 of what the recipe says: equal for equal recipes, however they were written."""
+        import hashlib
+        import json
+
         canonical = json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 

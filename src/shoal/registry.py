@@ -6,7 +6,6 @@ chosen.
 
 from __future__ import annotations
 
-import ast
 import importlib
 from functools import cache
 from pathlib import Path
@@ -38,6 +37,8 @@ def keys(room: str) -> tuple[str, ...]:
 
 def summary(room: str, key: str) -> str:
     """Return the first line of a file's docstring, without importing it."""
+    import ast
+
     tree = ast.parse((_HOUSE / room / f"{key}.py").read_text(encoding="utf-8"))
     return (ast.get_docstring(tree) or "").partition("\n")[0]
 

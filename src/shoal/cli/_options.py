@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shoal.errors import ParameterError
-from shoal.recipe import Recipe
+
+if TYPE_CHECKING:
+    from shoal.recipe import Recipe
 
 Delimiter = Annotated[
     str | None, typer.Option(help="Text files: what separates the cells. Found by looking if not given.")
@@ -75,6 +77,8 @@ def text_format(**said: str | None) -> dict[str, Any]:
 
 def recipe_from(path: Path | None, given: dict[str, Any]) -> Recipe:
     """Make the recipe from a file, from options, or from a file with options that say otherwise."""
+    from shoal.recipe import Recipe
+
     said = {name: value for name, value in given.items() if value not in (None, (), {}, [])}
     if "set" in said:
         said["set"] = typed_settings(said["set"])

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from shoal import progress, registry
-from shoal.types import Role
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,11 +20,7 @@ if TYPE_CHECKING:
     from shoal.types import Audit, Finding, Readings, Schema
 
 _PERCENT = ("il_sse",)
-_FATES = dict.fromkeys(Role, "as it is") | {
-    Role.QUASI: "one value per class",
-    Role.IDENTIFIER: "not at all",
-    Role.SUBJECT: "not at all",
-}
+_FATES = {"quasi": "one value per class", "identifier": "not at all", "subject": "not at all"}
 
 
 def console() -> Console:
@@ -46,7 +41,7 @@ def print_schema(schema: Schema) -> None:
 
     table = Table("Column", "Role", "Kind", "How it leaves", title="Columns", title_justify="left")
     for column in schema.columns[:40]:
-        table.add_row(column.name, column.role.value, column.kind.value, _FATES[column.role])
+        table.add_row(column.name, column.role.value, column.kind.value, _FATES.get(column.role, "as it is"))
     if len(schema.columns) > 40:
         table.add_row(f"… {len(schema.columns) - 40:,} more", "", "", "")
     console().print(table)

@@ -87,7 +87,7 @@ def brute_steps(space, remaining, k, budget):  # type: ignore[no-untyped-def]
     counts, d = remaining.counts, space.q.shape[0]
     while counts[0] >= 2 * k and scanned * d < budget:
         if counts[3] - counts[2] > counts[3] // 8:
-            compact(remaining)
+            compact(remaining, remaining.x[:, :0])
         pair = counts[0] >= 3 * k
         steps += 1
         scanned += counts[3] * (3 if pair else 2)

@@ -6,41 +6,57 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.kernels.frame import frame_coordinates, frame_of
+from shoal.kernels.groups import regroup
 from shoal.kernels.jit import kernel
-from shoal.kernels.remaining import WIDTH, Remaining, centroid, compact, read, take
+from shoal.kernels.kd_order import kd_order
+from shoal.kernels.remaining import WIDTH, Remaining, all_remaining, centroid, compact, in_lanes, read, take
 from shoal.kernels.search import Search, find_farthest, find_nearest, search_space
 from shoal.kernels.tree import Tree, anchor_at, grow, plant, remove
 
-import os
-TUNE2=int(os.environ.get('TUNE2','2'))
-TUNE=int(os.environ.get('TUNE','2'))
+_PATIENCE = 2  # blocks looked at in excess, per leaf of the tree, before the anchor moves
+_USUAL = 8  # blocks that a search from the anchor itself looks at
+
 
 class Index(NamedTuple):
     """The tree and what a search needs."""
 
     tree: Tree
     search: Search
-    rebuilds: np.ndarray  # boxes made anew; anchors moved
+    rebuilds: np.ndarray  # boxes made anew; anchors moved; blocks allowed before the anchor moves
 
 
-def spatial_index(remaining: Remaining, k: int) -> Index:
-    """Build a tree over all points that remain."""
-    search = search_space(remaining.x.shape[1], k)
-    index = Index(plant(remaining), search, np.zeros(4, dtype=np.int64))
+def spatial_index(points: np.ndarray, members: np.ndarray, bounds: np.ndarray, k: int) -> tuple[Index, Remaining]:
+    """Lay out groups of equal records in kd order, and build a tree over them."""
+    frame = frame_of(points)
+    y = frame_coordinates(frame, points, members[bounds[:-1]])
+    order = kd_order(y)
+    members, bounds = regroup(members, bounds, order)
+    remaining = all_remaining(points, members, bounds)
+    search = search_space(points.shape[1], y.shape[1], k)
+    index = Index(plant(frame, in_lanes(y, order)), search, np.zeros(3, dtype=np.int64))
     _rebuild(index, remaining)
-    index.rebuilds[:] = 0
-    return index
+    index.rebuilds[:2] = 0
+    return index, remaining
 
 
 @kernel
 def _rebuild(index, remaining):  # type: ignore[no-untyped-def]
     """Close the gaps in the order of the leaves, which keeps neighbours together, and grow all boxes anew."""
-    compact(remaining)
+    compact(remaining, index.tree.y)
     grow(index.tree, remaining)
-    centroid(remaining, index.search.q)
-    anchor_at(index.tree, remaining, 0, index.search.q, index.search.distance)
-    index.tree.levels[1] = 1
     index.rebuilds[0] += 1
+    centroid(remaining, index.search.q)
+    _move_anchor(index, remaining)
+
+
+@kernel
+def _move_anchor(index, remaining):  # type: ignore[no-untyped-def]
+    """Put the anchor at the centroid, which the search starts from."""
+    anchor_at(index.tree, remaining, index.search.q)
+    index.rebuilds[1] += 1
+    work = index.search.work
+    index.rebuilds[2] = work[3] + work[4] + _PATIENCE * (remaining.counts[3] // WIDTH + 1)
 
 
 @kernel
@@ -50,49 +66,34 @@ def _class_around(index, remaining, slot):  # type: ignore[no-untyped-def]
     slots = search.nearest.slot
     read(remaining, slot, search.q)
     if take(remaining, slot):
-        remove(tree, remaining, slot, search.distance)
+        remove(tree, remaining, slot)
     find_nearest(tree, search, remaining, slot // WIDTH)
     for i in range(slots.shape[0]):
         if take(remaining, slots[i]):
-            remove(tree, remaining, slots[i], search.distance)
+            remove(tree, remaining, slots[i])
     remaining.counts[1] += 1
 
 
 @kernel
 def index_steps(index, remaining, k, budget):  # type: ignore[no-untyped-def]
-    """Form pairs of classes until fewer than 2k records remain or `budget` blocks were looked at."""
+    """Form pairs of classes until fewer than 2k records remain or `budget` blocks were looked at.
+
+    Returns the number of pairs formed. A single class, formed when 2k to 3k - 1 records remain, counts as a pair.
+    """
+    tree, search, counts, work = index.tree, index.search, remaining.counts, index.search.work
     steps = 0
-    tree, search, counts = index.tree, index.search, remaining.counts
-    work = search.work
-    base = work[2] + work[3]
-    excess = counts[3] * TUNE // 16
-    credit = work[4] + work[5] + counts[3] * TUNE2 // 16
-    stop = work.sum() + budget
-    while counts[0] >= 2 * k and work.sum() < stop:
+    stop = work[0] + work[1] + work[3] + work[4] + work[6] + work[7] + budget
+    while counts[0] >= 2 * k and work[0] + work[1] + work[3] + work[4] + work[6] + work[7] < stop:
         if 2 * counts[2] < counts[3]:
             _rebuild(index, remaining)
         steps += 1
         pair = counts[0] >= 3 * k
         centroid(remaining, search.q)
-        now = work[2] + work[3]
-        if now - base > excess:
-            anchor_at(tree, remaining, 0, search.q, search.distance)
-            index.rebuilds[1] += 1
-            base = now
-            excess = counts[3] * TUNE // 16
-        excess += 8
-        _class_around(index, remaining, find_farthest(tree, search, remaining, 2, find_farthest(tree, search, remaining, 0,-1.0)[1])[0])
+        if work[3] + work[4] > index.rebuilds[2]:
+            _move_anchor(index, remaining)
+        index.rebuilds[2] += _USUAL
+        _class_around(index, remaining, find_farthest(tree, search, remaining, 3))
         if not pair:
             break
-        credit += 16
-        if work[4] + work[5] > credit and tree.anchor.shape[0]>1:
-            a = tree.levels[1]
-            if a < tree.anchor.shape[0]:
-                tree.levels[1] += 1
-            else:
-                a = 1 + index.rebuilds[2] % (tree.anchor.shape[0] - 1)
-            index.rebuilds[2] += 1
-            anchor_at(tree, remaining, a, search.q, search.distance)
-            credit = work[4] + work[5] + counts[3] * TUNE2 // 16
-        _class_around(index, remaining, find_farthest(tree, search, remaining, 4, find_farthest(tree, search, remaining, 0,-1.0)[1])[0])
+        _class_around(index, remaining, find_farthest(tree, search, remaining, 6))
     return steps

@@ -15,14 +15,14 @@ _SAMPLE = 64
 
 
 @kernel
-def _widest(points, rows, order, start, end):  # type: ignore[no-untyped-def]
+def _widest(points, order, start, end):  # type: ignore[no-untyped-def]
     """Coordinate with the widest range in a sample of ``order[start:end]``."""
     stride = max((end - start) // _SAMPLE, 1)
     widest, best = -1.0, 0
     for j in range(points.shape[1]):
         low, high = np.inf, -np.inf
         for i in range(start, end, stride):
-            value = points[rows[order[i]], j]
+            value = points[order[i], j]
             low, high = min(low, value), max(high, value)
         if high - low > widest:
             widest, best = high - low, j
@@ -55,7 +55,7 @@ def _select(keys, order, offset, low, high, target):  # type: ignore[no-untyped-
 
 
 @kernel
-def _cut_all(points, rows, order, keys, stack):  # type: ignore[no-untyped-def]
+def _cut_all(points, order, keys, stack):  # type: ignore[no-untyped-def]
     stack[0, 0], stack[0, 1] = 0, order.shape[0]
     top = 1
     while top > 0:
@@ -66,21 +66,22 @@ def _cut_all(points, rows, order, keys, stack):  # type: ignore[no-untyped-def]
         half = WIDTH
         while 2 * half < end - start:
             half *= 2
-        j = _widest(points, rows, order, start, end)
+        j = _widest(points, order, start, end)
         for i in range(start, end):
-            keys[i - start] = points[rows[order[i]], j]
+            keys[i - start] = points[order[i], j]
         _select(keys, order, start, 0, end - start - 1, half)
         stack[top, 0], stack[top, 1] = start, start + half
         stack[top + 1, 0], stack[top + 1, 1] = start + half, end
         top += 2
 
 
-def kd_order(points: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the order in which to lay out the points ``points[rows]``.
+def kd_order(points: np.ndarray) -> np.ndarray:
+    """Return the order in which to lay out points.
 
-    Guarantee: a permutation of 0 … len(rows) - 1. Complexity: O(m log m) expected for m points, and a sample of 64
+    Guarantee: a permutation of 0 … len(points) - 1. Complexity: O(m log m) expected for m points, and a sample of 64
     points a cut for the choice of coordinate.
     """
-    order = np.arange(rows.shape[0], dtype=np.int32)
-    _cut_all(points, rows, order, np.empty(rows.shape[0]), np.empty((96, 2), dtype=np.int64))
+    m = points.shape[0]
+    order = np.arange(m, dtype=np.int32)
+    _cut_all(points, order, np.empty(m, dtype=points.dtype), np.empty((96, 2), dtype=np.int64))
     return order

@@ -5,16 +5,19 @@ r and s are the records of the paper, c the centroid of the remaining records.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from shoal.kernels.brute import brute_steps, pass_space
-from shoal.kernels.groups import equal_records, regroup
-from shoal.kernels.remaining import all_remaining, final_labels, scattered
-from shoal.progress import report
+from shoal.kernels.groups import equal_records
+from shoal.kernels.remaining import Remaining, all_remaining, final_labels, scatter
+from shoal.progress import report, say
 
-_COORDINATES_PER_CALL = 300_000_000  # about a tenth of a second between two reports
+_COORDINATES_PER_CALL = 500_000_000  # about a tenth of a second between two reports
+_BLOCKS_PER_CALL = 1_500_000
 
 
 @dataclass(frozen=True)
@@ -22,11 +25,64 @@ class MdavTrace:
     """What ran: the proof of the path, and how much work it did."""
 
     path: str
+    distinct: int
     index_steps: int = 0
     brute_steps: int = 0
     leaves_visited: int = 0
+    boxes_visited: int = 0
     records_scanned: int = 0
     rebuilds: int = 0
+
+
+def mdav(points: np.ndarray, k: int, *, path: str | None = None) -> tuple[np.ndarray, MdavTrace]:
+    """Partition points by MDAV-generic.
+
+    Parameters
+    ----------
+    points : (n, d) float64, C-contiguous
+        Finite coordinates, n ≥ k, d ≥ 1. Left as they are.
+    k : int
+        Least size of a class, at least 2.
+    path : {None, "brute", "index"}
+        None takes whichever costs less, and may change from the index to brute force on the way, when little remains
+        or when the index prunes too little. The others force one to the end.
+
+    Returns
+    -------
+    labels : (n,) int64
+        Class of each record; classes are numbered in the order they are formed.
+    trace : MdavTrace
+
+    Guarantee: every class has k to 2k - 1 records, and the labels are those of the definition below, record for
+    record, on either path. Squared distances are sums of (xⱼ - qⱼ)² in float64 in coordinate order; c is the
+    correctly rounded sum of the remaining records, divided by their number; of records equally far the lowest row is
+    r or s, and of records equally near the lowest rows are nearest.
+
+    Complexity: brute force O(n²·d / k); the index O(n log n) to build and, on points of low intrinsic dimension, a few
+    hundred blocks of 16 records for each pair of classes. O(n·d) memory either way.
+
+    Departures: points with a coordinate beyond 2⁵⁰⁰, or with none as large as 2⁻⁵⁰⁰, are first scaled by a power of
+    two, lest squares overflow or vanish.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> points = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.2]])
+    >>> labels, trace = mdav(points, 2)
+    >>> labels
+    array([1, 1, 2, 2, 0, 0])
+    """
+    points = in_range(points)
+    members, bounds = equal_records(points)
+    trace = MdavTrace("brute", bounds.shape[0] - 1)
+    if path == "index" or (path is None and _index_promises(points, trace.distinct, k)):
+        remaining, trace = _through_index(points, members, bounds, k, trace, to_the_end=path == "index")
+    else:
+        remaining = all_remaining(points, members, bounds)
+    if remaining.counts[0] >= 2 * k:
+        trace = _by_brute_force(scatter(remaining), k, trace)
+    report(points.shape[0], points.shape[0])
+    return final_labels(remaining), trace
 
 
 def in_range(points: np.ndarray) -> np.ndarray:
@@ -35,44 +91,71 @@ def in_range(points: np.ndarray) -> np.ndarray:
     Guarantee: points whose largest magnitude lies in [2⁻⁵⁰⁰, 2⁵⁰⁰] are returned as they are; others come back with
     a largest magnitude in [½, 1).
     """
-    largest = float(np.abs(points).max())
+    largest = max(float(points.max()), -float(points.min()))
     if largest == 0.0 or 2.0**-500 <= largest <= 2.0**500:
         return points
     return np.ldexp(points, -int(np.frexp(largest)[1]))
 
 
-def mdav(points: np.ndarray, k: int, *, path: str | None = None) -> tuple[np.ndarray, MdavTrace]:
-    """Partition points by MDAV-generic."""
-    n = points.shape[0]
-    points = in_range(points)
-    members, bounds = equal_records(points)
-    if path == "index":
-        from shoal.kernels.index import index_steps, spatial_index
-        from shoal.kernels.kd_order import kd_order
+def _index_promises(points: np.ndarray, distinct: int, k: int) -> bool:
+    """Tell whether the index could cost less than brute force, were its searches to go well."""
+    from shoal.kernels import cost
 
-        order = kd_order(points, members[bounds[:-1]])
-        members, bounds = regroup(members, bounds, order)
-        remaining = all_remaining(points, members, bounds, np.arange(order.shape[0]))
-        index = spatial_index(remaining, k)
-        steps = 0
-        while remaining.counts[0] >= 2 * k:
-            steps += index_steps(index, remaining, k, 1_000_000)
-            report(n - int(remaining.counts[0]), n)
-        print(index.search.work / steps, index.rebuilds)
-        report(n, n)
-        return final_labels(remaining), MdavTrace(
-            "index",
-            index_steps=steps,
-            leaves_visited=int(index.search.work[0]),
-            records_scanned=int(index.search.work[1]),
-            rebuilds=int(index.rebuilds[0]),
-        )
-    remaining = all_remaining(points, members, bounds, scattered(bounds.shape[0] - 1))
-    steps = scanned = 0
-    space = pass_space(points.shape[1], k)
+    n, d = points.shape
+    return cost.index_least(n, distinct, d, k) < cost.brute_total(n, distinct, d, k)
+
+
+def _through_index(
+    points: np.ndarray, members: np.ndarray, bounds: np.ndarray, k: int, trace: MdavTrace, *, to_the_end: bool
+) -> tuple[Remaining, MdavTrace]:
+    """Form classes through the index: all of them, or as long as brute force would cost more."""
+    from shoal.kernels import cost
+    from shoal.kernels.index import index_steps, spatial_index
+
+    _announce(index_steps)
+    (n, d), steps = points.shape, 0
+    index, remaining = spatial_index(points, members, bounds, k)
+    budget = int(min(_BLOCKS_PER_CALL, max(2000, cost.brute_total(n, trace.distinct, d, k) / 3000)))
+    spent = 0.0
+    while remaining.counts[0] >= 2 * k:
+        more = index_steps(index, remaining, k, budget)
+        steps += more
+        before, spent = spent, cost.index_so_far(index, remaining)
+        report(n - int(remaining.counts[0]), n)
+        if not to_the_end and cost.brute_step(int(remaining.counts[2]), d, k) * more < spent - before:
+            break
+    work = index.search.work.reshape(3, 3).sum(axis=0).tolist()
+    return remaining, replace(
+        trace,
+        path="index",
+        index_steps=steps,
+        leaves_visited=work[0],
+        boxes_visited=work[1],
+        records_scanned=16 * work[2],
+        rebuilds=int(index.rebuilds[0]),
+    )
+
+
+def _by_brute_force(remaining: Remaining, k: int, trace: MdavTrace) -> MdavTrace:
+    """Form all classes that are left but the last by looking at every record."""
+    _announce(brute_steps)
+    n, steps, scanned = remaining.members.shape[0], 0, 0
+    space = pass_space(remaining.x.shape[1], k)
     while remaining.counts[0] >= 2 * k:
         more, records = brute_steps(space, remaining, k, _COORDINATES_PER_CALL)
         steps, scanned = steps + more, scanned + records
         report(n - int(remaining.counts[0]), n)
-    report(n, n)
-    return final_labels(remaining), MdavTrace("brute", brute_steps=steps, records_scanned=scanned)
+    return replace(
+        trace,
+        path="brute" if trace.index_steps == 0 else "index, then brute",
+        brute_steps=steps,
+        records_scanned=trace.records_scanned + scanned,
+    )
+
+
+def _announce(kernel: Any) -> None:
+    """Say that a kernel will be compiled, if it is neither loaded nor found in the cache on disk."""
+    function = kernel.py_func
+    cached = Path(kernel.stats.cache_path).glob(f"{function.__module__.split('.')[-1]}.{function.__name__}-*.nbi")
+    if not kernel.signatures and not any(cached):
+        say("compiling the kernels, once; this takes a few seconds")

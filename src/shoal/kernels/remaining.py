@@ -7,6 +7,7 @@ need no mask. The rows at a point are a queue in `members`, taken from the lowes
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -33,37 +34,41 @@ class Remaining(NamedTuple):
     counts: np.ndarray  # records remaining, classes formed, points remaining, slots in use
 
 
-def all_remaining(points: np.ndarray, members: np.ndarray, bounds: np.ndarray, order: np.ndarray) -> Remaining:
-    """Start with every record of `points` remaining, groups of equal ones laid out in the given order."""
-    n, d = points.shape
+@kernel
+def _put_in_lanes(points, rows, x):  # type: ignore[no-untyped-def]
+    for slot in range(x.shape[0] * WIDTH):
+        b, lane = slot // WIDTH, slot % WIDTH
+        for j in range(points.shape[1]):
+            x[b, j, lane] = points[rows[slot], j] if slot < rows.shape[0] else np.nan
+
+
+def in_lanes(points: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Lay out ``points[rows]`` in blocks of lanes, the last one filled up with NaN."""
+    x = np.empty((-(-rows.shape[0] // WIDTH), points.shape[1], WIDTH), dtype=points.dtype)
+    _put_in_lanes(points, rows, x)
+    return x
+
+
+def all_remaining(points: np.ndarray, members: np.ndarray, bounds: np.ndarray) -> Remaining:
+    """Start with every record of `points` remaining, groups of equal ones in the order given."""
+    groups = bounds.shape[0] - 1
     limbs, base = exact_sums(points.view(np.int64))
-    blocks = -(-order.shape[0] // WIDTH)
-    head = np.zeros(blocks * WIDTH, dtype=np.int32)
-    end = np.zeros(blocks * WIDTH, dtype=np.int32)
-    head[: order.shape[0]] = bounds[:-1][order]
-    end[: order.shape[0]] = bounds[1:][order]
-    x = np.empty((blocks, d, WIDTH))
-    _fill(points, members, head, order.shape[0], x)
+    x = in_lanes(points, members[bounds[:-1]])
+    head = np.zeros(x.shape[0] * WIDTH, dtype=np.int32)
+    end = np.zeros(x.shape[0] * WIDTH, dtype=np.int32)
+    head[:groups], end[:groups] = bounds[:-1], bounds[1:]
     return Remaining(
         x,
         x.view(np.int64),
         head,
         end,
         members.astype(np.int32),
-        np.full(n, -1, dtype=np.int32),
+        np.full(points.shape[0], -1, dtype=np.int32),
         limbs,
         base,
         np.empty(limbs.shape[1], dtype=np.int64),
-        np.array([n, 0, order.shape[0], order.shape[0]], dtype=np.int64),
+        np.array([points.shape[0], 0, groups, groups], dtype=np.int64),
     )
-
-
-@kernel
-def _fill(points, members, head, used, x):  # type: ignore[no-untyped-def]
-    for slot in range(head.shape[0]):
-        b, lane = slot // WIDTH, slot % WIDTH
-        for j in range(points.shape[1]):
-            x[b, j, lane] = points[members[head[slot]], j] if slot < used else np.nan
 
 
 @kernel
@@ -111,8 +116,8 @@ def centroid(remaining, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def compact(remaining):  # type: ignore[no-untyped-def]
-    """Close the gaps that classes leave, keeping the order of the points."""
+def compact(remaining, y):  # type: ignore[no-untyped-def]
+    """Close the gaps that classes leave, keeping the order of the points; move what `y` says of each along."""
     x, head, end, counts = remaining.x, remaining.head, remaining.end, remaining.counts
     to = 0
     for slot in range(counts[3]):
@@ -121,39 +126,40 @@ def compact(remaining):  # type: ignore[no-untyped-def]
         if to < slot:
             for j in range(x.shape[1]):
                 x[to // WIDTH, j, to % WIDTH] = x[slot // WIDTH, j, slot % WIDTH]
+            for j in range(y.shape[1]):
+                y[to // WIDTH, j, to % WIDTH] = y[slot // WIDTH, j, slot % WIDTH]
             head[to], end[to] = head[slot], end[slot]
         to += 1
     for slot in range(to, (to + WIDTH - 1) // WIDTH * WIDTH):
         erase(remaining, slot)
+        for j in range(y.shape[1]):
+            y[slot // WIDTH, j, slot % WIDTH] = np.nan
     counts[3] = to
 
 
-def scatter(remaining: Remaining) -> Remaining:
-    """Lay the remaining points out anew, in an order that has nothing to do with where they are.
-
-    A scan then meets a nearer record ever more rarely; in a sorted table each record might be nearer than the last.
-    """
-    used = int(remaining.counts[3])
-    live = np.flatnonzero(remaining.head[:used] < remaining.end[:used])
-    order = live[scattered(live.shape[0])]
-    blocks = -(-order.shape[0] // WIDTH)
-    d = remaining.x.shape[1]
-    x = np.full((blocks * WIDTH, d), np.nan)
-    x[: order.shape[0]] = remaining.x[order // WIDTH, :, order % WIDTH]
-    x = np.ascontiguousarray(x.reshape(blocks, WIDTH, d).transpose(0, 2, 1))
-    head = np.zeros(blocks * WIDTH, dtype=np.int32)
-    end = np.zeros(blocks * WIDTH, dtype=np.int32)
-    head[: order.shape[0]], end[: order.shape[0]] = remaining.head[order], remaining.end[order]
-    remaining.counts[3] = order.shape[0]
-    return remaining._replace(x=x, bits=x.view(np.int64), head=head, end=end)
-
-
 def scattered(count: int) -> np.ndarray:
-    """Return 0 … count - 1 in steps of the golden section, each once."""
+    """Return 0 … count - 1 in steps of the golden section.
+
+    In such an order a scan meets a nearer record ever more rarely; in a sorted table, each may be nearer than the
+    last.
+    """
     step = max(int(count * 0.6180339887498949), 1)
-    while np.gcd(step, count) > 1:
+    while math.gcd(step, count) > 1:
         step += 1
     return np.arange(count) * step % max(count, 1)
+
+
+def scatter(remaining: Remaining) -> Remaining:
+    """Lay the remaining points out anew, in scattered order."""
+    used = int(remaining.counts[3])
+    slots = np.flatnonzero(remaining.head[:used] < remaining.end[:used])
+    slots = slots[scattered(slots.shape[0])]
+    x = in_lanes(remaining.x[slots // WIDTH, :, slots % WIDTH], np.arange(slots.shape[0]))
+    head = np.zeros(x.shape[0] * WIDTH, dtype=np.int32)
+    end = np.zeros(x.shape[0] * WIDTH, dtype=np.int32)
+    head[: slots.shape[0]], end[: slots.shape[0]] = remaining.head[slots], remaining.end[slots]
+    remaining.counts[3] = slots.shape[0]
+    return remaining._replace(x=x, bits=x.view(np.int64), head=head, end=end)
 
 
 def final_labels(remaining: Remaining) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Vector instructions, asked for by name.
 
 Left to itself the compiler vectorises a loop over sixteen lanes or does not, as its mood takes it; here the vectors
-are written down. Every function works on all lanes of one block of a C-contiguous (blocks, d, lanes) float64 array,
+are written down. Every function works on all lanes of one block of a C-contiguous (blocks, d, lanes) array of floats,
 one coordinate after the other: what a lane holds is rounded exactly as the plain loop over its coordinates would
 round it, for no operation is reordered or contracted.
 
@@ -18,28 +18,26 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-_DOUBLE = ir.DoubleType()
+_INT32 = ir.IntType(32)
 
 
 class _Lanes:
-    """Writes vector operations for one width into a function under construction."""
+    """Writes vector operations for one width and one kind of element into a function under construction."""
 
-    def __init__(self, builder: Any, width: int) -> None:
-        self.builder, self.width = builder, width
-        self.type = ir.VectorType(_DOUBLE, width)
+    def __init__(self, builder: Any, width: int, element: Any) -> None:
+        self.builder, self.width, self.element = builder, width, element
+        self.type = ir.VectorType(element, width)
 
     def load(self, data: Any, offset: Any) -> Any:
         pointer = self.builder.gep(data, [offset])
-        return self.builder.load(self.builder.bitcast(pointer, self.type.as_pointer()), align=8)
+        return self.builder.load(self.builder.bitcast(pointer, self.type.as_pointer()), align=4)
 
     def store(self, value: Any, data: Any) -> None:
-        self.builder.store(value, self.builder.bitcast(data, self.type.as_pointer()), align=8)
+        self.builder.store(value, self.builder.bitcast(data, self.type.as_pointer()), align=4)
 
     def splat(self, scalar: Any) -> Any:
-        one = self.builder.insert_element(
-            ir.Constant(self.type, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0)
-        )
-        zeros = ir.Constant(ir.VectorType(ir.IntType(32), self.width), [0] * self.width)
+        one = self.builder.insert_element(ir.Constant(self.type, ir.Undefined), scalar, ir.Constant(_INT32, 0))
+        zeros = ir.Constant(ir.VectorType(_INT32, self.width), [0] * self.width)
         return self.builder.shuffle_vector(one, one, zeros)
 
     def constant(self, value: float) -> Any:
@@ -51,13 +49,33 @@ class _Lanes:
     def smaller(self, a: Any, b: Any) -> Any:
         return self.builder.select(self.builder.fcmp_ordered("<", a, b), a, b)
 
+    def half(self, value: Any, first: int) -> Any:
+        places = list(range(first, first + self.width // 2))
+        return self.builder.shuffle_vector(value, value, ir.Constant(ir.VectorType(_INT32, len(places)), places))
+
     def mask(self, condition: Any) -> Any:
         bits = self.builder.bitcast(condition, ir.IntType(self.width))
         return self.builder.zext(bits, ir.IntType(64))
 
 
-def _data(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-    return context.make_array(kind)(context, builder, value).data
+class _Array:
+    """An array argument of a function under construction."""
+
+    def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
+        array = context.make_array(kind)(context, builder, value)
+        self.builder, self.data = builder, array.data
+        self.length = builder.extract_value(array.shape, 0)
+        self.element = context.get_data_type(kind.dtype)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.builder.load(self.builder.gep(self.data, [i]))
+
+
+def _arguments(context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:
+    return [
+        _Array(context, builder, kind, value) if isinstance(kind, types.Array) else value
+        for kind, value in zip(signature.args, arguments, strict=True)
+    ]
 
 
 def _sum_over_coordinates(lanes: _Lanes, d: Any, term: Callable[[Any], Any]) -> Any:
@@ -77,26 +95,82 @@ def scan_points(typing, x, block, q, low, high, out):  # type: ignore[no-untyped
     """
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        x, block, q, low, high, out = arguments
-        lanes = _Lanes(builder, 16)
-        x_data = _data(context, builder, signature.args[0], x)
-        q_data = _data(context, builder, signature.args[2], q)
-        d = builder.extract_value(context.make_array(signature.args[2])(context, builder, q).shape, 0)
-        width = ir.Constant(d.type, lanes.width)
-        start = builder.mul(builder.mul(block, d), width)
+        x, block, q, low, high, out = _arguments(context, builder, signature, arguments)
+        lanes = _Lanes(builder, 16, x.element)
+        width = ir.Constant(block.type, lanes.width)
+        start = builder.mul(builder.mul(block, q.length), width)
 
         def term(j):  # type: ignore[no-untyped-def]
-            point = lanes.load(x_data, builder.add(start, builder.mul(j, width)))
-            t = builder.fsub(point, lanes.splat(builder.load(builder.gep(q_data, [j]))))
+            point = lanes.load(x.data, builder.add(start, builder.mul(j, width)))
+            t = builder.fsub(point, lanes.splat(q[j]))
             return builder.fmul(t, t)
 
-        total = _sum_over_coordinates(lanes, d, term)
-        lanes.store(total, _data(context, builder, signature.args[5], out))
+        total = _sum_over_coordinates(lanes, q.length, term)
+        lanes.store(total, out.data)
         near = builder.fcmp_ordered("<=", total, lanes.splat(low))
         far = builder.fcmp_ordered(">=", total, lanes.splat(high))
         return lanes.mask(builder.or_(near, far))
 
-    return types.int64(x, types.intp, q, types.float64, types.float64, out), generate
+    return types.int64(x, types.intp, q, x.dtype, x.dtype, out), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def scan_boxes(typing, box, block, q, low, out):  # type: ignore[no-untyped-def]
+    """``scan_boxes(box, block, q, low, out)``: the least squared distance from q to anything in eight boxes.
+
+    Writes them to `out`; returns the mask of those ≤ `low`. ``box[block, 2j]`` and ``box[block, 2j + 1]`` are the
+    lower and upper faces.
+    """
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        box, block, q, low, out = _arguments(context, builder, signature, arguments)
+        lanes = _Lanes(builder, 8, box.element)
+        width, pair = ir.Constant(block.type, lanes.width), ir.Constant(block.type, 2 * lanes.width)
+        start = builder.mul(builder.mul(block, q.length), pair)
+
+        def term(j):  # type: ignore[no-untyped-def]
+            at = builder.add(start, builder.mul(j, pair))
+            here = lanes.splat(q[j])
+            below = builder.fsub(lanes.load(box.data, at), here)
+            above = builder.fsub(here, lanes.load(box.data, builder.add(at, width)))
+            t = lanes.larger(lanes.larger(below, above), lanes.constant(0.0))
+            return builder.fmul(t, t)
+
+        total = _sum_over_coordinates(lanes, q.length, term)
+        lanes.store(total, out.data)
+        return lanes.mask(builder.fcmp_ordered("<=", total, lanes.splat(low)))
+
+    return types.int64(box, types.intp, q, box.dtype, out), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def scan_reaches(typing, box, reach, block, w, rest, high, out):  # type: ignore[no-untyped-def]
+    """``scan_reaches(box, reach, block, w, rest, high, out)``: how far points in eight boxes may be.
+
+    Writes, for each box, its reach plus `rest` plus the largest w · x over x in the box; returns the mask of those
+    ≥ `high`.
+    """
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        box, reach, block, w, rest, high, out = _arguments(context, builder, signature, arguments)
+        lanes = _Lanes(builder, 8, box.element)
+        width, pair = ir.Constant(block.type, lanes.width), ir.Constant(block.type, 2 * lanes.width)
+        start = builder.mul(builder.mul(block, w.length), pair)
+
+        def term(j):  # type: ignore[no-untyped-def]
+            slope = w[j]
+            rising = builder.fcmp_ordered(">", slope, ir.Constant(box.element, 0.0))
+            face = builder.select(rising, width, ir.Constant(block.type, 0))
+            at = builder.add(builder.add(start, builder.mul(j, pair)), face)
+            return builder.fmul(lanes.load(box.data, at), lanes.splat(slope))
+
+        slopes = _sum_over_coordinates(lanes, w.length, term)
+        reaches = lanes.load(reach.data, builder.mul(block, width))
+        total = builder.fadd(slopes, builder.fadd(reaches, lanes.splat(rest)))
+        lanes.store(total, out.data)
+        return lanes.mask(builder.fcmp_ordered(">=", total, lanes.splat(high)))
+
+    return types.int64(box, reach, types.intp, w, box.dtype, box.dtype, out), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -109,94 +183,22 @@ def lowest_bit(typing, mask):  # type: ignore[no-untyped-def]
     return types.int64(types.int64), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def scan_boxes(typing, box, block, q, low, out):  # type: ignore[no-untyped-def]
-    """``scan_boxes(box, block, q, low, out)``: the least squared distance from q to anything in eight boxes.
-
-    Writes them to `out`; returns the mask of those ≤ `low`. ``box[block, 2j]`` and ``box[block, 2j + 1]`` are the
-    lower and upper faces. Rounding is monotonic, so that a bound is never above the computed distance of a point
-    in the box.
-    """
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        box, block, q, low, out = arguments
-        lanes = _Lanes(builder, 8)
-        faces = _data(context, builder, signature.args[0], box)
-        q_data = _data(context, builder, signature.args[2], q)
-        d = builder.extract_value(context.make_array(signature.args[2])(context, builder, q).shape, 0)
-        pair = ir.Constant(d.type, 2 * lanes.width)
-        start = builder.mul(builder.mul(block, d), pair)
-
-        def term(j):  # type: ignore[no-untyped-def]
-            at = builder.add(start, builder.mul(j, pair))
-            here = lanes.splat(builder.load(builder.gep(q_data, [j])))
-            below = builder.fsub(lanes.load(faces, at), here)
-            above = builder.fsub(here, lanes.load(faces, builder.add(at, ir.Constant(d.type, lanes.width))))
-            t = lanes.larger(lanes.larger(below, above), lanes.constant(0.0))
-            return builder.fmul(t, t)
-
-        total = _sum_over_coordinates(lanes, d, term)
-        lanes.store(total, _data(context, builder, signature.args[4], out))
-        return lanes.mask(builder.fcmp_ordered("<=", total, lanes.splat(low)))
-
-    return types.int64(box, types.intp, q, types.float64, out), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def scan_reaches(typing, box, block, reach, at, w, anchor, rest, high, out):  # type: ignore[no-untyped-def]
-    """``scan_reaches(box, block, reach, at, w, anchor, rest, high, out)``: how far points in eight boxes may be.
-
-    Writes, for each box, its reach (the eight from flat position `at`) plus `rest` plus the largest w · (x - anchor) over x in the box; returns the
-    mask of those ≥ `high`.
-    """
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        box, block, reach, at, w, anchor, rest, high, out = arguments
-        lanes = _Lanes(builder, 8)
-        faces = _data(context, builder, signature.args[0], box)
-        w_data = _data(context, builder, signature.args[4], w)
-        anchor_data = _data(context, builder, signature.args[5], anchor)
-        d = builder.extract_value(context.make_array(signature.args[4])(context, builder, w).shape, 0)
-        width = ir.Constant(d.type, lanes.width)
-        pair = ir.Constant(d.type, 2 * lanes.width)
-        start = builder.mul(builder.mul(block, d), pair)
-
-        def term(j):  # type: ignore[no-untyped-def]
-            slope = builder.load(builder.gep(w_data, [j]))
-            rising = builder.fcmp_ordered(">", slope, ir.Constant(_DOUBLE, 0.0))
-            face = builder.select(rising, width, ir.Constant(d.type, 0))
-            face = builder.add(builder.add(start, builder.mul(j, pair)), face)
-            origin = lanes.splat(builder.load(builder.gep(anchor_data, [j])))
-            return builder.fmul(builder.fsub(lanes.load(faces, face), origin), lanes.splat(slope))
-
-        slopes = _sum_over_coordinates(lanes, d, term)
-        reaches = lanes.load(_data(context, builder, signature.args[2], reach), at)
-        total = builder.fadd(slopes, builder.fadd(reaches, lanes.splat(rest)))
-        lanes.store(total, _data(context, builder, signature.args[8], out))
-        return lanes.mask(builder.fcmp_ordered(">=", total, lanes.splat(high)))
-
-    real = types.float64
-    return types.int64(box, types.intp, reach, types.intp, w, anchor, real, real, out), generate
-
-
 def _fold(width: int, pick: str, name: str) -> Any:
     """Make a function that reduces the lanes of one row to their least or largest."""
 
     def fold(typing, array, at, start):  # type: ignore[no-untyped-def]
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            array, at, start = arguments
-            lanes = _Lanes(builder, width)
-            value = lanes.load(_data(context, builder, signature.args[0], array), at)
+            array, at, start = _arguments(context, builder, signature, arguments)
+            lanes = _Lanes(builder, width, array.element)
+            value = lanes.load(array.data, at)
             value = getattr(lanes, pick)(value, lanes.splat(start))  # NaN is never picked: it gives way to start
             while lanes.width > 1:
-                half = _Lanes(builder, lanes.width // 2)
-                index = ir.VectorType(ir.IntType(32), half.width)
-                low = builder.shuffle_vector(value, value, ir.Constant(index, list(range(half.width))))
-                high = builder.shuffle_vector(value, value, ir.Constant(index, list(range(half.width, lanes.width))))
-                value, lanes = getattr(half, pick)(low, high), half
-            return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
+                low, high = lanes.half(value, 0), lanes.half(value, lanes.width // 2)
+                lanes = _Lanes(builder, lanes.width // 2, array.element)
+                value = getattr(lanes, pick)(low, high)
+            return builder.extract_element(value, ir.Constant(_INT32, 0))
 
-        return types.float64(array, types.intp, types.float64), generate
+        return array.dtype(array, types.intp, array.dtype), generate
 
     fold.__name__ = fold.__qualname__ = name
     fold.__doc__ = f"``{name}(array, at, start)``: reduce `start` and the {width} values from flat position `at`."

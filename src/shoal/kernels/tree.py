@@ -4,8 +4,8 @@ Leaf i is block i of the points. Node i of level 0 is leaf i; node i of level h 
 h. The eight children of a node lie side by side in one block of lanes, so a tree needs no pointers: node i of level h
 is lane ``i % 8`` of block ``offset[h] + i // 8``.
 
-A node knows its box, its *reach* (the largest squared distance of its points from an anchor), and the lowest row
-in it (or one lower: rows are not brought up to date when a point goes, which only makes ties prune less).
+A node knows its box in the frame, and its *reach*: the largest squared distance of its points from an anchor, in
+units of the frame and rounded up.
 """
 
 from __future__ import annotations
@@ -14,191 +14,168 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.kernels.frame import Frame
 from shoal.kernels.jit import kernel
-from shoal.kernels.remaining import NO_ROW, WIDTH, Remaining, first_row
-from shoal.kernels.simd import least8, least16, lowest_bit, most8, most16, scan_points
+from shoal.kernels.remaining import WIDTH
+from shoal.kernels.simd import least8, least16, most8, most16, scan_points
 
 FAN = 8
-import os
-ANCHORS = int(os.environ.get('M','8'))
-NOWHERE = 2.0**510  # faces of an empty box; beyond every coordinate, and its square is finite
+NOWHERE = np.float32(2.0**60)  # faces of an empty box; beyond every coordinate in the frame, and its square is finite
+_NEVER = np.float32(-np.inf)
+_UP = 1.0 + 2.0**-22
 
 
 class Tree(NamedTuple):
     """Boxes over the blocks of the remaining points."""
 
-    box: np.ndarray  # (blocks, 2 · d, FAN) lower and upper faces in turn
-    reach: np.ndarray  # (ANCHORS, blocks, FAN) -inf where a node is empty
-    row: np.ndarray  # (blocks, FAN)
+    frame: Frame
+    y: np.ndarray  # (leaves, coordinates, WIDTH) float32: the points in the frame, NaN where they are gone
+    box: np.ndarray  # (blocks, 2 · coordinates, FAN) float32, lower and upper faces in turn
+    reach: np.ndarray  # (blocks, FAN) float32, -inf where a node is empty
     offset: np.ndarray  # (levels,) first block of each level
-    anchor: np.ndarray  # (ANCHORS, d)
-    levels: np.ndarray  # (2,) levels and anchors in use
+    anchor: np.ndarray  # (d,)
+    levels: np.ndarray  # (1,) levels in use
+    distance: np.ndarray  # (WIDTH,) scratch
 
 
-def plant(remaining: Remaining) -> Tree:
-    """Make room for a tree over the remaining points; `grow` fills it."""
-    leaves, d, _ = remaining.x.shape
+def plant(frame: Frame, y: np.ndarray) -> Tree:
+    """Make room for a tree over points in a frame, laid out as `y`; `grow` and `anchor_at` fill it."""
+    leaves, coordinates, _ = y.shape
     sizes = [-(-leaves // FAN)]
     while sizes[-1] > 1:
         sizes.append(-(-sizes[-1] // FAN))
-    blocks = sum(sizes)
     return Tree(
-        np.empty((blocks, 2 * d, FAN)),
-        np.full((ANCHORS, blocks, FAN), -np.inf),
-        np.empty((blocks, FAN), dtype=np.int64),
+        frame,
+        y,
+        np.empty((sum(sizes), 2 * coordinates, FAN), dtype=np.float32),
+        np.empty((sum(sizes), FAN), dtype=np.float32),
         np.cumsum([0, *sizes[:-1]]).astype(np.int64),
-        np.zeros((ANCHORS, d)),
-        np.array([len(sizes), 1], dtype=np.int64),
+        np.zeros(frame.origin.shape[0]),
+        np.array([len(sizes)], dtype=np.int64),
+        np.empty(WIDTH),
     )
-
-
-@kernel
-def _clear(tree, block, lane):  # type: ignore[no-untyped-def]
-    for j in range(tree.anchor.shape[1]):
-        tree.box[block, 2 * j, lane] = NOWHERE
-        tree.box[block, 2 * j + 1, lane] = -NOWHERE
-    tree.row[block, lane] = NO_ROW
-
-
-@kernel
-def _grow_leaf(tree, remaining, leaf, block, lane):  # type: ignore[no-untyped-def]
-    d = tree.anchor.shape[1]
-    for j in range(d):
-        at = (leaf * d + j) * WIDTH
-        tree.box[block, 2 * j, lane] = least16(remaining.x, at, NOWHERE)
-        tree.box[block, 2 * j + 1, lane] = most16(remaining.x, at, -NOWHERE)
-    row = NO_ROW
-    for slot in range(leaf * WIDTH, min((leaf + 1) * WIDTH, remaining.counts[3])):
-        row = min(row, first_row(remaining, slot))
-    tree.row[block, lane] = row
-
-
-@kernel
-def _grow_node(tree, block, lane, children):  # type: ignore[no-untyped-def]
-    d = tree.anchor.shape[1]
-    for j in range(d):
-        at = (children * d + j) * 2 * FAN
-        tree.box[block, 2 * j, lane] = least8(tree.box, at, NOWHERE)
-        tree.box[block, 2 * j + 1, lane] = most8(tree.box, at + FAN, -NOWHERE)
-    row = NO_ROW
-    for i in range(FAN):
-        row = min(row, tree.row[children, i])
-    tree.row[block, lane] = row
 
 
 @kernel
 def grow(tree, remaining):  # type: ignore[no-untyped-def]
     """Make all boxes anew, for points that may have moved to other slots; `anchor_at` must follow."""
+    box, y = tree.box, tree.y
+    coordinates = y.shape[1]
     nodes = (remaining.counts[3] + WIDTH - 1) // WIDTH
     level = 0
-    while True:
-        for node in range(nodes):
-            block, lane = tree.offset[level] + node // FAN, node % FAN
-            if level == 0:
-                _grow_leaf(tree, remaining, node, block, lane)
-            else:
-                _grow_node(tree, block, lane, tree.offset[level - 1] + node)
+    while level == 0 or nodes > 1:
         parents = (nodes + FAN - 1) // FAN
-        for node in range(nodes, parents * FAN):
-            _clear(tree, tree.offset[level] + node // FAN, node % FAN)
+        for node in range(parents * FAN):
+            block, lane = tree.offset[level] + node // FAN, node % FAN
+            for i in range(coordinates):
+                low, high = NOWHERE, -NOWHERE
+                if node < nodes and level == 0:
+                    at = (node * coordinates + i) * WIDTH
+                    low, high = least16(y, at, NOWHERE), most16(y, at, -NOWHERE)
+                elif node < nodes:
+                    at = ((tree.offset[level - 1] + node) * coordinates + i) * 2 * FAN
+                    low, high = least8(box, at, NOWHERE), most8(box, at + FAN, -NOWHERE)
+                box[block, 2 * i, lane] = low
+                box[block, 2 * i + 1, lane] = high
         nodes = parents
         level += 1
-        if nodes == 1:
-            break
     tree.levels[0] = level
 
 
 @kernel
-def anchor_at(tree, remaining, a, point, scratch):  # type: ignore[no-untyped-def]
-    """Put anchor `a` at `point` and measure every reach from it."""
-    for j in range(point.shape[0]):
-        tree.anchor[a, j] = point[j]
-    nodes = (remaining.counts[3] + WIDTH - 1) // WIDTH
-    for leaf in range(nodes):
-        scan_points(remaining.x, leaf, point, -1.0, np.inf, scratch)
-        tree.reach[a, leaf // FAN, leaf % FAN] = most16(scratch, 0, -np.inf)
-    for level in range(tree.levels[0]):
-        parents = (nodes + FAN - 1) // FAN
-        for node in range(nodes, parents * FAN):
-            tree.reach[a, tree.offset[level] + node // FAN, node % FAN] = -np.inf
-        nodes = parents
-        if level + 1 < tree.levels[0]:
-            for node in range(nodes):
-                at = (a * tree.reach.shape[1] + tree.offset[level] + node) * FAN
-                block = tree.offset[level + 1] + node // FAN
-                tree.reach[a, block, node % FAN] = most8(tree.reach, at, -np.inf)
+def _leaf_reach(tree, remaining, leaf):  # type: ignore[no-untyped-def]
+    scan_points(remaining.x, leaf, tree.anchor, -1.0, np.inf, tree.distance)
+    return _rounded_up(tree, most16(tree.distance, 0, -np.inf))
 
 
 @kernel
-def _shrink_leaf(tree, remaining, slot):  # type: ignore[no-untyped-def]
-    """Erase a point and tighten the box of its leaf; tell whether anything changed."""
-    leaf, gone = slot // WIDTH, slot % WIDTH
-    block, lane = leaf // FAN, leaf % FAN
-    x, box, d = remaining.x, tree.box, tree.anchor.shape[1]
+def _rounded_up(tree, distance):  # type: ignore[no-untyped-def]
+    return np.float32(distance * tree.frame.scale[0] * tree.frame.scale[0] * _UP)
+
+
+@kernel
+def anchor_at(tree, remaining, point):  # type: ignore[no-untyped-def]
+    """Put the anchor at `point` and measure every reach from it."""
+    for j in range(point.shape[0]):
+        tree.anchor[j] = point[j]
+    nodes = (remaining.counts[3] + WIDTH - 1) // WIDTH
+    for level in range(tree.levels[0]):
+        parents = (nodes + FAN - 1) // FAN
+        for node in range(parents * FAN):
+            reach = _NEVER
+            if node < nodes and level == 0:
+                reach = _leaf_reach(tree, remaining, node)
+            elif node < nodes:
+                reach = most8(tree.reach, (tree.offset[level - 1] + node) * FAN, _NEVER)
+            tree.reach[tree.offset[level] + node // FAN, node % FAN] = reach
+        nodes = parents
+
+
+@kernel
+def _tighten_leaf(tree, slot):  # type: ignore[no-untyped-def]
+    """Erase a point in the frame and tighten the box of its leaf; tell whether anything changed."""
+    leaf, lane = slot // WIDTH, slot % WIDTH
+    y, box, block, coordinates = tree.y, tree.box, leaf // FAN, tree.y.shape[1]
     changed = False
-    for j in range(d):
-        value = x[leaf, j, gone]
-        x[leaf, j, gone] = np.nan
-        if value == box[block, 2 * j, lane]:
-            low = least16(x, (leaf * d + j) * WIDTH, NOWHERE)
-            box[block, 2 * j, lane] = low
+    for i in range(coordinates):
+        value = y[leaf, i, lane]
+        y[leaf, i, lane] = np.nan
+        at = (leaf * coordinates + i) * WIDTH
+        if value == box[block, 2 * i, leaf % FAN]:
+            low = least16(y, at, NOWHERE)
+            box[block, 2 * i, leaf % FAN] = low
             changed |= low != value
-        if value == box[block, 2 * j + 1, lane]:
-            high = most16(x, (leaf * d + j) * WIDTH, -NOWHERE)
-            box[block, 2 * j + 1, lane] = high
+        if value == box[block, 2 * i + 1, leaf % FAN]:
+            high = most16(y, at, -NOWHERE)
+            box[block, 2 * i + 1, leaf % FAN] = high
             changed |= high != value
     return changed
 
 
 @kernel
-def _shrink_node(tree, block, lane, children):  # type: ignore[no-untyped-def]
+def _tighten_node(tree, level, node):  # type: ignore[no-untyped-def]
     """Tighten the box of a node around its children; tell whether anything changed."""
-    box, d = tree.box, tree.anchor.shape[1]
+    box, coordinates = tree.box, tree.y.shape[1]
+    block, lane, children = tree.offset[level] + node // FAN, node % FAN, tree.offset[level - 1] + node
     changed = False
-    for j in range(d):
-        at = (children * d + j) * 2 * FAN
+    for i in range(coordinates):
+        at = (children * coordinates + i) * 2 * FAN
         low = least8(box, at, NOWHERE)
         high = most8(box, at + FAN, -NOWHERE)
-        changed |= (low != box[block, 2 * j, lane]) | (high != box[block, 2 * j + 1, lane])
-        box[block, 2 * j, lane] = low
-        box[block, 2 * j + 1, lane] = high
+        changed |= (low != box[block, 2 * i, lane]) | (high != box[block, 2 * i + 1, lane])
+        box[block, 2 * i, lane] = low
+        box[block, 2 * i + 1, lane] = high
     return changed
 
 
 @kernel
-def _shorten(tree, remaining, a, leaf, scratch):  # type: ignore[no-untyped-def]
-    """Bring the reaches from anchor `a` up to date above a leaf that lost its farthest point."""
-    scan_points(remaining.x, leaf, tree.anchor[a], -1.0, np.inf, scratch)
-    reach = most16(scratch, 0, -np.inf)
+def _shorten(tree, remaining, leaf):  # type: ignore[no-untyped-def]
+    """Bring the reaches up to date above a leaf that lost its farthest point."""
+    reach = _leaf_reach(tree, remaining, leaf)
     node, level = leaf, 0
-    while reach != tree.reach[a, tree.offset[level] + node // FAN, node % FAN]:
-        tree.reach[a, tree.offset[level] + node // FAN, node % FAN] = reach
+    while reach != tree.reach[tree.offset[level] + node // FAN, node % FAN]:
+        tree.reach[tree.offset[level] + node // FAN, node % FAN] = reach
         if level + 1 == tree.levels[0]:
             break
         node //= FAN
-        reach = most8(tree.reach, (a * tree.reach.shape[1] + tree.offset[level] + node) * FAN, -np.inf)
+        reach = most8(tree.reach, (tree.offset[level] + node) * FAN, _NEVER)
         level += 1
 
 
 @kernel
-def remove(tree, remaining, slot, scratch):  # type: ignore[no-untyped-def]
+def remove(tree, remaining, slot):  # type: ignore[no-untyped-def]
     """Erase the point in `slot` and tighten every box and reach that it alone held open."""
-    leaf, lane, d = slot // WIDTH, slot % WIDTH, tree.anchor.shape[1]
-    outermost = 0
-    for a in range(tree.levels[1]):
-        radius = 0.0
-        for j in range(d):
-            t = remaining.x[leaf, j, lane] - tree.anchor[a, j]
-            radius += t * t
-        if radius == tree.reach[a, leaf // FAN, leaf % FAN]:
-            outermost |= 1 << a
-    changed = _shrink_leaf(tree, remaining, slot)
-    while outermost:
-        _shorten(tree, remaining, lowest_bit(outermost), leaf, scratch)
-        outermost &= outermost - 1
+    leaf, lane, x = slot // WIDTH, slot % WIDTH, remaining.x
+    radius = 0.0
+    for j in range(tree.anchor.shape[0]):
+        t = x[leaf, j, lane] - tree.anchor[j]
+        x[leaf, j, lane] = np.nan
+        radius += t * t
+    if _rounded_up(tree, radius) == tree.reach[leaf // FAN, leaf % FAN]:
+        _shorten(tree, remaining, leaf)
+    changed = _tighten_leaf(tree, slot)
     node, level = leaf, 1
     while changed and level < tree.levels[0]:
-        children = tree.offset[level - 1] + node // FAN
         node //= FAN
-        changed = _shrink_node(tree, tree.offset[level] + node // FAN, node % FAN, children)
+        changed = _tighten_node(tree, level, node)
         level += 1

@@ -71,6 +71,17 @@ def fits(cells: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArra
     return pc.is_valid(cells)
 
 
+def readable(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> bool:
+    """Tell whether all tidy cells read as values of a kind."""
+    import pyarrow as pa
+
+    try:
+        _cast(read, kind, dialect)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
 def values(cells: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> pa.ChunkedArray:
     """Read cells as values of a kind: float64, int64, date32 or timestamp; text for the other kinds.
 
@@ -94,12 +105,12 @@ def _cast(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArra
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if kind is Kind.INTEGER:
+        return _integers(read, dialect)
+    if kind is Kind.CONTINUOUS:
+        return _numbers(read, dialect)
     if not _all(fits(read, kind, dialect)):
         raise pa.ArrowInvalid("misfits")
-    if kind is Kind.INTEGER:
-        return pc.cast(pc.utf8_ltrim(read, characters="+"), pa.int64())
-    if kind is Kind.CONTINUOUS:
-        return pc.cast(with_point(read, dialect), pa.float64())
     if dialect.datetime is not None:
         moments = pc.strptime(read, format=dialect.datetime, unit="us")
         return moments if _has_time(dialect.datetime) else pc.cast(moments, pa.date32())
@@ -109,6 +120,34 @@ def _cast(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArra
     zone = "UTC" if _all(pc.match_substring_regex(read, _ZONED)) else None
     unit = next(unit for unit, length in _UNITS.items() if longest <= length)
     return pc.cast(read, pa.timestamp(unit, tz=zone))
+
+
+def _integers(read: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
+    """Read integers as Arrow does, which is fast, but for hexadecimal ones; and those with a plus sign."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        found = pc.cast(read, pa.int64())
+        plain = not any(pc.any(pc.match_substring(read, mark)).as_py() for mark in "xX")
+    except pa.ArrowInvalid:
+        plain = False
+    if plain:
+        return found
+    if not _all(fits(read, Kind.INTEGER, dialect)):
+        raise pa.ArrowInvalid("misfits")
+    return pc.cast(pc.utf8_ltrim(read, characters="+"), pa.int64())
+
+
+def _numbers(read: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
+    """Read numbers as Arrow does, which is fast, but for the words that stand for NaN and infinities."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = pc.cast(with_point(read, dialect), pa.float64())
+    if not _all(pc.is_finite(found)):
+        raise pa.ArrowInvalid("misfits")
+    return found
 
 
 def _all(flags: pa.ChunkedArray) -> bool:
@@ -129,11 +168,8 @@ def _misfits(read: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> 
 
     bad = pc.fill_null(pc.invert(fits(read, kind, dialect)), False).combine_chunks().to_numpy(zero_copy_only=False)
     if not bad.any():  # the pattern is right and the value is not: a 31 February, an integer beyond 64 bits
-        for row, cell in enumerate(read):
-            try:
-                _cast(pa.chunked_array([pa.array([cell.as_py()], pa.string())]), kind, dialect)
-            except pa.ArrowInvalid:
-                bad[row] = True
+        bad = np.zeros(len(read), bool)
+        bad[_unreadable(read, kind, dialect)] = True
     rows = np.flatnonzero(bad).tolist()
     comma = has_decimal_comma(read.filter(pa.array(bad)), dialect)
     return (
@@ -141,6 +177,24 @@ def _misfits(read: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> 
         f"in {data_rows(rows)}. "
         + ("Give --decimal , if numbers have a decimal comma." if comma else "Correct it, or give it another role.")
     )
+
+
+def _unreadable(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> list[int]:
+    """Return the rows of cells that cannot be read, by halving what cannot."""
+    import pyarrow as pa
+
+    found, spans = [], [(0, len(read))]
+    while spans:
+        start, length = spans.pop()
+        try:
+            _cast(read.slice(start, length), kind, dialect)
+        except pa.ArrowInvalid:
+            half = length // 2
+            if length == 1:
+                found.append(start)
+            else:
+                spans += [(start, half), (start + half, length - half)]
+    return found
 
 
 def cells(column: pa.Array, dialect: Dialect, *, like: pa.ChunkedArray) -> pa.Array:

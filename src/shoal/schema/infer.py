@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 #: A column of text is numeric if at least this share of its cells reads as numbers: the others are then faults
 #: that are named with their rows, and not a sign that the column holds categories.
 NUMERIC_SHARE = 0.5
+_SAMPLE = 1000
 
 
 def kind_of(column: pa.ChunkedArray, dialect: Dialect | None) -> Kind:
@@ -40,23 +41,50 @@ def kind_of(column: pa.ChunkedArray, dialect: Dialect | None) -> Kind:
 
 
 def _kind_of_cells(column: pa.ChunkedArray, dialect: Dialect) -> Kind:
+    """Look at a sample from all over the column first: most columns of categories are known by then."""
+    import numpy as np
+    import pyarrow as pa
+
+    rows = np.unique(np.linspace(0, len(column) - 1, _SAMPLE).astype(np.int64))
+    sample = cells.tidy(column.take(pa.array(rows)), dialect)
+    if len(sample) < len(column) and (sample.null_count == len(sample) or _share(sample, Kind.CONTINUOUS, dialect) > 0):
+        sample = cells.tidy(column, dialect)
+    if _share(sample, Kind.CONTINUOUS, dialect) >= NUMERIC_SHARE and not _has_codes(sample):
+        return Kind.INTEGER if _is_whole(sample, dialect) else Kind.CONTINUOUS
+    return Kind.DATETIME if _share(sample, Kind.DATETIME, dialect) >= NUMERIC_SHARE else Kind.NOMINAL
+
+
+def _has_codes(read: pa.ChunkedArray) -> bool:
+    """Tell whether a cell has a leading zero that a number would not have."""
     import pyarrow.compute as pc
 
-    read = cells.tidy(column, dialect)
-    present = len(read) - read.null_count
-    if present == 0:
-        return Kind.NOMINAL
-    if _share(read.slice(0, 1000), Kind.CONTINUOUS, dialect) > 0 or _share(read, Kind.CONTINUOUS, dialect) > 0:
-        share = _share(read, Kind.CONTINUOUS, dialect)
-        if share >= NUMERIC_SHARE and not pc.any(pc.match_substring_regex(read, r"^[+-]?0[0-9]")).as_py():
-            whole = pc.sum(cells.fits(read, Kind.INTEGER, dialect)).as_py()
-            short = pc.max(pc.utf8_length(read)).as_py() <= 18  # what surely fits 64 bits
-            return Kind.INTEGER if short and whole >= share * present else Kind.CONTINUOUS
-    return Kind.DATETIME if _share(read, Kind.DATETIME, dialect) >= NUMERIC_SHARE else Kind.NOMINAL
+    digits = pc.utf8_ltrim(read, characters="+-")
+    zeros = digits.filter(pc.starts_with(digits, "0"))
+    return bool(pc.any(pc.match_substring_regex(zeros, "^0[0-9]")).as_py())
+
+
+def _is_whole(read: pa.ChunkedArray, dialect: Dialect) -> bool:
+    """Tell whether all numbers are integers that surely fit 64 bits."""
+    import pyarrow.compute as pc
+
+    few = read.slice(0, _SAMPLE)
+    if pc.max(pc.utf8_length(read)).as_py() > 18 or _count(few, Kind.INTEGER, dialect) < _count(
+        few, Kind.CONTINUOUS, dialect
+    ):
+        return False
+    return _count(read, Kind.INTEGER, dialect) >= _count(read, Kind.CONTINUOUS, dialect)
+
+
+def _count(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> int:
+    """Return how many cells read as a kind; where all do, without matching each against a pattern."""
+    import pyarrow.compute as pc
+
+    few = read.slice(0, _SAMPLE)  # to read what cannot be read is slow: not all at once, then
+    if cells.readable(few, kind, dialect) and cells.readable(read, kind, dialect):
+        return int(len(read) - read.null_count)
+    return int(pc.sum(cells.fits(read, kind, dialect)).as_py() or 0)
 
 
 def _share(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> float:
-    import pyarrow.compute as pc
-
     present = len(read) - read.null_count
-    return (pc.sum(cells.fits(read, kind, dialect)).as_py() or 0) / present if present else 0.0
+    return _count(read, kind, dialect) / present if present else 0.0

@@ -1,0 +1,93 @@
+"""A frame of reference in which a few float32 coordinates tell nearly all about a distance.
+
+``y = s · Qᵀ(x - μ)`` for p principal axes Q, and, where p < d, one coordinate more: the length of what the axes leave
+out. No two points are farther apart in the frame than they are (times s), and seldom much nearer. Bounds in the frame
+take half the memory, half the instructions and, when coordinates are correlated, boxes that fit. They decide what
+need not be looked at; what is looked at is measured in the points' own float64 coordinates.
+
+s is a power of two that brings every length in the frame to at most 1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.jit import kernel
+
+_SAMPLE = 20_000
+_GAIN = 0.3  # least mean of log(variance / eigenvalue) that makes rotating worth it
+_LEFT_OUT = 0.01  # largest share of the variance that the axes may leave out
+
+
+class Frame(NamedTuple):
+    """Axes, origin and scale."""
+
+    axes: np.ndarray  # (p, d)
+    origin: np.ndarray  # (d,)
+    scale: np.ndarray  # (1,) s
+
+
+def _axes(sample: np.ndarray) -> np.ndarray:
+    """Principal axes of a sample where they make boxes much smaller, else the coordinate axes."""
+    d = sample.shape[1]
+    covariance = sample.T @ sample
+    spread = np.diag(covariance)
+    if d == 1 or not np.all(np.isfinite(covariance)) or not np.all(spread > 0):
+        return np.eye(d)
+    values, vectors = np.linalg.eigh(covariance)
+    values = np.maximum(values[::-1], 1e-12 * values[-1])
+    if np.log(spread).mean() - np.log(values).mean() < _GAIN:
+        return np.eye(d)
+    left_out = 1.0 - np.cumsum(values) / values.sum()
+    p = int(np.argmax(left_out <= _LEFT_OUT)) + 1
+    return np.ascontiguousarray(vectors[:, ::-1].T[: p if p < d - 1 else d])
+
+
+def frame_of(points: np.ndarray) -> Frame:
+    """Choose a frame that suits `points`.
+
+    Guarantee: the frame is a function of the points alone; any frame gives the same classes, some sooner.
+    """
+    sample = points[:: max(points.shape[0] // _SAMPLE, 1)]
+    origin = sample.mean(axis=0)
+    largest = max(float((points.max(axis=0) - origin).max()), float((origin - points.min(axis=0)).max()))
+    scale = 2.0 ** -math.frexp(largest * math.sqrt(points.shape[1]))[1] if largest > 0 else 1.0
+    return Frame(_axes((sample - origin) * scale), origin, np.array([scale]))
+
+
+def frame_coordinates(frame: Frame, points: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return ``points[rows]`` in the frame, as float32."""
+    p, d = frame.axes.shape
+    y = np.empty((rows.shape[0], p + (p < d)), dtype=np.float32)
+    _put_all(frame, points, rows, np.empty(y.shape[1]), y)
+    return y
+
+
+@kernel
+def to_frame(frame, point, out):  # type: ignore[no-untyped-def]
+    """Write a point's frame coordinates, in float64; return its scaled distance from the origin."""
+    p, d = frame.axes.shape
+    length, inside = 0.0, 0.0
+    for j in range(d):
+        t = (point[j] - frame.origin[j]) * frame.scale[0]
+        length += t * t
+    for i in range(p):
+        t = 0.0
+        for j in range(d):
+            t += frame.axes[i, j] * ((point[j] - frame.origin[j]) * frame.scale[0])
+        out[i] = t
+        inside += t * t
+    if p < d:
+        out[p] = math.sqrt(max(length - inside, 0.0))
+    return math.sqrt(length)
+
+
+@kernel
+def _put_all(frame, points, rows, scratch, y):  # type: ignore[no-untyped-def]
+    for i in range(rows.shape[0]):
+        to_frame(frame, points[rows[i]], scratch)
+        for j in range(scratch.shape[0]):
+            y[i, j] = scratch[j]
