@@ -63,13 +63,15 @@ def print_audit(audit: Audit) -> None:
             _verdict(finding),
         )
     console().print(table)
+    for finding in audit.findings:
+        if finding.note:
+            typer.echo(f"{finding.model} over {', '.join(finding.attributes)}: {finding.note}.")
 
 
 def _verdict(finding: Finding) -> str:
     if finding.required is None:
-        return finding.note or "reported"
-    verdict = "holds" if finding.holds else "DOES NOT HOLD"
-    return f"{verdict}, {finding.note}" if finding.note else verdict
+        return "reported"
+    return "holds" if finding.holds else "DOES NOT HOLD"
 
 
 def _short(attributes: tuple[str, ...]) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.jit import kernel
+from shoal.kernels.jit import kernel, part
 from shoal.kernels.nearest_few import Nearest, nearest_few, offer
 from shoal.kernels.remaining import NO_ROW, WIDTH, centroid, compact, erase, first_row, read, take
 from shoal.kernels.simd import lowest_bit, scan_points
@@ -28,14 +28,14 @@ def pass_space(d: int, k: int) -> Pass:
     return Pass(np.empty(d), nearest_few(k - 1), np.empty(WIDTH))
 
 
-@kernel
+@part
 def _look(space, remaining, capacity, best):  # type: ignore[no-untyped-def]
     """One pass: keep the `capacity` records nearest to q, and find the farthest if that beats `best`.
 
     Returns the slot of the farthest record, of several the one with the lowest row, and its squared distance.
     """
     x, q, distance, nearest = remaining.x, space.q, space.distance, space.nearest
-    size = 0
+    size = np.int64(0)
     bound = np.inf if capacity > 0 else -1.0
     best_row, best_slot = NO_ROW, -1
     for b in range((remaining.counts[3] + WIDTH - 1) // WIDTH):
@@ -55,7 +55,7 @@ def _look(space, remaining, capacity, best):  # type: ignore[no-untyped-def]
     return best_slot, best
 
 
-@kernel
+@part
 def _class_around(space, remaining, slot, best):  # type: ignore[no-untyped-def]
     """Form the class of the record in `slot` and its k - 1 nearest.
 
@@ -83,21 +83,19 @@ def brute_steps(space, remaining, k, budget):  # type: ignore[no-untyped-def]
     Returns the number of pairs formed and of points looked at. A single class, formed when 2k to 3k - 1 records
     remain, counts as a pair.
     """
-    steps, scanned = 0, 0
+    steps, scanned, nobody = 0, 0, np.int64(0)
     counts, d = remaining.counts, space.q.shape[0]
     while counts[0] >= 2 * k and scanned * d < budget:
         if counts[3] - counts[2] > counts[3] // 8:
             compact(remaining, remaining.x[:, :0])
         pair = counts[0] >= 3 * k
         steps += 1
-        scanned += counts[3] * (3 if pair else 2)
         centroid(remaining, space.q)
-        r, _ = _look(space, remaining, 0, -1.0)
-        s = _class_around(space, remaining, r, -1.0 if pair else np.inf)
-        if not pair:
-            break
-        if s < 0:
+        slot = -1
+        for turn in range(2 if pair else 1):  # r, farthest from c; then s, farthest from r
+            if slot < 0:
+                scanned += counts[3]
+                slot, _ = _look(space, remaining, nobody, -1.0)
             scanned += counts[3]
-            s, _ = _look(space, remaining, 0, -1.0)
-        _class_around(space, remaining, s, np.inf)
+            slot = _class_around(space, remaining, slot, -1.0 if pair and turn == 0 else np.inf)
     return steps, scanned

@@ -41,16 +41,16 @@ def class_means(
     >>> class_means(np.array([0.1, 0.1, 0.1, 3.0]), np.array([0, 0, 0, 1])).tolist()
     [0.1, 3.0]
     """
-    exponent = max(int(np.frexp(np.max(np.abs(values)))[1]), -1000)
-    small = np.ldexp(
-        values, -exponent - 2
-    )  # by a power of two: exact but for what is negligible beside the largest
-    anchor = small[first_members(labels)]
+    first = first_members(labels)
+    exponent = max(int(np.frexp(np.max(np.abs(values)))[1]) - 1000, 0)  # beyond 2¹⁰⁰⁰ sums may overflow: scale first
+    small = np.ldexp(values, -exponent) if exponent else values
+    anchor = small[first]
     mean = anchor + mean_offsets(small - anchor[labels], labels, weights)
-    low, high = np.full(len(anchor), np.inf), np.full(len(anchor), -np.inf)
+    low, high = anchor.copy(), anchor.copy()
     np.minimum.at(low, labels, small)
     np.maximum.at(high, labels, small)
-    return np.ldexp(np.clip(mean, low, high), exponent + 2) + 0.0
+    found = np.ldexp(np.clip(mean, low, high), exponent)
+    return np.asarray(np.where(low == high, values[first], found) + 0.0)
 
 
 def class_means_of_integers(

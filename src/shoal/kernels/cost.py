@@ -25,11 +25,11 @@ def brute_total(n: int, points: int, d: int, k: int) -> float:
     return n / (2 * k) * brute_step(points // 2, d, k)
 
 
-def index_least(n: int, points: int, d: int, k: int) -> float:
-    """Cost of the index where its searches find at once what they look for."""
+def index_least(n: int, points: int, d: int, axes: int, k: int) -> float:
+    """Cost of the index where its searches go as well as they may in a frame of so many axes."""
     build = points * (180.0 + 44.0 * d + 3.4 * math.log2(points + 1.0))
-    visits = 4.0 * math.log2(points + 1.0) * (33.0 + 3.8 * d)
-    return build + n * (140.0 + 19.0 * d) + n / (2 * k) * (1350.0 + 11.0 * d * d + visits)
+    visits = 4.0 * math.log2(points + 1.0) * (33.0 + 3.8 * axes) * 1.25 ** max(axes - 6, 0)
+    return build + n * (140.0 + 19.0 * d) + n / (2 * k) * (1350.0 + 11.0 * d * axes + visits)
 
 
 def index_so_far(index: Index, remaining: Remaining) -> float:

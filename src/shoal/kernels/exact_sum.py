@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from shoal.kernels.jit import kernel
+from shoal.kernels.jit import kernel, part
 
 MASK = (1 << 32) - 1
 _FRACTION = (1 << 52) - 1
@@ -22,7 +22,7 @@ _HIDDEN = 1 << 52
 _BIAS = 1075  # a pattern with exponent field e and significand m is m · 2^(e - 1075)
 
 
-@kernel
+@part
 def _accumulate(limbs, base, j, pattern, sign):  # type: ignore[no-untyped-def]
     """Add `sign` times one value to the sum of column `j`."""
     field = (pattern >> 52) & 0x7FF
@@ -44,10 +44,10 @@ def _accumulate(limbs, base, j, pattern, sign):  # type: ignore[no-untyped-def]
     limbs[j, at + 2] += by * (high >> 32)
 
 
-@kernel
+@part
 def subtract(limbs, base, j, pattern):  # type: ignore[no-untyped-def]
     """Take one value out of the sum of column `j`, exactly."""
-    _accumulate(limbs, base, j, pattern, -1)
+    _accumulate(limbs, base, j, pattern, np.int64(-1))
 
 
 @kernel
@@ -64,7 +64,7 @@ def _exponent_range(patterns, lowest, highest):  # type: ignore[no-untyped-def]
 def _accumulate_all(limbs, base, patterns):  # type: ignore[no-untyped-def]
     for i in range(patterns.shape[0]):
         for j in range(patterns.shape[1]):
-            _accumulate(limbs, base, j, patterns[i, j], 1)
+            _accumulate(limbs, base, j, patterns[i, j], np.int64(1))
 
 
 def exact_sums(patterns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -91,7 +91,7 @@ def exact_sums(patterns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return limbs, base
 
 
-@kernel
+@part
 def _bit_length(word):  # type: ignore[no-untyped-def]
     length = 0
     for step in (16, 8, 4, 2, 1):
@@ -101,7 +101,7 @@ def _bit_length(word):  # type: ignore[no-untyped-def]
     return length + word
 
 
-@kernel
+@part
 def _carry(limbs, digits):  # type: ignore[no-untyped-def]
     """Resolve carries: write the digits of the absolute value to `digits`, return whether the sum is negative."""
     carry = 0
@@ -119,7 +119,7 @@ def _carry(limbs, digits):  # type: ignore[no-untyped-def]
     return True
 
 
-@kernel
+@part
 def rounded(limbs, base, digits):  # type: ignore[no-untyped-def]
     """Round one exact sum to the nearest float64, ties to even.
 
@@ -152,7 +152,7 @@ def rounded(limbs, base, digits):  # type: ignore[no-untyped-def]
     return -value if negative else value
 
 
-@kernel
+@part
 def mean(limbs, base, count, digits, out):  # type: ignore[no-untyped-def]
     """Write the centroid: each correctly rounded sum divided by `count`."""
     for j in range(limbs.shape[0]):

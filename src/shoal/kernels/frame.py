@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.jit import kernel
+from shoal.kernels.jit import kernel, part
 
 _SAMPLE = 20_000
 _GAIN = 0.3  # least mean of log(variance / eigenvalue) that makes rotating worth it
@@ -66,7 +66,7 @@ def frame_coordinates(frame: Frame, points: np.ndarray, rows: np.ndarray) -> np.
     return y
 
 
-@kernel
+@part
 def to_frame(frame, point, out):  # type: ignore[no-untyped-def]
     """Write a point's frame coordinates, in float64; return its scaled distance from the origin."""
     p, d = frame.axes.shape

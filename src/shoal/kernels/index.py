@@ -8,7 +8,7 @@ import numpy as np
 
 from shoal.kernels.frame import frame_coordinates, frame_of
 from shoal.kernels.groups import regroup
-from shoal.kernels.jit import kernel
+from shoal.kernels.jit import kernel, part
 from shoal.kernels.kd_order import kd_order
 from shoal.kernels.remaining import WIDTH, Remaining, all_remaining, centroid, compact, in_lanes, read, take
 from shoal.kernels.search import Search, find_farthest, find_nearest, search_space
@@ -23,24 +23,21 @@ class Index(NamedTuple):
 
     tree: Tree
     search: Search
-    rebuilds: np.ndarray  # boxes made anew; anchors moved; blocks allowed before the anchor moves
+    rebuilds: np.ndarray  # times boxes were made anew, and the anchor moved; blocks allowed before it moves
 
 
 def spatial_index(points: np.ndarray, members: np.ndarray, bounds: np.ndarray, k: int) -> tuple[Index, Remaining]:
-    """Lay out groups of equal records in kd order, and build a tree over them."""
+    """Lay out groups of equal records in kd order, ready for the first step to grow a tree over them."""
     frame = frame_of(points)
     y = frame_coordinates(frame, points, members[bounds[:-1]])
     order = kd_order(y)
     members, bounds = regroup(members, bounds, order)
     remaining = all_remaining(points, members, bounds)
     search = search_space(points.shape[1], y.shape[1], k)
-    index = Index(plant(frame, in_lanes(y, order)), search, np.zeros(3, dtype=np.int64))
-    _rebuild(index, remaining)
-    index.rebuilds[:2] = 0
-    return index, remaining
+    return Index(plant(frame, in_lanes(y, order)), search, np.array([-1, 0, 0])), remaining
 
 
-@kernel
+@part
 def _rebuild(index, remaining):  # type: ignore[no-untyped-def]
     """Close the gaps in the order of the leaves, which keeps neighbours together, and grow all boxes anew."""
     compact(remaining, index.tree.y)
@@ -50,7 +47,7 @@ def _rebuild(index, remaining):  # type: ignore[no-untyped-def]
     _move_anchor(index, remaining)
 
 
-@kernel
+@part
 def _move_anchor(index, remaining):  # type: ignore[no-untyped-def]
     """Put the anchor at the centroid, which the search starts from."""
     anchor_at(index.tree, remaining, index.search.q)
@@ -59,7 +56,7 @@ def _move_anchor(index, remaining):  # type: ignore[no-untyped-def]
     index.rebuilds[2] = work[3] + work[4] + _PATIENCE * (remaining.counts[3] // WIDTH + 1)
 
 
-@kernel
+@part
 def _class_around(index, remaining, slot):  # type: ignore[no-untyped-def]
     """Form the class of the record in `slot` and its k - 1 nearest."""
     tree, search = index.tree, index.search
@@ -84,16 +81,13 @@ def index_steps(index, remaining, k, budget):  # type: ignore[no-untyped-def]
     steps = 0
     stop = work[0] + work[1] + work[3] + work[4] + work[6] + work[7] + budget
     while counts[0] >= 2 * k and work[0] + work[1] + work[3] + work[4] + work[6] + work[7] < stop:
-        if 2 * counts[2] < counts[3]:
+        if 2 * counts[2] < counts[3] or tree.levels[0] == 0:
             _rebuild(index, remaining)
         steps += 1
-        pair = counts[0] >= 3 * k
         centroid(remaining, search.q)
         if work[3] + work[4] > index.rebuilds[2]:
             _move_anchor(index, remaining)
         index.rebuilds[2] += _USUAL
-        _class_around(index, remaining, find_farthest(tree, search, remaining, 3))
-        if not pair:
-            break
-        _class_around(index, remaining, find_farthest(tree, search, remaining, 6))
+        for turn in range(1, 3 if counts[0] >= 3 * k else 2):  # r, farthest from c; then s, farthest from r
+            _class_around(index, remaining, find_farthest(tree, search, remaining, 3 * turn))
     return steps

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.jit import kernel
+from shoal.kernels.jit import kernel, part
 from shoal.kernels.remaining import WIDTH
 
 _SAMPLE = 64
 
 
-@kernel
+@part
 def _widest(points, order, start, end):  # type: ignore[no-untyped-def]
     """Coordinate with the widest range in a sample of ``order[start:end]``."""
     stride = max((end - start) // _SAMPLE, 1)
@@ -29,7 +29,7 @@ def _widest(points, order, start, end):  # type: ignore[no-untyped-def]
     return best
 
 
-@kernel
+@part
 def _select(keys, order, offset, low, high, target):  # type: ignore[no-untyped-def]
     """Hoare's selection on ``keys[low..high]``, moving ``order`` along: what is below `target` is not larger."""
     while low < high:

@@ -70,7 +70,7 @@ def mdav(points: np.ndarray, k: int, *, path: str | None = None) -> tuple[np.nda
     >>> points = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.2]])
     >>> labels, trace = mdav(points, 2)
     >>> labels
-    array([1, 1, 2, 2, 0, 0])
+    array([0, 0, 2, 2, 1, 1])
     """
     points = in_range(points)
     members, bounds = equal_records(points)
@@ -100,9 +100,13 @@ def in_range(points: np.ndarray) -> np.ndarray:
 def _index_promises(points: np.ndarray, distinct: int, k: int) -> bool:
     """Tell whether the index could cost less than brute force, were its searches to go well."""
     from shoal.kernels import cost
+    from shoal.kernels.frame import frame_of
 
     n, d = points.shape
-    return cost.index_least(n, distinct, d, k) < cost.brute_total(n, distinct, d, k)
+    brute = cost.brute_total(n, distinct, d, k)
+    if cost.index_least(n, distinct, d, 1, k) >= brute:
+        return False
+    return cost.index_least(n, distinct, d, frame_of(points).axes.shape[0], k) < brute
 
 
 def _through_index(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.jit import kernel
+from shoal.kernels.jit import part
 
 
 class Nearest(NamedTuple):
@@ -22,7 +22,7 @@ def nearest_few(capacity: int) -> Nearest:
     return Nearest(np.empty(capacity), np.empty(capacity, dtype=np.int64), np.empty(capacity, dtype=np.int64))
 
 
-@kernel
+@part
 def _rise(distances, rows, slots, i, distance, row, slot):  # type: ignore[no-untyped-def]
     """Put a record at i or, while it is worse than its parent, above."""
     while i > 0:
@@ -34,7 +34,7 @@ def _rise(distances, rows, slots, i, distance, row, slot):  # type: ignore[no-un
     distances[i], rows[i], slots[i] = distance, row, slot
 
 
-@kernel
+@part
 def _sink(distances, rows, slots, distance, row, slot):  # type: ignore[no-untyped-def]
     """Put a record in the place of the root or, while a child is worse, below."""
     size = distances.shape[0]
@@ -51,7 +51,7 @@ def _sink(distances, rows, slots, distance, row, slot):  # type: ignore[no-untyp
     distances[i], rows[i], slots[i] = distance, row, slot
 
 
-@kernel
+@part
 def offer(nearest, size, remaining, slot, distance):  # type: ignore[no-untyped-def]
     """Offer the remaining records at one point, all at `distance`; return how many records the heap holds.
 

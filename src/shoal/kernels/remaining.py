@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.exact_sum import exact_sums, mean, subtract
-from shoal.kernels.jit import kernel
+from shoal.kernels.jit import kernel, part
 
 WIDTH = 16
 NO_ROW = np.iinfo(np.int64).max
@@ -71,7 +71,7 @@ def all_remaining(points: np.ndarray, members: np.ndarray, bounds: np.ndarray) -
     )
 
 
-@kernel
+@part
 def read(remaining, slot, out):  # type: ignore[no-untyped-def]
     """Copy the point in `slot`."""
     b, lane = slot // WIDTH, slot % WIDTH
@@ -79,7 +79,7 @@ def read(remaining, slot, out):  # type: ignore[no-untyped-def]
         out[j] = remaining.x[b, j, lane]
 
 
-@kernel
+@part
 def erase(remaining, slot):  # type: ignore[no-untyped-def]
     """Make the point in `slot` invisible to every scan."""
     b, lane = slot // WIDTH, slot % WIDTH
@@ -87,13 +87,13 @@ def erase(remaining, slot):  # type: ignore[no-untyped-def]
         remaining.x[b, j, lane] = np.nan
 
 
-@kernel
+@part
 def first_row(remaining, slot):  # type: ignore[no-untyped-def]
     """Lowest remaining row at `slot`."""
     return np.int64(remaining.members[remaining.head[slot]])
 
 
-@kernel
+@part
 def take(remaining, slot):  # type: ignore[no-untyped-def]
     """Move the first record at `slot` into the class being formed; tell whether it was the last one there."""
     b, lane = slot // WIDTH, slot % WIDTH
@@ -109,13 +109,13 @@ def take(remaining, slot):  # type: ignore[no-untyped-def]
     return True
 
 
-@kernel
+@part
 def centroid(remaining, out):  # type: ignore[no-untyped-def]
     """Write the centroid of the remaining records."""
     mean(remaining.limbs, remaining.base, remaining.counts[0], remaining.digits, out)
 
 
-@kernel
+@part
 def compact(remaining, y):  # type: ignore[no-untyped-def]
     """Close the gaps that classes leave, keeping the order of the points; move what `y` says of each along."""
     x, head, end, counts = remaining.x, remaining.head, remaining.end, remaining.counts

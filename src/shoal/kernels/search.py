@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.frame import to_frame
-from shoal.kernels.jit import kernel
+from shoal.kernels.jit import part
 from shoal.kernels.nearest_few import Nearest, nearest_few, offer
 from shoal.kernels.remaining import NO_ROW, WIDTH, first_row
 from shoal.kernels.simd import lowest_bit, most8, scan_boxes, scan_points, scan_reaches
@@ -61,7 +61,7 @@ def search_space(d: int, coordinates: int, k: int) -> Search:
     )
 
 
-@kernel
+@part
 def _push(search, top, first, bound, level, node, sign):  # type: ignore[no-untyped-def]
     """Insert a node among those pushed since `first`, the most promising (least ``sign · bound``) on top."""
     i = top
@@ -76,7 +76,7 @@ def _push(search, top, first, bound, level, node, sign):  # type: ignore[no-unty
     return top + 1
 
 
-@kernel
+@part
 def _within(search, scale, length, bound):  # type: ignore[no-untyped-def]
     """Threshold in the frame that lets pass every point whose squared distance from q is at most `bound`.
 
@@ -91,7 +91,7 @@ def _within(search, scale, length, bound):  # type: ignore[no-untyped-def]
     return np.float32(r * r * (1.0 + (search.y.shape[0] + 8) * 2.0 * _EPSILON) + _TINY)
 
 
-@kernel
+@part
 def _near_leaf(tree, search, remaining, leaf, size, bound, length, within):  # type: ignore[no-untyped-def]
     distance, nearest = search.distance, search.nearest
     search.work[0] += 1
@@ -109,7 +109,7 @@ def _near_leaf(tree, search, remaining, leaf, size, bound, length, within):  # t
     return size, bound, _within(search, tree.frame.scale[0], length, bound)
 
 
-@kernel
+@part
 def _near_children(tree, search, block, level, first_child, skip, within, top):  # type: ignore[no-untyped-def]
     search.work[1] += 1
     mask = scan_boxes(tree.box, block, search.near, within, search.bound) & ~skip
@@ -121,7 +121,7 @@ def _near_children(tree, search, block, level, first_child, skip, within, top): 
     return top
 
 
-@kernel
+@part
 def find_nearest(tree, search, remaining, start):  # type: ignore[no-untyped-def]
     """Fill the heap with the records nearest to ``search.q``, ordered by (squared distance, row).
 
@@ -130,16 +130,17 @@ def find_nearest(tree, search, remaining, start):  # type: ignore[no-untyped-def
     Guarantee: with at least as many records in the tree as the heap holds, the heap ends with exactly the records a
     scan of all would leave there. Complexity: O(n^(1 - 1/d)) blocks at worst, a few when the points have structure.
     """
+    zero = np.int64(0)  # not a literal, for which parts would be compiled once more
     length = to_frame(tree.frame, search.q, search.y)
     for i in range(search.y.shape[0]):
         search.near[i] = search.y[i]
     within = _within(search, tree.frame.scale[0], length, np.inf)
-    size, bound, within = _near_leaf(tree, search, remaining, start, 0, np.inf, length, within)
+    size, bound, within = _near_leaf(tree, search, remaining, start, zero, np.inf, length, within)
     came_from = start
     for height in range(tree.levels[0]):
         parent = came_from // FAN
         block = tree.offset[height] + parent
-        top = _near_children(tree, search, block, height, parent * FAN, 1 << (came_from % FAN), within, 0)
+        top = _near_children(tree, search, block, height, parent * FAN, 1 << (came_from % FAN), within, zero)
         while top > 0:
             top -= 1
             if search.pending[top] > within:
@@ -149,11 +150,11 @@ def find_nearest(tree, search, remaining, start):  # type: ignore[no-untyped-def
                 size, bound, within = _near_leaf(tree, search, remaining, node, size, bound, length, within)
             else:
                 below = tree.offset[level - 1] + node
-                top = _near_children(tree, search, below, level - 1, node * FAN, 0, within, top)
+                top = _near_children(tree, search, below, level - 1, node * FAN, zero, within, top)
         came_from = parent
 
 
-@kernel
+@part
 def _prepare(tree, search):  # type: ignore[no-untyped-def]
     """Set up the search for the farthest from q; return the constant term of the bound, and the slack.
 
@@ -190,7 +191,7 @@ def _prepare(tree, search):  # type: ignore[no-untyped-def]
     return gap - slope, slack
 
 
-@kernel
+@part
 def _far_children(tree, search, block, level, first_child, rest, beyond, top, kind):  # type: ignore[no-untyped-def]
     search.work[1 + kind] += 1
     mask = scan_reaches(tree.box, tree.reach, block, search.w, rest, beyond, search.bound)
@@ -202,17 +203,17 @@ def _far_children(tree, search, block, level, first_child, rest, beyond, top, ki
     return top
 
 
-@kernel
+@part
 def find_farthest(tree, search, remaining, kind):  # type: ignore[no-untyped-def]
     """Slot of the record farthest from ``search.q``; of several, the one with the lowest row."""
     distance = search.distance
     rest, slack = _prepare(tree, search)
     rest = np.float32(rest)
     unit = tree.frame.scale[0] * tree.frame.scale[0]
-    beyond = np.float32(-1.0)
+    beyond, zero = np.float32(-1.0), np.int64(0)
     best, best_row, best_slot = -1.0, NO_ROW, -1
     level = tree.levels[0] - 1
-    top = _far_children(tree, search, tree.offset[level], level, 0, rest, beyond, 0, kind)
+    top = _far_children(tree, search, tree.offset[level], level, zero, rest, beyond, zero, kind)
     while top > 0:
         top -= 1
         level, node = search.level[top], search.node[top]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.frame import Frame
-from shoal.kernels.jit import kernel
+from shoal.kernels.jit import part
 from shoal.kernels.remaining import WIDTH
 from shoal.kernels.simd import least8, least16, most8, most16, scan_points
 
@@ -34,7 +34,7 @@ class Tree(NamedTuple):
     reach: np.ndarray  # (blocks, FAN) float32, -inf where a node is empty
     offset: np.ndarray  # (levels,) first block of each level
     anchor: np.ndarray  # (d,)
-    levels: np.ndarray  # (1,) levels in use
+    levels: np.ndarray  # (1,) levels in use, 0 before `grow`
     distance: np.ndarray  # (WIDTH,) scratch
 
 
@@ -51,12 +51,12 @@ def plant(frame: Frame, y: np.ndarray) -> Tree:
         np.empty((sum(sizes), FAN), dtype=np.float32),
         np.cumsum([0, *sizes[:-1]]).astype(np.int64),
         np.zeros(frame.origin.shape[0]),
-        np.array([len(sizes)], dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
         np.empty(WIDTH),
     )
 
 
-@kernel
+@part
 def grow(tree, remaining):  # type: ignore[no-untyped-def]
     """Make all boxes anew, for points that may have moved to other slots; `anchor_at` must follow."""
     box, y = tree.box, tree.y
@@ -82,18 +82,18 @@ def grow(tree, remaining):  # type: ignore[no-untyped-def]
     tree.levels[0] = level
 
 
-@kernel
+@part
 def _leaf_reach(tree, remaining, leaf):  # type: ignore[no-untyped-def]
     scan_points(remaining.x, leaf, tree.anchor, -1.0, np.inf, tree.distance)
     return _rounded_up(tree, most16(tree.distance, 0, -np.inf))
 
 
-@kernel
+@part
 def _rounded_up(tree, distance):  # type: ignore[no-untyped-def]
     return np.float32(distance * tree.frame.scale[0] * tree.frame.scale[0] * _UP)
 
 
-@kernel
+@part
 def anchor_at(tree, remaining, point):  # type: ignore[no-untyped-def]
     """Put the anchor at `point` and measure every reach from it."""
     for j in range(point.shape[0]):
@@ -111,7 +111,7 @@ def anchor_at(tree, remaining, point):  # type: ignore[no-untyped-def]
         nodes = parents
 
 
-@kernel
+@part
 def _tighten_leaf(tree, slot):  # type: ignore[no-untyped-def]
     """Erase a point in the frame and tighten the box of its leaf; tell whether anything changed."""
     leaf, lane = slot // WIDTH, slot % WIDTH
@@ -132,7 +132,7 @@ def _tighten_leaf(tree, slot):  # type: ignore[no-untyped-def]
     return changed
 
 
-@kernel
+@part
 def _tighten_node(tree, level, node):  # type: ignore[no-untyped-def]
     """Tighten the box of a node around its children; tell whether anything changed."""
     box, coordinates = tree.box, tree.y.shape[1]
@@ -148,7 +148,7 @@ def _tighten_node(tree, level, node):  # type: ignore[no-untyped-def]
     return changed
 
 
-@kernel
+@part
 def _shorten(tree, remaining, leaf):  # type: ignore[no-untyped-def]
     """Bring the reaches up to date above a leaf that lost its farthest point."""
     reach = _leaf_reach(tree, remaining, leaf)
@@ -162,7 +162,7 @@ def _shorten(tree, remaining, leaf):  # type: ignore[no-untyped-def]
         level += 1
 
 
-@kernel
+@part
 def remove(tree, remaining, slot):  # type: ignore[no-untyped-def]
     """Erase the point in `slot` and tighten every box and reach that it alone held open."""
     leaf, lane, x = slot // WIDTH, slot % WIDTH, remaining.x
@@ -174,7 +174,7 @@ def remove(tree, remaining, slot):  # type: ignore[no-untyped-def]
     if _rounded_up(tree, radius) == tree.reach[leaf // FAN, leaf % FAN]:
         _shorten(tree, remaining, leaf)
     changed = _tighten_leaf(tree, slot)
-    node, level = leaf, 1
+    node, level = leaf, np.int64(1)
     while changed and level < tree.levels[0]:
         node //= FAN
         changed = _tighten_node(tree, level, node)

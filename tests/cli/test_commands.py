@@ -1,0 +1,216 @@
+"""The commands as people type them: what they print, where, and what a terminal shows beside."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import shoal
+
+QUASI = "birth,income,commute_minutes"
+
+
+@pytest.fixture
+def survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    shoal.write_table(shoal.survey(records=300), tmp_path / "survey.csv")
+    return tmp_path / "survey.csv"
+
+
+def test_protect_prints_columns_audit_loss_and_where(survey: Path, run: Callable) -> None:
+    ran = run("protect", survey, "-o", "out.csv", "--quasi", QUASI, "--identifier", "person,household", "--k", 4)
+    assert (ran.code, ran.err) == (0, "")
+    for words in ("commute_minutes", "integer", "not at all", "k_anonymity", "holds", "il_sse", "out.csv"):
+        assert words in ran.out
+    rows = list(csv.DictReader(Path("out.csv").read_text(encoding="utf-8").splitlines()))
+    assert list(rows[0]) == ["region", "birth", "education", "work", "income", "commute_minutes", "health", "weight"]
+    counted = Counter((row["birth"], row["income"], row["commute_minutes"]) for row in rows)
+    assert min(counted.values()) >= 4
+    before = list(csv.DictReader(survey.read_text(encoding="utf-8").splitlines()))
+    for name in ("region", "education", "work", "health", "weight"):
+        assert [row[name] for row in rows] == [row[name] for row in before]
+
+
+def test_protect_json_is_one_object_and_nothing_else(survey: Path, run: Callable) -> None:
+    ran = run("protect", survey, "-o", "out.csv", "--quasi", QUASI, "--json")
+    found = json.loads(ran.out)
+    assert ran.out.count("\n") == 1
+    assert found["audit"]["k"] >= 5
+    assert found["audit"]["requirements"][0]["holds"] is True
+    assert set(found["readings"]) >= {"sse", "il_sse", "mse", "mae"}
+    assert found["columns"]["birth"] == {"role": "quasi", "kind": "datetime"}
+    assert found["fingerprint"] == shoal.Recipe.from_dict(found["recipe"]).fingerprint
+
+
+def test_the_same_from_a_saved_recipe(survey: Path, run: Callable) -> None:
+    options = ["--quasi", QUASI, "--identifier", "person", "--weight", "weight", "--strata", "region", "--k", 3]
+    more = ["--set", "round_integers=true", "--set", "scale=range", "--kind", "commute_minutes=integer", "--seed", 4]
+    assert run("protect", survey, "-o", "a.csv", *options, *more, "--save-recipe", "r.toml").code == 0
+    assert run("protect", survey, "-o", "b.csv", "--recipe", "r.toml").code == 0
+    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
+    assert run("protect", survey, "-o", "c.csv", "--recipe", "r.toml", "--k", 6, "--json").code == 0
+    saved = shoal.Recipe.load("r.toml")
+    assert (saved.k, saved.seed, saved.set) == (3, 4, {"round_integers": True, "scale": "range"})
+
+
+def test_blocks_on_the_command_line(survey: Path, run: Callable) -> None:
+    blocks = ["--block", "birth,income", "--block", "commute_minutes"]
+    ran = run("protect", survey, "-o", "out.csv", "--quasi", QUASI, *blocks, "--json")
+    requirements = json.loads(ran.out)["audit"]["requirements"]
+    assert [r["attributes"] for r in requirements] == [["birth", "income"], ["commute_minutes"]]
+    assert all(r["achieved"] >= 5 for r in requirements)
+    shown = run("protect", survey, "-o", "out.csv", "--quasi", QUASI, *blocks, "--force")
+    assert "not promised" in shown.out
+
+
+def test_audit_json_is_the_contract(survey: Path, run: Callable) -> None:
+    run("protect", survey, "-o", "out.csv", "--quasi", QUASI)
+    ran = run("audit", "out.csv", "--quasi", QUASI, "--confidential", "health", "--require", "k=5", "--json")
+    found = json.loads(ran.out)
+    assert (ran.code, found["records"], found["k"], found["quasi"]) == (0, 300, 5, QUASI.split(","))
+    assert found["requirements"] == [
+        {
+            "model": "k_anonymity",
+            "attributes": QUASI.split(","),
+            "required": 5,
+            "achieved": 5,
+            "holds": True,
+            "note": "",
+        }
+    ]
+    failed = run("audit", "out.csv", "--quasi", QUASI, "--require", "k_anonymity=6", "--json")
+    assert failed.code == 4
+    assert json.loads(failed.out)["requirements"][0]["holds"] is False
+    assert run("audit", survey, "--quasi", "region", "--subject", "person").code == 0
+
+
+def test_compare_json_and_table_agree(survey: Path, run: Callable) -> None:
+    run("protect", survey, "-o", "out.csv", "--quasi", QUASI)
+    found = json.loads(run("compare", survey, "out.csv", "--columns", QUASI, "--json").out)
+    n, d = 300, 3
+    assert found["mse"] == pytest.approx(found["sse"] / (n * d))
+    assert found["il_sse"] == pytest.approx(100 * found["sse"] / (n * d))  # standardised: SST = n·d
+    assert f"{found['il_sse']:.3f} %" in run("compare", survey, "out.csv", "--columns", QUASI).out
+
+
+def test_list_names_every_key(run: Callable) -> None:
+    everything = run("list").out
+    for room in ("partition", "privacy", "utility", "release"):
+        for key in shoal_keys(room):
+            assert key in everything
+    assert "mdav" in run("list", "methods").out
+    assert "mdav" not in run("list", "models").out
+
+
+def shoal_keys(room: str) -> tuple[str, ...]:
+    from shoal import registry
+
+    return registry.keys(room)
+
+
+def test_demo_is_deterministic_and_can_be_repeated(tmp_path: Path, run: Callable) -> None:
+    for folder in ("one", "two", "two"):
+        ran = run("demo", tmp_path / folder)
+        assert (ran.code, ran.err) == (0, "")
+        assert "protected.csv" in ran.out
+    for name in ("survey.csv", "protected.csv", "recipe.toml"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    assert len((tmp_path / "one" / "survey.csv").read_text().splitlines()) == 5001
+    (tmp_path / "file").write_text("")
+    assert run("demo", tmp_path / "file").code == 2
+
+
+SLOWLY = """
+import time
+from shoal.partition.mdav import Mdav
+from shoal.progress import report
+honest = Mdav.partition
+def slow(*given):
+    for done in range(0, 100, 20):
+        report(done, 100)
+        time.sleep(0.2)
+    return honest(*given)
+Mdav.partition = slow
+"""
+
+
+def in_terminal(arguments: list[str], folder: Path, first: str = "", **variables: str) -> str:
+    """Run a command whose standard error is a terminal, and return what the terminal got."""
+    ours, theirs = pty.openpty()
+    code = f"{first}\nimport sys; from shoal.cli import main; main(sys.argv[1:])"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", **variables},
+    )
+    os.close(theirs)
+    seen = b""
+    while True:
+        try:
+            piece = os.read(ours, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not piece:
+            break
+        seen += piece
+    process.communicate()
+    os.close(ours)
+    assert process.returncode == 0
+    return seen.decode()
+
+
+def test_a_bar_on_a_terminal_and_none_in_a_pipe(survey: Path) -> None:
+    command = ["protect", "survey.csv", "-o", "out.csv", "--quasi", QUASI]
+    seen = in_terminal(command, survey.parent, SLOWLY)
+    assert "Partition" in seen
+    assert "60%" in seen
+    assert re.search("0:00:0[0-9]", seen)  # the time left
+    piped = subprocess.run(
+        [sys.executable, "-m", "shoal", *command, "--force"],
+        cwd=survey.parent,
+        capture_output=True,
+        check=True,
+    )
+    assert piped.stderr == b""
+
+
+def test_the_first_run_says_that_it_compiles(survey: Path, tmp_path: Path) -> None:
+    command = ["protect", "survey.csv", "-o", "out.csv", "--quasi", QUASI, "--force"]
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert "ompiling" in in_terminal(command, survey.parent, **cache)
+    assert "ompiling" not in in_terminal(command, survey.parent, **cache)
+
+
+@pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_stopped_in_the_middle_leaves_nothing_behind(tmp_path: Path, sign: signal.Signals, code: int) -> None:
+    script = (
+        "import time\nfrom shoal.partition.mdav import Mdav\nfrom shoal.cli import main\n"
+        "def slow(*_):\n    print('now', flush=True)\n    time.sleep(60)\n"
+        "Mdav.partition = slow\nmain(['protect', 'survey.csv', '-o', 'out.csv', '--quasi', 'income'])"
+    )
+    shoal.write_table(shoal.survey(records=50), tmp_path / "survey.csv")
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "now\n"
+    time.sleep(0.1)
+    process.send_signal(sign)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == code
+    assert "Traceback" not in err
+    assert [path.name for path in tmp_path.iterdir()] == ["survey.csv"]

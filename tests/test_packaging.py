@@ -1,0 +1,69 @@
+"""The wheel and the source distribution hold what they must, and the wheel runs elsewhere."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import shoal
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    return folder
+
+
+def test_the_wheel_runs_elsewhere(dist: Path, tmp_path: Path) -> None:
+    (wheel,) = dist.glob("shoal-*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "shoal/py.typed" in names
+    assert all(name.startswith(("shoal/", f"shoal-{shoal.__version__}.dist-info/")) for name in names)
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
+    where = [sys.executable, "-c", "import shoal; print(shoal.__file__)"]
+    ran = subprocess.run(where, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)
+    assert ran.stdout.startswith(str(tmp_path))
+    demo = [sys.executable, "-m", "shoal", "demo", "d"]
+    subprocess.run(demo, cwd=tmp_path, env=environment, check=True, capture_output=True)
+    assert (tmp_path / "d" / "protected.csv").exists()
+
+
+def test_the_source_distribution_is_whole(dist: Path) -> None:
+    (archive,) = dist.glob("shoal-*.tar.gz")
+    with tarfile.open(archive) as opened:
+        names = {name.split("/", 1)[1] for name in opened.getnames() if "/" in name}
+    tracked = subprocess.run(["git", "ls-files", "src"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert set(tracked.stdout.split()) <= names
+    assert {
+        "README.md",
+        "LICENSE",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "Makefile",
+        "mkdocs.yml",
+        "pyproject.toml",
+    } <= names
+
+
+def test_no_path_of_a_machine_and_no_loose_end_is_in_the_tree() -> None:
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    for name in tracked.stdout.split():
+        path = ROOT / name
+        if path.suffix in (".png", ".ico") or not path.is_file():
+            continue
+        text = path.read_text(encoding="utf-8")
+        assert str(ROOT.parent) + "/" not in text, name
+        assert not any(mark in text.split() for mark in ("TO" + "DO", "FIX" + "ME")), name
