@@ -22,7 +22,7 @@ $(VENV)/.dev: pyproject.toml $(BIN)/shoal
 	@touch $@ $(BIN)/shoal && touch $@
 
 demo: $(BIN)/shoal  ## Write a synthetic survey, protect it, and print the proof
-	$(BIN)/shoal demo demo
+	$(BIN)/shoal demo demo --force
 
 test: lint types contracts docs tests  ## Lint, types, import contracts, documentation and all tests
 

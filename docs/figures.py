@@ -88,7 +88,9 @@ def shoals(theme: Theme) -> Figure:
         right.scatter(*members.T, s=10, color=colour, linewidth=0, alpha=0.8, zorder=3)
         right.scatter(*centre, s=58, color=colour, edgecolor=theme.paper, linewidth=1.2, zorder=4)
     _title(left, theme, "As collected", f"{len(before)} people, each alone at a point")
-    _title(right, theme, "As released", f"{len(colours)} shoals of at least 5; each leaves as its centroid")
+    _title(
+        right, theme, "In shoals", f"{len(colours)} classes of at least 5; each leaves as its centroid, the large dot"
+    )
     for axes in (left, right):
         _axes(axes, theme, "age")
         axes.set_yticks(range(0, 100_000, 20_000), ["0", *(f"{thousands} k" for thousands in range(20, 100, 20))])
@@ -156,7 +158,12 @@ def loss_by_k(theme: Theme) -> Figure:
                 color=theme.ink,
                 fontsize=9.5,
             )
-    _title(axes, theme, "Larger classes, larger loss", "MDAV on the synthetic survey, 3 quasi-identifiers")
+    _title(
+        axes,
+        theme,
+        "Larger classes, larger loss",
+        "MDAV on the synthetic survey: 3 quasi-identifiers, no strata, no weights",
+    )
     _axes(axes, theme, "k, the smallest class")
     axes.set_ylabel("IL in %", color=theme.faint)
     axes.set_xlim(0, 52)

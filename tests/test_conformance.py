@@ -62,7 +62,7 @@ class TestEveryMethod:
         assert np.array_equal(pickle.loads(pickle.dumps(part)).labels, part.labels)
 
     def test_k_above_n_is_a_data_error(self, method: str) -> None:
-        with pytest.raises(shoal.DataError, match="at most the number of records, got k = 3 for 2 records"):
+        with pytest.raises(shoal.DataError, match="at most the number of records, got k = 3 and 2 in the table"):
             shoal.microaggregate(points(2), K, method=method)
 
     @pytest.mark.parametrize("k", [1, 0, -4, 2.5, "3", True, None])

@@ -25,6 +25,7 @@ def test_public_names() -> None:
         "Kind",
         "ParameterError",
         "Partition",
+        "Protected",
         "Readings",
         "Recipe",
         "Role",

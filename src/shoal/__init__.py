@@ -45,6 +45,7 @@ __all__ = [
     "Kind",
     "ParameterError",
     "Partition",
+    "Protected",
     "Readings",
     "Recipe",
     "Role",
@@ -66,6 +67,7 @@ __all__ = [
 
 
 _LATE = {
+    "Protected": "shoal.flow.protect",
     "Recipe": "shoal.recipe",
     **dict.fromkeys(("Audit", "Kind", "Partition", "Readings", "Role", "Schema"), "shoal.types"),
 }
@@ -240,4 +242,6 @@ def _recipe(given: Recipe | Mapping[str, Any] | str | Path) -> Recipe:
         return given
     if isinstance(given, Mapping):
         return Recipe.from_dict(given)
-    return Recipe.load(given)
+    if isinstance(given, (str, Path)):
+        return Recipe.load(given)
+    raise ParameterError(f"protect: recipe must be a Recipe, a mapping or a path, got a {type(given).__name__}.")

@@ -16,6 +16,7 @@ import types
 import typing
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, dataclass, fields
+from numbers import Integral
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from shoal.errors import ParameterError, listing
@@ -50,12 +51,9 @@ class Declared:
     @property
     def allowed(self) -> str:
         """What may be given, in words: ``an integer ≥ 2``."""
-        words = _in_words(self.kind)
-        if self.param.low is not None:
-            words += f" ≥ {self.param.low:g}"
-        if self.param.high is not None:
-            words += f" {'and' if self.param.low is not None else ''} ≤ {self.param.high:g}".replace("  ", " ")
-        return words
+        ends = (("≥", self.param.low), ("≤", self.param.high))
+        limits = " and ".join(f"{sign} {end:g}" for sign, end in ends if end is not None)
+        return f"{_in_words(self.kind)} {limits}".rstrip()
 
     def accepts(self, value: object) -> bool:
         """Tell whether a value has the type and lies in the range."""
@@ -144,7 +142,7 @@ def _fits(value: object, kind: Any) -> bool:
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 return True
         elif option is int:
-            if isinstance(value, int) and not isinstance(value, bool):
+            if isinstance(value, Integral) and not isinstance(value, bool):
                 return True
         elif isinstance(value, get_origin(option) or option):
             return True

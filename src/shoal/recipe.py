@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,8 @@ class Recipe:
         raise_all(ParameterError, faults)
         for name in _LISTS:
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        for name in ("k", "seed"):
+            object.__setattr__(self, name, int(getattr(self, name)))
         object.__setattr__(self, "blocks", tuple(tuple(block) for block in self.blocks))
         object.__setattr__(self, "kinds", {name: Kind(kind) for name, kind in self.kinds.items()})
         for name in _TABLES:
@@ -116,7 +119,7 @@ class Recipe:
         faults = []
         for name, low in (("k", 2), ("seed", 0)):
             value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool):
+            if not isinstance(value, Integral) or isinstance(value, bool):
                 faults.append(f"Recipe: {name} must be an integer ≥ {low}, got {shown(value)}.")
             elif value < low:
                 faults.append(f"Recipe: {name} must be an integer ≥ {low}, got {shown(value)}. Raise {name}.")
@@ -150,6 +153,9 @@ class Recipe:
         if not all(self.blocks):
             faults.append("Recipe: a block must hold at least one quasi-identifier, one holds none.")
         return faults
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
 
     def columns(self, role: Role) -> tuple[str, ...]:
         """Return the columns that were given a role."""

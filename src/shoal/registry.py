@@ -58,16 +58,30 @@ def load(room: str, key: str) -> Any:
 
 
 @cache
-def claimant(room: str, claim: str, value: object) -> Any | None:
-    """Return the class of a room whose class attribute `claim` holds `value`, or None.
+def claims(room: str, claim: str) -> dict[Any, Any]:
+    """Return what the classes of a room claim, and which one claims it.
 
     A source claims file suffixes, an encoder claims kinds of attributes: a new one is found because it is there.
     """
+    found: dict[Any, Any] = {}
     for key in keys(room):
         cls = getattr(importlib.import_module(f"shoal.{room}.{key}"), camel(key), None)
-        if value in getattr(cls, claim, ()):
-            return cls
-    return None
+        found.update(dict.fromkeys(getattr(cls, claim, ()), cls))
+    return found
+
+
+def for_file(room: str, path: Path) -> Any:
+    """Return the class of a room that claims the end of a file's name.
+
+    >>> for_file("sources", Path("people.CSV")).__name__
+    'Csv'
+    """
+    known = claims(room, "suffixes")
+    fitting = [suffix for suffix in known if path.name.lower().endswith(suffix)]
+    if not fitting:
+        allowed, end = ", ".join(sorted(known)), path.suffix or "no suffix"
+        raise ParameterError(f"{path}: the name must end in {allowed}, got {end}. Rename or convert it.")
+    return known[max(fitting, key=len)]
 
 
 def camel(key: str) -> str:

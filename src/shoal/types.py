@@ -91,21 +91,27 @@ class Dialect:
     newline: str = "\n"
     missing: tuple[str, ...] = ()  #: cells that stand for "no value", besides the empty one
     datetime: str | None = None  #: strptime format of dates and times; None: ISO 8601
+    moment: str = "T"  #: what stands between date and time in ISO 8601
 
 
 def with_columns(data: pa.Table, columns: Mapping[str, Any]) -> pa.Table:
-    """Return a table with some of its columns replaced, in the same order."""
+    """Return a table with some of its columns replaced, in the same order, and what was noted of them.
+
+    What pandas notes goes: it names all columns that there ever were.
+    """
     import pyarrow as pa
 
     fresh = [columns.get(name, data.column(j)) for j, name in enumerate(data.column_names)]
-    return pa.table(fresh, names=data.column_names)
+    fields = [field.with_type(column.type) for field, column in zip(data.schema, fresh, strict=True)]
+    notes = {key: value for key, value in (data.schema.metadata or {}).items() if key != b"pandas"}
+    return pa.Table.from_arrays(fresh, schema=pa.schema(fields, metadata=notes or None))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """Columns in Arrow with their schema. With a dialect, columns of text are cells as the file wrote them."""
 
-    data: pa.Table
+    data: pa.Table = field(repr=False)  # a repr must never show a cell
     schema: Schema
     dialect: Dialect | None = None
 
@@ -131,7 +137,7 @@ class Attribute(Protocol):
         """Return for each record the centroid of its class; integers rounded if `whole`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Points:
     """Records as points: squared Euclidean distance is the only distance.
 
@@ -145,9 +151,9 @@ class Points:
         What the coordinates stand for; empty for bare points.
     """
 
-    coordinates: NDArray[np.float64]
+    coordinates: NDArray[np.float64] = field(repr=False)
     owners: tuple[str, ...] = ()
-    attributes: tuple[Attribute, ...] = ()
+    attributes: tuple[Attribute, ...] = field(default=(), repr=False)
 
     def __len__(self) -> int:
         return int(self.coordinates.shape[0])
@@ -171,21 +177,21 @@ class Points:
         return Points(np.ascontiguousarray(self.coordinates[positions]), self.owners)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Comparison:
     """Original and masked records on the same footing: standardised by the original's mean and deviation."""
 
-    original: NDArray[np.float64]
-    masked: NDArray[np.float64]
+    original: NDArray[np.float64] = field(repr=False)
+    masked: NDArray[np.float64] = field(repr=False)
     attributes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Block:
     """Attributes that are partitioned together, and the class of every record with respect to them."""
 
     attributes: tuple[str, ...]
-    labels: NDArray[np.int64]
+    labels: NDArray[np.int64] = field(repr=False)
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -198,7 +204,7 @@ class Block:
         return len(self.sizes)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Partition:
     """Which records share a class: one block of attributes, or several disjoint blocks each on its own.
 
@@ -241,14 +247,16 @@ class Partition:
         return len(self._all)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Release:
     """A table as it will leave: identifiers gone, quasi-identifiers replaced class by class."""
 
-    data: pa.Table
+    data: pa.Table = field(repr=False)
     schema: Schema  #: of the columns that leave
     dialect: Dialect | None = None
-    subjects: pa.ChunkedArray | None = None  #: whom each row is about; for the audit, does not leave
+    subjects: pa.ChunkedArray | None = field(
+        default=None, repr=False
+    )  #: whom each row is about; for the audit, does not leave
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +312,8 @@ class Reading:
     value: float
     goal: str  #: "low" or "high"
     range: tuple[float, float]
-    attributes: tuple[str, ...] = field(default=())
+    attributes: tuple[str, ...] = ()
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -314,12 +323,8 @@ class Audit:
     records: int
     quasi: tuple[str, ...]
     confidential: tuple[str, ...]
+    overall: Finding  #: of k-anonymity over all quasi-identifiers, required or not
     findings: tuple[Finding, ...]
-
-    @property
-    def overall(self) -> Finding:
-        """The finding of k-anonymity over all quasi-identifiers."""
-        return next(f for f in self.findings if f.model == "k_anonymity" and f.attributes == self.quasi)
 
     @property
     def holds(self) -> bool:

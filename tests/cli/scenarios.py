@@ -295,3 +295,48 @@ def _(folder: Path) -> list[str]:
 @scenario("List: something there is no list of", 2)
 def _(folder: Path) -> list[str]:
     return ["list", "method"]
+
+
+@scenario("Audit: a requirement that is empty", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["audit", "people.csv", "--quasi", "age", "--require", ","]
+
+
+@scenario("A model that is required twice", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["audit", "people.csv", "--quasi", "age", "--require", "k=9,k_anonymity=2"]
+
+
+@scenario("Compare: no columns", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["compare", "people.csv", "people.csv", "--columns", ""]
+
+
+@scenario("A format of dates that cannot be", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--datetime", "%s")
+
+
+@scenario("What is said of text about a file that is none", 2)
+def _(folder: Path) -> list[str]:
+    pq.write_table(pa.table({"age": [1, 2, 3]}), folder / "people.parquet")
+    return ["protect", "people.parquet", "-o", "out.parquet", "--quasi", "age", "--k", "3", "--delimiter", ";"]
+
+
+@scenario("A recipe that would replace the input", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--save-recipe", "people.csv", "--force")
+
+
+@scenario("A demonstration over other files", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "survey.csv").write_text(SECRET)
+    return ["demo", "."]
+
+
+@scenario("A decimal comma that was not said", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, text="age;income\n" + "".join(f"{20 + i};{SECRET},{i}\n" for i in range(9)))

@@ -122,14 +122,15 @@ def shoal_keys(room: str) -> tuple[str, ...]:
 
 def test_demo_is_deterministic_and_can_be_repeated(tmp_path: Path, run: Callable) -> None:
     for folder in ("one", "two", "two"):
-        ran = run("demo", tmp_path / folder)
+        ran = run("demo", tmp_path / folder, *(["--force"] if (tmp_path / folder).exists() else []))
         assert (ran.code, ran.err) == (0, "")
         assert "protected.csv" in ran.out
     for name in ("survey.csv", "protected.csv", "recipe.toml"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     assert len((tmp_path / "one" / "survey.csv").read_text().splitlines()) == 5001
     (tmp_path / "file").write_text("")
-    assert run("demo", tmp_path / "file").code == 2
+    assert run("demo", tmp_path / "file").code == 5
+    assert run("demo", tmp_path / "one").code == 2
 
 
 SLOWLY = """
@@ -195,7 +196,7 @@ def test_the_first_run_says_that_it_compiles(survey: Path, tmp_path: Path) -> No
     assert "ompiling" not in in_terminal(command, survey.parent, **cache)
 
 
-@pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_stopped_in_the_middle_leaves_nothing_behind(tmp_path: Path, sign: signal.Signals, code: int) -> None:
     script = (
         "import time\nfrom shoal.partition.mdav import Mdav\nfrom shoal.cli import main\n"

@@ -17,7 +17,7 @@ assert _spec is not None
 assert _spec.loader is not None
 scenarios = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(scenarios)
-SCENARIOS, SECRET, command = scenarios.SCENARIOS, scenarios.SECRET, scenarios.command
+SCENARIOS, SECRET, PEOPLE, command = scenarios.SCENARIOS, scenarios.SECRET, scenarios.PEOPLE, scenarios.command
 
 DOCS = _HERE.parents[1] / "docs" / "errors.md"
 
@@ -58,7 +58,7 @@ def test_every_row_of_the_page_has_a_scenario() -> None:
     titles = {line.split("|")[1].strip() for line in rows} - {
         "What happened",
         "Exit code",
-        *("0", "1", "2", "3", "4", "5", "130"),
+        *("0", "1", "2", "3", "4", "5", "130, 143, 129"),
     }
     elsewhere = {
         "Read-only folder",
@@ -151,7 +151,7 @@ def test_a_bug_shows_no_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(Mdav, "partition", broken)
     ran = run(*command(tmp_path))
     assert ran.code == 1
-    assert "shoal itself failed (RuntimeError); nothing was written" in ran.err
+    assert "shoal itself failed (RuntimeError). No unfinished file was left behind." in ran.err
     assert SECRET not in ran.err
 
 
@@ -187,3 +187,33 @@ def test_ten_thousand_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, r
     everything = run("protect", "people.csv", "-o", "all.csv", "--recipe", "r.toml")
     assert (everything.code, everything.err) == (0, "")
     assert len((tmp_path / "all.csv").read_text().splitlines()) == 8
+
+
+def test_a_summary_that_cannot_be_printed_is_not_called_a_failure_to_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command(tmp_path)
+    arguments = [sys.executable, "-m", "shoal", *command(tmp_path)]
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run(arguments, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ran.returncode == 5
+    assert ran.stderr == "shoal: out.csv: was written and audited, but the summary could not be printed.\n"
+    assert (tmp_path / "out.csv").exists()
+
+
+def test_names_that_the_terminal_cannot_show(tmp_path: Path) -> None:
+    arguments = [sys.executable, "-m", "shoal", *command(tmp_path, text=PEOPLE.replace("region", "régiön"))]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    ran = subprocess.run(arguments, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_values_that_json_cannot_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable) -> None:
+    import json
+
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("x\n" + "1\n" * 4)
+    Path("b.csv").write_text("x\n" + "1e300\n-1e300\n" * 2)
+    ran = run("compare", "a.csv", "b.csv", "--columns", "x", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    assert json.loads(ran.out)["sse"] is None

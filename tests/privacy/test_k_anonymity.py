@@ -117,3 +117,29 @@ def test_lists_cannot_be_audited() -> None:
 def test_an_unknown_model_is_refused() -> None:
     with pytest.raises(shoal.ParameterError, match="no model is called 'q'"):
         shoal.audit(pa.table({"x": [1, 1]}), quasi=["x"], require={"q": 2})
+
+
+def test_a_model_is_required_once_under_one_name() -> None:
+    frame = pa.table({"x": [1, 1]})
+    for require in ({"k_anonymity": 9, "k": 2}, {"k": 9, "k_anonymity": 2}):
+        with pytest.raises(shoal.ParameterError, match="k_anonymity is required twice"):
+            shoal.audit(frame, quasi=["x"], require=require)
+
+
+def test_one_text_is_no_list_of_columns() -> None:
+    with pytest.raises(shoal.ParameterError, match="quasi must be a list of column names, got 'ab'"):
+        shoal.audit(pa.table({"a": [1, 1], "b": [2, 2]}), quasi="ab")
+
+
+@pytest.mark.parametrize("who", [["7", " 7", "7 "], [0.0, -0.0, 0.0], [float("nan"), None, None], ["", " ", None]])
+def test_one_subject_written_in_several_ways_is_one(who: list) -> None:
+    frame = pa.table({"x": [1, 1, 1], "who": pa.array(who, from_pandas=False)})
+    assert shoal.audit(frame, quasi=["x"], subject="who").overall.achieved == 1
+
+
+def test_columns_of_any_plain_type_can_be_audited() -> None:
+    import uuid
+
+    values = pa.array([uuid.UUID(int=i % 2).bytes for i in range(4)], pa.binary(16))
+    for column in (pa.ExtensionArray.from_storage(pa.uuid(), values), values, pa.array([True, False] * 2)):
+        assert shoal.audit(pa.table({"x": column}), quasi=["x"]).overall.achieved == 2

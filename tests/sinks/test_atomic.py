@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from shoal import registry
 from shoal.errors import DataError, EngineError, ParameterError
-from shoal.sinks import sink_for
 from shoal.sinks.atomic import atomic, same_file
 
 SINKS = ["a.csv", "a.parquet", "a.arrow"]
@@ -205,7 +205,7 @@ def test_disk_errors_inside_the_block(tmp_path: Path, code: int, match: str) -> 
 def test_disk_full_for_real(tmp_path: Path, name: str) -> None:
     code = f"""
 import os, resource, pathlib, pyarrow as pa
-from shoal.sinks import sink_for
+from shoal import registry
 from shoal.sinks.atomic import atomic
 from shoal.errors import EngineError
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
@@ -213,7 +213,7 @@ target = pathlib.Path({str(tmp_path / name)!r})
 table = pa.table({{"a": pa.array([os.urandom(20).hex() for _ in range(20_000)])}})
 try:
     with atomic(target, force=False) as staged:
-        sink_for(target)().write(table, staged, None)
+        registry.for_file("sinks", target)().write(table, staged, None)
 except EngineError as error:
     print(error)
 """
@@ -228,11 +228,11 @@ except EngineError as error:
 def test_read_only_folder(tmp_path: Path, name: str) -> None:
     code = f"""
 import os, sys, pathlib, tempfile, pyarrow as pa
-from shoal.sinks import sink_for
+from shoal import registry
 from shoal.sinks.atomic import atomic
 from shoal.errors import EngineError
 target = pathlib.Path({name!r})
-sink = sink_for(target)()
+sink = registry.for_file("sinks", target)()
 with tempfile.TemporaryDirectory() as folder:  # loads what it needs while this user may
     sink.write(pa.table({{"a": [1]}}), pathlib.Path(folder, target), None)
 os.chdir({str(tmp_path)!r})
@@ -260,7 +260,7 @@ except EngineError as error:
 @pytest.mark.parametrize("force", [False, True])
 def test_every_sink_through_it(tmp_path: Path, name: str, force: bool) -> None:
     with atomic(tmp_path / name, force=force) as staged:
-        sink_for(staged)().write(pa.table({"a": [1]}), staged, None)
+        registry.for_file("sinks", staged)().write(pa.table({"a": [1]}), staged, None)
         assert mode(staged) == 0o600
     assert names(tmp_path) == [name]
 

@@ -53,7 +53,7 @@ def test_pandas_with_numpy() -> None:
     assert got["age"].tolist()[:2] == [37.5, 37.5]
     assert got["day"].tolist() == [dt.date(2021, 1, 1)] * 3
     assert got["thing"].tolist() == before["thing"].tolist()
-    assert got.attrs == {"source": "survey"}
+    assert got.attrs == {}
     pd.testing.assert_frame_equal(frame, before)
     got.loc[:, "note"] = "changed"
     pd.testing.assert_frame_equal(frame, before)

@@ -6,18 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from shoal import registry
 from shoal.errors import ParameterError
-from shoal.sinks import sink_for
-from shoal.sources import source_for
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "txt", "TAB", "data", "parquet", "pq", "arrow", "feather", "ipc"])
 def test_every_sink_has_its_source(suffix: str) -> None:
     path = Path(f"people.{suffix}")
-    assert sink_for(path).__name__ == source_for(path).__name__
+    assert registry.for_file("sinks", path).__name__ == registry.for_file("sources", path).__name__
 
 
 @pytest.mark.parametrize("name", ["people.csv.gz", "people.xlsx", "people"])
 def test_unknown_suffix_lists_the_known(name: str) -> None:
     with pytest.raises(ParameterError, match=r"\.csv.*\.parquet"):
-        sink_for(Path(name))
+        registry.for_file("sinks", Path(name))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import io
 import os
 import signal
 import sys
@@ -26,7 +27,9 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich" if sys.stdout.isatty() else None,  # drawing boxes costs a third of the time of --help
+    rich_markup_mode="rich"
+    if sys.stdout is not None and sys.stdout.isatty()
+    else None,  # drawing boxes costs a third of the time of --help
 )
 
 
@@ -63,15 +66,15 @@ def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*arguments, **options)
         except KeyboardInterrupt:
-            _say("Interrupted. Nothing was written.")
+            _say("Interrupted. No unfinished file was left behind.")
             raise typer.Exit(130) from None
 
     return run
 
 
-def _terminate(*_: object) -> None:
+def _terminate(number: int, _: object) -> None:
     """Leave by an exception when told to stop, so that nothing half-written stays behind."""
-    sys.exit(143)
+    sys.exit(128 + number)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -79,21 +82,25 @@ def main(arguments: list[str] | None = None) -> None:
     if not app.registered_commands:
         _commands()
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _terminate)
+        for name in ("SIGTERM", "SIGHUP"):
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), _terminate)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a name that the terminal cannot show must not stop the work
     try:
         app(args=arguments, standalone_mode=True)
     except ShoalError as error:
         _say(str(error))
         sys.exit(error.exit_code)
     except MemoryError:
-        _say("Not enough memory for this table. Nothing was written. Close other programs, or take fewer columns.")
+        _say("Not enough memory for this table. Close other programs, or take fewer columns.")
         sys.exit(5)
     except Exception as error:
         if os.environ.get("SHOAL_DEBUG"):
             raise
         _say(
-            f"shoal itself failed ({type(error).__name__}); nothing was written. Please report it with the "
-            f"command you typed. SHOAL_DEBUG=1 shows where, but may show values of the table."
+            f"shoal itself failed ({type(error).__name__}). No unfinished file was left behind. Please report "
+            f"it with the command you typed. SHOAL_DEBUG=1 shows where, but may show values of the table."
         )
         sys.exit(1)
 

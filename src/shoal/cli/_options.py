@@ -48,13 +48,13 @@ def names(given: str | None) -> tuple[str, ...]:
     return tuple(part.strip().replace("\0", ",") for part in parts if part.strip())
 
 
-def pairs(option: str, given: list[str] | None) -> dict[str, str]:
-    """Read ``name=value`` pairs, each name once."""
+def pairs(option: str, given: list[str] | None, *, last: bool = False) -> dict[str, str]:
+    """Read ``name=value`` pairs, each name once; cut at the last sign where names may hold one."""
     found: dict[str, str] = {}
     for text in given or ():
-        name, sign, value = text.partition("=")
+        name, sign, value = text.rpartition("=") if last else text.partition("=")
         if not sign or not name.strip():
-            raise ParameterError(f"{option}: must be name=value, got {text!r}. Write for example {option} k=5.")
+            raise ParameterError(f"{option}: must be name=value, got {text!r}. Say which and what.")
         if name.strip() in found:
             raise ParameterError(f"{option}: {name.strip()!r} is given twice. Give it once.")
         found[name.strip()] = value.strip()

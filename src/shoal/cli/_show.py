@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -12,14 +13,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from shoal import progress, registry
+from shoal.errors import EngineError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
     from shoal.types import Audit, Finding, Readings, Schema
 
-_PERCENT = ("il_sse",)
 _FATES = {"quasi": "one value per class", "identifier": "not at all", "subject": "not at all"}
 
 
@@ -32,7 +35,25 @@ def console() -> Console:
 
 def print_json(values: dict[str, Any]) -> None:
     """Print one JSON object and nothing else."""
-    typer.echo(json.dumps(values, ensure_ascii=False, allow_nan=False))
+    typer.echo(json.dumps(_finite(values), ensure_ascii=False, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    """Return values that JSON can hold: what is not finite becomes null."""
+    if isinstance(value, dict):
+        return {name: _finite(inner) for name, inner in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@contextmanager
+def summary_of(output: Path) -> Iterator[None]:
+    """Say, if standard output fails, that only the summary was lost: the output is there by now."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (OSError, AttributeError):
+        sys.stdout = None  # else the interpreter complains once more when it ends
+        raise EngineError(f"{output}: was written and audited, but the summary could not be printed.") from None
 
 
 def print_schema(schema: Schema) -> None:
@@ -64,6 +85,9 @@ def print_audit(audit: Audit) -> None:
         )
     console().print(table)
     for finding in audit.findings:
+        if not finding.holds:
+            smallest = ", ".join(f"class {number} ({level:g})" for number, level in finding.worst)
+            typer.echo(f"The worst, in order of their first rows: {smallest}.")
         if finding.note:
             typer.echo(f"{finding.model} over {', '.join(finding.attributes)}: {finding.note}.")
 
@@ -85,7 +109,7 @@ def print_readings(readings: Readings) -> None:
 
     table = Table("Measure", "Value", "What it is", title="Loss", title_justify="left")
     for reading in readings.readings:
-        value = f"{reading.value:.3f} %" if reading.measure in _PERCENT else f"{reading.value:,.6g}"
+        value = f"{reading.value:.3f} {reading.unit}" if reading.unit else f"{reading.value:,.6g}"
         table.add_row(reading.measure, value, registry.summary("utility", reading.measure))
     console().print(table)
 

@@ -32,6 +32,8 @@ def audit(
     Exit code 4 if something required does not hold.
     """
     required = {name: _level(name, text) for name, text in o.pairs("--require", list(o.names(require))).items()}
+    if require is not None and not required:
+        raise ParameterError("--require: must be model=level, got nothing. Write for example --require k=5.")
     import shoal
 
     with progress_bar(quiet=json):
@@ -53,12 +55,9 @@ def audit(
 
 def _level(name: str, text: str) -> float:
     try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
+        level = float(text)
     except ValueError:
         raise ParameterError(
             f"--require: {name} must be a number, got {text!r}. Write for example --require {name}=5."
         ) from None
+    return int(level) if level.is_integer() else level

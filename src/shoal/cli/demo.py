@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli._show import print_audit, print_readings, print_schema, progress_bar
-from shoal.errors import ParameterError
+from shoal.errors import EngineError, ParameterError
 
 _RECIPE = {
     "quasi": ["birth", "income", "commute_minutes"],
@@ -23,14 +23,19 @@ _RECIPE = {
 
 def demo(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the files go.")] = Path("demo"),
+    force: Annotated[bool, typer.Option("--force", help="Replace the files of an earlier run.")] = False,
 ) -> None:
     """Write a synthetic survey of 5,000 people, protect it, and print the audit and the loss."""
     import shoal
 
-    if folder.exists() and not folder.is_dir():
-        raise ParameterError(f"demo: {folder} must be a folder, got a file. Name a folder.")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise EngineError(f"demo: {folder} cannot be made a folder ({error.strerror}). Name another.") from None
     original, protected, recipe_file = (folder / name for name in ("survey.csv", "protected.csv", "recipe.toml"))
+    for path in (original, protected, recipe_file):
+        if path.exists() and not force:
+            raise ParameterError(f"{path}: exists already; give --force to replace it, or another folder.")
     recipe = shoal.Recipe.from_dict(_RECIPE)
     with progress_bar():
         shoal.write_table(shoal.survey(), original, force=True)

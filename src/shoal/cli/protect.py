@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shoal.cli import _options as o
-from shoal.cli._show import print_audit, print_json, print_readings, print_schema, progress_bar
+from shoal.cli._show import print_audit, print_json, print_readings, print_schema, progress_bar, summary_of
+
+if TYPE_CHECKING:
+    from shoal import Protected, Recipe
 
 
 def protect(
@@ -68,7 +71,7 @@ def protect(
         "method": method,
         "release": release,
         "set": o.pairs("--set", set_),
-        "kinds": o.pairs("--kind", kind),
+        "kinds": o.pairs("--kind", kind, last=True),
         "blocks": [o.names(names) for names in block or ()],
         "seed": seed,
         "text": o.text_format(
@@ -80,19 +83,22 @@ def protect(
 
     with progress_bar(quiet=json):
         done = shoal.protect_file(source, output, made, force=force, save_recipe=save_recipe)
-    if json:
-        print_json(
-            {
-                "output": str(output),
-                "recipe": made.to_dict(),
-                "fingerprint": made.fingerprint,
-                "columns": {c.name: {"role": c.role, "kind": c.kind} for c in done.schema.columns},
-                "audit": done.audit.to_dict(),
-                "readings": done.readings.to_dict(),
-            }
-        )
-        return
-    print_schema(done.schema)
-    print_audit(done.audit)
-    print_readings(done.readings)
-    typer.echo(f"{done.audit.records:,} records protected: {output}")
+    with summary_of(output):
+        if json:
+            print_json(_as_json(output, made, done))
+            return
+        print_schema(done.schema)
+        print_audit(done.audit)
+        print_readings(done.readings)
+        typer.echo(f"{done.audit.records:,} records protected: {output}")
+
+
+def _as_json(output: Path, recipe: Recipe, done: Protected) -> dict[str, Any]:
+    return {
+        "output": str(output),
+        "recipe": recipe.to_dict(),
+        "fingerprint": recipe.fingerprint,
+        "columns": {c.name: {"role": c.role, "kind": c.kind} for c in done.schema.columns},
+        "audit": done.audit.to_dict(),
+        "readings": done.readings.to_dict(),
+    }

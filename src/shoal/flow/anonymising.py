@@ -11,10 +11,11 @@ from shoal.errors import DataError, ParameterError, SchemaError, data_rows, list
 from shoal.flow.measuring import measure
 from shoal.parameters import build, declarations, unknown
 from shoal.recipe import Recipe
-from shoal.types import Attribute, Kind, Partition, Points, Readings, Release, Role, Table, with_columns
+from shoal.types import Attribute, Dialect, Kind, Partition, Points, Readings, Release, Role, Table, with_columns
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
 
 
@@ -36,13 +37,15 @@ def anonymise(table: Table, recipe: Recipe) -> tuple[Partition, Release, Reading
     partition = Partition(tuple(block for part in blocks for block in part.blocks))
     released = release.release(typed, points, partition, weights, rng)
     readings = measure(attributes, released.data)
-    return partition, _as_cells(released, table), readings
+    return partition, released, readings
 
 
 def enough_records(owner: str, k: int, n: int) -> None:
     """Refuse a k that no class of n records can have."""
     if n < k:
-        raise DataError(f"{owner}: k must be at most the number of records, got k = {k:,} for {n:,} records. Lower k.")
+        raise DataError(
+            f"{owner}: k must be at most the number of records, got k = {k:,} and {n:,} in the table. Lower k."
+        )
 
 
 def _components(recipe: Recipe, encoding: type) -> tuple[Any, Any, Any]:
@@ -60,28 +63,36 @@ def _components(recipe: Recipe, encoding: type) -> tuple[Any, Any, Any]:
 
 def encode(table: Table, names: Sequence[str], *, what: str = "a quasi-identifier") -> tuple[Table, list[Attribute]]:
     """Return the table with cells of these columns as values, and the attributes; raises all faults at once."""
-    from shoal.schema.cells import values
+    import pyarrow as pa
+
+    from shoal.schema.cells import is_text, moment_sign, values
 
     faults: list[str] = []
     attributes: list[Attribute] = []
     typed = {}
+    moment = "T"
     for name in names:
         kind = table.schema[name].kind
         try:
-            column = table.data.column(name)
-            if table.dialect is not None:
-                column = typed[name] = values(column, name, kind, table.dialect)
-            attributes.append(_encoder(name, kind, what, table).encode(name, column))
+            encoder, column = _encoder(name, kind, what, table), table.data.column(name)
+            if is_text(column):
+                dialect = table.dialect or Dialect()
+                moment = moment_sign(column) if kind is Kind.DATETIME else moment
+                column = typed[name] = values(column, name, kind, dialect)
+            attributes.append(encoder.encode(name, column))
         except (DataError, SchemaError) as error:
             faults.append(str(error))
+        except pa.ArrowException:  # whose message may hold a value
+            faults.append(f"Column {name!r}: {column.type} cannot be {kind.value}. Give it another kind or role.")
     raise_all(DataError, faults)
-    return replace(table, data=with_columns(table.data, typed)), attributes
+    dialect_out = replace(table.dialect, moment=moment) if table.dialect is not None else None
+    return replace(table, data=with_columns(table.data, typed), dialect=dialect_out), attributes
 
 
 def _encoder(name: str, kind: Kind, what: str, table: Table) -> Any:
-    encoder = registry.claimant("points", "kinds", kind)
+    encoder = registry.claims("points", "kinds").get(kind)
     if encoder is None:
-        served = [k.value for k in Kind if registry.claimant("points", "kinds", k)]
+        served = [k.value for k in Kind if k in registry.claims("points", "kinds")]
         raise SchemaError(
             f"Column {name!r}: {what} must be {', '.join(served[:-1])} or {served[-1]}, this one is {kind.value}. "
             f"{_way_out(name, served[0], table)}"
@@ -91,25 +102,32 @@ def _encoder(name: str, kind: Kind, what: str, table: Table) -> Any:
 
 def _way_out(name: str, kind: str, table: Table) -> str:
     """Say what may help with a column whose kind cannot be aggregated."""
-    from shoal.schema.cells import has_decimal_comma
+    from shoal.schema.cells import has_decimal_comma, is_text
 
+    if not is_text(table.data.column(name)):
+        return "Give it another role."
     if table.dialect is not None and has_decimal_comma(table.data.column(name), table.dialect):
         return "Its cells look like numbers with a decimal comma: give --decimal , then."
     return f"Give it another role, or another kind (--kind {name}={kind}) if its values are numbers."
 
 
 def _weights(table: Table) -> NDArray[np.float64] | None:
+    """Return the sampling weight of each record, relative to the largest."""
+    import numpy as np
+
     names = table.schema.names(Role.WEIGHT)
     if not names:
         return None
+    if table.schema[names[0]].kind not in (Kind.CONTINUOUS, Kind.INTEGER):
+        raise SchemaError(f"Column {names[0]!r}: a weight must be a number, this one is {table.schema[names[0]].kind}.")
     _, attributes = encode(table, names, what="a weight")
     weights = attributes[0].values
     negative = (weights < 0).nonzero()[0].tolist()
     if negative:
-        raise DataError(f"Column {names[0]!r}: weights must be ≥ 0, {data_rows(negative)} are not. Correct them.")
+        raise DataError(f"Column {names[0]!r}: weights must be ≥ 0, but not in {data_rows(negative)}. Correct them.")
     if not weights.any():
         raise DataError(f"Column {names[0]!r}: some weight must be > 0, all are 0. Name the right column.")
-    return weights
+    return np.asarray(weights / weights.max())  # only ratios matter, and sums must not overflow
 
 
 def _strata(table: Table, k: int) -> NDArray[np.int64] | None:
@@ -121,7 +139,7 @@ def _strata(table: Table, k: int) -> NDArray[np.int64] | None:
         return None
     strata = np.zeros(len(table), np.int64)
     for name in names:
-        codes = table.data.column(name).combine_chunks().dictionary_encode(null_encoding="encode").indices.to_numpy()
+        codes = _codes(name, table.data.column(name))
         strata = np.unique(strata * (codes.max() + 1) + codes, return_inverse=True)[1].astype(np.int64)
     sizes = np.bincount(strata)
     if sizes.min() < k:
@@ -131,6 +149,20 @@ def _strata(table: Table, k: int) -> NDArray[np.int64] | None:
             f"Join small strata before, or lower k."
         )
     return strata
+
+
+def _codes(name: str, column: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Return a number for each different value of a column, a missing one among them."""
+    import numpy as np
+    import pyarrow as pa
+
+    try:
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    except pa.ArrowException:
+        raise DataError(f"Column {name!r}: {column.type} cannot be strata. Give it another role.") from None
+    return np.asarray(encoded.indices.to_numpy(), np.int64)
 
 
 def _partition(points: Points, method: Any, strata: NDArray[np.int64] | None, rng: np.random.Generator) -> Partition:
@@ -148,16 +180,3 @@ def _partition(points: Points, method: Any, strata: NDArray[np.int64] | None, rn
         labels[rows] = part.labels + classes
         classes += len(part)
     return Partition.of(labels, tuple(dict.fromkeys(points.owners)))
-
-
-def _as_cells(release: Release, table: Table) -> Release:
-    """Write released values the way the cells they replace were written."""
-    from shoal.schema.cells import cells
-
-    if table.dialect is None:
-        return release
-    written = {
-        name: cells(release.data.column(name), table.dialect, like=table.data.column(name))
-        for name in release.schema.names(Role.QUASI)
-    }
-    return replace(release, data=with_columns(release.data, written))

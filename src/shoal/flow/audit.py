@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal import registry
 from shoal.errors import ParameterError, raise_all
-from shoal.flow.reading import open_source
+from shoal.flow.reading import listed, open_source
 from shoal.parameters import build, declarations, unknown
 from shoal.recipe import Recipe
 from shoal.types import Audit, Kind, Release, Role
@@ -54,14 +54,14 @@ def _audit(
 ) -> Audit:
     from shoal.schema.roles import schema_of
 
-    roles = Recipe(quasi=tuple(quasi), confidential=tuple(confidential), subject=subject)
+    roles = Recipe(quasi=listed("quasi", quasi), confidential=listed("confidential", confidential), subject=subject)
     columns = {name: role for role in Role for name in roles.columns(role)}
     kinds = dict.fromkeys(columns, Kind.NOMINAL)  # values are only told apart
     schema = schema_of(data, columns, kinds, None, unread)
     release = Release(data, schema, None, data.column(subject) if subject else None)
-    models = _models(require)
-    findings = tuple(model.audit(release, roles.quasi) for model in models)
-    return Audit(data.num_rows, roles.quasi, roles.confidential, findings)
+    findings = tuple(model.audit(release, roles.quasi) for model in _models(require))
+    overall = next(finding for finding in findings if finding.model == "k_anonymity")
+    return Audit(data.num_rows, roles.quasi, roles.confidential, overall, findings)
 
 
 def _models(require: Mapping[str, float]) -> list[Any]:
@@ -69,6 +69,10 @@ def _models(require: Mapping[str, float]) -> list[Any]:
     found = {key: registry.load("privacy", key) for key in registry.keys("privacy")}
     names = {name: key for key, model in found.items() for name in (key, model.short)}
     raise_all(ParameterError, [unknown("Audit", "model", n, list(names)) for n in require if n not in names])
-    levels: dict[str, float | None] = {"k_anonymity": None}
-    levels.update({names[name]: level for name, level in require.items()})
+    levels: dict[str, float | None] = {}
+    for name, level in require.items():
+        if names[name] in levels:
+            raise ParameterError(f"Audit: {names[name]} is required twice. Require it once.")
+        levels[names[name]] = level
+    levels.setdefault("k_anonymity", None)
     return [build(found[key], {declarations(found[key])[0].name: level}) for key, level in levels.items()]

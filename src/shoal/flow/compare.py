@@ -10,7 +10,7 @@ from typing import Any
 from shoal.errors import DataError
 from shoal.flow.anonymising import encode
 from shoal.flow.measuring import measure
-from shoal.flow.reading import open_source, schema_of_columns
+from shoal.flow.reading import listed, open_source, schema_of_columns
 from shoal.types import Kind, Readings, Schema, Table
 
 
@@ -32,17 +32,16 @@ def compare_files(original: Path, masked: Path, columns: Sequence[str], text: Ma
 
 
 def _compare(original: Table, masked: Table, columns: Sequence[str]) -> Readings:
+    columns = listed("columns", columns)
     if len(original) != len(masked):
         raise DataError(
             f"Compare: both tables must have the same rows in the same order, got {len(original):,} and "
             f"{len(masked):,}. Give the file that was masked and its masked version."
         )
     _, attributes = encode(original, columns, what="a column to compare")
-    kinds = {c.name: c.kind for c in original.schema.columns}
+    kinds = {c.name: _relaxed(c.kind) for c in original.schema.columns}  # a mean of integers has decimals
     schema = Schema(tuple(replace(c, kind=kinds.get(c.name, c.kind)) for c in masked.schema.columns))
-    # a mean of integers has decimals
-    relaxed = Schema(tuple(replace(c, kind=_relaxed(c.kind)) for c in schema.columns))
-    typed, _ = encode(replace(masked, schema=relaxed), columns, what="a column to compare")
+    typed, _ = encode(replace(masked, schema=schema), columns, what="a column to compare")
     return measure(attributes, typed.data)
 
 

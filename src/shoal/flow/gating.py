@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shoal import registry
 from shoal.errors import GuaranteeError, listing
 from shoal.recipe import Recipe
-from shoal.sources import source_for
 from shoal.types import Audit, Dialect, Release
 
 if TYPE_CHECKING:
@@ -17,21 +17,33 @@ if TYPE_CHECKING:
 
 def read_back(staged: Path, release: Release, dialect: Dialect | None) -> Release:
     """Read what was written, and see that nothing but the quasi-identifiers could have changed on the way."""
-    source = source_for(staged)
+    source = registry.for_file("sources", staged)
     data, _ = (source() if dialect is None else source.of(dialect)).read(staged)
     if data.column_names != release.data.column_names or data.num_rows != release.data.num_rows:
         raise GuaranteeError("The staged output lacks rows or columns of the release. Nothing was written.")
     for name in data.column_names:
-        before, after = release.data.column(name), data.column(name)
-        if before.type == after.type and not _is_float(after) and not before.equals(after):
+        if not _same(release.data.column(name), data.column(name)):
             raise GuaranteeError(f"Column {name!r} changed on its way to the disk. Nothing was written.")
     return replace(release, data=data)
 
 
-def _is_float(column: pa.ChunkedArray) -> bool:  # where NaN differs from itself
+def _same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
+    """Tell whether a column came back as it was; values that became cells of text are for the audit to look at."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    return bool(pa.types.is_floating(column.type))
+    if pa.types.is_dictionary(before.type):
+        before = before.cast(before.type.value_type)
+    if pa.types.is_dictionary(after.type):
+        after = after.cast(after.type.value_type)
+    if before.type != after.type:
+        if pa.types.is_string(after.type):
+            return True
+        before = before.cast(after.type, safe=False)
+    if pa.types.is_floating(after.type):  # where NaN differs from itself
+        equal = pc.or_(pc.equal(before, after), pc.and_(pc.is_nan(before), pc.is_nan(after)))
+        return before.null_count == after.null_count and pc.sum(equal).as_py() in (None, len(after) - after.null_count)
+    return bool(before.equals(after))
 
 
 def gate(release: Release, recipe: Recipe) -> Audit:
@@ -41,14 +53,15 @@ def gate(release: Release, recipe: Recipe) -> Audit:
     stray = [n for n in (*recipe.identifier, recipe.subject) if n in release.data.column_names]
     if stray:
         raise GuaranteeError(f"Identifiers would have left: {listing(stray)}. Nothing was written.")
-    quasi = recipe.quasi
-    findings = [KAnonymity(recipe.k).audit(release, block) for block in recipe.all_blocks]
+    blocks = recipe.blocks if len(recipe.blocks) > 1 else (recipe.quasi,)
+    findings = [KAnonymity(recipe.k).audit(release, block) for block in blocks]
     if recipe.strata:  # classes do not cross strata, so who knows a record's stratum learns no more
-        findings += [KAnonymity(recipe.k).audit(release, (*b, *recipe.strata)) for b in recipe.all_blocks]
-    if len(recipe.all_blocks) > 1:
-        over_all = KAnonymity().audit(release, quasi)
-        findings.append(replace(over_all, note="over all blocks together: not promised, only reported"))
-    audit = Audit(release.data.num_rows, quasi, recipe.confidential, tuple(findings))
+        findings += [KAnonymity(recipe.k).audit(release, (*block, *recipe.strata)) for block in blocks]
+    overall = findings[0]
+    if len(blocks) > 1:
+        overall = KAnonymity().audit(release, recipe.quasi)
+        findings.append(replace(overall, note="over all blocks together, which is not promised"))
+    audit = Audit(release.data.num_rows, recipe.quasi, recipe.confidential, overall, tuple(findings))
     if not audit.holds:
         raise GuaranteeError(_failed(audit))
     return audit

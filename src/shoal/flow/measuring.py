@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shoal import registry
-from shoal.types import Attribute, Comparison, Reading, Readings
+from shoal.types import Attribute, Readings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -14,12 +14,11 @@ if TYPE_CHECKING:
 
 def measure(attributes: Sequence[Attribute], masked: pa.Table) -> Readings:
     """Read every measure of a masked table."""
+    import numpy as np
+
     from shoal.points.encoding import compare
 
-    return _readings(compare(attributes, [a.like(masked.column(a.name)) for a in attributes]))
-
-
-def _readings(comparison: Comparison) -> Readings:
     measures = [registry.load("utility", key)() for key in registry.keys("utility")]
-    readings: list[Reading] = [measure.measure(comparison) for measure in measures]
-    return Readings(tuple(readings))
+    with np.errstate(all="ignore"):  # a masked value may lie so far off that its square is infinite
+        comparison = compare(attributes, [a.like(masked.column(a.name)) for a in attributes])
+        return Readings(tuple(measure.measure(comparison) for measure in measures))

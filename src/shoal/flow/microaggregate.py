@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -27,23 +28,25 @@ def microaggregate_points(
     if method not in registry.keys("partition"):
         raise ParameterError(unknown("microaggregate", "method", method, registry.keys("partition")))
     cls = registry.load("partition", method)
-    given: dict[str, Any] = {**params, "k": k}
+    given: dict[str, Any] = {**params, "k": int(k) if isinstance(k, Integral) and not isinstance(k, bool) else k}
     if confidential is not None:
         if "confidential" not in [d.name for d in declarations(cls)]:
             raise ParameterError(
                 f"{cls.__name__}: takes no confidential attribute, got one. Leave it out, or take another method."
             )
         given["confidential"] = confidential
-    if not isinstance(seed, int) or seed < 0:
+    if not isinstance(seed, Integral) or seed < 0:
         raise ParameterError(f"microaggregate: seed must be an integer ≥ 0, got {shown(seed)}.")
     partitioner = build(cls, given)
     coordinates = _coordinates(X)
     enough_records(cls.__name__, k, len(coordinates))
-    partition: Partition = partitioner.partition(Points(coordinates), np.random.default_rng(seed))
+    partition: Partition = partitioner.partition(Points(coordinates), np.random.default_rng(int(seed)))
     return partition
 
 
 def _coordinates(X: ArrayLike) -> NDArray[np.float64]:
+    if np.iscomplexobj(X) or np.ma.is_masked(X):
+        raise DataError("microaggregate: X must hold real numbers, none of them masked. Encode them first.")
     try:
         array = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):

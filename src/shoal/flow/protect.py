@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,11 @@ from shoal.recipe import Recipe
 from shoal.types import Audit, Partition, Readings, Role, Schema, Table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Protected:
     """What came out: the data, the classes, what the audit found, what was lost."""
 
-    data: Any
+    data: Any = field(repr=False)  # a repr must never show a cell
     partition: Partition
     audit: Audit
     readings: Readings
@@ -49,12 +49,14 @@ def protect_file(
     source: Path, target: Path, recipe: Recipe, *, force: bool = False, save_recipe: Path | None = None
 ) -> Protected:
     """Protect a file; the output appears whole and audited, or not at all, and so does the saved recipe."""
-    from shoal.sinks import sink_for
+    from shoal import registry
     from shoal.sinks.atomic import atomic, same_file
 
-    sink = sink_for(target)()
+    sink = registry.for_file("sinks", target)()
     if same_file(source, target):
         raise ParameterError(f"{target}: the output must not be the input. Give the output another name.")
+    if save_recipe is not None and (same_file(save_recipe, source) or same_file(save_recipe, target)):
+        raise ParameterError(f"{save_recipe}: the recipe must not replace the input or the output. Name another file.")
     with ExitStack() as stack:
         if save_recipe is not None:
             written_recipe = stack.enter_context(atomic(save_recipe, force=force))

@@ -6,34 +6,63 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.parameters import build, declarations
+from shoal.errors import ParameterError, listing
+from shoal.parameters import build, declarations, shown
 from shoal.recipe import Recipe
-from shoal.types import Dialect, Role, Schema, Table
+from shoal.types import Dialect, Role, Schema, Table, with_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def open_source(path: Path, text: Mapping[str, Any]) -> Any:
-    """Return the source that reads a file, told what was said about text files if it is one."""
-    from shoal.sources import source_for
+def listed(field: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return names as a tuple; one text would pass for a list of its letters."""
+    if isinstance(names, str) or (not names and field == "columns"):
+        raise ParameterError(f"{field} must be a list of column names, got {shown(names)}. Put it in a list.")
+    return tuple(names)
 
-    source = source_for(path)
-    return build(source, text) if declarations(source) else source()
+
+def open_source(path: Path, text: Mapping[str, Any]) -> Any:
+    """Return the source that reads a file, told what was said about text files; others must not be told."""
+    from shoal import registry
+
+    source = registry.for_file("sources", path)
+    if declarations(source):
+        return build(source, text)
+    if text:
+        raise ParameterError(f"{path.name}: is no text file, so {listing(list(text))} cannot be set. Leave it out.")
+    return source()
 
 
 def read_table(path: Path, recipe: Recipe, *, textual: bool) -> Table:
-    """Read a file with its schema. For an output that is not text, cells become values from the start."""
-    from shoal.schema.cells import values
+    """Read a file with its schema. For an output that is not text, cells become values from the start.
 
+    What is said about text holds for the output where the input is none.
+    """
+    from shoal import registry
+
+    source = registry.for_file("sources", path)
+    if textual and not declarations(source) and recipe.text:
+        from shoal.sources.csv import Csv
+
+        data, _ = source().read(path)
+        dialect = build(Csv, recipe.text).dialect()
+        return Table(data, schema_for(data, recipe, None), dialect)
     data, dialect = open_source(path, recipe.text).read(path)
-    schema = schema_for(data, recipe, dialect)
-    if dialect is None or textual:
-        return Table(data, schema, dialect)
-    columns = [values(data.column(c.name), c.name, c.kind, dialect) for c in schema.columns]
-    import pyarrow as pa
+    table = Table(data, schema_for(data, recipe, dialect), dialect)
+    return table if dialect is None or textual else _as_values(table, dialect)
 
-    return Table(pa.table(columns, names=data.column_names), schema)
+
+def _as_values(table: Table, dialect: Dialect) -> Table:
+    """Return the table with values for cells; a column that would lose something by it stays text."""
+    from shoal.schema.cells import lossless, values
+
+    typed = {}
+    for column in table.schema.columns:
+        cells = table.data.column(column.name)
+        if column.role in (Role.QUASI, Role.WEIGHT) or lossless(cells, column.kind, dialect):
+            typed[column.name] = values(cells, column.name, column.kind, dialect)
+    return Table(with_columns(table.data, typed), table.schema)
 
 
 def schema_for(data: pa.Table, recipe: Recipe, dialect: Dialect | None, unread: tuple[str, ...] = ()) -> Schema:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shoal.sinks import sink_for
+from shoal import registry
 from shoal.sinks.atomic import atomic
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def write_table(data: pa.Table, target: Path, *, force: bool) -> None:
     """Write a table to a file of any known format."""
-    sink = sink_for(target)()
+    sink = registry.for_file("sinks", target)()
     with atomic(target, force=force) as staged:
         sink.write(data, staged, None)
 

@@ -3,6 +3,7 @@
 The baseline for the index, and the faster of the two where records are few or nothing prunes.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -29,7 +30,7 @@ def pass_space(d: int, k: int) -> Pass:
 
 
 @part
-def _look(space, remaining, capacity, best):  # type: ignore[no-untyped-def]
+def _look(space, remaining, capacity, best):
     """One pass: keep the `capacity` records nearest to q, and find the farthest if that beats `best`.
 
     Returns the slot of the farthest record, of several the one with the lowest row, and its squared distance.
@@ -56,7 +57,7 @@ def _look(space, remaining, capacity, best):  # type: ignore[no-untyped-def]
 
 
 @part
-def _class_around(space, remaining, slot, best):  # type: ignore[no-untyped-def]
+def _class_around(space, remaining, slot, best):
     """Form the class of the record in `slot` and its k - 1 nearest.
 
     Returns the slot of the record farthest from it, or -1 where that must be searched anew: when all that remains
@@ -77,7 +78,7 @@ def _class_around(space, remaining, slot, best):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def brute_steps(space, remaining, k, budget):  # type: ignore[no-untyped-def]
+def brute_steps(space, remaining, k, budget):
     """Form pairs of classes until fewer than 2k records remain or `budget` coordinates were read.
 
     Returns the number of pairs formed and of points looked at. A single class, formed when 2k to 3k - 1 records
@@ -87,7 +88,7 @@ def brute_steps(space, remaining, k, budget):  # type: ignore[no-untyped-def]
     counts, d = remaining.counts, space.q.shape[0]
     while counts[0] >= 2 * k and scanned * d < budget:
         if counts[3] - counts[2] > counts[3] // 8:
-            compact(remaining, remaining.x[:, :0])
+            compact(remaining)
         pair = counts[0] >= 3 * k
         steps += 1
         centroid(remaining, space.q)

@@ -62,5 +62,12 @@ def class_means_of_integers(
     1
     """
     anchor = values[first_members(labels)]
-    offsets = (values - anchor[labels]).astype(np.float64)
-    return anchor + np.rint(mean_offsets(offsets, labels, weights)).astype(np.int64)
+    low, high = anchor.copy(), anchor.copy()
+    np.minimum.at(low, labels, values)
+    np.maximum.at(high, labels, values)
+    if int(values.max()) - int(values.min()) >= 2**63:  # differences leave 64 bits, those of halves do not
+        means = 2 * class_means_of_integers(values >> 1, labels, weights)
+    else:
+        offsets = (values - anchor[labels]).astype(np.float64)
+        means = anchor + np.rint(mean_offsets(offsets, labels, weights)).astype(np.int64)
+    return np.clip(means, low, high)

@@ -35,9 +35,9 @@ def index_least(n: int, points: int, d: int, axes: int, k: int) -> float:
 def index_so_far(index: Index, remaining: Remaining) -> float:
     """Cost of all searches and removals of the index up to now."""
     near, far_c, far_r = (index.search.work[i : i + 3] for i in (0, 3, 6))
-    frame_leaves, boxes, leaves = (near + far_c + far_r).tolist()
-    p, d = index.tree.y.shape[1], remaining.x.shape[1]
+    frame_leaves, boxes, leaves = (int(count) for count in near + far_c + far_r)
+    p, d = int(index.tree.y.shape[1]), int(remaining.x.shape[1])
     taken = remaining.members.shape[0] - int(remaining.counts[0])
     steps = int(remaining.counts[1]) / 2
     search = frame_leaves * 1.8 * p + boxes * (33.0 + 3.8 * p) + leaves * 25.0
-    return search + taken * (140.0 + 19.0 * d) + steps * (1350.0 + 11.0 * p * d)
+    return float(search + taken * (140.0 + 19.0 * d) + steps * (1350.0 + 11.0 * p * d))

@@ -8,6 +8,7 @@ so 2³⁰ values fit before it could overflow.
 Values are handed over as their bit patterns (``points.view(np.int64)``).
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
 
 import math
@@ -23,7 +24,7 @@ _BIAS = 1075  # a pattern with exponent field e and significand m is m · 2^(e -
 
 
 @part
-def _accumulate(limbs, base, j, pattern, sign):  # type: ignore[no-untyped-def]
+def _accumulate(limbs, base, j, pattern, sign):
     """Add `sign` times one value to the sum of column `j`."""
     field = (pattern >> 52) & 0x7FF
     significand = pattern & _FRACTION
@@ -45,13 +46,13 @@ def _accumulate(limbs, base, j, pattern, sign):  # type: ignore[no-untyped-def]
 
 
 @part
-def subtract(limbs, base, j, pattern):  # type: ignore[no-untyped-def]
+def subtract(limbs, base, j, pattern):
     """Take one value out of the sum of column `j`, exactly."""
     _accumulate(limbs, base, j, pattern, np.int64(-1))
 
 
 @kernel
-def _exponent_range(patterns, lowest, highest):  # type: ignore[no-untyped-def]
+def _exponent_range(patterns, lowest, highest):
     for i in range(patterns.shape[0]):
         for j in range(patterns.shape[1]):
             if patterns[i, j] & 0x7FFFFFFFFFFFFFFF:
@@ -61,7 +62,7 @@ def _exponent_range(patterns, lowest, highest):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _accumulate_all(limbs, base, patterns):  # type: ignore[no-untyped-def]
+def _accumulate_all(limbs, base, patterns):
     for i in range(patterns.shape[0]):
         for j in range(patterns.shape[1]):
             _accumulate(limbs, base, j, patterns[i, j], np.int64(1))
@@ -92,7 +93,7 @@ def exact_sums(patterns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @part
-def _bit_length(word):  # type: ignore[no-untyped-def]
+def _bit_length(word):
     length = 0
     for step in (16, 8, 4, 2, 1):
         if word >> step:
@@ -102,7 +103,7 @@ def _bit_length(word):  # type: ignore[no-untyped-def]
 
 
 @part
-def _carry(limbs, digits):  # type: ignore[no-untyped-def]
+def _carry(limbs, digits):
     """Resolve carries: write the digits of the absolute value to `digits`, return whether the sum is negative."""
     carry = 0
     for i in range(limbs.shape[0]):
@@ -120,7 +121,7 @@ def _carry(limbs, digits):  # type: ignore[no-untyped-def]
 
 
 @part
-def rounded(limbs, base, digits):  # type: ignore[no-untyped-def]
+def rounded(limbs, base, digits):
     """Round one exact sum to the nearest float64, ties to even.
 
     The leading 62 bits go into one integer, with a sticky lowest bit for all that follows them; its conversion to
@@ -153,7 +154,7 @@ def rounded(limbs, base, digits):  # type: ignore[no-untyped-def]
 
 
 @part
-def mean(limbs, base, count, digits, out):  # type: ignore[no-untyped-def]
+def mean(limbs, base, count, digits, out):
     """Write the centroid: each correctly rounded sum divided by `count`."""
     for j in range(limbs.shape[0]):
         out[j] = rounded(limbs[j], base[j], digits) / count

@@ -5,9 +5,10 @@ out. No two points are farther apart in the frame than they are (times s), and s
 take half the memory, half the instructions and, when coordinates are correlated, boxes that fit. They decide what
 need not be looked at; what is looked at is measured in the points' own float64 coordinates.
 
-s is a power of two that brings every length in the frame to at most 1.
+s is a power of two that brings every length in the frame to at most 1, or at most 2⁴⁷⁰.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
 
 import math
@@ -16,9 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.jit import kernel, part
+from shoal.kernels.remaining import WIDTH, read
 
 _SAMPLE = 20_000
 _GAIN = 0.3  # least mean of log(variance / eigenvalue) that makes rotating worth it
+_MOST = 470  # largest exponent of s: what underflows in float64 must stay below TINY when scaled
+TINY = 1e-36  # above all that underflows, in float32 or before, in units of squared distance in the frame
 _LEFT_OUT = 0.01  # largest share of the variance that the axes may leave out
 
 
@@ -26,7 +30,7 @@ class Frame(NamedTuple):
     """Axes, origin and scale."""
 
     axes: np.ndarray  # (p, d)
-    origin: np.ndarray  # (d,)
+    origin: np.ndarray  # (d,) μ
     scale: np.ndarray  # (1,) s
 
 
@@ -54,7 +58,7 @@ def frame_of(points: np.ndarray) -> Frame:
     sample = points[:: max(points.shape[0] // _SAMPLE, 1)]
     origin = sample.mean(axis=0)
     largest = max(float((points.max(axis=0) - origin).max()), float((origin - points.min(axis=0)).max()))
-    scale = 2.0 ** -math.frexp(largest * math.sqrt(points.shape[1]))[1] if largest > 0 else 1.0
+    scale = 2.0 ** min(-math.frexp(largest * math.sqrt(points.shape[1]))[1], _MOST)
     return Frame(_axes((sample - origin) * scale), origin, np.array([scale]))
 
 
@@ -67,7 +71,7 @@ def frame_coordinates(frame: Frame, points: np.ndarray, rows: np.ndarray) -> np.
 
 
 @part
-def to_frame(frame, point, out):  # type: ignore[no-untyped-def]
+def to_frame(frame, point, out):
     """Write a point's frame coordinates, in float64; return its scaled distance from the origin."""
     p, d = frame.axes.shape
     length, inside = 0.0, 0.0
@@ -86,8 +90,32 @@ def to_frame(frame, point, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _put_all(frame, points, rows, scratch, y):  # type: ignore[no-untyped-def]
+def _put_all(frame, points, rows, scratch, y):
     for i in range(rows.shape[0]):
         to_frame(frame, points[rows[i]], scratch)
         for j in range(scratch.shape[0]):
             y[i, j] = scratch[j]
+
+
+@part
+def fit(frame, remaining, centre, y, scratch):
+    """Move the origin to `centre`, bring the remaining points to scale, and write them, in the frame, to `y`.
+
+    `scratch` holds a point, and a point in the frame.
+    """
+    point, out = scratch
+    used, largest = remaining.counts[3], 0.0
+    for j in range(centre.shape[0]):
+        frame.origin[j] = centre[j]
+    for slot in range(used):
+        length = 0.0
+        for j in range(centre.shape[0]):
+            t = remaining.x[slot // WIDTH, j, slot % WIDTH] - centre[j]
+            length += t * t
+        largest = max(largest, length)
+    frame.scale[0] = math.ldexp(1.0, min(-math.frexp(math.sqrt(largest))[1], _MOST))
+    for slot in range((used + WIDTH - 1) // WIDTH * WIDTH):
+        read(remaining, slot, point)
+        to_frame(frame, point, out)
+        for i in range(out.shape[0]):
+            y[slot // WIDTH, i, slot % WIDTH] = out[i] if slot < used else np.nan

@@ -4,6 +4,7 @@ Records that are equal in every coordinate are at the same distance from everyth
 their rows, so a *group* is a queue: its rows ascending, a head that advances as they are taken.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
 
 import numpy as np
@@ -14,7 +15,7 @@ _MULTIPLIER = -7046029254386353131  # 0x9E3779B97F4A7C15, as a signed integer
 
 
 @kernel
-def _hashes(patterns, out):  # type: ignore[no-untyped-def]
+def _hashes(patterns, out):
     for i in range(patterns.shape[0]):
         h = np.int64(0)
         for j in range(patterns.shape[1]):
@@ -27,7 +28,7 @@ def _hashes(patterns, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _mark_first(points, members, first):  # type: ignore[no-untyped-def]
+def _mark_first(points, members, first):
     """Mark where, along `members`, the coordinates change."""
     first[0] = True
     for i in range(1, members.shape[0]):

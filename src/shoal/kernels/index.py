@@ -1,17 +1,20 @@
 """MDAV through a tree of boxes: each search looks at a few leaves instead of every record."""
 
+# mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.frame import frame_coordinates, frame_of
+from shoal.kernels.farthest import find_farthest
+from shoal.kernels.frame import fit, frame_coordinates, frame_of
 from shoal.kernels.groups import regroup
 from shoal.kernels.jit import kernel, part
 from shoal.kernels.kd_order import kd_order
-from shoal.kernels.remaining import WIDTH, Remaining, all_remaining, centroid, compact, in_lanes, read, take
-from shoal.kernels.search import Search, find_farthest, find_nearest, search_space
+from shoal.kernels.nearest import find_nearest
+from shoal.kernels.remaining import WIDTH, Remaining, all_remaining, centroid, compact, read, take
+from shoal.kernels.search import Search, search_space
 from shoal.kernels.tree import Tree, anchor_at, grow, plant, remove
 
 _PATIENCE = 2  # blocks looked at in excess, per leaf of the tree, before the anchor moves
@@ -34,21 +37,24 @@ def spatial_index(points: np.ndarray, members: np.ndarray, bounds: np.ndarray, k
     members, bounds = regroup(members, bounds, order)
     remaining = all_remaining(points, members, bounds)
     search = search_space(points.shape[1], y.shape[1], k)
-    return Index(plant(frame, in_lanes(y, order)), search, np.array([-1, 0, 0])), remaining
+    return Index(plant(frame, remaining.x.shape[0]), search, np.array([-1, 0, 0])), remaining
 
 
 @part
-def _rebuild(index, remaining):  # type: ignore[no-untyped-def]
+def _rebuild(index, remaining):
     """Close the gaps in the order of the leaves, which keeps neighbours together, and grow all boxes anew."""
-    compact(remaining, index.tree.y)
-    grow(index.tree, remaining)
+    tree, search = index.tree, index.search
+    compact(remaining)
+    centroid(remaining, tree.anchor)
+    fit(tree.frame, remaining, tree.anchor, tree.y, (search.q, search.y))
+    grow(tree, remaining)
     index.rebuilds[0] += 1
-    centroid(remaining, index.search.q)
+    centroid(remaining, search.q)
     _move_anchor(index, remaining)
 
 
 @part
-def _move_anchor(index, remaining):  # type: ignore[no-untyped-def]
+def _move_anchor(index, remaining):
     """Put the anchor at the centroid, which the search starts from."""
     anchor_at(index.tree, remaining, index.search.q)
     index.rebuilds[1] += 1
@@ -57,7 +63,7 @@ def _move_anchor(index, remaining):  # type: ignore[no-untyped-def]
 
 
 @part
-def _class_around(index, remaining, slot):  # type: ignore[no-untyped-def]
+def _class_around(index, remaining, slot):
     """Form the class of the record in `slot` and its k - 1 nearest."""
     tree, search = index.tree, index.search
     slots = search.nearest.slot
@@ -72,7 +78,7 @@ def _class_around(index, remaining, slot):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def index_steps(index, remaining, k, budget):  # type: ignore[no-untyped-def]
+def index_steps(index, remaining, k, budget):
     """Form pairs of classes until fewer than 2k records remain or `budget` blocks were looked at.
 
     Returns the number of pairs formed. A single class, formed when 2k to 3k - 1 records remain, counts as a pair.

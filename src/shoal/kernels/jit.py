@@ -11,7 +11,20 @@ and is kept in the cache inside the kernels that call it.
 
 from __future__ import annotations
 
-from numba import njit
+from collections.abc import Callable
+from typing import Any
 
-kernel = njit(cache=True, nogil=True, error_model="numpy", _nrt=False, no_cfunc_wrapper=True)
-part = njit(nogil=True, error_model="numpy", _nrt=False, no_cfunc_wrapper=True, no_cpython_wrapper=True)
+import numba
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+_njit: Any = numba.njit
+
+part = _njit(no_cpython_wrapper=True, **_OPTIONS)
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function for callers in Python, and keep it on disk where there is a place to."""
+    try:
+        return _njit(cache=True, **_OPTIONS)(function)
+    except RuntimeError:  # neither the package's folder nor the user's can be written to
+        return _njit(**_OPTIONS)(function)

@@ -4,6 +4,7 @@ The recursion of a kd-tree, without the tree: a range of points is cut at a mult
 that all blocks but the last are full and a node's children are found by counting.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
 
 import numpy as np
@@ -15,7 +16,7 @@ _SAMPLE = 64
 
 
 @part
-def _widest(points, order, start, end):  # type: ignore[no-untyped-def]
+def _widest(points, order, start, end):
     """Coordinate with the widest range in a sample of ``order[start:end]``."""
     stride = max((end - start) // _SAMPLE, 1)
     widest, best = -1.0, 0
@@ -30,7 +31,7 @@ def _widest(points, order, start, end):  # type: ignore[no-untyped-def]
 
 
 @part
-def _select(keys, order, offset, low, high, target):  # type: ignore[no-untyped-def]
+def _select(keys, order, offset, low, high, target):
     """Hoare's selection on ``keys[low..high]``, moving ``order`` along: what is below `target` is not larger."""
     while low < high:
         a, b, c = keys[low], keys[(low + high) // 2], keys[high]
@@ -55,7 +56,7 @@ def _select(keys, order, offset, low, high, target):  # type: ignore[no-untyped-
 
 
 @kernel
-def _cut_all(points, order, keys, stack):  # type: ignore[no-untyped-def]
+def _cut_all(points, order, keys, stack):
     stack[0, 0], stack[0, 1] = 0, order.shape[0]
     top = 1
     while top > 0:

@@ -5,6 +5,7 @@ r and s are the records of the paper, c the centroid of the remaining records.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,7 @@ def in_range(points: np.ndarray) -> np.ndarray:
     largest = max(float(points.max()), -float(points.min()))
     if largest == 0.0 or 2.0**-500 <= largest <= 2.0**500:
         return points
-    return np.ldexp(points, -int(np.frexp(largest)[1]))
+    return np.asarray(np.ldexp(points, -math.frexp(largest)[1]))
 
 
 def _index_promises(points: np.ndarray, distinct: int, k: int) -> bool:
@@ -159,7 +160,7 @@ def _by_brute_force(remaining: Remaining, k: int, trace: MdavTrace) -> MdavTrace
 
 def _announce(kernel: Any) -> None:
     """Say that a kernel will be compiled, if it is neither loaded nor found in the cache on disk."""
-    function = kernel.py_func
-    cached = Path(kernel.stats.cache_path).glob(f"{function.__module__.split('.')[-1]}.{function.__name__}-*.nbi")
-    if not kernel.signatures and not any(cached):
+    name = f"{kernel.py_func.__module__.split('.')[-1]}.{kernel.py_func.__name__}"
+    folder = kernel.stats.cache_path
+    if not kernel.signatures and not (folder and any(Path(folder).glob(f"{name}-*.nbi"))):
         say("compiling the kernels, once; this takes a few seconds")

@@ -1,5 +1,6 @@
 """The few nearest records met so far: a bounded max-heap ordered by (squared distance, row)."""
 
+# mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -23,7 +24,7 @@ def nearest_few(capacity: int) -> Nearest:
 
 
 @part
-def _rise(distances, rows, slots, i, distance, row, slot):  # type: ignore[no-untyped-def]
+def _rise(distances, rows, slots, i, distance, row, slot):
     """Put a record at i or, while it is worse than its parent, above."""
     while i > 0:
         p = (i - 1) >> 1
@@ -35,7 +36,7 @@ def _rise(distances, rows, slots, i, distance, row, slot):  # type: ignore[no-un
 
 
 @part
-def _sink(distances, rows, slots, distance, row, slot):  # type: ignore[no-untyped-def]
+def _sink(distances, rows, slots, distance, row, slot):
     """Put a record in the place of the root or, while a child is worse, below."""
     size = distances.shape[0]
     i, c = 0, 1
@@ -52,7 +53,7 @@ def _sink(distances, rows, slots, distance, row, slot):  # type: ignore[no-untyp
 
 
 @part
-def offer(nearest, size, remaining, slot, distance):  # type: ignore[no-untyped-def]
+def offer(nearest, size, remaining, slot, distance):
     """Offer the remaining records at one point, all at `distance`; return how many records the heap holds.
 
     Rows at a point ascend, so the first one refused ends it.

@@ -5,6 +5,7 @@ side by side (:mod:`shoal.kernels.simd`). A point that is gone is NaN: no compar
 need no mask. The rows at a point are a queue in `members`, taken from the lowest.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
 
 import math
@@ -35,7 +36,7 @@ class Remaining(NamedTuple):
 
 
 @kernel
-def _put_in_lanes(points, rows, x):  # type: ignore[no-untyped-def]
+def _put_in_lanes(points, rows, x):
     for slot in range(x.shape[0] * WIDTH):
         b, lane = slot // WIDTH, slot % WIDTH
         for j in range(points.shape[1]):
@@ -72,7 +73,7 @@ def all_remaining(points: np.ndarray, members: np.ndarray, bounds: np.ndarray) -
 
 
 @part
-def read(remaining, slot, out):  # type: ignore[no-untyped-def]
+def read(remaining, slot, out):
     """Copy the point in `slot`."""
     b, lane = slot // WIDTH, slot % WIDTH
     for j in range(out.shape[0]):
@@ -80,7 +81,7 @@ def read(remaining, slot, out):  # type: ignore[no-untyped-def]
 
 
 @part
-def erase(remaining, slot):  # type: ignore[no-untyped-def]
+def erase(remaining, slot):
     """Make the point in `slot` invisible to every scan."""
     b, lane = slot // WIDTH, slot % WIDTH
     for j in range(remaining.x.shape[1]):
@@ -88,13 +89,13 @@ def erase(remaining, slot):  # type: ignore[no-untyped-def]
 
 
 @part
-def first_row(remaining, slot):  # type: ignore[no-untyped-def]
+def first_row(remaining, slot):
     """Lowest remaining row at `slot`."""
     return np.int64(remaining.members[remaining.head[slot]])
 
 
 @part
-def take(remaining, slot):  # type: ignore[no-untyped-def]
+def take(remaining, slot):
     """Move the first record at `slot` into the class being formed; tell whether it was the last one there."""
     b, lane = slot // WIDTH, slot % WIDTH
     for j in range(remaining.x.shape[1]):
@@ -110,14 +111,14 @@ def take(remaining, slot):  # type: ignore[no-untyped-def]
 
 
 @part
-def centroid(remaining, out):  # type: ignore[no-untyped-def]
+def centroid(remaining, out):
     """Write the centroid of the remaining records."""
     mean(remaining.limbs, remaining.base, remaining.counts[0], remaining.digits, out)
 
 
 @part
-def compact(remaining, y):  # type: ignore[no-untyped-def]
-    """Close the gaps that classes leave, keeping the order of the points; move what `y` says of each along."""
+def compact(remaining):
+    """Close the gaps that classes leave, keeping the order of the points."""
     x, head, end, counts = remaining.x, remaining.head, remaining.end, remaining.counts
     to = 0
     for slot in range(counts[3]):
@@ -126,14 +127,10 @@ def compact(remaining, y):  # type: ignore[no-untyped-def]
         if to < slot:
             for j in range(x.shape[1]):
                 x[to // WIDTH, j, to % WIDTH] = x[slot // WIDTH, j, slot % WIDTH]
-            for j in range(y.shape[1]):
-                y[to // WIDTH, j, to % WIDTH] = y[slot // WIDTH, j, slot % WIDTH]
             head[to], end[to] = head[slot], end[slot]
         to += 1
     for slot in range(to, (to + WIDTH - 1) // WIDTH * WIDTH):
         erase(remaining, slot)
-        for j in range(y.shape[1]):
-            y[slot // WIDTH, j, slot % WIDTH] = np.nan
     counts[3] = to
 
 

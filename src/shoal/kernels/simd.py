@@ -8,17 +8,18 @@ round it, for no operation is reordered or contracted.
 A *mask* is an integer with one bit per lane.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir
-from numba import types
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import extending, types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 _INT32 = ir.IntType(32)
+intrinsic: Any = extending.intrinsic
 
 
 class _Lanes:
@@ -87,20 +88,20 @@ def _sum_over_coordinates(lanes: _Lanes, d: Any, term: Callable[[Any], Any]) -> 
     return builder.load(total)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def scan_points(typing, x, block, q, low, high, out):  # type: ignore[no-untyped-def]
+@intrinsic
+def scan_points(typing, x, block, q, low, high, out):
     """``scan_points(x, block, q, low, high, out)``: squared distances from q to sixteen points.
 
     Writes them to `out`; returns the mask of those ≤ `low` or ≥ `high`. NaN is neither.
     """
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         x, block, q, low, high, out = _arguments(context, builder, signature, arguments)
         lanes = _Lanes(builder, 16, x.element)
         width = ir.Constant(block.type, lanes.width)
         start = builder.mul(builder.mul(block, q.length), width)
 
-        def term(j):  # type: ignore[no-untyped-def]
+        def term(j):
             point = lanes.load(x.data, builder.add(start, builder.mul(j, width)))
             t = builder.fsub(point, lanes.splat(q[j]))
             return builder.fmul(t, t)
@@ -114,21 +115,21 @@ def scan_points(typing, x, block, q, low, high, out):  # type: ignore[no-untyped
     return types.int64(x, types.intp, q, x.dtype, x.dtype, out), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def scan_boxes(typing, box, block, q, low, out):  # type: ignore[no-untyped-def]
+@intrinsic
+def scan_boxes(typing, box, block, q, low, out):
     """``scan_boxes(box, block, q, low, out)``: the least squared distance from q to anything in eight boxes.
 
     Writes them to `out`; returns the mask of those ≤ `low`. ``box[block, 2j]`` and ``box[block, 2j + 1]`` are the
     lower and upper faces.
     """
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         box, block, q, low, out = _arguments(context, builder, signature, arguments)
         lanes = _Lanes(builder, 8, box.element)
         width, pair = ir.Constant(block.type, lanes.width), ir.Constant(block.type, 2 * lanes.width)
         start = builder.mul(builder.mul(block, q.length), pair)
 
-        def term(j):  # type: ignore[no-untyped-def]
+        def term(j):
             at = builder.add(start, builder.mul(j, pair))
             here = lanes.splat(q[j])
             below = builder.fsub(lanes.load(box.data, at), here)
@@ -143,21 +144,21 @@ def scan_boxes(typing, box, block, q, low, out):  # type: ignore[no-untyped-def]
     return types.int64(box, types.intp, q, box.dtype, out), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def scan_reaches(typing, box, reach, block, w, rest, high, out):  # type: ignore[no-untyped-def]
+@intrinsic
+def scan_reaches(typing, box, reach, block, w, rest, high, out):
     """``scan_reaches(box, reach, block, w, rest, high, out)``: how far points in eight boxes may be.
 
     Writes, for each box, its reach plus `rest` plus the largest w · x over x in the box; returns the mask of those
     ≥ `high`.
     """
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         box, reach, block, w, rest, high, out = _arguments(context, builder, signature, arguments)
         lanes = _Lanes(builder, 8, box.element)
         width, pair = ir.Constant(block.type, lanes.width), ir.Constant(block.type, 2 * lanes.width)
         start = builder.mul(builder.mul(block, w.length), pair)
 
-        def term(j):  # type: ignore[no-untyped-def]
+        def term(j):
             slope = w[j]
             rising = builder.fcmp_ordered(">", slope, ir.Constant(box.element, 0.0))
             face = builder.select(rising, width, ir.Constant(block.type, 0))
@@ -173,11 +174,11 @@ def scan_reaches(typing, box, reach, block, w, rest, high, out):  # type: ignore
     return types.int64(box, reach, types.intp, w, box.dtype, box.dtype, out), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def lowest_bit(typing, mask):  # type: ignore[no-untyped-def]
+@intrinsic
+def lowest_bit(typing, mask):
     """``lowest_bit(mask)``: position of the lowest bit of a mask that is not zero."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
     return types.int64(types.int64), generate
@@ -186,8 +187,8 @@ def lowest_bit(typing, mask):  # type: ignore[no-untyped-def]
 def _fold(width: int, pick: str, name: str) -> Any:
     """Make a function that reduces the lanes of one row to their least or largest."""
 
-    def fold(typing, array, at, start):  # type: ignore[no-untyped-def]
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def fold(typing, array, at, start):
+        def generate(context, builder, signature, arguments):
             array, at, start = _arguments(context, builder, signature, arguments)
             lanes = _Lanes(builder, width, array.element)
             value = lanes.load(array.data, at)

@@ -8,6 +8,7 @@ A node knows its box in the frame, and its *reach*: the largest squared distance
 units of the frame and rounded up.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -38,26 +39,27 @@ class Tree(NamedTuple):
     distance: np.ndarray  # (WIDTH,) scratch
 
 
-def plant(frame: Frame, y: np.ndarray) -> Tree:
-    """Make room for a tree over points in a frame, laid out as `y`; `grow` and `anchor_at` fill it."""
-    leaves, coordinates, _ = y.shape
+def plant(frame: Frame, leaves: int) -> Tree:
+    """Make room for a tree of so many leaves; `fit`, `grow` and `anchor_at` fill it."""
+    p, d = frame.axes.shape
+    coordinates = p + (p < d)
     sizes = [-(-leaves // FAN)]
     while sizes[-1] > 1:
         sizes.append(-(-sizes[-1] // FAN))
     return Tree(
         frame,
-        y,
+        np.empty((leaves, coordinates, WIDTH), dtype=np.float32),
         np.empty((sum(sizes), 2 * coordinates, FAN), dtype=np.float32),
         np.empty((sum(sizes), FAN), dtype=np.float32),
         np.cumsum([0, *sizes[:-1]]).astype(np.int64),
-        np.zeros(frame.origin.shape[0]),
+        np.zeros(d),
         np.zeros(1, dtype=np.int64),
         np.empty(WIDTH),
     )
 
 
 @part
-def grow(tree, remaining):  # type: ignore[no-untyped-def]
+def grow(tree, remaining):
     """Make all boxes anew, for points that may have moved to other slots; `anchor_at` must follow."""
     box, y = tree.box, tree.y
     coordinates = y.shape[1]
@@ -83,18 +85,18 @@ def grow(tree, remaining):  # type: ignore[no-untyped-def]
 
 
 @part
-def _leaf_reach(tree, remaining, leaf):  # type: ignore[no-untyped-def]
+def _leaf_reach(tree, remaining, leaf):
     scan_points(remaining.x, leaf, tree.anchor, -1.0, np.inf, tree.distance)
     return _rounded_up(tree, most16(tree.distance, 0, -np.inf))
 
 
 @part
-def _rounded_up(tree, distance):  # type: ignore[no-untyped-def]
+def _rounded_up(tree, distance):
     return np.float32(distance * tree.frame.scale[0] * tree.frame.scale[0] * _UP)
 
 
 @part
-def anchor_at(tree, remaining, point):  # type: ignore[no-untyped-def]
+def anchor_at(tree, remaining, point):
     """Put the anchor at `point` and measure every reach from it."""
     for j in range(point.shape[0]):
         tree.anchor[j] = point[j]
@@ -112,7 +114,7 @@ def anchor_at(tree, remaining, point):  # type: ignore[no-untyped-def]
 
 
 @part
-def _tighten_leaf(tree, slot):  # type: ignore[no-untyped-def]
+def _tighten_leaf(tree, slot):
     """Erase a point in the frame and tighten the box of its leaf; tell whether anything changed."""
     leaf, lane = slot // WIDTH, slot % WIDTH
     y, box, block, coordinates = tree.y, tree.box, leaf // FAN, tree.y.shape[1]
@@ -133,7 +135,7 @@ def _tighten_leaf(tree, slot):  # type: ignore[no-untyped-def]
 
 
 @part
-def _tighten_node(tree, level, node):  # type: ignore[no-untyped-def]
+def _tighten_node(tree, level, node):
     """Tighten the box of a node around its children; tell whether anything changed."""
     box, coordinates = tree.box, tree.y.shape[1]
     block, lane, children = tree.offset[level] + node // FAN, node % FAN, tree.offset[level - 1] + node
@@ -149,7 +151,7 @@ def _tighten_node(tree, level, node):  # type: ignore[no-untyped-def]
 
 
 @part
-def _shorten(tree, remaining, leaf):  # type: ignore[no-untyped-def]
+def _shorten(tree, remaining, leaf):
     """Bring the reaches up to date above a leaf that lost its farthest point."""
     reach = _leaf_reach(tree, remaining, leaf)
     node, level = leaf, 0
@@ -163,7 +165,7 @@ def _shorten(tree, remaining, leaf):  # type: ignore[no-untyped-def]
 
 
 @part
-def remove(tree, remaining, slot):  # type: ignore[no-untyped-def]
+def remove(tree, remaining, slot):
     """Erase the point in `slot` and tighten every box and reach that it alone held open."""
     leaf, lane, x = slot // WIDTH, slot % WIDTH, remaining.x
     radius = 0.0

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import SchemaError
 from shoal.kernels.class_means import class_means_of_integers
 from shoal.points.numeric import present
 from shoal.types import Kind
@@ -16,14 +17,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Datetime:
-    """An attribute of moments, counted in the ticks of its type (days, seconds … nanoseconds)."""
+    """An attribute of moments, counted in days, or in the ticks of its type."""
 
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.DATETIME,)
 
     name: str
-    ticks: NDArray[np.int64]
+    ticks: NDArray[np.int64] = field(repr=False)
     type: pa.DataType
 
     @classmethod
@@ -31,25 +32,37 @@ class Datetime:
         """Take a column of dates or timestamps; missing values are refused with their row numbers."""
         import pyarrow as pa
 
+        if not (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)):
+            raise SchemaError(
+                f"Column {name!r}: must be of dates or times, is of {column.type}. Give it another kind or role."
+            )
         present(name, column)
-        stored = pa.int32() if column.type == pa.date32() else pa.int64()
-        ticks = column.cast(stored).cast(pa.int64()).combine_chunks().to_numpy()
-        return cls(name, ticks, column.type)
+        if pa.types.is_date(column.type):
+            ticks = column.cast(pa.date32()).cast(pa.int32()).cast(pa.int64())
+        else:
+            ticks = column.cast(pa.int64())
+        return cls(name, ticks.combine_chunks().to_numpy(), column.type)
 
     @property
     def values(self) -> NDArray[np.float64]:
         """Elapsed time since the first moment of the column, in ticks."""
-        return np.asarray(self.ticks - self.ticks.min(), np.float64)
+        return self._elapsed(self.ticks)
 
     def like(self, column: pa.ChunkedArray) -> NDArray[np.float64]:
         """Return the moments of another column, in ticks since the first moment of this one."""
-        other = self.encode(self.name, column.cast(self.type, safe=False))
-        return np.asarray(other.ticks - self.ticks.min(), np.float64)
+        return self._elapsed(self.encode(self.name, column.cast(self.type, safe=False)).ticks)
+
+    def _elapsed(self, ticks: NDArray[np.int64]) -> NDArray[np.float64]:
+        origin = int(self.ticks.min())
+        if max(abs(int(ticks.max()) - origin), abs(int(ticks.min()) - origin)) < 2**63:
+            return np.asarray(ticks - origin, np.float64)
+        return ticks.astype(np.float64) - float(origin)  # centuries of nanoseconds: to the nearest microsecond
 
     def centroid(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, *, whole: bool) -> pa.Array:
         """Return for each record the mean moment of its class, to the nearest tick."""
         import pyarrow as pa
 
-        means = class_means_of_integers(self.ticks, labels, weights)[labels]
-        stored = pa.int32() if self.type == pa.date32() else pa.int64()
-        return pa.array(means).cast(stored).cast(self.type)
+        means = pa.array(class_means_of_integers(self.ticks, labels, weights)[labels])
+        if pa.types.is_date(self.type):
+            return means.cast(pa.int32()).cast(pa.date32()).cast(self.type)
+        return means.cast(self.type)

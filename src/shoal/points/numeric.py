@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import DataError, data_rows
-from shoal.kernels.class_means import class_means
+from shoal.errors import DataError, SchemaError, data_rows
+from shoal.kernels.class_means import class_means, class_means_of_integers
 from shoal.types import Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Numeric:
     """A numeric attribute of the points.
 
@@ -28,14 +29,17 @@ class Numeric:
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.CONTINUOUS, Kind.INTEGER)
 
     name: str
-    values: NDArray[np.float64]
-    type: pa.DataType
+    values: NDArray[np.float64] = field(repr=False)
+    column: pa.ChunkedArray = field(repr=False)
 
     @classmethod
     def encode(cls, name: str, column: pa.ChunkedArray) -> Numeric:
         """Take a column of numbers; missing values, NaN and infinities are refused with their row numbers."""
         import pyarrow as pa
 
+        kind = column.type
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+            raise SchemaError(f"Column {name!r}: must be of numbers, is of {kind}. Give it another kind or role.")
         present(name, column)
         values = column.cast(pa.float64(), safe=False).combine_chunks().to_numpy(zero_copy_only=False)
         odd = np.flatnonzero(~np.isfinite(values)).tolist()
@@ -44,7 +48,7 @@ class Numeric:
                 f"Column {name!r}: values must be finite, {len(odd):,} of {len(column):,} are NaN or infinite, "
                 f"in {data_rows(odd)}. Correct or remove these rows."
             )
-        return cls(name, values, column.type)
+        return cls(name, values, column)
 
     def like(self, column: pa.ChunkedArray) -> NDArray[np.float64]:
         """Return the values of another column of numbers."""
@@ -54,23 +58,32 @@ class Numeric:
         """Return for each record the (weighted) mean of its class, in the column's type where that can hold it."""
         import pyarrow as pa
 
+        kind = self.column.type
+        if pa.types.is_integer(kind) and whole and kind != pa.uint64():
+            integers = self.column.cast(pa.int64()).combine_chunks().to_numpy()
+            return pa.array(class_means_of_integers(integers, labels, weights)[labels]).cast(kind)
         means = class_means(self.values, labels, weights)
-        if pa.types.is_integer(self.type) and not whole:
+        if pa.types.is_decimal(kind) or (pa.types.is_integer(kind) and whole):
+            return self._exact(means, labels).take(pa.array(labels))
+        if pa.types.is_integer(kind):
             return pa.array(means[labels])
-        if pa.types.is_integer(self.type):
-            return _whole(means, self.type).take(pa.array(labels))
-        if pa.types.is_decimal(self.type):
-            exact = pa.array(means).cast(pa.decimal128(38, self.type.scale), safe=False)
-            return exact.cast(self.type).take(pa.array(labels))
-        return pa.array(means).cast(self.type, safe=False).take(pa.array(labels))
+        return pa.array(means).cast(kind, safe=False).take(pa.array(labels))
 
+    def _exact(self, means: NDArray[np.float64], labels: NDArray[np.int64]) -> pa.Array:
+        """Return means in a type that holds more digits than a float: between the least and the largest member."""
+        import pyarrow as pa
 
-def _whole(means: NDArray[np.float64], kind: pa.DataType) -> pa.Array:
-    """Round means to integers of a type; a mean of values of the type lies in its range, its float may not."""
-    import pyarrow as pa
-
-    info = np.iinfo(kind.to_pandas_dtype())
-    return pa.array([min(max(round(mean), int(info.min)), int(info.max)) for mean in means.tolist()], kind)
+        table = pa.table({"class": labels, "value": self.column})
+        ends = table.group_by("class").aggregate([("value", "min"), ("value", "max")]).sort_by("class")
+        step = Decimal(1).scaleb(-self.column.type.scale) if pa.types.is_decimal(self.column.type) else Decimal(1)
+        found = []
+        with localcontext(prec=100):
+            for mean, low, high in zip(
+                means, ends["value_min"].to_pylist(), ends["value_max"].to_pylist(), strict=True
+            ):
+                rounded = Decimal(float(mean)).quantize(step)
+                found.append(type(low)(min(max(rounded, low), high)))
+        return pa.array(found, self.column.type)
 
 
 def present(name: str, column: pa.ChunkedArray) -> None:

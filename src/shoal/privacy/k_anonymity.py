@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.errors import DataError
 from shoal.parameters import Checked, Param
-from shoal.types import Finding, Release, Role
+from shoal.types import Finding, Release
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +26,8 @@ class KAnonymity(Checked):
     where a subject column is named, for at least k different subjects.
 
     Two values are the same only if they are written the same: a missing value is a value, NaN is one, −0 is not 0.
-    Nothing is dropped, so the order of rows cannot matter.
+    Nothing is dropped, so the order of rows cannot matter. Subjects are told apart more cautiously: blanks around a
+    name make no other subject, and all missing ones are one.
 
     **What it does not promise.** That members of a class differ in their confidential values: if all of them
     share one, it is disclosed without singling anybody out.
@@ -36,9 +37,9 @@ class KAnonymity(Checked):
 
     k: Annotated[int | None, Param("Smallest class that is allowed; none: only report.", low=2)] = None
 
-    def audit(self, release: Release, attributes: Sequence[str] | None = None) -> Finding:
-        """Find the smallest class over some columns (all quasi-identifiers, unless given)."""
-        names = tuple(attributes) if attributes is not None else release.schema.names(Role.QUASI)
+    def audit(self, release: Release, attributes: Sequence[str]) -> Finding:
+        """Find the smallest class over some columns."""
+        names = tuple(attributes)
         sizes = class_sizes(release.data.select(list(names)), release.subjects)
         achieved = int(sizes.min()) if len(sizes) else 0
         order = np.lexsort((np.arange(len(sizes)), sizes))[:_WORST]
@@ -62,7 +63,7 @@ def class_sizes(data: pa.Table, subjects: pa.ChunkedArray | None) -> np.ndarray:
     keys = [comparable(name, data.column(name)) for name in data.column_names]
     grouped = pa.table([*keys, np.arange(len(data))], names=[*names, "row"])
     if subjects is not None:
-        pairs = grouped.append_column("subject", comparable("subject", subjects))
+        pairs = grouped.append_column("subject", same_subject(comparable("subject", subjects)))
         grouped = pairs.group_by([*names, "subject"]).aggregate([("row", "min")])
         grouped = grouped.rename_columns([*names, "subject", "row"]).drop_columns(["subject"])
     found = grouped.group_by(names).aggregate([("row", "min"), ("row", "count")])
@@ -73,11 +74,31 @@ def class_sizes(data: pa.Table, subjects: pa.ChunkedArray | None) -> np.ndarray:
 def comparable(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column whose values can be told apart; lists and structures cannot, and are refused."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    if pa.types.is_dictionary(column.type):
-        return column.cast(column.type.value_type)
-    if pa.types.is_nested(column.type):
+    kind = column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return comparable(name, column.cast(kind.storage_type))
+    if pa.types.is_dictionary(kind):
+        return column.cast(kind.value_type)
+    if pa.types.is_run_end_encoded(kind):
+        return pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], kind.value_type)
+    if pa.types.is_nested(kind):
         raise DataError(
             f"Column {name!r}: lists and structures cannot be audited. Give its parts columns of their own."
         )
+    return column
+
+
+def same_subject(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return subjects so that one is not counted as two: blanks around a name, −0 and NaN make no difference."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_floating(column.type):
+        plain = pc.add(column, pa.scalar(0.0, column.type))
+        return pc.if_else(pc.is_nan(plain), pa.scalar(None, column.type), plain)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        trimmed = pc.utf8_trim_whitespace(column)
+        return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, column.type), trimmed)
     return column

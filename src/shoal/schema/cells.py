@@ -24,6 +24,34 @@ _UNITS = {"s": 19, "ms": 23, "us": 26, "ns": 29}  # by the length of the longest
 _WORDS = {Kind.INTEGER: "an integer", Kind.CONTINUOUS: "a number", Kind.DATETIME: "a date or time"}
 
 
+def is_text(column: pa.ChunkedArray) -> bool:
+    """Tell whether a column is of text."""
+    import pyarrow as pa
+
+    kind = column.type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def moment_sign(cells: pa.ChunkedArray) -> str:
+    """Return what stands between date and time in the first cell that has both."""
+    import pyarrow.compute as pc
+
+    return " " if pc.any(pc.match_substring_regex(cells, "[0-9] [0-9]")).as_py() else "T"
+
+
+def lossless(cells: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> bool:
+    """Tell whether values would say all that the cells say: no digit too many, no zone, nothing unreadable."""
+    import pyarrow.compute as pc
+
+    read = tidy(cells, dialect)
+    if kind not in _WORDS or not readable(read, kind, dialect):
+        return False
+    if kind is Kind.CONTINUOUS:
+        digits = pc.utf8_length(pc.replace_substring_regex(read, "[eE].*|[^0-9]", ""))
+        return bool((pc.max(digits).as_py() or 0) <= 15)
+    return kind is Kind.INTEGER or not pc.any(pc.match_substring_regex(read, _ZONED)).as_py()
+
+
 def tidy(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
     """Return cells without surrounding blanks; the empty ones and those that mean "no value" become missing."""
     import pyarrow as pa
@@ -50,7 +78,7 @@ def has_decimal_comma(cells: pa.ChunkedArray, dialect: Dialect) -> bool:
     read = tidy(cells, dialect)
     if dialect.decimal == "," or read.null_count == len(read):
         return False
-    flags = fits(read, Kind.CONTINUOUS, replace(dialect, decimal=","))
+    flags = pc.and_(pc.match_substring(read, ","), fits(read, Kind.CONTINUOUS, replace(dialect, decimal=",")))
     return bool(pc.mean(flags).as_py() >= 0.5)
 
 
@@ -64,11 +92,20 @@ def fits(cells: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArra
     if kind is Kind.CONTINUOUS:
         return pc.match_substring_regex(with_point(cells, dialect), _NUMBER)
     if kind is Kind.DATETIME and dialect.datetime is not None:
-        read = pc.strptime(cells, format=dialect.datetime, unit="us", error_is_null=True)
-        return pc.if_else(pc.is_null(cells), pa.scalar(None, pa.bool_()), pc.is_valid(read))
+        read = pc.strptime(cells, format=dialect.datetime, unit="s", error_is_null=True)
+        again = pc.strftime(read, format=dialect.datetime)  # Arrow takes 30 February for 1 March
+        same = pc.fill_null(pc.equal(_bare(again), _bare(cells)), False)
+        return pc.if_else(pc.is_null(cells), pa.scalar(None, pa.bool_()), same)
     if kind is Kind.DATETIME:
         return pc.match_substring_regex(cells, _MOMENT)
     return pc.is_valid(cells)
+
+
+def _bare(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return dates without leading zeros and capitals, in which they may differ."""
+    import pyarrow.compute as pc
+
+    return pc.utf8_lower(pc.replace_substring_regex(texts, "(^|[^0-9])0+([0-9])", r"\1\2"))
 
 
 def readable(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> bool:
@@ -112,7 +149,7 @@ def _cast(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArra
     if not _all(fits(read, kind, dialect)):
         raise pa.ArrowInvalid("misfits")
     if dialect.datetime is not None:
-        moments = pc.strptime(read, format=dialect.datetime, unit="us")
+        moments = pc.strptime(read, format=dialect.datetime, unit="s")
         return moments if _has_time(dialect.datetime) else pc.cast(moments, pa.date32())
     if _all(pc.match_substring_regex(read, _DATE)):
         return pc.cast(read, pa.date32())
@@ -171,6 +208,8 @@ def _misfits(read: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> 
         bad = np.zeros(len(read), bool)
         bad[_unreadable(read, kind, dialect)] = True
     rows = np.flatnonzero(bad).tolist()
+    if not rows:  # each cell can be read, all together cannot
+        return f"Column {name!r}: times with a zone and times without one are mixed. Write all in one way."
     comma = has_decimal_comma(read.filter(pa.array(bad)), dialect)
     return (
         f"Column {name!r}: every cell must be {_WORDS[kind]}, {len(rows):,} of {len(read):,} cannot be read as one, "
@@ -195,36 +234,3 @@ def _unreadable(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> list[int
             else:
                 spans += [(start, half), (start + half, length - half)]
     return found
-
-
-def cells(column: pa.Array, dialect: Dialect, *, like: pa.ChunkedArray) -> pa.Array:
-    """Write values as cells, in the manner of the cells they replace.
-
-    >>> import pyarrow as pa
-    >>> cells(pa.array([1.5]), Dialect(delimiter=";", decimal=","), like=pa.chunked_array([["2,25"]])).to_pylist()
-    ['1,5']
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_temporal(column.type):
-        return _moments(column, dialect, like)
-    written = pc.cast(column, pa.string())
-    if pa.types.is_floating(column.type) and dialect.decimal != ".":
-        written = pc.replace_substring(written, ".", dialect.decimal)
-    return written
-
-
-def _moments(column: pa.Array, dialect: Dialect, like: pa.ChunkedArray) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if dialect.datetime is not None:
-        whole = column if pa.types.is_date(column.type) else pc.cast(column, pa.timestamp("s"), safe=False)
-        return pc.strftime(whole, format=dialect.datetime)
-    written = pc.cast(column, pa.string())
-    if pa.types.is_date(column.type):
-        return written
-    sample = next((str(cell).strip() for cell in like if cell.is_valid and str(cell).strip()), "")
-    written = pc.replace_substring_regex(written, r"\.0+(Z?)$", r"\1")
-    return pc.replace_substring(written, " ", "T") if "T" in sample else written

@@ -78,7 +78,7 @@ def _text(column: Any, dialect: Dialect) -> Any:
     if types.is_floating(kind) or types.is_decimal(kind):
         return _number(column, dialect.decimal)
     if types.is_date(kind) or types.is_timestamp(kind):
-        return _moment(column, dialect.datetime)
+        return _moment(column, dialect)
     return _trimmed(column.cast(pa.string()), "$") if types.is_time(kind) else column.cast(pa.string())
 
 
@@ -104,20 +104,20 @@ def _number(column: Any, decimal: str) -> Any:
     return text if decimal == "." else pc.replace_substring(text, ".", decimal)
 
 
-def _moment(column: Any, pattern: str | None) -> Any:
+def _moment(column: Any, dialect: Dialect) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_date64(column.type):
         column = column.cast(pa.date32())
     dated = pa.types.is_date(column.type)
-    if pattern is not None:
+    if dialect.datetime is not None:
         whole = column if dated else column.cast(pa.timestamp("s", column.type.tz), safe=False)
-        return pc.strftime(whole, pattern)
+        return pc.strftime(whole, dialect.datetime)
     text = column.cast(pa.string())
     if dated:
         return text
-    text = pc.replace_substring(text, " ", "T", max_replacements=1)
+    text = pc.replace_substring(text, " ", dialect.moment, max_replacements=1)
     if column.type.tz is not None:
         text = pc.replace_substring_regex(text, r"([+-][0-9]{2})([0-9]{2})$", r"\1:\2")
         text = pc.replace_substring_regex(text, r"[+-]00:00$", "Z")

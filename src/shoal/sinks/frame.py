@@ -19,9 +19,8 @@ class Frame:
     def write(self, native: Any, columns: pa.Table, drop: Collection[str]) -> Any:
         """Return a copy of a frame with new values in some columns, others dropped, and the rest as it was.
 
-        Rows go by position. An index of pandas that only numbers rows is kept; one with a name, or of anything
-        but integers, could name people and gives way to plain numbers. A column that the frame did not have
-        comes last. The given frame is not changed.
+        Rows go by position. The index and the attrs of pandas do not leave: they could name people. A
+        column that the frame did not have comes last. The given frame is not changed.
 
         Parameters
         ----------
@@ -50,7 +49,7 @@ class Frame:
             return _pyarrow(native, columns, gone)
         if frame.implementation.is_pandas():
             new = {name: _pandas(native, name, columns.column(name)) for name in columns.column_names}
-            return _with_harmless_index(native.drop(columns=gone).assign(**new))
+            return _with_new(native.drop(columns=gone).copy(), new)
         fresh = nw.from_arrow(columns, backend=frame.implementation)
         return frame.drop(gone).with_columns(*fresh.iter_columns()).to_native()
 
@@ -68,12 +67,16 @@ def _pyarrow(table: pa.Table, columns: pa.Table, drop: list[str]) -> pa.Table:
     return table.drop_columns(drop).replace_schema_metadata(notes or None)  # pandas notes the names of all columns
 
 
-def _with_harmless_index(frame: Any) -> Any:
-    """Return the frame; an index that is more than row numbers is a column in disguise, and does not leave."""
-    index = frame.index
-    if index.nlevels == 1 and index.name is None and index.dtype.kind in "iu":
-        return frame
-    return frame.reset_index(drop=True)
+def _with_new(frame: Any, new: dict[str, Any]) -> Any:
+    """Return the frame with new columns, rows numbered from 0: an index is a column in disguise and could name people.
+
+    So could the notes of a frame.
+    """
+    frame = frame.reset_index(drop=True)
+    for name, values in new.items():
+        frame[name] = values
+    frame.attrs = {}
+    return frame
 
 
 def _pandas(native: Any, name: str, column: Any) -> Any:

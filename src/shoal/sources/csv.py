@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import datetime as dt
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -62,10 +63,14 @@ class Csv(Checked):
                 faults.append(f"Csv: {field} must be one ASCII character, got {value!r}. Give a single one.")
         if self.decimal not in (".", ","):
             faults.append(f"Csv: decimal must be '.' or ',', got {self.decimal!r}. Give one of the two.")
-        marks = [mark for mark in (self.delimiter, self.quote, self.decimal) if mark is not None]
-        if len(set(marks)) < len(marks):
+        if self.quote in (self.delimiter, self.decimal):
+            faults.append(f"Csv: quote must differ from delimiter and decimal, got {self.quote!r}. Change one of them.")
+        if not all(isinstance(text, str) for text in self.missing):
+            faults.append('Csv: missing must be a list of texts, got something else. Write for example ["NA", "-9"].')
+        if self.datetime is not None and not _reads_back(self.datetime):
             faults.append(
-                f"Csv: delimiter, quote and decimal must differ, got {', '.join(map(repr, marks))}. Change one of them."
+                f"Csv: datetime must be a format that reads back what it writes, got {self.datetime!r}. "
+                "Write for example %d.%m.%Y; zones are understood only in ISO 8601."
             )
         raise_all(ParameterError, faults)
         if self.encoding is not None:
@@ -79,6 +84,12 @@ class Csv(Checked):
         ';'
         """
         return cls(**{f.name: getattr(dialect, f.name) for f in fields(cls)})
+
+    def dialect(self) -> Dialect:
+        """Return how to write a file as this source would read it."""
+        delimiter = self.delimiter or (";" if self.decimal == "," else ",")
+        missing = tuple(self.missing)
+        return Dialect(delimiter, self.quote, self.encoding or "utf-8", self.decimal, "\n", missing, self.datetime)
 
     def read(self, path: Path) -> tuple[pa.Table, Dialect | None]:
         """Return the file's cells as text, and how to write them again.
@@ -103,9 +114,17 @@ class Csv(Checked):
                 f"{name}: must hold at least one row below the header, got none. "
                 "Check that it is the right file, and that the quotes in its header are closed."
             )
-        delimiter = found or (";" if self.decimal == "," else ",")
-        missing = tuple(self.missing)
-        return table, Dialect(delimiter, self.quote, encoding, self.decimal, header.newline, missing, self.datetime)
+        written = self.dialect()
+        return table, replace(written, delimiter=found or written.delimiter, encoding=encoding, newline=header.newline)
+
+
+def _reads_back(pattern: str) -> bool:
+    """Tell whether a format of dates reads the date it writes."""
+    moment = dt.datetime(2001, 2, 3, 14, 5, 6)
+    try:
+        return dt.datetime.strptime(moment.strftime(pattern), pattern).date() == moment.date()
+    except ValueError:
+        return False
 
 
 def _absent(text: bytes) -> str:

@@ -20,6 +20,7 @@ class IlSse:
     """
 
     goal: ClassVar[str] = "low"
+    unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
@@ -27,4 +28,4 @@ class IlSse:
         sse = float(np.sum((comparison.original - comparison.masked) ** 2))
         sst = float(np.sum((comparison.original - comparison.original.mean(axis=0)) ** 2))
         value = 100.0 * sse / sst if sst > 0 else 0.0 if sse == 0 else 100.0
-        return Reading("il_sse", value, self.goal, self.range, comparison.attributes)
+        return Reading("il_sse", value, self.goal, self.range, comparison.attributes, self.unit)
