@@ -1,6 +1,7 @@
 """MDAV by looking at every remaining record: three passes over all of them for each pair of classes.
 
-The baseline for the index, and the faster of the two where records are few or nothing prunes.
+The baseline for the index, and the faster of the two where records are few or nothing prunes. One core does it: the
+tables that come here are small enough for a pass to end before a second core would have begun.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls

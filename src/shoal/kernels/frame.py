@@ -19,7 +19,7 @@ import numpy as np
 from shoal.kernels.jit import kernel, part
 from shoal.kernels.remaining import WIDTH, read
 
-_SAMPLE = 20_000
+_SAMPLE = 4096
 _GAIN = 0.3  # least mean of log(variance / eigenvalue) that makes rotating worth it
 _MOST = 470  # largest exponent of s: what underflows in float64 must stay below TINY when scaled
 TINY = 1e-36  # above all that underflows, in float32 or before, in units of squared distance in the frame
@@ -35,19 +35,24 @@ class Frame(NamedTuple):
 
 
 def _axes(sample: np.ndarray) -> np.ndarray:
-    """Principal axes of a sample where they make boxes much smaller, else the coordinate axes."""
+    """Principal axes of a sample where they make boxes much smaller, else the axes of coordinates that vary."""
     d = sample.shape[1]
-    covariance = sample.T @ sample
-    spread = np.diag(covariance)
-    if d == 1 or not np.all(np.isfinite(covariance)) or not np.all(spread > 0):
+    covariance = np.einsum("ij,ik->jk", sample, sample)  # no threads of a BLAS for so little
+    varying = np.flatnonzero(np.diag(covariance) > 0)
+    m = varying.shape[0]
+    if m == 0:
         return np.eye(d)
+    covariance = covariance[np.ix_(varying, varying)]
     values, vectors = np.linalg.eigh(covariance)
     values = np.maximum(values[::-1], 1e-12 * values[-1])
-    if np.log(spread).mean() - np.log(values).mean() < _GAIN:
-        return np.eye(d)
-    left_out = 1.0 - np.cumsum(values) / values.sum()
-    p = int(np.argmax(left_out <= _LEFT_OUT)) + 1
-    return np.ascontiguousarray(vectors[:, ::-1].T[: p if p < d - 1 else d])
+    chosen = np.eye(m)
+    if np.log(np.diag(covariance)).mean() - np.log(values).mean() >= _GAIN:
+        left_out = 1.0 - np.cumsum(values) / values.sum()
+        p = int(np.argmax(left_out <= _LEFT_OUT)) + 1
+        chosen = vectors[:, ::-1].T[: p if p < m - 1 else m]
+    axes = np.zeros((chosen.shape[0], d))
+    axes[:, varying] = chosen
+    return axes
 
 
 def frame_of(points: np.ndarray) -> Frame:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.farthest import find_farthest
-from shoal.kernels.frame import fit, frame_coordinates, frame_of
+from shoal.kernels.frame import Frame, fit, frame_coordinates
 from shoal.kernels.groups import regroup
 from shoal.kernels.jit import kernel, part
 from shoal.kernels.kd_order import kd_order
@@ -29,9 +29,10 @@ class Index(NamedTuple):
     rebuilds: np.ndarray  # times boxes were made anew, and the anchor moved; blocks allowed before it moves
 
 
-def spatial_index(points: np.ndarray, members: np.ndarray, bounds: np.ndarray, k: int) -> tuple[Index, Remaining]:
+def spatial_index(
+    points: np.ndarray, members: np.ndarray, bounds: np.ndarray, frame: Frame, k: int
+) -> tuple[Index, Remaining]:
     """Lay out groups of equal records in kd order, ready for the first step to grow a tree over them."""
-    frame = frame_of(points)
     y = frame_coordinates(frame, points, members[bounds[:-1]])
     order = kd_order(y)
     members, bounds = regroup(members, bounds, order)

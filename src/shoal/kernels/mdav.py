@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from shoal.kernels.brute import brute_steps, pass_space
 from shoal.kernels.groups import equal_records
 from shoal.kernels.remaining import Remaining, all_remaining, final_labels, scatter
 from shoal.progress import report, say
+
+if TYPE_CHECKING:
+    from shoal.kernels.frame import Frame
 
 _COORDINATES_PER_CALL = 500_000_000  # about a tenth of a second between two reports
 _BLOCKS_PER_CALL = 1_500_000
@@ -41,7 +44,7 @@ def mdav(points: np.ndarray, k: int, *, path: str | None = None) -> tuple[np.nda
     Parameters
     ----------
     points : (n, d) float64, C-contiguous
-        Finite coordinates, n ≥ k, d ≥ 1. Left as they are.
+        Finite coordinates, k ≤ n < 2³⁰, d ≥ 1. Left as they are.
     k : int
         Least size of a class, at least 2.
     path : {None, "brute", "index"}
@@ -76,8 +79,9 @@ def mdav(points: np.ndarray, k: int, *, path: str | None = None) -> tuple[np.nda
     points = in_range(points)
     members, bounds = equal_records(points)
     trace = MdavTrace("brute", bounds.shape[0] - 1)
-    if path == "index" or (path is None and _index_promises(points, trace.distinct, k)):
-        remaining, trace = _through_index(points, members, bounds, k, trace, to_the_end=path == "index")
+    frame = None if path == "brute" else _frame_for_index(points, trace.distinct, k, wanted=path == "index")
+    if frame is not None:
+        remaining, trace = _through_index(points, members, bounds, frame, k, trace, to_the_end=path == "index")
     else:
         remaining = all_remaining(points, members, bounds)
     if remaining.counts[0] >= 2 * k:
@@ -98,20 +102,29 @@ def in_range(points: np.ndarray) -> np.ndarray:
     return np.asarray(np.ldexp(points, -math.frexp(largest)[1]))
 
 
-def _index_promises(points: np.ndarray, distinct: int, k: int) -> bool:
-    """Tell whether the index could cost less than brute force, were its searches to go well."""
+def _frame_for_index(points: np.ndarray, distinct: int, k: int, *, wanted: bool) -> Frame | None:
+    """Choose a frame for the index, unless even searches that go well would cost more than brute force."""
     from shoal.kernels import cost
     from shoal.kernels.frame import frame_of
 
     n, d = points.shape
     brute = cost.brute_total(n, distinct, d, k)
-    if cost.index_least(n, distinct, d, 1, k) >= brute:
-        return False
-    return cost.index_least(n, distinct, d, frame_of(points).axes.shape[0], k) < brute
+    if not wanted and cost.index_least(n, distinct, d, 1, k) >= brute:
+        return None
+    frame = frame_of(points)
+    promising = cost.index_least(n, distinct, d, frame.axes.shape[0], k) < brute
+    return frame if wanted or promising else None
 
 
 def _through_index(
-    points: np.ndarray, members: np.ndarray, bounds: np.ndarray, k: int, trace: MdavTrace, *, to_the_end: bool
+    points: np.ndarray,
+    members: np.ndarray,
+    bounds: np.ndarray,
+    frame: Frame,
+    k: int,
+    trace: MdavTrace,
+    *,
+    to_the_end: bool,
 ) -> tuple[Remaining, MdavTrace]:
     """Form classes through the index: all of them, or as long as brute force would cost more."""
     from shoal.kernels import cost
@@ -119,7 +132,7 @@ def _through_index(
 
     _announce(index_steps)
     (n, d), steps = points.shape, 0
-    index, remaining = spatial_index(points, members, bounds, k)
+    index, remaining = spatial_index(points, members, bounds, frame, k)
     budget = int(min(_BLOCKS_PER_CALL, max(2000, cost.brute_total(n, trace.distinct, d, k) / 3000)))
     spent = 0.0
     while remaining.counts[0] >= 2 * k:
