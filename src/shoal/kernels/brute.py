@@ -1,7 +1,7 @@
 """MDAV by looking at every remaining record: three passes over all of them for each pair of classes.
 
-The baseline for the index, and the faster of the two where records are few or nothing prunes. One core does it: the
-tables that come here are small enough for a pass to end before a second core would have begun.
+The baseline for the index, and the faster of the two where records are few or nothing prunes. Here on one core;
+:mod:`shoal.kernels.brute_halves` does the same on two where a pass is long enough.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -31,16 +31,17 @@ def pass_space(d: int, k: int) -> Pass:
 
 
 @part
-def _look(space, remaining, capacity, best):
-    """One pass: keep the `capacity` records nearest to q, and find the farthest if that beats `best`.
+def look(space, remaining, capacity, best, first, last):
+    """Pass over blocks `first` … `last` - 1: keep the `capacity` nearest to q, find the farthest if it beats `best`.
 
-    Returns the slot of the farthest record, of several the one with the lowest row, and its squared distance.
+    Returns the slot of the farthest record, of several the one with the lowest row, its squared distance, and how many
+    records were kept.
     """
     x, q, distance, nearest = remaining.x, space.q, space.distance, space.nearest
     size = np.int64(0)
     bound = np.inf if capacity > 0 else -1.0
     best_row, best_slot = NO_ROW, -1
-    for b in range((remaining.counts[3] + WIDTH - 1) // WIDTH):
+    for b in range(first, last):
         mask = scan_points(x, b, q, bound, best, distance)
         while mask:
             lane = lowest_bit(mask)
@@ -54,7 +55,12 @@ def _look(space, remaining, capacity, best):
                 row = first_row(remaining, slot)
                 if distance[lane] > best or row < best_row:
                     best, best_row, best_slot = distance[lane], row, slot
-    return best_slot, best
+    return best_slot, best, size
+
+
+@part
+def _blocks(remaining):
+    return (remaining.counts[3] + WIDTH - 1) // WIDTH
 
 
 @part
@@ -68,7 +74,7 @@ def _class_around(space, remaining, slot, best):
     read(remaining, slot, space.q)
     if take(remaining, slot):
         erase(remaining, slot)
-    far, best = _look(space, remaining, nearest.distance.shape[0], best)
+    far, best, _ = look(space, remaining, nearest.distance.shape[0], best, 0, _blocks(remaining))
     if best == nearest.distance[0]:
         far = -1
     for i in range(nearest.slot.shape[0]):
@@ -97,7 +103,7 @@ def brute_steps(space, remaining, k, budget):
         for turn in range(2 if pair else 1):  # r, farthest from c; then s, farthest from r
             if slot < 0:
                 scanned += counts[3]
-                slot, _ = _look(space, remaining, nobody, -1.0)
+                slot, _, _ = look(space, remaining, nobody, -1.0, 0, _blocks(remaining))
             scanned += counts[3]
             slot = _class_around(space, remaining, slot, -1.0 if pair and turn == 0 else np.inf)
     return steps, scanned

@@ -6,6 +6,7 @@ r and s are the records of the paper, c the centroid of the remaining records.
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.kernels.brute import brute_steps, pass_space
+from shoal.kernels.brute_halves import halved_steps, halves, worth_halving
 from shoal.kernels.groups import equal_records
 from shoal.kernels.remaining import Remaining, all_remaining, final_labels, scatter
 from shoal.progress import report, say
@@ -32,6 +34,7 @@ class MdavTrace:
     distinct: int
     index_steps: int = 0
     brute_steps: int = 0
+    halved_steps: int = 0  # of them, those done on two cores
     leaves_visited: int = 0
     boxes_visited: int = 0
     records_scanned: int = 0
@@ -159,14 +162,22 @@ def _by_brute_force(remaining: Remaining, k: int, trace: MdavTrace) -> MdavTrace
     _announce(brute_steps)
     n, steps, scanned = remaining.members.shape[0], 0, 0
     space = pass_space(remaining.x.shape[1], k)
-    while remaining.counts[0] >= 2 * k:
-        more, records = brute_steps(space, remaining, k, _COORDINATES_PER_CALL)
-        steps, scanned = steps + more, scanned + records
-        report(n - int(remaining.counts[0]), n)
+    halved = 0
+    with ThreadPoolExecutor(1) as pool:  # starts its thread when it is first given something to do
+        pair = halves(remaining.x.shape[1], k, pool)
+        while remaining.counts[0] >= 2 * k:
+            if worth_halving(remaining):
+                more, records = halved_steps(pair, remaining, k, _COORDINATES_PER_CALL)
+                halved += more
+            else:
+                more, records = brute_steps(space, remaining, k, _COORDINATES_PER_CALL)
+            steps, scanned = steps + more, scanned + records
+            report(n - int(remaining.counts[0]), n)
     return replace(
         trace,
         path="brute" if trace.index_steps == 0 else "index, then brute",
         brute_steps=steps,
+        halved_steps=halved,
         records_scanned=trace.records_scanned + scanned,
     )
 
