@@ -12,10 +12,13 @@ import math
 from shoal.kernels.index import Index
 from shoal.kernels.remaining import Remaining
 
+_CACHED = 5e6  # bytes
+
 
 def brute_step(points: int, d: int, k: int) -> float:
     """Cost of forming two classes by brute force while `points` distinct points remain."""
     scan = 3.2 * points * (0.25 + 0.143 * d)
+    scan *= 1.0 + min(max(points * d * 8 / _CACHED - 1.0, 0.0), 1.0)  # what no cache holds comes half as fast
     keep = 59.0 * k * math.log2(2.0 + points / k)
     return scan + keep + 12.0 * k * d
 
@@ -25,11 +28,20 @@ def brute_total(n: int, points: int, d: int, k: int) -> float:
     return n / (2 * k) * brute_step(points // 2, d, k)
 
 
+def frame(d: int) -> float:
+    """Cost of choosing a frame: from some size on, the linear algebra library starts threads, which spin."""
+    return 1.5e6 + 5e4 * d if d < 24 else 4.5e7
+
+
+def index_build(points: int, d: int) -> float:
+    """Cost of building the index once."""
+    return points * (180.0 + 44.0 * d + 3.4 * math.log2(points + 1.0))
+
+
 def index_least(n: int, points: int, d: int, axes: int, k: int) -> float:
     """Cost of the index where its searches go as well as they may in a frame of so many axes."""
-    build = points * (180.0 + 44.0 * d + 3.4 * math.log2(points + 1.0))
     visits = 4.0 * math.log2(points + 1.0) * (33.0 + 3.8 * axes) * 1.25 ** max(axes - 6, 0)
-    return build + n * (140.0 + 19.0 * d) + n / (2 * k) * (1350.0 + 11.0 * d * axes + visits)
+    return index_build(points, d) + n * (140.0 + 19.0 * d) + n / (2 * k) * (1350.0 + 11.0 * d * axes + visits)
 
 
 def index_so_far(index: Index, remaining: Remaining) -> float:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _COORDINATES_PER_CALL = 500_000_000  # about a tenth of a second between two reports
 _BLOCKS_PER_CALL = 1_500_000
+_CHEAP = 0.17  # share of the cost of brute force at which the index is tried, however little it promises
 
 
 @dataclass(frozen=True)
@@ -112,11 +113,12 @@ def _frame_for_index(points: np.ndarray, distinct: int, k: int, *, wanted: bool)
 
     n, d = points.shape
     brute = cost.brute_total(n, distinct, d, k)
-    if not wanted and cost.index_least(n, distinct, d, 1, k) >= brute:
+    try_out = cost.frame(d) + cost.index_build(distinct, d)
+    if not wanted and (cost.index_least(n, distinct, d, 1, k) >= brute or cost.frame(d) > _CHEAP * brute):
         return None
     frame = frame_of(points)
     promising = cost.index_least(n, distinct, d, frame.axes.shape[0], k) < brute
-    return frame if wanted or promising else None
+    return frame if wanted or promising or try_out < _CHEAP * brute else None
 
 
 def _through_index(
