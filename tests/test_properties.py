@@ -99,6 +99,14 @@ def test_no_method_beats_the_optimum(method: str, table: tuple[np.ndarray, int])
     assert sse >= best_sse(X, k) - 1e-9 * (np.abs(X).max() ** 2 + 1)
 
 
+@given(table=tables(most=8))
+def test_on_one_coordinate_the_optimum_is_found(table: tuple[np.ndarray, int]) -> None:
+    X, k = table[0][:, :1], table[1]
+    labels = shoal.microaggregate(X, k, method="optimal_univariate").labels
+    sse = sum(((X[labels == c] - X[labels == c].mean(axis=0)) ** 2).sum() for c in np.unique(labels))
+    assert sse == pytest.approx(best_sse(X, k), rel=1e-9, abs=1e-9 * (np.abs(X).max() ** 2 + 1))
+
+
 @given(table=tables())
 def test_what_compare_reads_is_what_protect_read(table: tuple[np.ndarray, int]) -> None:
     X, k = table
