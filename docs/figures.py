@@ -55,7 +55,7 @@ def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES
     folder.mkdir(parents=True, exist_ok=True)
     for theme in THEMES:
-        for draw in (shoals, mdav_steps, optimal_univariate_cut, loss_by_k):
+        for draw in (shoals, mdav_steps, v_mdav_clumps, optimal_univariate_cut, loss_by_k):
             figure = draw(theme)
             figure.savefig(
                 folder / f"{draw.__name__}-{theme.name}.png",
@@ -130,6 +130,34 @@ def mdav_steps(theme: Theme) -> Figure:
     _arrow(row[1], theme, r, s, "r", "s")
     row[0].set_xlim(X[:, 0].min() - 0.75, X[:, 0].max() + 0.75)
     row[0].set_ylim(X[:, 1].min() - 0.5, X[:, 1].max() + 0.5)
+    return figure
+
+
+def v_mdav_clumps(theme: Theme) -> Figure:
+    """Draw clumps of uneven size, partitioned by MDAV and by V-MDAV."""
+    k = 3
+    rng = np.random.default_rng(8)
+    centres = ((0.0, 0.0), (3.1, 0.6), (1.4, 2.3), (4.6, 2.6), (6.3, 0.9), (0.2, 4.2), (3.2, 4.5), (6.1, 4.4))
+    sizes = (4, 3, 4, 3, 4, 3, 4, 4)
+    X = np.concatenate([rng.normal(c, 0.27, (size, 2)) for c, size in zip(centres, sizes, strict=True)])
+    figure = _card(theme, 10.4, 4.1)
+    panels = figure.subplots(1, 2, sharex=True, sharey=True)
+    figure.subplots_adjust(left=0.03, right=0.97, bottom=0.05, top=0.835, wspace=0.06)
+    for axes, method, given, name in (
+        (panels[0], "mdav", {}, "MDAV"),
+        (panels[1], "v_mdav", {"gamma": 1.1}, "V-MDAV, γ = 1.1"),
+    ):
+        part = shoal.microaggregate(X, k, method=method, **given)
+        colours = _coloured(X, part.labels)
+        for label, colour in enumerate(colours):
+            members = X[part.labels == label]
+            axes.add_patch(_hull(members, colour, theme))
+            axes.scatter(*members.T, s=26, color=colour, linewidth=0, zorder=3)
+        loss = _loss(X, part.labels)
+        _title(axes, theme, name, f"k = {k}: classes of {part.sizes.min()} to {part.sizes.max()}, IL {loss:.1f} %")
+        _empty(axes, theme)
+    panels[0].set_xlim(X[:, 0].min() - 0.5, X[:, 0].max() + 0.5)
+    panels[0].set_ylim(X[:, 1].min() - 0.5, X[:, 1].max() + 0.5)
     return figure
 
 
