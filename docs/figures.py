@@ -55,7 +55,7 @@ def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES
     folder.mkdir(parents=True, exist_ok=True)
     for theme in THEMES:
-        for draw in (shoals, mdav_steps, loss_by_k):
+        for draw in (shoals, mdav_steps, v_mdav_clumps, optimal_univariate_cut, loss_by_k):
             figure = draw(theme)
             figure.savefig(
                 folder / f"{draw.__name__}-{theme.name}.png",
@@ -125,14 +125,67 @@ def mdav_steps(theme: Theme) -> Figure:
             axes.add_patch(_hull(members, colours[label], theme))
             axes.scatter(*members.T, s=20, color=colours[label], linewidth=0, zorder=3)
         _title(axes, theme, head, line, size=9.6)
-        axes.set_xticks([])
-        axes.set_yticks([])
-        for spine in axes.spines.values():
-            spine.set_color(theme.edge)
+        _empty(axes, theme)
     _arrow(row[0], theme, X.mean(axis=0), r, "c", "r")
     _arrow(row[1], theme, r, s, "r", "s")
     row[0].set_xlim(X[:, 0].min() - 0.75, X[:, 0].max() + 0.75)
     row[0].set_ylim(X[:, 1].min() - 0.5, X[:, 1].max() + 0.5)
+    return figure
+
+
+def v_mdav_clumps(theme: Theme) -> Figure:
+    """Draw clumps of uneven size, partitioned by MDAV and by V-MDAV."""
+    k = 3
+    rng = np.random.default_rng(8)
+    centres = ((0.0, 0.0), (3.1, 0.6), (1.4, 2.3), (4.6, 2.6), (6.3, 0.9), (0.2, 4.2), (3.2, 4.5), (6.1, 4.4))
+    sizes = (4, 3, 4, 3, 4, 3, 4, 4)
+    X = np.concatenate([rng.normal(c, 0.27, (size, 2)) for c, size in zip(centres, sizes, strict=True)])
+    figure = _card(theme, 10.4, 4.1)
+    panels = figure.subplots(1, 2, sharex=True, sharey=True)
+    figure.subplots_adjust(left=0.03, right=0.97, bottom=0.05, top=0.835, wspace=0.06)
+    for axes, method, given, name in (
+        (panels[0], "mdav", {}, "MDAV"),
+        (panels[1], "v_mdav", {"gamma": 1.1}, "V-MDAV, γ = 1.1"),
+    ):
+        part = shoal.microaggregate(X, k, method=method, **given)
+        colours = _coloured(X, part.labels)
+        for label, colour in enumerate(colours):
+            members = X[part.labels == label]
+            axes.add_patch(_hull(members, colour, theme))
+            axes.scatter(*members.T, s=26, color=colour, linewidth=0, zorder=3)
+        loss = _loss(X, part.labels)
+        _title(axes, theme, name, f"k = {k}: classes of {part.sizes.min()} to {part.sizes.max()}, IL {loss:.1f} %")
+        _empty(axes, theme)
+    panels[0].set_xlim(X[:, 0].min() - 0.5, X[:, 0].max() + 0.5)
+    panels[0].set_ylim(X[:, 1].min() - 0.5, X[:, 1].max() + 0.5)
+    return figure
+
+
+def optimal_univariate_cut(theme: Theme) -> Figure:
+    """Draw one attribute as records on a line, cut by MDAV and cut where the loss is least."""
+    k = 3
+    people = shoal.survey(400, seed=4)
+    values = np.sort(people["income"].to_numpy().astype(float))[-38:] / 1000
+    X = values[:, None]
+    figure = _card(theme, 10.4, 3.3)
+    rows = figure.subplots(2, 1, sharex=True)
+    figure.subplots_adjust(left=0.03, right=0.97, bottom=0.14, top=0.815, hspace=0.85)
+    for axes, method, name in ((rows[0], "mdav", "MDAV"), (rows[1], "optimal_univariate", "The optimal cut")):
+        part = shoal.microaggregate(X, k, method=method)
+        first = {int(label): row for row, label in reversed(list(enumerate(part.labels)))}
+        for number, label in enumerate(sorted(first, key=lambda label: first[label])):
+            members, colour = values[part.labels == label], SIX[number % len(SIX)]
+            axes.axvspan(members.min(), members.max(), color=colour, alpha=theme.depth, linewidth=0)
+            axes.scatter(members, np.zeros(len(members)), s=30, color=colour, edgecolor=theme.paper, linewidth=0.6)
+            axes.scatter(members.mean(), 0, s=150, marker="|", color=theme.ink, linewidth=1.4, zorder=4)
+        loss = _loss(X, part.labels)
+        _title(axes, theme, name, f"k = {k}: classes of {part.sizes.min()} to {part.sizes.max()}, IL {loss:.2f} %")
+        _axes(axes, theme, "")
+        axes.spines["left"].set_visible(False)
+        axes.set_yticks([])
+        axes.set_ylim(-1, 1)
+    rows[0].tick_params(labelbottom=False)
+    rows[1].set_xlabel("income in thousands; a stroke is the mean that a class leaves with", color=theme.faint)
     return figure
 
 
@@ -189,6 +242,12 @@ def _xy(table: pa.Table) -> Array:
 
 def _farthest(points: Array, place: Array) -> int:
     return int(np.argmax(((points - place) ** 2).sum(axis=1)))
+
+
+def _loss(points: Array, labels: NDArray[np.int64]) -> float:
+    """Return the information loss of a partition of points, in percent."""
+    means = np.array([points[labels == label].mean(axis=0) for label in range(labels.max() + 1)])
+    return float(100 * ((points - means[labels]) ** 2).sum() / ((points - points.mean(axis=0)) ** 2).sum())
 
 
 def _coloured(points: Array, labels: NDArray[np.int64]) -> list[str]:
@@ -272,6 +331,14 @@ def _axes(axes: Axes, theme: Theme, label: str) -> None:
     axes.tick_params(colors=theme.faint, labelsize=9, length=3)
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(theme.edge)
+
+
+def _empty(axes: Axes, theme: Theme) -> None:
+    """Leave only the frame of a panel."""
+    axes.set_xticks([])
+    axes.set_yticks([])
+    for spine in axes.spines.values():
         spine.set_color(theme.edge)
 
 

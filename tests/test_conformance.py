@@ -21,6 +21,11 @@ def points(n: int, d: int = 2, seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(n, d))
 
 
+def fitting(method: str, X: np.ndarray) -> np.ndarray:
+    """The points, in as many coordinates as the method takes: all, unless it says otherwise."""
+    return np.ascontiguousarray(X[:, : getattr(registry.load("partition", method), "dimensions", None)])
+
+
 TABLES = {
     **{f"n={n}": points(n) for n in SIZES},
     "one coordinate": points(40, 1),
@@ -38,7 +43,7 @@ TABLES = {
 @pytest.mark.parametrize("name", TABLES)
 class TestOnEveryTable:
     def test_each_row_in_one_class_of_at_least_k(self, method: str, name: str) -> None:
-        X = TABLES[name]
+        X = fitting(method, TABLES[name])
         part = shoal.microaggregate(X, K, method=method)
         assert part.labels.dtype == np.int64
         assert part.labels.shape == (len(X),)
@@ -47,9 +52,10 @@ class TestOnEveryTable:
         assert len(part) == len(part.sizes)
 
     def test_input_is_not_changed_and_the_same_seed_gives_the_same_labels(self, method: str, name: str) -> None:
-        X = TABLES[name].copy()
+        X = fitting(method, TABLES[name])
+        before = X.copy()
         first = shoal.microaggregate(X, K, method=method, seed=7).labels
-        assert np.array_equal(X, TABLES[name])
+        assert np.array_equal(X, before)
         assert np.array_equal(first, shoal.microaggregate(X, K, method=method, seed=7).labels)
 
 
@@ -58,28 +64,36 @@ class TestEveryMethod:
     def test_pickles(self, method: str) -> None:
         made = build(registry.load("partition", method), {"k": K})
         assert pickle.loads(pickle.dumps(made)) == made
-        part = made.partition(Points(points(20)), np.random.default_rng(0))
+        part = made.partition(Points(fitting(method, points(20))), np.random.default_rng(0))
         assert np.array_equal(pickle.loads(pickle.dumps(part)).labels, part.labels)
 
     def test_k_above_n_is_a_data_error(self, method: str) -> None:
         with pytest.raises(shoal.DataError, match="at most the number of records, got k = 3 and 2 in the table"):
-            shoal.microaggregate(points(2), K, method=method)
+            shoal.microaggregate(fitting(method, points(2)), K, method=method)
 
     @pytest.mark.parametrize("k", [1, 0, -4, 2.5, "3", True, None])
     def test_k_below_two_or_no_integer_is_a_parameter_error(self, method: str, k: object) -> None:
         with pytest.raises(shoal.ParameterError, match="k must be an integer ≥ 2, got"):
-            shoal.microaggregate(points(9), k, method=method)  # type: ignore[arg-type]
+            shoal.microaggregate(fitting(method, points(9)), k, method=method)  # type: ignore[arg-type]
 
     @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
     def test_missing_values_and_infinities_are_a_data_error_with_row_numbers(self, method: str, odd: float) -> None:
-        X = points(9)
-        X[4, 1] = odd
+        X = fitting(method, points(9))
+        X[4, -1] = odd
         with pytest.raises(shoal.DataError, match="1 of 9 rows hold a NaN or an infinity: data row 5"):
             shoal.microaggregate(X, K, method=method)
 
     def test_a_misspelt_parameter_is_refused(self, method: str) -> None:
         with pytest.raises(shoal.ParameterError, match="no parameter is called 'gama'"):
-            shoal.microaggregate(points(9), K, method=method, gama=1)
+            shoal.microaggregate(fitting(method, points(9)), K, method=method, gama=1)
+
+    def test_points_of_other_dimensions_are_a_data_error(self, method: str) -> None:
+        dimensions = getattr(registry.load("partition", method), "dimensions", None)
+        if dimensions is None:
+            shoal.microaggregate(points(9, 5), K, method=method)
+            return
+        with pytest.raises(shoal.DataError, match=f"exactly {dimensions} coordinate.*got {dimensions + 1}"):
+            shoal.microaggregate(points(9, dimensions + 1), K, method=method)
 
     def test_every_parameter_says_what_it_is_for(self, method: str) -> None:
         declared = declarations(registry.load("partition", method))
@@ -87,7 +101,7 @@ class TestEveryMethod:
         assert all(d.param.description.endswith(".") for d in declared)
 
     def test_row_order_of_distinct_points_changes_only_the_order(self, method: str) -> None:
-        X = points(40, 3)
+        X = fitting(method, points(40, 3))
         order = np.random.default_rng(3).permutation(40)
         direct = shoal.microaggregate(X, K, method=method).labels[order]
         shuffled = shoal.microaggregate(X[order], K, method=method).labels

@@ -27,6 +27,11 @@ def tables(draw: st.DrawFn, most: int = 40) -> tuple[np.ndarray, int]:
     return draw(arrays(np.float64, (n, d), elements=VALUES)), k
 
 
+def fitting(method: str, X: np.ndarray) -> np.ndarray:
+    """The points, in as many coordinates as the method takes: all, unless it says otherwise."""
+    return X[:, : getattr(registry.load("partition", method), "dimensions", None)]
+
+
 def frame_of(X: np.ndarray) -> pa.Table:
     return pa.table({f"x{j}": X[:, j] for j in range(X.shape[1])})
 
@@ -38,7 +43,7 @@ def matrix(frame: pa.Table) -> np.ndarray:
 @pytest.mark.parametrize("method", METHODS)
 @given(table=tables())
 def test_the_audit_of_any_release_at_k_achieves_k(method: str, table: tuple[np.ndarray, int]) -> None:
-    X, k = table
+    X, k = fitting(method, table[0]), table[1]
     frame = frame_of(X)
     done = shoal.protect(frame, {"quasi": frame.column_names, "k": k, "method": method})
     counted = Counter(zip(*(done.data.column(name).to_pylist() for name in done.data.column_names), strict=True))
@@ -52,7 +57,7 @@ def test_the_audit_of_any_release_at_k_achieves_k(method: str, table: tuple[np.n
 def test_means_are_kept_and_total_variation_is_loss_plus_what_is_left(
     method: str, table: tuple[np.ndarray, int]
 ) -> None:
-    X, k = table
+    X, k = fitting(method, table[0]), table[1]
     frame = frame_of(X)
     masked = matrix(shoal.protect(frame, {"quasi": frame.column_names, "k": k, "method": method}).data)
     scale = np.abs(X).max() + 1
@@ -88,10 +93,18 @@ def best_sse(X: np.ndarray, k: int) -> float:
 @pytest.mark.parametrize("method", METHODS)
 @given(table=tables(most=8))
 def test_no_method_beats_the_optimum(method: str, table: tuple[np.ndarray, int]) -> None:
-    X, k = table
+    X, k = fitting(method, table[0]), table[1]
     labels = shoal.microaggregate(X, k, method=method).labels
     sse = sum(((X[labels == c] - X[labels == c].mean(axis=0)) ** 2).sum() for c in np.unique(labels))
     assert sse >= best_sse(X, k) - 1e-9 * (np.abs(X).max() ** 2 + 1)
+
+
+@given(table=tables(most=8))
+def test_on_one_coordinate_the_optimum_is_found(table: tuple[np.ndarray, int]) -> None:
+    X, k = table[0][:, :1], table[1]
+    labels = shoal.microaggregate(X, k, method="optimal_univariate").labels
+    sse = sum(((X[labels == c] - X[labels == c].mean(axis=0)) ** 2).sum() for c in np.unique(labels))
+    assert sse == pytest.approx(best_sse(X, k), rel=1e-9, abs=1e-9 * (np.abs(X).max() ** 2 + 1))
 
 
 @given(table=tables())

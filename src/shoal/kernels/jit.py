@@ -12,9 +12,12 @@ and is kept in the cache inside the kernels that call it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
+
+from shoal.progress import say
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 _njit: Any = numba.njit
@@ -28,3 +31,11 @@ def kernel(function: Callable[..., Any]) -> Any:
         return _njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:  # neither the package's folder nor the user's can be written to
         return _njit(**_OPTIONS)(function)
+
+
+def announce(function: Any) -> None:
+    """Say that a kernel will be compiled, if it is neither loaded nor found in the cache on disk."""
+    name = f"{function.py_func.__module__.split('.')[-1]}.{function.py_func.__name__}"
+    folder = function.stats.cache_path
+    if not function.signatures and not (folder and any(Path(folder).glob(f"{name}-*.nbi"))):
+        say("compiling the kernels, once; this takes a few seconds")
