@@ -30,7 +30,7 @@ def brute_total(n: int, points: int, d: int, k: int) -> float:
 
 def frame(d: int) -> float:
     """Cost of choosing a frame: from some size on, the linear algebra library starts threads, which spin."""
-    return 1.5e6 + 5e4 * d if d < 24 else 4.5e7
+    return 1.5e6 + 5e4 * d if d < 24 else 4.5e7 + 2.5e6 * (d - 24)
 
 
 def index_build(points: int, d: int) -> float:

@@ -8,16 +8,16 @@ from __future__ import annotations
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.kernels.brute import brute_steps, pass_space
 from shoal.kernels.brute_halves import halved_steps, halves, worth_halving
 from shoal.kernels.groups import equal_records
+from shoal.kernels.jit import announce
 from shoal.kernels.remaining import Remaining, all_remaining, final_labels, scatter
-from shoal.progress import report, say
+from shoal.progress import report
 
 if TYPE_CHECKING:
     from shoal.kernels.frame import Frame
@@ -135,7 +135,7 @@ def _through_index(
     from shoal.kernels import cost
     from shoal.kernels.index import index_steps, spatial_index
 
-    _announce(index_steps)
+    announce(index_steps)
     (n, d), steps = points.shape, 0
     index, remaining = spatial_index(points, members, bounds, frame, k)
     budget = int(min(_BLOCKS_PER_CALL, max(2000, cost.brute_total(n, trace.distinct, d, k) / 3000)))
@@ -161,7 +161,7 @@ def _through_index(
 
 def _by_brute_force(remaining: Remaining, k: int, trace: MdavTrace) -> MdavTrace:
     """Form all classes that are left but the last by looking at every record."""
-    _announce(brute_steps)
+    announce(brute_steps)
     n, steps, scanned = remaining.members.shape[0], 0, 0
     space = pass_space(remaining.x.shape[1], k)
     halved = 0
@@ -182,11 +182,3 @@ def _by_brute_force(remaining: Remaining, k: int, trace: MdavTrace) -> MdavTrace
         halved_steps=halved,
         records_scanned=trace.records_scanned + scanned,
     )
-
-
-def _announce(kernel: Any) -> None:
-    """Say that a kernel will be compiled, if it is neither loaded nor found in the cache on disk."""
-    name = f"{kernel.py_func.__module__.split('.')[-1]}.{kernel.py_func.__name__}"
-    folder = kernel.stats.cache_path
-    if not kernel.signatures and not (folder and any(Path(folder).glob(f"{name}-*.nbi"))):
-        say("compiling the kernels, once; this takes a few seconds")
