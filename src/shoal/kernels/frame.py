@@ -23,6 +23,7 @@ _SAMPLE = 4096
 _GAIN = 0.3  # least mean of log(variance / eigenvalue) that makes rotating worth it
 _MOST = 470  # largest exponent of s: what underflows in float64 must stay below TINY when scaled
 TINY = 1e-36  # above all that underflows, in float32 or before, in units of squared distance in the frame
+_CLUMPED = 0.06
 _LEFT_OUT = 0.01  # largest share of the variance that the axes may leave out
 
 
@@ -65,6 +66,21 @@ def frame_of(points: np.ndarray) -> Frame:
     largest = max(float((points.max(axis=0) - origin).max()), float((origin - points.min(axis=0)).max()))
     scale = 2.0 ** min(-math.frexp(largest * math.sqrt(points.shape[1]))[1], _MOST)
     return Frame(_axes((sample - origin) * scale), origin, np.array([scale]))
+
+
+def clumped(points: np.ndarray) -> bool:
+    """Tell from a small sample whether points lie in clumps, which an index prunes however many axes there are.
+
+    Of few others is a point of a clump within √2 times the distance of its nearest; of points spread evenly over many
+    axes, nearly all are.
+    """
+    sample = points[:: max(points.shape[0] // 256, 1)][:256]
+    queries = sample[:64]
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = ((queries[:, None, :] - sample[None, :, :]) ** 2).sum(axis=2)
+    squares[np.arange(len(queries)), np.arange(len(queries))] = np.inf
+    nearest = squares.min(axis=1, keepdims=True)
+    return bool(np.median((squares <= 2.0 * nearest).mean(axis=1)) < _CLUMPED)
 
 
 def frame_coordinates(frame: Frame, points: np.ndarray, rows: np.ndarray) -> np.ndarray:

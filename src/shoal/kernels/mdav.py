@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _COORDINATES_PER_CALL = 500_000_000  # about a tenth of a second between two reports
 _BLOCKS_PER_CALL = 1_500_000
+_CHEAP_IN_CLUMPS = 0.5
 _CHEAP = 0.17  # share of the cost of brute force at which the index is tried, however little it promises
 
 
@@ -109,7 +110,7 @@ def in_range(points: np.ndarray) -> np.ndarray:
 def _frame_for_index(points: np.ndarray, distinct: int, k: int, *, wanted: bool) -> Frame | None:
     """Choose a frame for the index, unless even searches that go well would cost more than brute force."""
     from shoal.kernels import cost
-    from shoal.kernels.frame import frame_of
+    from shoal.kernels.frame import clumped, frame_of
 
     n, d = points.shape
     brute = cost.brute_total(n, distinct, d, k)
@@ -118,7 +119,9 @@ def _frame_for_index(points: np.ndarray, distinct: int, k: int, *, wanted: bool)
         return None
     frame = frame_of(points)
     promising = cost.index_least(n, distinct, d, frame.axes.shape[0], k) < brute
-    return frame if wanted or promising or try_out < _CHEAP * brute else None
+    share = _CHEAP_IN_CLUMPS if frame.axes.shape[0] > 13 and clumped(points) else _CHEAP
+    cheap = try_out < share * brute
+    return frame if wanted or promising or cheap else None
 
 
 def _through_index(
