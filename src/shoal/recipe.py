@@ -165,9 +165,14 @@ class Recipe:
         return given if isinstance(given, tuple) else (given,) if given else ()
 
     @property
+    def roles(self) -> dict[str, Role]:
+        """The role of each column that was given one."""
+        return {name: role for role in Role for name in self.columns(role)}
+
+    @property
     def all_blocks(self) -> tuple[tuple[str, ...], ...]:
-        """The blocks to partition: those given, or one of all quasi-identifiers."""
-        return self.blocks or (self.quasi,)
+        """The blocks to partition: those given if there are several, else one of all quasi-identifiers."""
+        return self.blocks if len(self.blocks) > 1 else (self.quasi,)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what differs from the defaults as plain values, as in TOML."""

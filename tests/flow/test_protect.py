@@ -458,6 +458,8 @@ def test_comparing_with_text_shows_no_value() -> None:
     for columns in ("a", []):
         with pytest.raises(shoal.ParameterError, match="columns must be a list of column names"):
             shoal.compare(pa.table({"a": [1, 2]}), pa.table({"a": [1, 2]}), columns)
+    with pytest.raises(shoal.ParameterError, match="columns must be a list of column names, got 'name'"):
+        shoal.compare(pa.table({"name": [1, 2]}), pa.table({"name": [1, 2]}), "name")
 
 
 def test_the_order_of_a_block_does_not_matter() -> None:
@@ -513,6 +515,9 @@ def test_a_float_that_changed_on_the_disk_is_seen() -> None:
     assert gating._same(before, pa.chunked_array([[1.0, nan, None]]))
     for after in ([1.5, nan, None], [1.0, 2.0, None], [1.0, nan, 3.0], [1.0, None, None]):
         assert not gating._same(before, pa.chunked_array([pa.array(after, pa.float64(), from_pandas=False)]))
+    large = pa.chunked_array([pa.array(["a", None], pa.large_string())])
+    assert gating._same(large, pa.chunked_array([["a", None]]))
+    assert not gating._same(large, pa.chunked_array([["b", None]]))
     seconds = pa.chunked_array([pa.array([5], pa.timestamp("s"))])
     assert gating._same(seconds, pa.chunked_array([pa.array([5000], pa.timestamp("ms"))]))
 

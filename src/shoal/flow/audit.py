@@ -11,7 +11,7 @@ from shoal.errors import ParameterError, raise_all
 from shoal.flow.reading import listed, open_source
 from shoal.parameters import build, declarations, unknown
 from shoal.recipe import Recipe
-from shoal.types import Audit, Kind, Release, Role
+from shoal.types import Audit, Kind, Release
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,9 +55,8 @@ def _audit(
     from shoal.schema.roles import schema_of
 
     roles = Recipe(quasi=listed("quasi", quasi), confidential=listed("confidential", confidential), subject=subject)
-    columns = {name: role for role in Role for name in roles.columns(role)}
-    kinds = dict.fromkeys(columns, Kind.NOMINAL)  # values are only told apart
-    schema = schema_of(data, columns, kinds, None, unread)
+    kinds = dict.fromkeys(roles.roles, Kind.NOMINAL)  # values are only told apart
+    schema = schema_of(data, roles.roles, kinds, None, unread)
     release = Release(data, schema, None, data.column(subject) if subject else None)
     findings = tuple(model.audit(release, roles.quasi) for model in _models(require))
     overall = next(finding for finding in findings if finding.model == "k_anonymity")

@@ -10,7 +10,7 @@ from typing import Any
 from shoal.errors import DataError
 from shoal.flow.anonymising import encode
 from shoal.flow.measuring import measure
-from shoal.flow.reading import listed, open_source, schema_of_columns
+from shoal.flow.reading import open_source, schema_of_columns
 from shoal.types import Kind, Readings, Schema, Table
 
 
@@ -32,7 +32,6 @@ def compare_files(original: Path, masked: Path, columns: Sequence[str], text: Ma
 
 
 def _compare(original: Table, masked: Table, columns: Sequence[str]) -> Readings:
-    columns = listed("columns", columns)
     if len(original) != len(masked):
         raise DataError(
             f"Compare: both tables must have the same rows in the same order, got {len(original):,} and "

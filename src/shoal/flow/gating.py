@@ -37,7 +37,7 @@ def _same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
     if pa.types.is_dictionary(after.type):
         after = after.cast(after.type.value_type)
     if before.type != after.type:
-        if pa.types.is_string(after.type):
+        if pa.types.is_string(after.type) and not pa.types.is_large_string(before.type):
             return True
         before = before.cast(after.type, safe=False)
     if pa.types.is_floating(after.type):  # where NaN differs from itself
@@ -53,7 +53,7 @@ def gate(release: Release, recipe: Recipe) -> Audit:
     stray = [n for n in (*recipe.identifier, recipe.subject) if n in release.data.column_names]
     if stray:
         raise GuaranteeError(f"Identifiers would have left: {listing(stray)}. Nothing was written.")
-    blocks = recipe.blocks if len(recipe.blocks) > 1 else (recipe.quasi,)
+    blocks = recipe.all_blocks
     findings = [KAnonymity(recipe.k).audit(release, block) for block in blocks]
     if recipe.strata:  # classes do not cross strata, so who knows a record's stratum learns no more
         findings += [KAnonymity(recipe.k).audit(release, (*block, *recipe.strata)) for block in blocks]

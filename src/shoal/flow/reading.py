@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import ParameterError, listing
 from shoal.parameters import build, declarations, shown
 from shoal.recipe import Recipe
-from shoal.types import Dialect, Role, Schema, Table, with_columns
+from shoal.types import Dialect, Kind, Role, Schema, Table, with_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,12 +69,13 @@ def schema_for(data: pa.Table, recipe: Recipe, dialect: Dialect | None, unread: 
     """Return what a recipe and the columns themselves say of a table."""
     from shoal.schema.roles import schema_of
 
-    roles = {name: role for role in Role for name in recipe.columns(role)}
-    return schema_of(data, roles, recipe.kinds, dialect, unread)
+    return schema_of(data, recipe.roles, recipe.kinds, dialect, unread)
 
 
 def schema_of_columns(data: pa.Table, names: Sequence[str], dialect: Dialect | None) -> Schema:
     """Return the schema of a table in which only some columns matter."""
     from shoal.schema.roles import schema_of
 
-    return schema_of(data, dict.fromkeys(names, Role.QUASI), {}, dialect)
+    chosen = listed("columns", names)
+    others = dict.fromkeys(set(data.column_names) - set(chosen), Kind.NOMINAL)  # whose kind nobody asks for
+    return schema_of(data, dict.fromkeys(chosen, Role.QUASI), others, dialect)
