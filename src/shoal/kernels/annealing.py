@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arrangement import Arrangement, arrange, numbered, total_sse
+from shoal.kernels.arrangement import arrange, numbered, total_sse
 from shoal.kernels.gap import padded
 from shoal.kernels.jit import announce, kernel, part
 from shoal.kernels.moves import create, dissolve, rotate, shift_or_swap
