@@ -30,6 +30,7 @@ class Trip(NamedTuple):
 
 @part
 def distance(trip, a, b):
+    """Return the distance between two stops; 0 if one of them is nowhere."""
     x = trip.x
     if a == x.shape[0] or b == x.shape[0]:
         return 0.0
@@ -42,6 +43,7 @@ def distance(trip, a, b):
 
 @part
 def following(trip, a, step):
+    """Return the stop after a, or before it if the step is -1."""
     at = trip.place[a] + step
     size = trip.stop.shape[0]
     if at == size:
@@ -90,6 +92,7 @@ def exchange(trip, a, b, c, d):
 
 @part
 def try_again(trip, a):
+    """Queue a record, unless it is queued or nowhere."""
     state, size = trip.state, trip.stop.shape[0]
     if trip.queued[a] or a == size - 1:
         return

@@ -27,7 +27,7 @@ class Tour(Checked):
     **Complexity.** That of the near neighbours of every record, O(n log n) where d is small and O(n²d) at worst,
     about linear beyond, and O(nkd) for a cut.
 
-    **Departures.** [DMMS06] cut paths made by simpler rules, among them nearest point next, and [HM03] give the cut; here
+    **Departures.** [DMMS06] cut paths made by simpler rules, such as nearest point next, and [HM03] give the cut. Here
     the path is shortened first, and drawn at several scales.
 
     References: [HM03], [DMMS06], [BEN92].
