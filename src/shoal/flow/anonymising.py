@@ -12,7 +12,7 @@ from shoal.flow.measuring import measure
 from shoal.flow.strata import partition_strata, strata_of
 from shoal.parameters import build, declarations, unknown
 from shoal.recipe import Recipe
-from shoal.types import Attribute, Dialect, Kind, Partition, Readings, Release, Role, Table, with_columns
+from shoal.types import Attribute, Block, Dialect, Kind, Partition, Points, Readings, Release, Role, Table, with_columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,10 +34,19 @@ def anonymise(table: Table, recipe: Recipe) -> tuple[Partition, Release, Reading
     progress.stage("Partition")
     strata = strata_of(table, recipe.k if promises_k(method) else 1)
     blocks = [partition_strata(points.only(names), method, strata, rng) for names in recipe.all_blocks]
-    partition = Partition(tuple(block for part in blocks for block in part.blocks))
+    partition = Partition(tuple(_noted(block, points) for part in blocks for block in part.blocks))
     released = release.release(typed, points, partition, weights, rng)
     readings = measure(attributes, released.data)
     return partition, released, readings
+
+
+def _noted(block: Block, points: Points) -> Block:
+    """Say how many values leave unchanged, where a method makes them itself."""
+    if block.values is None:
+        return block
+    same = int((block.values == points.only(block.attributes).coordinates).sum())
+    said = f"{same:,} of {block.values.size:,} values leave unchanged"
+    return replace(block, note=f"{block.note}; {said}" if block.note else said)
 
 
 def promises_k(method: Any) -> bool:
