@@ -4,7 +4,7 @@
 |---|---|
 | V, V_s | `vector`, and its `order` |
 | P_m, r | runs between `bounds`; the size of the last |
-| min_m, max_m − min_m | `low`, `width` |
+| min_m, max_m | `low`, `high` |
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -25,8 +25,8 @@ class Round(NamedTuple):
     """One round of sorting, partitioning and normalising, as it must be undone."""
 
     run: np.ndarray  # of each value
-    low: np.ndarray  # of each run
-    width: np.ndarray  # of each run
+    low: np.ndarray  # of each value's run
+    high: np.ndarray
 
 
 def fixed_runs(k: int, *, small_last: bool) -> Cut:
@@ -78,8 +78,8 @@ def mic1d(points: np.ndarray, cut: Cut) -> np.ndarray:
     last = rounds[-1].run
     protected = class_means(vector, last)[last]  # mean value computation
     for this in reversed(rounds):
-        low, width = this.low[this.run], this.width[this.run]
-        protected = np.minimum(low + protected * width, low + width)
+        inside = np.minimum(this.low + protected * (this.high - this.low), this.high)
+        protected = np.where(protected < 1.0, inside, this.high)  # as rounding may not
     return np.ascontiguousarray(np.ldexp(protected, exponent).reshape(points.shape[::-1]).T)
 
 
@@ -88,11 +88,11 @@ def _round(vector: np.ndarray, run: np.ndarray) -> Round:
     low, high = np.full(runs, np.inf), np.full(runs, -np.inf)
     np.minimum.at(low, run, vector)
     np.maximum.at(high, run, vector)
-    return Round(run, low, high - low)
+    return Round(run, low[run], high[run])
 
 
 def _normalised(vector: np.ndarray, this: Round) -> np.ndarray:
     """Return each value's place in its run's range, from 0 to 1; ½ where the run has no range."""
-    width = this.width[this.run]
+    width = this.high - this.low
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(width > 0, (vector - this.low[this.run]) / width, 0.5)
+        return np.where(width > 0, (vector - this.low) / width, 0.5)
