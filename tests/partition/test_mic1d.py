@@ -81,7 +81,7 @@ def test_a_run_of_equal_values_leaves_as_they_are_and_one_run_as_its_mean() -> N
     assert released(X, 12) == pytest.approx(np.full((6, 2), 5.5))
 
 
-def test_a_cut_that_minimises_the_loss_loses_less() -> None:
+def test_the_optimal_cut_can_lose_less_and_its_runs_hold_k() -> None:
     X = np.random.default_rng(2).lognormal(size=(200, 4))
     loss = {cut: ((X - released(X, 90, cut=cut)) ** 2).sum() for cut in ("fixed", "optimal")}
     assert loss["optimal"] < loss["fixed"]
