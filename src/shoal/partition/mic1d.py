@@ -28,9 +28,9 @@ class Mic1d(Checked):
 
     **Departures.** Values that are left over join the last run. In the paper they form a smaller one, of one value
     perhaps, which would be disclosed: `small_last`. `cut = "optimal"` is the paper's future work: runs of k … 2k−1
-    values with the least SSE of the vector that is cut. Equal values are sorted by attribute, then by row, which is one of
-    the orders that give the printed SSE of Table 4; the paper does not say. The paper
-    takes raw values; shoal standardises attributes before any method sees them, unless `scale = "none"`.
+    values with the least SSE of the vector that is cut. Equal values are sorted by attribute, then by row: the paper
+    does not say, and this is one of the orders that give the SSE of its Table 4. The paper takes raw values; shoal
+    standardises attributes before any method sees them, unless `scale = "none"`.
 
     The labels of the partition tell which records leave with equal values.
 
