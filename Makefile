@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := src tests benchmarks docs
 
-.PHONY: help demo test lint types contracts tests docs figures outputs build bench clean
+.PHONY: help demo test lint types contracts tests docs figures outputs build bench papers clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -53,6 +53,9 @@ build: $(VENV)/.dev  ## Wheel and source distribution
 
 bench: $(VENV)/.dev  ## Measure MDAV; takes long
 	$(BIN)/python benchmarks/mdav.py
+
+papers: $(VENV)/.dev  ## Print the figures of the papers next to ours; needs SHOAL_DATA
+	$(BIN)/python benchmarks/papers
 
 clean:  ## Remove what was made
 	rm -rf $(VENV) dist build site demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

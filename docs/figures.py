@@ -55,7 +55,7 @@ def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES
     folder.mkdir(parents=True, exist_ok=True)
     for theme in THEMES:
-        for draw in (shoals, mdav_steps, v_mdav_clumps, optimal_univariate_cut, loss_by_k):
+        for draw in FIGURES:
             figure = draw(theme)
             figure.savefig(
                 folder / f"{draw.__name__}-{theme.name}.png",
@@ -189,6 +189,83 @@ def optimal_univariate_cut(theme: Theme) -> Figure:
     return figure
 
 
+def individual_ranking_cells(theme: Theme) -> Figure:
+    """Draw people by age and income, each attribute cut alone, and who is left alone by both."""
+    people = _people(40)
+    k = 5
+    X = _xy(people) / [1, 1000]
+    part = shoal.microaggregate(X, k, method="individual_ranking")
+    together = part.sizes[part.labels]
+    figure = _card(theme, 10.4, 4.6)
+    panels = figure.subplots(1, 2, sharex=True, sharey=True)
+    figure.subplots_adjust(left=0.07, right=0.975, bottom=0.13, top=0.85, wspace=0.06)
+    for axes in panels:
+        for block, span in zip(part.blocks, (axes.axvspan, axes.axhspan), strict=True):
+            values = X[:, int(block.attributes[0])]
+            for label in range(len(block)):
+                members = values[block.labels == label]
+                span(members.min(), members.max(), color=SIX[label % 6], alpha=theme.depth * 0.8, linewidth=0)
+        _axes(axes, theme, "age")
+    panels[0].scatter(*X.T, s=30, color=theme.water, edgecolor=theme.paper, linewidth=0.6, zorder=3)
+    released = np.column_stack([_means(X[:, j], block.labels) for j, block in enumerate(part.blocks)])
+    alone = together == 1
+    panels[1].scatter(*released[~alone].T, s=60, color=theme.water, edgecolor=theme.paper, linewidth=0.6, zorder=3)
+    panels[1].scatter(*released[alone].T, s=60, color=theme.accent, edgecolor=theme.paper, linewidth=0.6, zorder=4)
+    _title(panels[0], theme, "Each attribute cut alone", f"{len(X)} people; every strip holds at least {k} of them")
+    _title(panels[1], theme, "What leaves", f"{int(alone.sum())} of {len(X)} (red) share age and income with nobody")
+    panels[0].set_ylabel("income in thousands", color=theme.faint)
+    panels[1].tick_params(labelleft=False)
+    return figure
+
+
+def pcp_axis(theme: Theme) -> Figure:
+    """Draw points with their first principal axis, and the classes that PCP cuts along it; beside it MDAV."""
+    k = 5
+    X = np.random.default_rng(3).normal(size=(90, 2)) @ np.array([[1.7, 0.9], [0.0, 0.35]])
+    figure = _card(theme, 10.4, 4.0)
+    panels = figure.subplots(1, 2, sharex=True, sharey=True)
+    figure.subplots_adjust(left=0.03, right=0.97, bottom=0.05, top=0.83, wspace=0.06)
+    for axes, method, name in ((panels[0], "pcp", "PCP"), (panels[1], "mdav", "MDAV")):
+        _classes(axes, theme, X, shoal.microaggregate(X, k, method=method), name)
+    axis = np.linalg.eigh(np.cov(X, rowvar=False))[1][:, -1]
+    ends = np.array([-1.0, 1.0])[:, None] * axis * np.abs((X - X.mean(axis=0)) @ axis).max() + X.mean(axis=0)
+    panels[0].plot(*ends.T, color=theme.accent, linewidth=1.4, zorder=4)
+    return figure
+
+
+def zscores_sum(theme: Theme) -> Figure:
+    """Draw the classes of the sum of z-scores, where attributes rise together and where one falls."""
+    k = 5
+    X = np.random.default_rng(3).normal(size=(90, 2)) @ np.array([[1.7, 0.9], [0.0, 0.35]])
+    figure = _card(theme, 10.4, 4.0)
+    panels = figure.subplots(1, 2)
+    figure.subplots_adjust(left=0.03, right=0.97, bottom=0.05, top=0.83, wspace=0.06)
+    _classes(panels[0], theme, X, shoal.microaggregate(X, k, method="zscores"), "Attributes that rise together")
+    Y = X * [1.0, -1.0]
+    _classes(panels[1], theme, Y, shoal.microaggregate(Y, k, method="zscores"), "One that falls: the sum cancels")
+    return figure
+
+
+def mic1d_values(theme: Theme) -> Figure:
+    """Draw each value as it leaves against what it was, for two k."""
+    people = shoal.survey(800, seed=4).select(["income", "commute_minutes"])
+    X = np.column_stack([people.column(j).to_numpy().astype(float) for j in range(2)])
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    figure = _card(theme, 10.4, 4.4)
+    panels = figure.subplots(1, 2, sharex=True, sharey=True)
+    figure.subplots_adjust(left=0.065, right=0.975, bottom=0.13, top=0.84, wspace=0.06)
+    for axes, k in zip(panels, (20, 400), strict=True):
+        values = shoal.microaggregate(X, k, method="mic1d").blocks[0].values
+        same = int(np.isclose(values, X, rtol=0, atol=1e-12).sum())
+        for j, name in enumerate(("income", "commute")):
+            axes.scatter(X[:, j], values[:, j], s=9, color=SIX[j], alpha=0.8, linewidth=0, label=name)
+        _title(axes, theme, f"k = {k} values", f"{X.size:,} values, of which {same} leave unchanged")
+        _axes(axes, theme, "value as it was, standardised")
+    panels[0].set_ylabel("as it leaves", color=theme.faint)
+    panels[0].legend(frameon=False, labelcolor=theme.ink, fontsize=9, markerscale=2)
+    return figure
+
+
 def loss_by_k(theme: Theme) -> Figure:
     """Draw the information loss of the synthetic survey against k."""
     sizes = (2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50)
@@ -226,7 +303,35 @@ def loss_by_k(theme: Theme) -> Figure:
     return figure
 
 
+FIGURES = (
+    shoals,
+    mdav_steps,
+    v_mdav_clumps,
+    optimal_univariate_cut,
+    individual_ranking_cells,
+    pcp_axis,
+    zscores_sum,
+    mic1d_values,
+    loss_by_k,
+)
+
+
 # --- what they share
+
+
+def _means(values: Array, labels: NDArray[np.int64]) -> Array:
+    return (np.bincount(labels, values) / np.bincount(labels))[labels]
+
+
+def _classes(axes: Axes, theme: Theme, points: Array, part: shoal.Partition, name: str) -> None:
+    """Draw the classes of a partition of points in a panel."""
+    for label, colour in enumerate(_coloured(points, part.labels)):
+        members = points[part.labels == label]
+        axes.add_patch(_hull(members, colour, theme))
+        axes.scatter(*members.T, s=22, color=colour, linewidth=0, zorder=3)
+    loss = _loss(points, part.labels)
+    _title(axes, theme, name, f"classes of {part.sizes.min()} to {part.sizes.max()}, IL {loss:.1f} %")
+    _empty(axes, theme)
 
 
 def _people(n: int) -> pa.Table:

@@ -26,6 +26,11 @@ def fitting(method: str, X: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(X[:, : getattr(registry.load("partition", method), "dimensions", None)])
 
 
+def promises_k(method: str) -> bool:
+    """Whether the method promises classes of at least k records: yes, unless it says otherwise."""
+    return getattr(registry.load("partition", method), "promises_k", True)
+
+
 TABLES = {
     **{f"n={n}": points(n) for n in SIZES},
     "one coordinate": points(40, 1),
@@ -42,14 +47,29 @@ TABLES = {
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", TABLES)
 class TestOnEveryTable:
-    def test_each_row_in_one_class_of_at_least_k(self, method: str, name: str) -> None:
+    def test_each_row_in_one_class_of_at_least_k_in_every_block(self, method: str, name: str) -> None:
         X = fitting(method, TABLES[name])
         part = shoal.microaggregate(X, K, method=method)
-        assert part.labels.dtype == np.int64
-        assert part.labels.shape == (len(X),)
-        assert part.sizes.sum() == len(X)
-        assert part.sizes.min() >= K  # no number of a class is left out either: its size would be 0
-        assert len(part) == len(part.sizes)
+        least = K if promises_k(method) else 1
+        for found, smallest in ((part, least if len(part.blocks) == 1 else 1), *((b, least) for b in part.blocks)):
+            assert found.labels.dtype == np.int64
+            assert found.labels.shape == (len(X),)
+            assert found.sizes.sum() == len(X)
+            assert found.sizes.min() >= smallest  # no number of a class is left out either: its size would be 0
+            assert len(found) == len(found.sizes)
+
+    def test_a_promise_is_made_by_all_blocks_or_none(self, method: str, name: str) -> None:
+        X = fitting(method, TABLES[name])
+        for block in shoal.microaggregate(X, K, method=method).blocks:
+            assert block.promised is promises_k(method)
+            assert (block.values is None) or np.isfinite(block.values).all()
+
+    def test_blocks_are_the_attributes_each_once(self, method: str, name: str) -> None:
+        X = fitting(method, TABLES[name])
+        names = [f"x{j}" for j in range(X.shape[1])]
+        made = build(registry.load("partition", method), {"k": K})
+        part = made.partition(Points(X, tuple(names)), np.random.default_rng(0))
+        assert sorted(name for block in part.blocks for name in block.attributes) == sorted(names)
 
     def test_input_is_not_changed_and_the_same_seed_gives_the_same_labels(self, method: str, name: str) -> None:
         X = fitting(method, TABLES[name])
@@ -68,8 +88,18 @@ class TestEveryMethod:
         assert np.array_equal(pickle.loads(pickle.dumps(part)).labels, part.labels)
 
     def test_k_above_n_is_a_data_error(self, method: str) -> None:
-        with pytest.raises(shoal.DataError, match="at most the number of records, got k = 3 and 2 in the table"):
-            shoal.microaggregate(fitting(method, points(2)), K, method=method)
+        what = "records" if promises_k(method) else "values"
+        with pytest.raises(shoal.DataError, match=f"at most the number of {what}, got k = 3 and 2 in the table"):
+            shoal.microaggregate(fitting(method, points(2, 1)), K, method=method)
+
+    def test_a_promise_is_audited_and_none_is_claimed_without(self, method: str) -> None:
+        import pyarrow as pa
+
+        X = fitting(method, points(40, 3))
+        frame = pa.table({f"x{j}": X[:, j] for j in range(X.shape[1])})
+        found = shoal.protect(frame, {"quasi": frame.column_names, "k": K, "method": method}).audit.to_dict()
+        assert bool(found["requirements"]) is promises_k(method)
+        assert ("not_promised" in found) is not promises_k(method)
 
     @pytest.mark.parametrize("k", [1, 0, -4, 2.5, "3", True, None])
     def test_k_below_two_or_no_integer_is_a_parameter_error(self, method: str, k: object) -> None:

@@ -136,6 +136,26 @@ class Attribute(Protocol):
     def centroid(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, *, whole: bool) -> pa.Array:
         """Return for each record the centroid of its class; integers rounded if `whole`."""
 
+    def decode(self, values: NDArray[np.float64], *, whole: bool) -> pa.Array:
+        """Return numbers on the footing of `values` as a column that can leave; integers rounded if `whole`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Footing:
+    """How a column's values became a coordinate: (value · 2⁻ᵉ − location) / spread; 0 where there is no spread."""
+
+    location: float
+    spread: float
+    exponent: int
+
+    def undo(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values of coordinates. What lies beyond the largest float becomes the largest."""
+        import numpy as np
+
+        with np.errstate(over="ignore"):
+            values = np.ldexp(self.location + self.spread * coordinates, self.exponent)
+        return np.nan_to_num(values, copy=False)
+
 
 @dataclass(frozen=True, eq=False)
 class Points:
@@ -149,25 +169,42 @@ class Points:
         For each coordinate the name of the attribute it came from.
     attributes
         What the coordinates stand for; empty for bare points.
+    footings
+        How each coordinate was scaled; empty for bare points.
     """
 
     coordinates: NDArray[np.float64] = field(repr=False)
     owners: tuple[str, ...] = ()
     attributes: tuple[Attribute, ...] = field(default=(), repr=False)
+    footings: tuple[Footing, ...] = field(default=(), repr=False)
 
     def __len__(self) -> int:
         return int(self.coordinates.shape[0])
+
+    @property
+    def places(self) -> dict[str, tuple[int, ...]]:
+        """Where each attribute's coordinates are. Of bare points each coordinate is an attribute, named by its number.
+
+        >>> import numpy as np
+        >>> Points(np.zeros((2, 3)), ("age", "work", "work")).places
+        {'age': (0,), 'work': (1, 2)}
+        """
+        found: dict[str, tuple[int, ...]] = {}
+        for j, owner in enumerate(self.owners or map(str, range(self.coordinates.shape[1]))):
+            found[owner] = (*found.get(owner, ()), j)
+        return found
 
     def only(self, names: Sequence[str]) -> Points:
         """Return the points in the coordinates of some attributes."""
         import numpy as np
 
         wanted = set(names)
-        chosen = [j for j, owner in enumerate(self.owners) if owner in wanted]
+        chosen = sorted(j for name, places in self.places.items() if name in wanted for j in places)
         return Points(
             np.ascontiguousarray(self.coordinates[:, chosen]),
-            tuple(self.owners[j] for j in chosen),
+            tuple(self.owners[j] for j in chosen) if self.owners else (),
             tuple(a for a in self.attributes if a.name in wanted),
+            tuple(self.footings[j] for j in chosen) if self.footings else (),
         )
 
     def rows(self, positions: NDArray[np.int64]) -> Points:
@@ -188,10 +225,27 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Attributes that are partitioned together, and the class of every record with respect to them."""
+    """Attributes that are partitioned together, and the class of every record with respect to them.
+
+    Attributes
+    ----------
+    attributes
+        Their names; of bare points the numbers of the coordinates, or nothing where there is one block.
+    labels
+        The class of every record.
+    promised
+        Whether every class has at least k records, whatever the points are. It is audited if so, and said if not.
+    values
+        Coordinates to release, in the order of the points' coordinates, in place of the means of the classes.
+    note
+        What somebody who sees the audit must know of the block.
+    """
 
     attributes: tuple[str, ...]
     labels: NDArray[np.int64] = field(repr=False)
+    promised: bool = True
+    values: NDArray[np.float64] | None = field(default=None, repr=False)
+    note: str = ""
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -220,6 +274,28 @@ class Partition:
     def of(cls, labels: NDArray[np.int64], attributes: Sequence[str] = ()) -> Partition:
         """Return the partition of one block."""
         return cls((Block(tuple(attributes), labels),))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Partition], rows: Sequence[NDArray[np.int64]]) -> Partition:
+        """Return the partition whose parts are those of disjoint sets of rows, which must have the same blocks."""
+        import numpy as np
+
+        blocks = []
+        for pieces in zip(*(part.blocks for part in parts), strict=True):
+            first, n = pieces[0], sum(map(len, rows))
+            labels, classes = np.empty(n, np.int64), 0
+            values = None if first.values is None else np.empty((n, first.values.shape[1]))
+            for piece, where in zip(pieces, rows, strict=True):
+                if piece.attributes != first.attributes:
+                    raise ValueError("parts of a partition must have the same blocks")
+                labels[where] = piece.labels + classes
+                classes += len(piece)
+                if values is not None:
+                    values[where] = piece.values
+            notes = dict.fromkeys(piece.note for piece in pieces if piece.note)
+            promised = all(piece.promised for piece in pieces)
+            blocks.append(Block(first.attributes, labels, promised, values, "; ".join(notes)))
+        return cls(tuple(blocks))
 
     @cached_property
     def _all(self) -> Block:
@@ -281,6 +357,8 @@ class Finding:
         The worst classes: (number of the class in order of its first row, level).
     note
         What the reader must know to read it rightly.
+    promised
+        False: whatever was found, the method that made the release does not promise it.
     """
 
     model: str
@@ -291,6 +369,7 @@ class Finding:
     classes: int
     worst: tuple[tuple[int, float], ...] = ()
     note: str = ""
+    promised: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as plain values, as in the JSON of ``shoal audit``."""
@@ -333,6 +412,7 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as plain values, as in the JSON of ``shoal audit``."""
+        unpromised = [f.to_dict() for f in self.findings if not f.promised]
         return {
             "records": self.records,
             "classes": self.overall.classes,
@@ -340,6 +420,7 @@ class Audit:
             "quasi": list(self.quasi),
             "confidential": {name: {} for name in self.confidential},
             "requirements": [f.to_dict() for f in self.findings if f.required is not None],
+            **({"not_promised": unpromised} if unpromised else {}),
         }
 
 

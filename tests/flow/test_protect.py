@@ -294,11 +294,12 @@ def test_a_sink_that_loses_a_value_or_a_row_is_caught(tmp_path: Path, monkeypatc
 
 
 def test_an_identifier_that_would_leave_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    from shoal.types import Release, Schema
+    from shoal.types import Partition, Release, Schema
 
     release = Release(ARROW, Schema(()))
+    partition = Partition.of(np.zeros(N, np.int64), RECIPE["quasi"])
     with pytest.raises(shoal.GuaranteeError, match="Identifiers would have left: id"):
-        gating.gate(release, shoal.Recipe.from_dict(RECIPE))
+        gating.gate(release, shoal.Recipe.from_dict(RECIPE), partition)
 
 
 def test_the_gate_does_not_believe_the_partition(monkeypatch: pytest.MonkeyPatch) -> None:

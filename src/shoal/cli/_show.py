@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-    from shoal.types import Audit, Finding, Readings, Schema
+    from shoal.types import Audit, Finding, Partition, Readings, Schema
 
 _FATES = {"quasi": "one value per class", "identifier": "not at all", "subject": "not at all"}
 
@@ -56,13 +56,16 @@ def summary_of(output: Path) -> Iterator[None]:
         raise EngineError(f"{output}: was written and audited, but the summary could not be printed.") from None
 
 
-def print_schema(schema: Schema) -> None:
+def print_schema(schema: Schema, partition: Partition) -> None:
     """Print what each column was taken for."""
     from rich.table import Table
 
+    made = {name for block in partition.blocks if block.values is not None for name in block.attributes}
+    fates = {c.name: _FATES.get(c.role, "as it is") for c in schema.columns}
+    fates |= dict.fromkeys(made, "as the method makes it")
     table = Table("Column", "Role", "Kind", "How it leaves", title="Columns", title_justify="left")
     for column in schema.columns[:40]:
-        table.add_row(column.name, column.role.value, column.kind.value, _FATES.get(column.role, "as it is"))
+        table.add_row(column.name, column.role.value, column.kind.value, fates[column.name])
     if len(schema.columns) > 40:
         table.add_row(f"… {len(schema.columns) - 40:,} more", "", "", "")
     console().print(table)
@@ -93,6 +96,8 @@ def print_audit(audit: Audit) -> None:
 
 
 def _verdict(finding: Finding) -> str:
+    if not finding.promised:
+        return "not promised"
     if finding.required is None:
         return "reported"
     return "holds" if finding.holds else "DOES NOT HOLD"

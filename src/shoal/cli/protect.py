@@ -87,7 +87,7 @@ def protect(
         if json:
             print_json(_as_json(output, made, done))
             return
-        print_schema(done.schema)
+        print_schema(done.schema, done.partition)
         print_audit(done.audit)
         print_readings(done.readings)
         typer.echo(f"{done.audit.records:,} records protected: {output}")

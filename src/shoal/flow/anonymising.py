@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shoal import progress, registry
-from shoal.errors import DataError, ParameterError, SchemaError, data_rows, listing, raise_all
+from shoal.errors import DataError, ParameterError, SchemaError, data_rows, raise_all
 from shoal.flow.measuring import measure
+from shoal.flow.strata import partition_strata, strata_of
 from shoal.parameters import build, declarations, unknown
 from shoal.recipe import Recipe
-from shoal.types import Attribute, Dialect, Kind, Partition, Points, Readings, Release, Role, Table, with_columns
+from shoal.types import Attribute, Block, Dialect, Kind, Partition, Points, Readings, Release, Role, Table, with_columns
 
 if TYPE_CHECKING:
     import numpy as np
-    import pyarrow as pa
     from numpy.typing import NDArray
 
 
@@ -26,25 +26,42 @@ def anonymise(table: Table, recipe: Recipe) -> tuple[Partition, Release, Reading
     from shoal.points.encoding import Encoding
 
     method, release, encoding = _components(recipe, Encoding)
-    enough_records(type(method).__name__, recipe.k, len(table))
+    enough_records(method, len(table))
     rng = np.random.default_rng(recipe.seed)
     typed, attributes = encode(table, table.schema.names(Role.QUASI))
     weights = _weights(table)
     points = encoding.encode(attributes)
     progress.stage("Partition")
-    strata = _strata(table, recipe.k)
-    blocks = [_partition(points.only(names), method, strata, rng) for names in recipe.all_blocks]
-    partition = Partition(tuple(block for part in blocks for block in part.blocks))
+    strata = strata_of(table, recipe.k if promises_k(method) else 1)
+    blocks = [partition_strata(points.only(names), method, strata, rng) for names in recipe.all_blocks]
+    partition = Partition(tuple(_noted(block, points) for part in blocks for block in part.blocks))
     released = release.release(typed, points, partition, weights, rng)
     readings = measure(attributes, released.data)
     return partition, released, readings
 
 
-def enough_records(owner: str, k: int, n: int) -> None:
-    """Refuse a k that no class of n records can have."""
-    if n < k:
+def _noted(block: Block, points: Points) -> Block:
+    """Say how many values leave unchanged, where a method makes them itself."""
+    if block.values is None:
+        return block
+    before = points.only(block.attributes).coordinates
+    largest = float(abs(before).max())
+    same = int((abs(block.values / 2 - before / 2) <= 1e-12 * largest).sum())  # but for rounding; halves: no overflow
+    said = f"{same:,} of {block.values.size:,} values leave unchanged"
+    return replace(block, note=f"{block.note}; {said}" if block.note else said)
+
+
+def promises_k(method: Any) -> bool:
+    """Tell whether a method promises classes of at least k records; one that does not must say so."""
+    return bool(getattr(type(method), "promises_k", True))
+
+
+def enough_records(method: Any, n: int) -> None:
+    """Refuse a k that no class of n records can have. Where k is not about records, the method must look itself."""
+    if promises_k(method) and n < method.k:
         raise DataError(
-            f"{owner}: k must be at most the number of records, got k = {k:,} and {n:,} in the table. Lower k."
+            f"{type(method).__name__}: k must be at most the number of records, got k = {method.k:,} and {n:,} in the "
+            f"table. Lower k."
         )
 
 
@@ -128,55 +145,3 @@ def _weights(table: Table) -> NDArray[np.float64] | None:
     if not weights.any():
         raise DataError(f"Column {names[0]!r}: some weight must be > 0, all are 0. Name the right column.")
     return np.asarray(weights / weights.max())  # only ratios matter, and sums must not overflow
-
-
-def _strata(table: Table, k: int) -> NDArray[np.int64] | None:
-    """Return the stratum of each record; a stratum smaller than k cannot be served."""
-    import numpy as np
-
-    names = table.schema.names(Role.STRATA)
-    if not names:
-        return None
-    strata = np.zeros(len(table), np.int64)
-    for name in names:
-        codes = _codes(name, table.data.column(name))
-        strata = np.unique(strata * (codes.max() + 1) + codes, return_inverse=True)[1].astype(np.int64)
-    sizes = np.bincount(strata)
-    if sizes.min() < k:
-        raise DataError(
-            f"Strata of {listing([repr(n) for n in names])}: every stratum must hold at least k = {k} records, "
-            f"{int((sizes < k).sum()):,} of {len(sizes):,} hold fewer (the smallest {int(sizes.min())}). "
-            f"Join small strata before, or lower k."
-        )
-    return strata
-
-
-def _codes(name: str, column: pa.ChunkedArray) -> NDArray[np.int64]:
-    """Return a number for each different value of a column, a missing one among them."""
-    import numpy as np
-    import pyarrow as pa
-
-    try:
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    except pa.ArrowException:
-        raise DataError(f"Column {name!r}: {column.type} cannot be strata. Give it another role.") from None
-    return np.asarray(encoded.indices.to_numpy(), np.int64)
-
-
-def _partition(points: Points, method: Any, strata: NDArray[np.int64] | None, rng: np.random.Generator) -> Partition:
-    """Partition the points, stratum by stratum where there are strata."""
-    import numpy as np
-
-    if strata is None:
-        whole: Partition = method.partition(points, rng)
-        return whole
-    labels = np.empty(len(points), np.int64)
-    classes = 0
-    for stratum in range(int(strata.max()) + 1):
-        rows = np.flatnonzero(strata == stratum)
-        part = method.partition(points.rows(rows), rng)
-        labels[rows] = part.labels + classes
-        classes += len(part)
-    return Partition.of(labels, tuple(dict.fromkeys(points.owners)))

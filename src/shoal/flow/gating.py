@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from shoal import registry
 from shoal.errors import GuaranteeError, listing
 from shoal.recipe import Recipe
-from shoal.types import Audit, Dialect, Release
+from shoal.types import Audit, Block, Dialect, Finding, Partition, Release
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,17 +46,25 @@ def _same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
     return bool(before.equals(after))
 
 
-def gate(release: Release, recipe: Recipe) -> Audit:
-    """Audit a release as it will leave, and refuse it if what was promised does not hold."""
+def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
+    """Audit a release as it will leave, and refuse it if what was promised does not hold.
+
+    Of the partition only its blocks are believed: which attributes are promised to be k-anonymous together, and whether
+    anything is promised at all. Together they must be the quasi-identifiers.
+    """
     from shoal.privacy.k_anonymity import KAnonymity
 
     stray = [n for n in (*recipe.identifier, recipe.subject) if n in release.data.column_names]
     if stray:
         raise GuaranteeError(f"Identifiers would have left: {listing(stray)}. Nothing was written.")
-    blocks = recipe.all_blocks
-    findings = [KAnonymity(recipe.k).audit(release, block) for block in blocks]
-    if recipe.strata:  # classes do not cross strata, so who knows a record's stratum learns no more
-        findings += [KAnonymity(recipe.k).audit(release, (*block, *recipe.strata)) for block in blocks]
+    blocks = _blocks(recipe, partition)
+    findings = [
+        KAnonymity(recipe.k).audit(release, names) if block.promised else _unpromised(release, names, block.note)
+        for names, block in blocks
+    ]
+    # classes do not cross strata, so who knows a record's stratum learns no more
+    strata = [(*names, *recipe.strata) for names, block in blocks if block.promised] if recipe.strata else []
+    findings += [KAnonymity(recipe.k).audit(release, names) for names in strata]
     overall = findings[0]
     if len(blocks) > 1:
         overall = KAnonymity().audit(release, recipe.quasi)
@@ -65,6 +73,26 @@ def gate(release: Release, recipe: Recipe) -> Audit:
     if not audit.holds:
         raise GuaranteeError(_failed(audit))
     return audit
+
+
+def _blocks(recipe: Recipe, partition: Partition) -> list[tuple[tuple[str, ...], Block]]:
+    """Return the blocks with their attributes in the recipe's order; a quasi-identifier in no block, or two, fails."""
+    order = [name for block in recipe.all_blocks for name in block]
+    if sorted(order) != sorted(name for block in partition.blocks for name in block.attributes):
+        raise GuaranteeError(
+            "The blocks of the partition are not the quasi-identifiers, each once, so that some would not be audited. "
+            "Nothing was written."
+        )
+    return [(tuple(name for name in order if name in block.attributes), block) for block in partition.blocks]
+
+
+def _unpromised(release: Release, names: tuple[str, ...], note: str) -> Finding:
+    """Report what holds of a block of which nothing is promised."""
+    from shoal.privacy.k_anonymity import KAnonymity
+
+    found = KAnonymity().audit(release, names)
+    notes = ["no k-anonymity of records is promised", note, found.note]
+    return replace(found, promised=False, note="; ".join(text for text in notes if text))
 
 
 def _failed(audit: Audit) -> str:

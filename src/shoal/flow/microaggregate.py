@@ -39,7 +39,7 @@ def microaggregate_points(
         raise ParameterError(f"microaggregate: seed must be an integer ≥ 0, got {shown(seed)}.")
     partitioner = build(cls, given)
     coordinates = _coordinates(X)
-    enough_records(cls.__name__, k, len(coordinates))
+    enough_records(partitioner, len(coordinates))
     partition: Partition = partitioner.partition(Points(coordinates), np.random.default_rng(int(seed)))
     return partition
 

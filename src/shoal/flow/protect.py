@@ -41,7 +41,7 @@ def protect_frame(frame: Any, recipe: Recipe) -> Protected:
     gone = table.schema.names(Role.IDENTIFIER, Role.SUBJECT)
     native = FrameSink().write(frame, release.data.select(list(quasi)), gone)
     leaving, _ = FrameSource().read(native)
-    audit = gate(replace(release, data=leaving), recipe)
+    audit = gate(replace(release, data=leaving), recipe, partition)
     return Protected(native, partition, audit, readings, recipe, table.schema)
 
 
@@ -70,5 +70,5 @@ def protect_file(
         sink.write(release.data, staged, dialect)
         progress.stage("Audit")
         written = read_back(staged, release, dialect)
-        audit = gate(written, recipe)
+        audit = gate(written, recipe, partition)
     return Protected(release.data, partition, audit, readings, recipe, table.schema)

@@ -19,7 +19,7 @@ from shoal.kernels.jit import announce, kernel, part
 from shoal.kernels.moves import create, dissolve, rotate, shift_or_swap
 from shoal.kernels.neighbours import neighbours
 
-HOT, COLD = 2.0, 0.01  # temperatures, in units of a record's heat
+HOT, COLD = 2.0, 0.05  # temperatures, in units of a record's heat
 _LOCALITY = 0.6  # power of the local scale in the heat: 0 is one heat for all, 1 the local scale itself
 _FAINTEST = 1e-3  # least heat, relative to the mean: equal records have a scale of 0
 _COMPOUND = 0.05  # share of moves that dissolve a class, and of those that create one

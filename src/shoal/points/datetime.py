@@ -60,9 +60,30 @@ class Datetime:
 
     def centroid(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, *, whole: bool) -> pa.Array:
         """Return for each record the mean moment of its class, to the nearest tick."""
+        return self._column(class_means_of_integers(self.ticks, labels, weights)[labels])
+
+    def decode(self, values: NDArray[np.float64], *, whole: bool) -> pa.Array:
+        """Return ticks since the first moment of the column as moments, to the nearest tick.
+
+        Moments before the year 1 or after 9999, which files cannot hold, are moved to these unless the column goes
+        beyond them itself.
+        """
+        origin, last = int(self.ticks.min()), int(self.ticks.max())
+        low, high = min(self._tick("0001-01-01"), origin), max(self._tick("9999-12-31"), last)
+        moments = [min(max(origin + int(elapsed), low), high) for elapsed in np.rint(values)]  # may leave 64 bits
+        return self._column(np.array(moments, np.int64))
+
+    def _tick(self, day: str) -> int:
+        """Return the tick at which a day begins, or the end of what 64 bits hold."""
+        ticks = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+        days = int(np.datetime64(day, "D").astype(np.int64))
+        tick = days * 86_400 * ticks[self.type.unit] if hasattr(self.type, "unit") else days
+        return min(max(tick, -(2**63) + 1), 2**63 - 1)
+
+    def _column(self, ticks: NDArray[np.int64]) -> pa.Array:
         import pyarrow as pa
 
-        means = pa.array(class_means_of_integers(self.ticks, labels, weights)[labels])
+        moments = pa.array(ticks)
         if pa.types.is_date(self.type):
-            return means.cast(pa.int32()).cast(pa.date32()).cast(self.type)
-        return means.cast(self.type)
+            return moments.cast(pa.int32()).cast(pa.date32()).cast(self.type)
+        return moments.cast(self.type)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels.standardise import extent, location_and_spread, place
 from shoal.parameters import Checked, Param
-from shoal.types import Attribute, Comparison, Points
+from shoal.types import Attribute, Comparison, Footing, Points
 
 _Scale = Callable[[NDArray[np.float64]], tuple[float, float, int]]
 _SCALES: dict[str, _Scale] = {
@@ -36,11 +36,13 @@ class Encoding(Checked):
 
     def encode(self, attributes: Sequence[Attribute]) -> Points:
         """Put every record at a point."""
-        columns = [place(a.values, *_SCALES[self.scale](a.values)) for a in attributes]
+        footings = [Footing(*_SCALES[self.scale](a.values)) for a in attributes]
+        columns = [place(a.values, f.location, f.spread, f.exponent) for a, f in zip(attributes, footings, strict=True)]
         return Points(
             np.ascontiguousarray(np.column_stack(columns)),
             tuple(a.name for a in attributes),
             tuple(attributes),
+            tuple(footings),
         )
 
 

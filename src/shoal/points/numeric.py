@@ -69,6 +69,26 @@ class Numeric:
             return pa.array(means[labels])
         return pa.array(means).cast(kind, safe=False).take(pa.array(labels))
 
+    def decode(self, values: NDArray[np.float64], *, whole: bool) -> pa.Array:
+        """Return numbers in the column's type where that can hold them; what it cannot is moved to its nearest end."""
+        import pyarrow as pa
+
+        kind = self.column.type
+        if pa.types.is_decimal(kind):
+            step = Decimal(1).scaleb(-kind.scale)
+            most = Decimal(10) ** (kind.precision - kind.scale) - step
+            with localcontext(prec=400):
+                exact = [Decimal(float(value)).quantize(step) for value in values]
+            return pa.array([min(max(value, -most), most) for value in exact], kind)
+        if pa.types.is_floating(kind):
+            most = float(np.finfo(kind.to_pandas_dtype()).max)
+            return pa.array(np.clip(values, -most, most)).cast(kind, safe=False)
+        if not whole:
+            return pa.array(values)
+        ends, high = np.iinfo(kind.to_pandas_dtype()), float(np.iinfo(kind.to_pandas_dtype()).max)
+        high = float(np.nextafter(high, 0)) if int(high) > ends.max else high  # 2⁶⁴ − 1 is no float, and 2⁶⁴ too much
+        return pa.array(np.clip(np.rint(values), float(ends.min), high).astype(ends.dtype))
+
     def _exact(self, means: NDArray[np.float64], labels: NDArray[np.int64]) -> pa.Array:
         """Return means in a type that holds more digits than a float: between the least and the largest member."""
         import pyarrow as pa

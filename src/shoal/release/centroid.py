@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param
-from shoal.types import Partition, Points, Release, Role, Schema, Table, with_columns
+from shoal.types import Block, Partition, Points, Release, Role, Schema, Table, with_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,8 @@ class Centroid(Checked):
     Numbers: the mean, weighted where the table has sampling weights, so that (weighted) totals are kept. Integers
     leave as numbers with decimals unless `round_integers`. Dates and times: the mean moment, to the nearest tick
     of the column's type.
+
+    A method may make the values that leave itself: then these leave, in the column's type, in place of means.
 
     **Guarantee.** Records of a class are equal in its block's attributes; what is not a quasi-identifier is
     unchanged; identifiers and subjects are gone; rows and columns keep their order.
@@ -35,13 +41,10 @@ class Centroid(Checked):
         rng: np.random.Generator,
     ) -> Release:
         """Replace each quasi-identifier by its class's centroid."""
-        attributes = {a.name: a for a in points.attributes}
-        labels = {name: block.labels for block in partition.blocks for name in block.attributes}
         data = table.data.select([name for name in table.data.column_names if table.schema[name].role.leaves])
-        released = {
-            name: attributes[name].centroid(classes, weights, whole=self.round_integers)
-            for name, classes in labels.items()
-        }
+        released: dict[str, pa.Array] = {}
+        for block in partition.blocks:
+            released |= self._released(points.only(block.attributes), block, weights)
         subjects = table.schema.names(Role.SUBJECT)
         return Release(
             with_columns(data, released),
@@ -49,3 +52,19 @@ class Centroid(Checked):
             table.dialect,
             table.data.column(subjects[0]) if subjects else None,
         )
+
+    def _released(self, points: Points, block: Block, weights: NDArray[np.float64] | None) -> dict[str, pa.Array]:
+        """Return the columns of a block as they leave; `points` are those of its attributes."""
+        whole = self.round_integers
+        if block.values is None:
+            return {a.name: a.centroid(block.labels, weights, whole=whole) for a in points.attributes}
+        if weights is not None:
+            raise ParameterError(
+                "Centroid: a method that makes the values itself has no means to weight. Leave out the weight column's "
+                "role, or take another method."
+            )
+        released = {}
+        for attribute in points.attributes:
+            (j,) = points.places[attribute.name]
+            released[attribute.name] = attribute.decode(points.footings[j].undo(block.values[:, j]), whole=whole)
+        return released

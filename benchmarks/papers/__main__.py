@@ -1,0 +1,25 @@
+"""The printed figures of the papers next to ours: ``python benchmarks/papers [paper …]``, with SHOAL_DATA set."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from pathlib import Path
+
+PAPERS = ("n14",)
+
+
+def main() -> None:
+    """Run the papers that are named, or all."""
+    folder = os.environ.get("SHOAL_DATA")
+    if not folder:
+        sys.exit("SHOAL_DATA must name the folder of the reference data (CASC, UCI).")
+    for name in sys.argv[1:] or PAPERS:
+        if name not in PAPERS:
+            sys.exit(f"no paper is called {name!r}; there are {', '.join(PAPERS)}")
+        importlib.import_module(name).main(Path(folder))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""[N14] Tables 4 to 6 through the whole product: what comes out to the last digit, and what is known not to."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+_folder = str(Path(__file__).parents[2] / "benchmarks" / "papers")
+sys.path.insert(0, _folder)
+try:
+    import n14
+finally:
+    sys.path.remove(_folder)
+
+CELLS = [cell for cell in n14.cells() if cell.column not in n14.SLOW]  # those take a minute: `make papers`
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        pytest.param(
+            cell, id=cell.name, marks=() if cell.comes_out else pytest.mark.xfail(strict=True, reason=cell.reason)
+        )
+        for cell in CELLS
+    ],
+)
+def test_printed_figure(reference_data: Path, cell: n14.Cell) -> None:
+    assert n14.shown(n14.ours(cell, reference_data), cell.printed) == cell.printed
+
+
+def test_what_must_come_out_is_on_the_list() -> None:
+    listed = set(n14.PAPER["comes_out"])
+    assert listed <= {cell.name for cell in CELLS}
+    for blocks in ("correlated", "non-correlated"):
+        assert {f"4 {blocks} mic1d {k} SSE" for k in (3000, 4000, 5000)} <= listed
+        assert {f"4 {blocks} mic1d 5000 {sets}" for sets in ("1G", "3G")} <= listed
+        assert {f"4 {blocks} mdav {k} 1G" for k in (5, 25, 50)} <= listed
