@@ -266,6 +266,81 @@ def mic1d_values(theme: Theme) -> Figure:
     return figure
 
 
+def tour_path(theme: Theme) -> Figure:
+    """Draw a short path through records, and the classes that the best cut makes of it."""
+    from shoal.kernels.tour import tour_cut
+
+    k = 4
+    rng = np.random.default_rng(12)
+    X = np.concatenate([rng.normal(c, s, (m, 2)) for c, s, m in (((0, 0), 1.0, 45), ((4.2, 0.8), 0.8, 30))])
+    cut = tour_cut(np.ascontiguousarray(X), k)
+    part = shoal.microaggregate(X, k, method="tour")
+    figure = _card(theme, 10.4, 3.9)
+    left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+    figure.subplots_adjust(left=0.03, right=0.97, bottom=0.05, top=0.825, wspace=0.06)
+    path = X[cut.order]
+    for label, colour in enumerate(_coloured(X, part.labels)):
+        members = X[part.labels == label]
+        right.add_patch(_hull(members, colour, theme))
+        right.scatter(*members.T, s=26, color=colour, linewidth=0, zorder=3)
+    left.plot(*path.T, color=SIX[0], linewidth=1.3, zorder=2)
+    left.scatter(*X.T, s=20, color=theme.water, edgecolor=theme.paper, linewidth=0.5, zorder=3)
+    for at in cut.bounds[1:-1]:
+        left.scatter(
+            *(path[at - 1 : at + 1].mean(axis=0)), s=46, marker="x", color=theme.accent, linewidth=1.6, zorder=4
+        )
+    _title(left, theme, "A short path", f"through all {len(X)} records; a cross is where it is cut")
+    _title(
+        right,
+        theme,
+        "Its classes",
+        f"k = {k}: {len(part)} of {part.sizes.min()} to {part.sizes.max()} records, IL {_loss(X, part.labels):.1f} %;"
+        f" MDAV loses {_loss(X, shoal.microaggregate(X, k).labels):.1f} %",
+    )
+    for axes in (left, right):
+        _empty(axes, theme)
+    return figure
+
+
+def blocks_seams(theme: Theme) -> Figure:
+    """Draw blocks of records: partitioned on their own, dealt out anew as whole classes, and mended."""
+    from shoal.kernels.blocks import _whole_classes
+    from shoal.kernels.cuts import cut_blocks
+
+    k, size = 5, 80
+    X = np.random.default_rng(3).random((4 * size, 2)) * np.array([1.5, 1.0])
+    alone = shoal.microaggregate(X, k, method="blocks", size=size, rounds=0).labels
+    mended = shoal.microaggregate(X, k, method="blocks", size=size).labels
+    order, bounds = cut_blocks(X, 4)
+    new, ends = _whole_classes(X, alone.astype(np.int32), int(alone.max()) + 1, 5, 1)
+    figure = _card(theme, 10.4, 3.3)
+    panels = figure.subplots(1, 3, sharex=True, sharey=True)
+    figure.subplots_adjust(left=0.02, right=0.98, bottom=0.05, top=0.79, wspace=0.05)
+    shown = (
+        (panels[0], alone, order, bounds, "Four blocks", f"each by MDAV: IL {_loss(X, alone):.2f} %"),
+        (panels[1], alone, new, ends, "Five others", "of the same classes, cut along other directions"),
+        (
+            panels[2],
+            mended,
+            order,
+            bounds,
+            "Mended",
+            f"IL {_loss(X, mended):.2f} %; red classes lie across an old seam",
+        ),
+    )
+    for axes, labels, rows, cuts, name, line in shown:
+        home = np.empty(len(X), dtype=int)
+        home[rows] = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
+        for label in range(labels.max() + 1):
+            blocks = np.unique(home[labels == label])
+            colour = SIX[blocks[0]] if name != "Mended" else theme.water if len(blocks) == 1 else theme.accent
+            axes.add_patch(_hull(X[labels == label], colour, theme))
+            axes.scatter(*X[labels == label].T, s=6, color=colour, linewidth=0)
+        _title(axes, theme, name, line, size=11)
+        _empty(axes, theme)
+    return figure
+
+
 def loss_by_k(theme: Theme) -> Figure:
     """Draw the information loss of the synthetic survey against k."""
     sizes = (2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50)
@@ -312,6 +387,8 @@ FIGURES = (
     pcp_axis,
     zscores_sum,
     mic1d_values,
+    tour_path,
+    blocks_seams,
     loss_by_k,
 )
 
