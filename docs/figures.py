@@ -304,15 +304,15 @@ def tour_path(theme: Theme) -> Figure:
 
 def blocks_seams(theme: Theme) -> Figure:
     """Draw blocks of records: partitioned on their own, dealt out anew as whole classes, and mended."""
-    from shoal.kernels.blocks import _whole_classes
     from shoal.kernels.cuts import cut_blocks
+    from shoal.kernels.whole_classes import whole_classes
 
     k, size = 5, 80
     X = np.random.default_rng(3).random((4 * size, 2)) * np.array([1.5, 1.0])
     alone = shoal.microaggregate(X, k, method="blocks", size=size, rounds=0).labels
     mended = shoal.microaggregate(X, k, method="blocks", size=size).labels
     order, bounds = cut_blocks(X, 4)
-    new, ends = _whole_classes(X, alone.astype(np.int32), int(alone.max()) + 1, 5, 1)
+    new, ends = whole_classes(X, alone.astype(np.int32), int(alone.max()) + 1, 5, 1)
     figure = _card(theme, 10.4, 3.3)
     panels = figure.subplots(1, 3, sharex=True, sharey=True)
     figure.subplots_adjust(left=0.02, right=0.98, bottom=0.05, top=0.79, wspace=0.05)

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.kernels.blocks import _directions, _whole_classes
 from shoal.kernels.cuts import cut_blocks
+from shoal.kernels.whole_classes import _directions, whole_classes
 from shoal.progress import listening
 
 _spec = importlib.util.spec_from_file_location("oracle_blocks", Path(__file__).parents[1] / "oracles" / "blocks.py")
@@ -103,7 +103,7 @@ def test_mended_blocks_lose_no_more_than_mdav_over_all() -> None:
 def test_new_blocks_are_made_of_whole_classes_and_cut_elsewhere() -> None:
     X = table(6, 900, 2, 0)
     labels = shoal.microaggregate(X, 3, method="blocks", size=100, rounds=0).labels
-    order, bounds = _whole_classes(X, labels.astype(np.int32), labels.max() + 1, 10, 1)
+    order, bounds = whole_classes(X, labels.astype(np.int32), labels.max() + 1, 10, 1)
     assert np.array_equal(np.sort(order), np.arange(900))
     home = np.empty(900, dtype=int)
     for b in range(10):

@@ -7,7 +7,6 @@ seams lie inside, and a local search runs in each.
 Only one block for each core is in work at a time: besides the points, n times a few bytes are held.
 """
 
-# mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
 
 import itertools
@@ -19,9 +18,9 @@ import numpy as np
 
 from shoal.kernels.arrangement import numbered
 from shoal.kernels.cuts import cut_blocks
-from shoal.kernels.jit import kernel
 from shoal.kernels.mdav import in_range, mdav
 from shoal.kernels.sweep import swept
+from shoal.kernels.whole_classes import arranged, whole_classes
 from shoal.progress import report
 
 
@@ -57,13 +56,13 @@ def block_labels(points: np.ndarray, k: int, size: int, rounds: int) -> np.ndarr
     labels = np.zeros(x.shape[0], dtype=np.int32)
 
     def partition(rows: np.ndarray) -> int:
-        rows = _arranged(x, rows)
+        rows = arranged(x, rows)
         found, _ = mdav(x[rows], k)
         labels[rows] = found
         return int(found.max()) + 1
 
     def mend(rows: np.ndarray) -> int:
-        rows = _arranged(x, rows)
+        rows = arranged(x, rows)
         found = swept(x[rows], numbered(labels[rows]), k)
         labels[rows] = found
         return int(found.max()) + 1
@@ -72,7 +71,7 @@ def block_labels(points: np.ndarray, k: int, size: int, rounds: int) -> np.ndarr
     classes = _on_all_cores(partition, order, bounds, labels, (0, total))
     del order
     for turn in range(1, rounds + 1):
-        order, bounds = _whole_classes(x, labels, classes, count + turn, turn)
+        order, bounds = whole_classes(x, labels, classes, count + turn, turn)
         done = count * turn + turn * (turn - 1) // 2
         classes = _on_all_cores(mend, order, bounds, labels, (done, total))
     return labels.astype(np.int64)
@@ -96,76 +95,3 @@ def _on_all_cores(
             classes += some
             report(progress[0] + number, progress[1])
     return classes
-
-
-def _arranged(x: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Sort rows by where they lie, so that what is done with them does not depend on their numbers."""
-    first = x[rows, 0]
-    order = np.argsort(first, kind="stable")
-    first = first[order]
-    if (first[1:] == first[:-1]).any():
-        order = np.lexsort((rows, *x[rows].T[::-1]))
-    return np.asarray(rows[order])
-
-
-@kernel
-def _sort_by_class(labels, starts, members):
-    """Counting sort: `starts` holds the sizes of the classes on entry, and where each ends on return."""
-    total = 0
-    for c in range(starts.shape[0]):
-        size = starts[c]
-        starts[c] = total
-        total += size
-    for row in range(labels.shape[0]):
-        members[starts[labels[row]]] = row
-        starts[labels[row]] += 1
-
-
-@kernel
-def _mean_of_each(x, members, ends, out):
-    begin = 0
-    for c in range(ends.shape[0]):
-        for j in range(x.shape[1]):
-            total = 0.0
-            for at in range(begin, ends[c]):
-                total += x[members[at], j]
-            out[c, j] = total / (ends[c] - begin)
-        begin = ends[c]
-
-
-@kernel
-def _spread(members, ends, chosen, order):
-    """Write the rows of the chosen classes one after the other; `chosen` becomes where each ends."""
-    at = 0
-    for i in range(chosen.shape[0]):
-        c = chosen[i]
-        for m in range(ends[c - 1] if c > 0 else 0, ends[c]):
-            order[at] = members[m]
-            at += 1
-        chosen[i] = at
-
-
-def _whole_classes(
-    x: np.ndarray, labels: np.ndarray, classes: int, count: int, turn: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Cut space into blocks of whole classes, along directions of this turn; return rows, block after block."""
-    n, d = x.shape
-    ends = np.bincount(labels, minlength=classes).astype(np.int32)
-    members = np.empty(n, dtype=np.int32)
-    _sort_by_class(labels, ends, members)
-    centroids = np.empty((classes, d))
-    _mean_of_each(x, members, ends, centroids)
-    for begin in range(0, classes, 1 << 16):  # a piece at a time: a second copy of all would be large
-        piece = slice(begin, begin + (1 << 16))
-        centroids[piece] = np.einsum("ij,jl->il", centroids[piece], _directions(d, turn))
-    count = min(count, classes)
-    chosen, bounds = cut_blocks(centroids, count)
-    del centroids
-    order = np.empty(n, dtype=np.int32)
-    _spread(members, ends, chosen, order)
-    return order, np.concatenate(([0], chosen[bounds[1:] - 1])).astype(np.int64)
-
-
-def _directions(d: int, turn: int) -> np.ndarray:
-    """Return d directions at right angles, other ones in every turn, the same in every run."""
-    return np.asarray(np.linalg.qr(np.random.default_rng(turn).normal(size=(d, d)))[0])
