@@ -25,7 +25,10 @@ class Blocks(Checked):
 
     **Complexity.** O(n log n), and linear in n for blocks of a given size. Besides the points some 40 bytes a record.
 
-    **Departures.** None: there is no paper. Blocks of attributes, [N14], are something else.
+    **Departures.** [SMDM06] cut large tables into blocks by a 2^d-tree. Here cuts are at medians, across one side at a
+    time, and seams are mended. Blocks of attributes, as in [N14], are something else.
+
+    References: [SMDM06], [DT05].
 
     >>> points = Points(np.random.default_rng(0).normal(size=(100, 2)))
     >>> Blocks(k=3, size=40).partition(points, np.random.default_rng(0)).sizes.min()
