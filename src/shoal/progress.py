@@ -12,6 +12,10 @@ from contextvars import ContextVar
 from typing import Protocol
 
 
+class Enough(Exception):  # noqa: N818 - not an error: the listener has seen enough
+    """Raised by a listener's `report`: a search that can stop at any time does, with the best it has found."""
+
+
 class Listener(Protocol):
     """Somebody who shows progress."""
 

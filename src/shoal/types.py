@@ -269,6 +269,7 @@ class Partition:
     """
 
     blocks: tuple[Block, ...]
+    note: str = ""  #: what the user should know of how it came about
 
     @classmethod
     def of(cls, labels: NDArray[np.int64], attributes: Sequence[str] = ()) -> Partition:

@@ -20,28 +20,30 @@ from shoal.kernels.moves import create, dissolve, rotate, shift_or_swap
 from shoal.kernels.neighbours import neighbours
 
 HOT, COLD = 2.0, 0.05  # temperatures, in units of a record's heat
-_LOCALITY = 0.6  # power of the local scale in the heat: 0 is one heat for all, 1 the local scale itself
+_LOCALITY = 0.4  # power of the local scale in the heat: 0 is one heat for all, 1 the local scale itself
 _FAINTEST = 1e-3  # least heat, relative to the mean: equal records have a scale of 0
 _COMPOUND = 0.05  # share of moves that dissolve a class, and of those that create one
+_FARTHEST = 64  # records in the open, which are neighbours of each other wherever they lie
+_OPEN = 0.03  # share of moves between them
 _STAGES = 200  # temperatures between hot and cold
-_QUENCH = 100  # moves per record at temperature 0, at the end
 _MOVES_PER_CALL = 1 << 19  # about a tenth of a second
 
 
 class Ground(NamedTuple):
-    """Where an annealing takes place: padded points, their neighbours, their heat."""
+    """Where an annealing takes place."""
 
-    x: np.ndarray
-    near: np.ndarray
-    heat: np.ndarray
+    x: np.ndarray  #: padded points
+    near: np.ndarray  #: neighbours of each
+    heat: np.ndarray  #: scale of distances around each
+    far: np.ndarray  #: the records that lie most in the open
 
 
-def ground(x: np.ndarray, k: int) -> Ground:
-    """Look up the neighbours of all records, and the scale of distances around each.
+def ground(x: np.ndarray, k: int, count: int | None = None) -> Ground:
+    """Look up `count` neighbours of each record, and the scale of distances around it.
 
-    `x` holds finite coordinates within 2±500, C-contiguous; n ≥ 2.
+    `x` holds finite coordinates whose squares do not overflow, C-contiguous; n ≥ 2.
     """
-    near = neighbours(x, 12 + 2 * k)
+    near = neighbours(x, count or 12 + 2 * k)
     points = padded(x)
     few = near[:, : max(min(k - 1, near.shape[1]), 1)]
     scale = np.zeros(len(x))
@@ -50,19 +52,21 @@ def ground(x: np.ndarray, k: int) -> Ground:
     scale *= (k - 1) / (2 * k * few.shape[1])
     mean = scale.mean()
     if mean == 0.0:
-        return Ground(points, near, scale)
+        return Ground(points, near, scale, near[:0, 0])
     heat = np.maximum(scale / mean, _FAINTEST) ** _LOCALITY
-    return Ground(points, near, heat * (mean / heat.mean()))
+    heat *= mean / heat.mean()
+    far = np.argsort(-heat, kind="stable")[: min(len(x) // 20, _FARTHEST)].astype(np.int32)
+    return Ground(points, near, heat, far)
 
 
 @part
 def _uniform(random):
-    """Draw from [0, 1): Marsaglia's xorshift."""
+    """Draw from [0, 1): a counter, well mixed (SplitMix64)."""
+    random[0] += np.uint64(0x9E3779B97F4A7C15)
     z = random[0]
-    z ^= z << np.uint64(13)
-    z ^= z >> np.uint64(7)
-    z ^= z << np.uint64(17)
-    random[0] = z
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
     return (z >> np.uint64(11)) * 2.0**-53
 
 
@@ -74,15 +78,20 @@ def _neighbour(near, i, random):
 
 
 @kernel
-def _anneal(a, near, heat, k, moves, temperature, random):
+def _anneal(a, where, k, moves, temperature, random):
     """Try so many moves at one temperature; return the change of SSE."""
+    near, heat, far = where.near, where.heat, where.far
     n, total = a.x.shape[0], 0.0
     for _ in range(moves):
-        i = int(_uniform(random) * n)
-        home, b = a.label[i], a.label[_neighbour(near, i, random)]
+        kind = _uniform(random)
+        if kind > 1.0 - _OPEN and far.shape[0] > 0:
+            i, j = far[int(_uniform(random) * far.shape[0])], far[int(_uniform(random) * far.shape[0])]
+        else:
+            i = np.int32(_uniform(random) * n)
+            j = _neighbour(near, i, random)
+        home, b = a.label[i], a.label[j]
         if b == home:
             continue
-        kind = _uniform(random)
         limit = -temperature * heat[i] * np.log(1.0 - _uniform(random)) - 1e-12 * heat[i]
         change = np.inf
         if kind < _COMPOUND:
@@ -109,7 +118,8 @@ def annealed(
     seed: int,
     moves: int,
     hot: float = HOT,
-    report: Callable[[float], None] = lambda share: None,
+    quench: int = 100,
+    go_on: Callable[[float], bool] = lambda share: True,
 ) -> np.ndarray:
     """Lower the SSE of a partition by annealing.
 
@@ -122,13 +132,15 @@ def annealed(
     k : int
         Least size of a class, at least 2.
     seed : int
-        At least 0; same seed, same labels.
+        From 0 to 2⁶⁴ − 1; same seed, same labels.
     moves : int
-        Moves to try while it cools; then come some at temperature 0.
+        Moves to try while it cools.
     hot : float
         Temperature to begin with. The hotter, the less is left of where it began.
-    report : callable
-        Told the share that is done, several times a second. What it raises ends the annealing.
+    quench : int
+        Moves per record at temperature 0, at the end.
+    go_on : callable
+        Told the share that is done, several times a second; False ends the annealing at once.
 
     Returns
     -------
@@ -145,11 +157,11 @@ def annealed(
         return numbered(labels)
     a = arrange(where.x, labels, k)
     before = total_sse(a)
-    random = np.array([2 * seed + 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF or 1], np.uint64)
-    quench = _QUENCH * len(labels)
-    for share, temperature, some in _schedule(moves, quench, hot):
-        _anneal(a, where.near, where.heat, k, some, temperature, random)
-        report(share)
+    random = np.array([seed], np.uint64)
+    for share, temperature, some in _schedule(moves, quench * len(labels), hot):
+        _anneal(a, where, k, some, temperature, random)
+        if not go_on(share):
+            break
     return numbered(a.label if total_sse(a) < before else labels)
 
 

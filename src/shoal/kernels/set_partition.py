@@ -16,10 +16,11 @@ from shoal.kernels.highs import choose, relax
 from shoal.kernels.overlay import Classes, components, labels_of, pooled, recombine
 
 _LARGEST_RELAXATION = 400_000  # classes of a component whose relaxation is still solved
-_LARGEST_CHOICE = 6_000  # classes of a component that branch and bound gets; those of least reduced cost
 
 
-def best_of_pool(points: np.ndarray, partitions: Sequence[np.ndarray], nodes: int = 200) -> np.ndarray:
+def best_of_pool(
+    points: np.ndarray, partitions: Sequence[np.ndarray], nodes: int = 200, largest: int = 6_000
+) -> np.ndarray:
     """Return the best partition made of classes of the partitions given.
 
     Parameters
@@ -57,10 +58,10 @@ def best_of_pool(points: np.ndarray, partitions: Sequence[np.ndarray], nodes: in
         best = recombine(points, best, partitions[at])
     incumbent = np.zeros(len(pool.costs), np.bool_)
     incumbent[pooled(points, [*partitions, best])[1][-1]] = True  # its classes are all in the pool
-    return labels_of(len(best), pool.take(least_cover(len(best), pool, incumbent, nodes)))
+    return labels_of(len(best), pool.take(least_cover(len(best), pool, incumbent, nodes, largest)))
 
 
-def least_cover(n: int, pool: Classes, incumbent: np.ndarray, nodes: int = 200) -> np.ndarray:
+def least_cover(n: int, pool: Classes, incumbent: np.ndarray, nodes: int = 200, largest: int = 6_000) -> np.ndarray:
     """Return the numbers of disjoint classes that cover all n records at the least cost.
 
     `incumbent` marks the classes of one such choice; the result is never worse.
@@ -69,7 +70,7 @@ def least_cover(n: int, pool: Classes, incumbent: np.ndarray, nodes: int = 200) 
     component = components(n, pool)
     for numbers in _grouped(component):
         if len(numbers) > 1 and not incumbent[numbers].all():
-            chosen[numbers] = _component(pool.take(numbers), incumbent[numbers], nodes)
+            chosen[numbers] = _component(pool.take(numbers), incumbent[numbers], nodes, largest)
     return np.flatnonzero(chosen)
 
 
@@ -78,7 +79,7 @@ def _grouped(component: np.ndarray) -> list[np.ndarray]:
     return np.split(order, np.cumsum(np.bincount(component))[:-1])
 
 
-def _component(pool: Classes, incumbent: np.ndarray, nodes: int) -> np.ndarray:
+def _component(pool: Classes, incumbent: np.ndarray, nodes: int, largest: int) -> np.ndarray:
     """Improve the incumbent of one component."""
     if len(pool.costs) > _LARGEST_RELAXATION:
         return incumbent
@@ -95,14 +96,14 @@ def _component(pool: Classes, incumbent: np.ndarray, nodes: int) -> np.ndarray:
     for inside in _grouped(components(len(rows), kept)):
         group = numbers[inside]
         if not incumbent[group].all():
-            best[group] = _decide(pool.take(group), incumbent[group], reduced[group], nodes)
+            best[group] = _decide(pool.take(group), incumbent[group], reduced[group], nodes, largest)
     return best
 
 
-def _decide(pool: Classes, incumbent: np.ndarray, reduced: np.ndarray, nodes: int) -> np.ndarray:
+def _decide(pool: Classes, incumbent: np.ndarray, reduced: np.ndarray, nodes: int, largest: int) -> np.ndarray:
     """Let branch and bound choose, among the classes of least reduced cost if there are too many."""
     ranked = np.argsort(np.where(incumbent, -np.inf, reduced), kind="stable")
-    few = np.sort(ranked[: max(_LARGEST_CHOICE, int(incumbent.sum()))])
+    few = np.sort(ranked[: int(incumbent.sum()) + largest])
     rows, members = np.unique(pool.members, return_inverse=True)
     offered = pool._replace(members=members).take(few)
     chosen = np.zeros(len(incumbent), np.bool_)

@@ -1,0 +1,198 @@
+"""Lower the loss of any partition, with as much effort as is wanted.
+
+A table of moderate size is annealed as a whole, several times from different seeds where the effort allows; of what
+comes out the best classes are put together. A large one is annealed in blocks made of whole classes, and again in
+other blocks, cut along other directions, so that no seam stays.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.annealing import annealed, ground
+from shoal.kernels.arrangement import numbered
+from shoal.kernels.blocks import block_labels
+from shoal.kernels.cost import brute_total, index_least
+from shoal.kernels.mdav import in_range, mdav
+from shoal.kernels.overlay import class_costs, recombine
+from shoal.kernels.set_partition import best_of_pool
+from shoal.kernels.together import GoOn, Watch, together
+from shoal.kernels.whole_classes import arranged, whole_classes
+
+WHOLE = 30_000  #: records up to which a table is annealed as a whole
+_BLOCK = 4_000  # records of a block of a larger one: what fits into a fast cache
+_MDAV = 200_000  # records up to which a table is partitioned in one piece to begin with
+_QUENCH = 100  # moves per record without heat at the end, of a table as a whole
+_NEAR_IN_BLOCKS = 8  # neighbours looked at there
+
+
+class Effort(NamedTuple):
+    """How much to try."""
+
+    runs: int  #: annealings of a table as a whole, each from another seed
+    generations: int  #: how often they are all repeated, from the best so far
+    moves: int  #: of each, in all, for classes of three
+    per_record: int  #: and at most so many for each record
+    rounds: int  #: of annealing in blocks, for a large table
+    in_blocks: int  #: moves per record in each round
+    quench: int  #: and moves per record without heat
+    choice: int  #: classes among which the best are chosen at once
+
+
+EFFORTS = {
+    "fast": Effort(1, 1, 700_000, 400, 1, 12, 10, 0),
+    "default": Effort(8, 1, 4_000_000, 5_000, 2, 60, 20, 500),
+    "best": Effort(8, 3, 50_000_000, 50_000, 4, 500, 50, 3_000),
+}
+
+
+def quick_start(points: np.ndarray, k: int) -> np.ndarray:
+    """Return a partition to begin with: MDAV, in blocks where the table is large."""
+    return mdav(points, k)[0] if len(points) <= _MDAV else block_labels(points, k, _MDAV // 2, 0)
+
+
+def seconds_to_start(n: int, d: int, k: int) -> float:
+    """Return about how long a first partition takes on two cores."""
+    some = min(n, _MDAV // 2)
+    each = min(brute_total(some, some, d, k), index_least(some, some, d, min(d, 13), k))
+    return 1e-9 * each * (n / some) / (2 if n > _MDAV else 1)
+
+
+def seconds_of(effort: Effort, n: int, d: int, k: int) -> float:
+    """Return about how long it takes to begin and to refine with this effort, on two cores."""
+    move = 1e-9 * (60.0 + 3.0 * k * d)
+    moves = _moves(effort, n, k) * effort.runs * effort.generations
+    if n > WHOLE:
+        moves = (effort.in_blocks + effort.quench) * n * effort.rounds
+    return seconds_to_start(n, d, k) + moves * move / 2 + 3e-6 * n * effort.rounds
+
+
+def _moves(effort: Effort, n: int, k: int) -> int:
+    """Return the moves of one annealing of a whole table; a move costs more in larger classes."""
+    return min(max(effort.moves * 10 // (k + 7), effort.in_blocks * n), effort.per_record * n)
+
+
+def refine(
+    points: np.ndarray, labels: np.ndarray, k: int, effort: Effort, seed: int, seconds: float | None = None
+) -> np.ndarray:
+    """Lower the SSE of a partition.
+
+    Parameters
+    ----------
+    points : (n, d) float64, C-contiguous
+        Finite coordinates, n < 2³⁰. Left as they are.
+    labels : (n,) int64
+        A partition into classes of at least k.
+    k : int
+        Least size of a class, at least 2.
+    effort : Effort
+        How much to try.
+    seed : int
+        At least 0; same seed, same labels, unless time was up.
+    seconds : float, optional
+        End when so many seconds have gone by, with the best so far; until then, go on beyond the effort.
+
+    Returns
+    -------
+    labels : (n,) int64
+        Classes numbered by their first rows.
+
+    Guarantee: every class has at least k records, and at most 2k−1 or as many as the largest had before. The SSE is
+    at most that of the partition given. Of distinct records, the classes depend on where they lie, not on their rows.
+    """
+    x = in_range(points)
+    if len(np.unique(labels)) < 2 or not np.ptp(x, axis=0).any():
+        return numbered(labels)
+    until = time.monotonic() + seconds if seconds is not None else np.inf
+    seeds = np.random.default_rng(seed)
+    if len(x) > WHOLE:
+        return _in_blocks(x, labels, k, effort, seeds, until)
+    order = arranged(x, np.arange(len(x)))
+    inside = np.ascontiguousarray(x[order])
+    out = np.empty(len(x), np.int64)
+    out[order] = _as_a_whole(inside, numbered(labels[order]), k, effort, seeds, until)
+    return numbered(out)
+
+
+def sse(x: np.ndarray, labels: np.ndarray) -> float:
+    """Return the sum over all records of squared distances to the means of their classes.
+
+    >>> sse(np.array([[0.0], [2.0], [9.0], [9.0]]), np.array([0, 0, 1, 1]))
+    2.0
+    """
+    order = np.argsort(labels, kind="stable")
+    bounds = np.concatenate(([0], np.cumsum(np.bincount(labels))))
+    return float(class_costs(x, order, bounds).sum())
+
+
+def _as_a_whole(
+    x: np.ndarray, labels: np.ndarray, k: int, effort: Effort, seeds: np.random.Generator, until: float
+) -> np.ndarray:
+    """Anneal from several seeds, and put together the best of what comes out."""
+    where = ground(x, k)
+    moves, quench = _moves(effort, len(x), k), min(effort.per_record // 10, _QUENCH)
+    best, pool, stopped, generation = labels, [labels], False, 0
+    while not stopped and (generation < effort.generations or until < np.inf):
+
+        def work(seed: int, go_on: GoOn, start: np.ndarray = best) -> np.ndarray:
+            return annealed(where, start, k, seed, moves, quench=quench, go_on=go_on)
+
+        total = max(effort.generations, generation + 1)
+        watch = Watch(until, generation / total, (generation + 1) / total)
+        found, stopped = together(work, [int(seed) for seed in seeds.integers(1 << 60, size=effort.runs)], watch)
+        pool += [one for one in found if one is not None]
+        best = (
+            best_of_pool(x, pool, largest=effort.choice)
+            if effort.choice and not stopped
+            else _recombined(x, [best, *pool])
+        )
+        generation += 1
+    return best
+
+
+def _recombined(x: np.ndarray, partitions: list[np.ndarray]) -> np.ndarray:
+    best = partitions[0]
+    for other in partitions[1:]:
+        best = recombine(x, best, other)
+    return best
+
+
+def _in_blocks(
+    x: np.ndarray, labels: np.ndarray, k: int, effort: Effort, seeds: np.random.Generator, until: float
+) -> np.ndarray:
+    """Anneal in blocks of whole classes, and again in blocks cut along other directions."""
+    labels = labels.astype(np.int32)
+    stopped, turn = False, 0
+    while not stopped and (turn < effort.rounds or until < np.inf):
+        classes = int(labels.max()) + 1
+        order, bounds = whole_classes(x, labels, classes, len(x) // _BLOCK + turn, turn + 1)
+        rows = [order[begin:end] for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
+        block_seeds = seeds.integers(1 << 60, size=len(rows)).tolist()
+
+        def work(block: tuple[np.ndarray, int], go_on: GoOn) -> int:
+            inside = arranged(x, block[0])
+            part, before = x[inside], numbered(labels[inside])
+            where = ground(part, k, _NEAR_IN_BLOCKS)
+            moves = effort.in_blocks * len(inside)
+            labels[inside] = annealed(where, before, k, block[1], moves, quench=effort.quench, go_on=go_on)
+            return int(labels[inside].max()) + 1
+
+        total = max(effort.rounds, turn + 1)
+        watch = Watch(until, turn / total, (turn + 1) / total)
+        found, stopped = together(work, list(zip(rows, block_seeds, strict=True)), watch)
+        _renumber(labels, rows, found)
+        turn += 1
+    return numbered(labels)
+
+
+def _renumber(labels: np.ndarray, rows: list[np.ndarray], found: list[int | None]) -> None:
+    """Put the classes of all blocks, each numbered from 0, one after the other; a block not begun has its old ones."""
+    classes = 0
+    for inside, count in zip(rows, found, strict=True):
+        if count is None:
+            labels[inside] = numbered(labels[inside])
+        labels[inside] += classes
+        classes = int(labels[inside].max()) + 1

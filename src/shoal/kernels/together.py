@@ -1,0 +1,78 @@
+"""Several pieces of work on both cores, watched from one place: progress, a deadline, a listener with enough."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from threading import Event
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from shoal.progress import Enough, report
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+GoOn = Callable[[float], bool]  #: told the share of the work that is done; tells whether to go on
+
+_CORES = 2  # more would not be wrong, but memory grows with them
+_TICK = 0.1  # seconds
+_PARTS = 1000
+
+
+class Watch(NamedTuple):
+    """Until when to work, and over which part of the progress bar."""
+
+    until: float = float("inf")  #: by time.monotonic()
+    begin: float = 0.0  #: share that was done before
+    end: float = 1.0  #: share that is done after
+
+
+def cores() -> int:
+    """Return how many cores to use."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(available, _CORES)
+
+
+def together(
+    work: Callable[[Item, GoOn], Result], items: Sequence[Item], watch: Watch | None = None
+) -> tuple[list[Result | None], bool]:
+    """Call ``work(item, go_on)`` for every item, two at a time.
+
+    Returns
+    -------
+    results
+        In the order of the items; None for those that were not begun when time was up or enough was seen.
+    stopped
+        Whether that happened. Work under way is told so by ``go_on``, and still gives a result.
+    """
+    watch = watch or Watch()
+    shares, stop = np.zeros(len(items)), Event()
+
+    def one(at: int) -> Result | None:
+        def go_on(share: float) -> bool:
+            shares[at] = share
+            return not stop.is_set()
+
+        return None if stop.is_set() else work(items[at], go_on)
+
+    with ThreadPoolExecutor(cores()) as pool:
+        futures = [pool.submit(one, at) for at in range(len(items))]
+        try:
+            pending = set(futures)
+            while pending:
+                _, pending = wait(pending, timeout=min(_TICK, max(watch.until - time.monotonic(), 0.0)))
+                if time.monotonic() >= watch.until:
+                    stop.set()
+                    wait(pending)
+                    break
+                done = watch.begin + (watch.end - watch.begin) * float(shares.mean())
+                report(int(_PARTS * done), _PARTS)
+        except Enough:
+            stop.set()
+        except BaseException:
+            stop.set()  # or the threads would work on to the end
+            raise
+    return [future.result() for future in futures], stop.is_set()

@@ -1,0 +1,81 @@
+"""Auto: the method and the effort for the table and the time at hand, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
+
+from shoal import registry
+from shoal.parameters import Checked, Param, build
+from shoal.progress import say
+from shoal.types import Partition, Points
+
+_BYTES = 4e9  # of points, beyond which only a method that holds little else is offered
+
+
+@dataclass(frozen=True)
+class Auto(Checked):
+    """Take the first of these that fits into the time: the optimum, `anneal` with most effort to least, `blocks`.
+
+    How long each takes is computed from counts alone (records, coordinates, k), never from a clock, so that the same
+    table gets the same method on every machine.
+
+    **Guarantee.** That of the method taken: n ≥ k → every record in exactly one class of at least k records.
+
+    **Complexity.** That of the method taken.
+
+    **Departures.** None: there is no paper.
+
+    >>> points = Points(np.array([[0.0], [9.0], [1.0], [8.0], [2.0]]))
+    >>> part = Auto(k=2).partition(points, np.random.default_rng(0))
+    >>> part.labels.tolist(), part.note
+    ([0, 1, 0, 1, 0], 'auto took optimal_univariate: one coordinate, of which the optimum is known')
+    """
+
+    k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
+    seconds: Annotated[float, Param("Time at hand, on an ordinary machine with two cores.", low=0)] = 60.0
+
+    def partition(self, points: Points, rng: np.random.Generator) -> Partition:
+        """Form classes of at least k records by the method that fits."""
+        key, given, reason = self._choice(points)
+        chosen = f"{key} ({', '.join(f'{name} {value}' for name, value in given.items())})" if given else key
+        note = f"auto took {chosen}: {reason}"
+        say(note)
+        partition: Partition = build(registry.load("partition", key), {"k": self.k, **given}).partition(points, rng)
+        return replace(partition, note=note)
+
+    def _choice(self, points: Points) -> tuple[str, dict[str, Any], str]:
+        n, d = points.coordinates.shape
+        if d == 1:
+            return "optimal_univariate", {}, "one coordinate, of which the optimum is known"
+        size = f"{n:,} records of {d} coordinates"
+        more = ""
+        for key, given, seconds in self._candidates(n, d):
+            if seconds <= self.seconds:
+                return key, given, f"{size} take about {_about(seconds)} of the {self.seconds:g} s at hand{more}"
+            effort = f"effort {given['effort']}" if given else key
+            more = f"; {effort} would take about {_about(seconds)}"
+        return "blocks", {}, f"{size} take about {_about(seconds)}, and nothing is quicker"
+
+    def _candidates(self, n: int, d: int) -> Iterator[tuple[str, dict[str, Any], float]]:
+        """Yield what may be taken, the lowest loss first, and the seconds it takes."""
+        from shoal.kernels.refine import EFFORTS, seconds_of, seconds_to_start
+
+        if n * d * 8 < _BYTES:
+            for effort in ("best", "default", "fast"):
+                yield "anneal", {"effort": effort}, seconds_of(EFFORTS[effort], n, d, self.k)
+        yield "blocks", {}, seconds_to_start(n, d, self.k)
+
+
+def _about(seconds: float) -> str:
+    """Say a duration in words.
+
+    >>> _about(0.2), _about(12.3), _about(400.0), _about(9000.0)
+    ('1 s', '12 s', '7 min', '2.5 h')
+    """
+    if seconds < 100:
+        return f"{max(round(seconds), 1)} s"
+    return f"{round(seconds / 60)} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
