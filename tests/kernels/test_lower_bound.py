@@ -1,4 +1,4 @@
-"""Lower bounds: never above the least SSE there is, in exact arithmetic; equal to it where the relaxation is integral."""
+"""Lower bounds: never above the least SSE there is, in exact arithmetic; equal where the relaxation is integral."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_an_unfinished_column_generation_still_holds_or_claims_nothing() -> None
         assert optimal or value < full
 
 
-def test_other_ways_for_other_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_ways_for_other_sizes() -> None:
     points = np.random.default_rng(2).normal(size=(40, 2))
     assert lower_bound(points, 7).how == NEIGHBOURS
     assert lower_bound(points, 21).how == ONE_CLASS

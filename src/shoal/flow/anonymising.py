@@ -8,10 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 from shoal import progress, registry
 from shoal.errors import DataError, ParameterError, SchemaError, data_rows, listing, raise_all
+from shoal.flow.certifying import certify
 from shoal.flow.measuring import measure
 from shoal.parameters import build, declarations, unknown
 from shoal.recipe import Recipe
-from shoal.types import Attribute, Dialect, Kind, Partition, Points, Readings, Release, Role, Table, with_columns
+from shoal.types import (
+    Attribute,
+    Certificate,
+    Dialect,
+    Kind,
+    Partition,
+    Points,
+    Readings,
+    Release,
+    Role,
+    Table,
+    with_columns,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,8 +32,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def anonymise(table: Table, recipe: Recipe) -> tuple[Partition, Release, Readings]:
-    """Form the classes of a table, release them, and measure what was lost."""
+def anonymise(
+    table: Table, recipe: Recipe, *, certified: bool = False
+) -> tuple[Partition, Release, Readings, Certificate | None]:
+    """Form the classes of a table, release them, measure what was lost, and certify it if asked to."""
     import numpy as np
 
     from shoal.points.encoding import Encoding
@@ -33,11 +48,16 @@ def anonymise(table: Table, recipe: Recipe) -> tuple[Partition, Release, Reading
     points = encoding.encode(attributes)
     progress.stage("Partition")
     strata = _strata(table, recipe.k)
-    blocks = [_partition(points.only(names), method, strata, rng) for names in recipe.all_blocks]
-    partition = Partition(tuple(block for part in blocks for block in part.blocks))
+    parts = [_partition(points.only(names), method, strata, rng) for names in recipe.all_blocks]
+    partition = Partition(tuple(block for part in parts for block in part.blocks))
     released = release.release(typed, points, partition, weights, rng)
     readings = measure(attributes, released.data)
-    return partition, released, readings
+    certificate = None
+    if certified:
+        progress.stage("Certify")
+        tables = [points.only(block.attributes) for block in partition.blocks]
+        certificate = certify(tables, [block.labels for block in partition.blocks], strata, recipe.k)
+    return partition, released, readings, certificate
 
 
 def enough_records(owner: str, k: int, n: int) -> None:

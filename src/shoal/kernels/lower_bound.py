@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from shoal.kernels.overlay import classes_of
 
 _MOST_RECORDS = 5_000  # for column generation, which holds the distances of all pairs
 _LARGEST_K = 6  # beyond, pricing has too many sets to grow
+_MOST_WORK = 40_000  # n·(k−2)²: the linear programmes become slow
 _STEPS = 150
 
 ONE_CLASS, OPTIMAL_CUT = "one class", "optimal cut"
@@ -47,8 +49,8 @@ def lower_bound(points: np.ndarray, k: int) -> Bound:
     Guarantee: no partition whose classes all have at least k records has a lower SSE, in exact arithmetic on the
     points as they are given.
 
-    Complexity: column generation about n² memory and some ten linear programmes, for n ≤ 5,000 and k ≤ 6; else the
-    search for neighbours and O(n·k) for each of 150 steps.
+    Complexity: column generation takes O(n²) memory and some ten linear programmes, and is tried for n ≤ 5,000, k ≤ 6
+    and n(k−2)² ≤ 40,000; else the search for neighbours, and O(n·k) for each of 150 steps.
 
     Examples
     --------
@@ -56,30 +58,39 @@ def lower_bound(points: np.ndarray, k: int) -> Bound:
     'optimal cut'
     """
     n = len(points)
-    x, exponent = _unit_range(np.ascontiguousarray(points[:, np.ptp(points, axis=0) > 0]))
+    x, exponent = unit_range(np.ascontiguousarray(points[:, np.ptp(points, axis=0) > 0]))
     if n < 2 * k or x.shape[1] == 0:
-        return _found(_partition_cost(x, np.zeros(n, np.int64)), exponent, ONE_CLASS)
+        return Bound(rescaled(_partition_cost(x, np.zeros(n, np.int64)), exponent), ONE_CLASS)
     if x.shape[1] == 1:
         order = np.argsort(x[:, 0], kind="stable")
-        return _found(_partition_cost(x, cut_labels(order, optimal_cut(x[order], k))), exponent, OPTIMAL_CUT)
+        return Bound(rescaled(_partition_cost(x, cut_labels(order, optimal_cut(x[order], k))), exponent), OPTIMAL_CUT)
     value, how = -math.inf, COLUMNS
-    if n <= _MOST_RECORDS and k <= _LARGEST_K:
+    if n <= _MOST_RECORDS and k <= _LARGEST_K and n * (k - 2) ** 2 <= _MOST_WORK:
         value, optimal = column_bound(x, k)
         how = COLUMNS if optimal else COLUMNS_STOPPED
     if how != COLUMNS or value == -math.inf:
         other = neighbour_bound(x, k, _STEPS)
         value, how = (other, NEIGHBOURS) if other > value else (value, how)
-    return _found(value, exponent, how)
+    return Bound(rescaled(value, exponent), how)
 
 
-def _unit_range(x: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return the points moved near the origin and scaled by 2⁻ᵉ, and e, where squares would overflow or vanish."""
-    if x.shape[1] == 0:
-        return x, 0
-    exponent = int(np.frexp(max(float(x.max()), -float(x.min())))[1])
-    if -200 < exponent < 400:
-        return x, 0
-    return np.ldexp(x, -exponent), exponent
+def unit_range(x: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return x·2⁻ᵉ and e, which is 0 unless squares would overflow or vanish.
+
+    >>> unit_range(np.array([[2.0**900]]))
+    (array([[0.5]]), 901)
+    """
+    exponent = int(np.frexp(max(float(x.max()), -float(x.min())))[1]) if x.size else 0
+    return (x, 0) if -200 < exponent < 400 else (np.ldexp(x, -exponent), exponent)
+
+
+def rescaled(value: float, exponent: int) -> float:
+    """Return a lower bound in the unit of x from one in the unit of x·2⁻ᵉ, rounded downwards."""
+    try:
+        value = math.ldexp(max(value, 0.0), 2 * exponent)
+    except OverflowError:
+        return sys.float_info.max
+    return value if value > 1e-290 else math.nextafter(value, 0.0)
 
 
 def _partition_cost(x: np.ndarray, labels: np.ndarray) -> float:
@@ -89,7 +100,3 @@ def _partition_cost(x: np.ndarray, labels: np.ndarray) -> float:
     cost = math.fsum(classes_of(x, labels).costs.tolist())
     largest = int(np.bincount(labels).max())
     return cost * (1.0 - 64 * (largest + 1) ** 2 * 2.0**-53)
-
-
-def _found(value: float, exponent: int, how: str) -> Bound:
-    return Bound(max(math.ldexp(value, 2 * exponent), 0.0), how)

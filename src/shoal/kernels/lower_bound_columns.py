@@ -24,7 +24,8 @@ from shoal.kernels.jit import announce, kernel
 from shoal.kernels.mdav import mdav
 from shoal.kernels.neighbours import neighbours
 from shoal.kernels.overlay import class_costs, classes_of
-from shoal.kernels.pricing import Found, Growth, Lists, fill_lists, grow_classes, scaled_squares
+from shoal.kernels.price_lists import Lists, fill_lists, scaled_squares
+from shoal.kernels.pricing import Found, Growth, grow_classes
 from shoal.progress import report
 
 _CLOSE = 1e-6  # the bound is this near to the value of the relaxation: enough
