@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := src tests benchmarks docs
 
-.PHONY: help demo test lint types contracts tests docs figures outputs build bench papers clean
+.PHONY: help demo test lint types contracts tests long docs figures outputs build bench papers clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -41,6 +41,9 @@ docs: $(VENV)/.dev  ## Build the documentation; a warning is an error
 
 tests: $(VENV)/.dev  ## All tests
 	$(BIN)/pytest -n 2 --dist worksteal
+
+long: $(VENV)/.dev  ## Tests that take minutes
+	$(BIN)/pytest -n 2 --dist worksteal -m long
 
 figures: $(VENV)/.dev  ## Draw the figures of the documentation again
 	$(BIN)/python docs/figures.py

@@ -7,7 +7,7 @@ import sys
 
 import shoal
 
-HEAVY = ("numba", "llvmlite", "pyarrow", "pandas", "polars", "narwhals", "matplotlib")
+HEAVY = ("numba", "highspy", "llvmlite", "pyarrow", "pandas", "polars", "narwhals", "matplotlib")
 
 
 def loaded_after(code: str) -> set[str]:
@@ -19,6 +19,7 @@ def loaded_after(code: str) -> set[str]:
 def test_public_names() -> None:
     assert sorted(shoal.__all__) == [
         "Audit",
+        "Certificate",
         "DataError",
         "EngineError",
         "GuaranteeError",
@@ -37,6 +38,7 @@ def test_public_names() -> None:
         "compare",
         "compare_files",
         "errors",
+        "lower_bound",
         "microaggregate",
         "protect",
         "protect_file",

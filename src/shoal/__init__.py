@@ -33,12 +33,13 @@ if TYPE_CHECKING:
 
     from shoal.flow.protect import Protected
     from shoal.recipe import Recipe
-    from shoal.types import Audit, Kind, Partition, Readings, Role, Schema
+    from shoal.types import Audit, Certificate, Kind, Partition, Readings, Role, Schema
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Audit",
+    "Certificate",
     "DataError",
     "EngineError",
     "GuaranteeError",
@@ -57,6 +58,7 @@ __all__ = [
     "compare",
     "compare_files",
     "errors",
+    "lower_bound",
     "microaggregate",
     "protect",
     "protect_file",
@@ -69,7 +71,7 @@ __all__ = [
 _LATE = {
     "Protected": "shoal.flow.protect",
     "Recipe": "shoal.recipe",
-    **dict.fromkeys(("Audit", "Kind", "Partition", "Readings", "Role", "Schema"), "shoal.types"),
+    **dict.fromkeys(("Audit", "Certificate", "Kind", "Partition", "Readings", "Role", "Schema"), "shoal.types"),
 }
 
 
@@ -80,7 +82,7 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(_LATE[name]), name)
 
 
-def protect(frame: Any, recipe: Recipe | Mapping[str, Any] | str | Path) -> Protected:
+def protect(frame: Any, recipe: Recipe | Mapping[str, Any] | str | Path, *, certify: bool = False) -> Protected:
     """Protect a frame of pandas, polars or pyarrow.
 
     Parameters
@@ -89,12 +91,14 @@ def protect(frame: Any, recipe: Recipe | Mapping[str, Any] | str | Path) -> Prot
         The table. It is not changed.
     recipe
         What to do: a recipe, a mapping with its fields, or the path of a TOML file.
+    certify
+        Also compute a lower bound on the SSE of any partition; may take minutes.
 
     Returns
     -------
     Protected
         ``data`` (the same kind of frame, same row order), ``partition``, ``audit``, ``readings``, ``recipe``,
-        ``schema``.
+        ``schema``, ``certificate``.
 
     Raises
     ------
@@ -103,7 +107,7 @@ def protect(frame: Any, recipe: Recipe | Mapping[str, Any] | str | Path) -> Prot
     """
     from shoal.flow.protect import protect_frame
 
-    return protect_frame(frame, _recipe(recipe))
+    return protect_frame(frame, _recipe(recipe), certify=certify)
 
 
 def protect_file(
@@ -113,6 +117,7 @@ def protect_file(
     *,
     force: bool = False,
     save_recipe: str | Path | None = None,
+    certify: bool = False,
 ) -> Protected:
     """Protect a file: read, partition, release, stage, audit what was staged, and only then let it appear.
 
@@ -126,11 +131,13 @@ def protect_file(
         Replace the output if it exists.
     save_recipe
         Where to write the recipe as well; it appears together with the output, or neither does.
+    certify
+        As in :func:`protect`.
     """
     from shoal.flow.protect import protect_file as run
 
     made, saved = _recipe(recipe), None if save_recipe is None else Path(save_recipe)
-    return run(Path(source), Path(target), made, force=force, save_recipe=saved)
+    return run(Path(source), Path(target), made, force=force, save_recipe=saved, certify=certify)
 
 
 def audit(
@@ -187,6 +194,7 @@ def microaggregate(
     method: str = "mdav",
     confidential: NDArray[np.float64] | None = None,
     seed: int = 0,
+    refine: str | None = None,
     **params: Any,
 ) -> Partition:
     """Partition points into classes of at least k, without scaling them.
@@ -203,6 +211,8 @@ def microaggregate(
         One value per point, for the methods that need it.
     seed
         Where randomness starts.
+    refine
+        Effort with which to lower the loss afterwards: ``fast``, ``default`` or ``best``. None: not at all.
     **params
         Parameters of the method; a name that it does not have is an error.
 
@@ -211,7 +221,32 @@ def microaggregate(
     """
     from shoal.flow.microaggregate import microaggregate_points
 
-    return microaggregate_points(X, k, method, confidential, seed, params)
+    return microaggregate_points(X, k, method, confidential, seed, refine, params)
+
+
+def lower_bound(X: ArrayLike, k: int, labels: ArrayLike | None = None) -> Certificate:
+    """Bound the SSE of any partition of points into classes of at least k from below, without scaling them.
+
+    Parameters
+    ----------
+    X
+        Points, shape (n, d) (or (n,) for one coordinate).
+    k
+        Smallest number of points in a class.
+    labels
+        A partition of the points whose SSE is to be compared with the bound.
+
+    Returns
+    -------
+    Certificate
+        ``bound``, ``how`` it was obtained, and with labels ``sse`` and ``gap``.
+
+    >>> lower_bound([0.0, 0.1, 5.0, 5.5, 0.2, 5.1], k=3).how
+    ('optimal cut',)
+    """
+    from shoal.flow.microaggregate import bound_points
+
+    return bound_points(X, k, labels)
 
 
 def survey(records: int = 5000, seed: int = 0) -> pa.Table:

@@ -16,6 +16,7 @@ from shoal.types import Kind, Role
 
 _LISTS = ("quasi", "confidential", "identifier", "strata")
 _NAMES = ("subject", "weight")
+EFFORTS = ("fast", "default", "best")
 _TABLES = ("set", "text")
 
 
@@ -42,6 +43,8 @@ class Recipe:
         Smallest number of records in a class.
     method, release
         Registry keys.
+    refine
+        Effort with which to lower the loss after the method: fast, default or best. None: not at all.
     set
         Parameters of the method, the release and the encoding, by name.
     kinds
@@ -63,6 +66,7 @@ class Recipe:
     k: int = 5
     method: str = "mdav"
     release: str = "centroid"
+    refine: str | None = None
     set: Mapping[str, Any] = field(default_factory=dict)
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     blocks: tuple[tuple[str, ...], ...] = ()
@@ -109,7 +113,8 @@ class Recipe:
         return faults
 
     def _names(self) -> list[str]:
-        return [
+        faults = [] if self.refine in (None, *EFFORTS) else [unknown("Recipe", "refine", self.refine, EFFORTS)]
+        return faults + [
             unknown("Recipe", field_, getattr(self, field_), registry.keys(room))
             for field_, room in (("method", "partition"), ("release", "release"))
             if getattr(self, field_) not in registry.keys(room)

@@ -296,7 +296,7 @@ class Partition:
             notes = dict.fromkeys(piece.note for piece in pieces if piece.note)
             promised = all(piece.promised for piece in pieces)
             blocks.append(Block(first.attributes, labels, promised, values, "; ".join(notes)))
-        return cls(tuple(blocks))
+        return cls(tuple(blocks), "; ".join(dict.fromkeys(part.note for part in parts if part.note)))
 
     @cached_property
     def _all(self) -> Block:
@@ -437,3 +437,62 @@ class Readings:
     def to_dict(self) -> dict[str, Any]:
         """Return the values by measure, as in the JSON of ``shoal compare``."""
         return {r.measure: r.value for r in self.readings}
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A lower bound on the SSE of any partition whose classes all have at least k records.
+
+    Attributes
+    ----------
+    k
+        Least size of a class.
+    bound
+        No partition has a lower SSE.
+    how
+        How the bound was obtained, each way once; more than one where strata or blocks of attributes were added up.
+    sst
+        Total sum of squares of the same points, to which percentages refer.
+    sse
+        What a partition reached; None if none was given.
+
+    >>> Certificate(3, 90.0, ("column generation",), 1000.0, 100.0).to_dict()["gap"]
+    10.0
+    """
+
+    k: int
+    bound: float
+    how: tuple[str, ...]
+    sst: float
+    sse: float | None = None
+
+    @property
+    def il_bound(self) -> float:
+        """The bound in percent of SST: no partition has a lower information loss."""
+        return 100.0 * (self.bound / self.sst) if self.sst > 0 else 0.0
+
+    @property
+    def il(self) -> float | None:
+        """The information loss that was reached, in percent of SST."""
+        if self.sse is None:
+            return None
+        return 100.0 * (self.sse / self.sst) if self.sst > 0 else 0.0
+
+    @property
+    def gap(self) -> float | None:
+        """How much of the SSE reached another partition could save at most, in percent."""
+        if self.sse is None:
+            return None
+        return 100.0 * (max(self.sse - self.bound, 0.0) / self.sse) if self.sse > 0 else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificate as plain values, as in the JSON of ``shoal protect --certify``."""
+        return {
+            "k": self.k,
+            "sse": self.sse,
+            "sse_bound": self.bound,
+            "il": self.il,
+            "il_bound": self.il_bound,
+            "gap": self.gap,
+            "how": list(self.how),
+        }

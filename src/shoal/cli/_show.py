@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-    from shoal.types import Audit, Finding, Partition, Readings, Schema
+    from shoal.types import Audit, Certificate, Finding, Partition, Readings, Schema
 
 _FATES = {"quasi": "one value per class", "identifier": "not at all", "subject": "not at all"}
 
@@ -117,6 +117,19 @@ def print_readings(readings: Readings) -> None:
         value = f"{reading.value:.3f} {reading.unit}" if reading.unit else f"{reading.value:,.6g}"
         table.add_row(reading.measure, value, registry.summary("utility", reading.measure))
     console().print(table)
+
+
+def print_certificate(certificate: Certificate) -> None:
+    """Print how far the partition may be from the best there is."""
+    from rich.table import Table
+
+    title = f"Certificate: classes of at least {certificate.k} records"
+    table = Table("", "SSE", "IL", title=title, title_justify="left")
+    table.add_row("reached", f"{certificate.sse:,.6g}", f"{certificate.il:.4f} %")
+    table.add_row("no partition is below", f"{certificate.bound:,.6g}", f"{certificate.il_bound:.4f} %")
+    console().print(table)
+    typer.echo(f"Another partition could save at most {certificate.gap:.2f} % of the loss.")
+    typer.echo(f"How the bound was obtained: {'; '.join(certificate.how)}.")
 
 
 class Bar:

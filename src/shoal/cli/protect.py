@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli import _options as o
-from shoal.cli._show import print_audit, print_json, print_readings, print_schema, progress_bar, summary_of
+from shoal.cli._show import (
+    print_audit,
+    print_certificate,
+    print_json,
+    print_readings,
+    print_schema,
+    progress_bar,
+    summary_of,
+)
 
 if TYPE_CHECKING:
     from shoal import Protected, Recipe
@@ -33,6 +41,9 @@ def protect(
         int | None, typer.Option("--k", help="Smallest number of records in a class.", show_default="5")
     ] = None,
     method: Annotated[str | None, typer.Option(help="See shoal list methods.", show_default="mdav")] = None,
+    refine: Annotated[
+        str | None, typer.Option(metavar="EFFORT", help="Lower the loss afterwards: fast, default or best.")
+    ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method or release.")
     ] = None,
@@ -47,6 +58,9 @@ def protect(
     seed: Annotated[int | None, typer.Option(help="Where randomness starts.", show_default="0")] = None,
     recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Take all of this from a file.")] = None,
     save_recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Write all of this to a file.")] = None,
+    certify: Annotated[
+        bool, typer.Option("--certify", help="Say how much lower the loss of any partition could be; takes longer.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
     delimiter: o.Delimiter = None,
     quote: o.Quote = None,
@@ -70,6 +84,7 @@ def protect(
         "k": k,
         "method": method,
         "release": release,
+        "refine": refine,
         "set": o.pairs("--set", set_),
         "kinds": o.pairs("--kind", kind, last=True),
         "blocks": [o.names(names) for names in block or ()],
@@ -82,18 +97,23 @@ def protect(
     import shoal
 
     with progress_bar(quiet=json):
-        done = shoal.protect_file(source, output, made, force=force, save_recipe=save_recipe)
+        done = shoal.protect_file(source, output, made, force=force, save_recipe=save_recipe, certify=certify)
     with summary_of(output):
         if json:
             print_json(_as_json(output, made, done))
             return
         print_schema(done.schema, done.partition)
         print_audit(done.audit)
+        if done.partition.note:
+            typer.echo(f"{done.partition.note}.")
         print_readings(done.readings)
+        if done.certificate is not None:
+            print_certificate(done.certificate)
         typer.echo(f"{done.audit.records:,} records protected: {output}")
 
 
 def _as_json(output: Path, recipe: Recipe, done: Protected) -> dict[str, Any]:
+    certificate = {} if done.certificate is None else {"certificate": done.certificate.to_dict()}
     return {
         "output": str(output),
         "recipe": recipe.to_dict(),
@@ -101,4 +121,6 @@ def _as_json(output: Path, recipe: Recipe, done: Protected) -> dict[str, Any]:
         "columns": {c.name: {"role": c.role, "kind": c.kind} for c in done.schema.columns},
         "audit": done.audit.to_dict(),
         "readings": done.readings.to_dict(),
+        **({"note": done.partition.note} if done.partition.note else {}),
+        **certificate,
     }

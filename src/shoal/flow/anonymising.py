@@ -8,36 +8,65 @@ from typing import TYPE_CHECKING, Any
 
 from shoal import progress, registry
 from shoal.errors import DataError, ParameterError, SchemaError, data_rows, raise_all
+from shoal.flow.certifying import certify
 from shoal.flow.measuring import measure
+from shoal.flow.refining import refined
 from shoal.flow.strata import partition_strata, strata_of
 from shoal.parameters import build, declarations, unknown
 from shoal.recipe import Recipe
-from shoal.types import Attribute, Block, Dialect, Kind, Partition, Points, Readings, Release, Role, Table, with_columns
+from shoal.types import (
+    Attribute,
+    Block,
+    Certificate,
+    Dialect,
+    Kind,
+    Partition,
+    Points,
+    Readings,
+    Release,
+    Role,
+    Table,
+    with_columns,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
-def anonymise(table: Table, recipe: Recipe) -> tuple[Partition, Release, Readings]:
-    """Form the classes of a table, release them, and measure what was lost."""
+def anonymise(
+    table: Table, recipe: Recipe, *, certified: bool = False
+) -> tuple[Partition, Release, Readings, Certificate | None]:
+    """Form the classes of a table, release them, measure what was lost, and certify it if asked to."""
     import numpy as np
 
     from shoal.points.encoding import Encoding
 
     method, release, encoding = _components(recipe, Encoding)
+    if certified and not promises_k(method):
+        raise ParameterError(
+            f"{type(method).__name__}: nothing can be certified, for this method forms no classes of at least k "
+            f"records. Leave out --certify, or take another method."
+        )
     enough_records(method, len(table))
+    method = refined(method, recipe.refine)
     rng = np.random.default_rng(recipe.seed)
     typed, attributes = encode(table, table.schema.names(Role.QUASI))
     weights = _weights(table)
     points = encoding.encode(attributes)
     progress.stage("Partition")
     strata = strata_of(table, recipe.k if promises_k(method) else 1)
-    blocks = [partition_strata(points.only(names), method, strata, rng) for names in recipe.all_blocks]
-    partition = Partition(tuple(_noted(block, points) for part in blocks for block in part.blocks))
+    parts = [partition_strata(points.only(names), method, strata, rng) for names in recipe.all_blocks]
+    notes = dict.fromkeys(part.note for part in parts if part.note)
+    partition = Partition(tuple(_noted(block, points) for part in parts for block in part.blocks), "; ".join(notes))
     released = release.release(typed, points, partition, weights, rng)
     readings = measure(attributes, released.data)
-    return partition, released, readings
+    certificate = None
+    if certified:
+        progress.stage("Certify")
+        tables = [points.only(block.attributes) for block in partition.blocks]
+        certificate = certify(tables, [block.labels for block in partition.blocks], strata, recipe.k)
+    return partition, released, readings, certificate
 
 
 def _noted(block: Block, points: Points) -> Block:

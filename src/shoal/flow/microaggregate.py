@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from shoal import registry
 from shoal.errors import DataError, ParameterError, data_rows
 from shoal.flow.anonymising import enough_records
+from shoal.flow.refining import refined
 from shoal.parameters import build, declarations, shown, unknown
-from shoal.types import Partition, Points
+from shoal.recipe import EFFORTS
+from shoal.types import Certificate, Partition, Points
 
 
 def microaggregate_points(
@@ -22,6 +24,7 @@ def microaggregate_points(
     method: str,
     confidential: NDArray[np.float64] | None,
     seed: int,
+    refine: str | None,
     params: Mapping[str, Any],
 ) -> Partition:
     """Partition bare points by a method of the registry."""
@@ -37,28 +40,58 @@ def microaggregate_points(
         given["confidential"] = confidential
     if not isinstance(seed, Integral) or seed < 0:
         raise ParameterError(f"microaggregate: seed must be an integer ≥ 0, got {shown(seed)}.")
+    if refine not in (None, *EFFORTS):
+        raise ParameterError(unknown("microaggregate", "refine", refine, EFFORTS))
     partitioner = build(cls, given)
-    coordinates = _coordinates(X)
+    coordinates = _coordinates("microaggregate", X)
     enough_records(partitioner, len(coordinates))
-    partition: Partition = partitioner.partition(Points(coordinates), np.random.default_rng(int(seed)))
+    partition: Partition = refined(partitioner, refine).partition(Points(coordinates), np.random.default_rng(int(seed)))
     return partition
 
 
-def _coordinates(X: ArrayLike) -> NDArray[np.float64]:
+def bound_points(X: ArrayLike, k: int, labels: ArrayLike | None) -> Certificate:
+    """Bound the SSE of bare points from below; `labels` are a partition to compare with."""
+    from shoal.flow.certifying import certify
+
+    if not isinstance(k, Integral) or isinstance(k, bool) or k < 2:
+        raise ParameterError(f"lower_bound: k must be an integer ≥ 2, got {shown(k)}.")
+    points = Points(_coordinates("lower_bound", X))
+    if len(points) < k:
+        raise DataError(
+            f"lower_bound: k must be at most the number of records, got k = {k:,} and {len(points):,} points. Lower k."
+        )
+    if labels is None:
+        return certify([points], None, None, int(k))
+    numbers = np.asarray(labels)
+    if numbers.shape != (len(points),) or numbers.dtype.kind not in "iu":
+        raise DataError(
+            f"lower_bound: labels must be one integer for each of the {len(points):,} points, "
+            f"got {numbers.dtype} of shape {numbers.shape}. Give the labels of a partition."
+        )
+    compact, sizes = np.unique(numbers, return_inverse=True, return_counts=True)[1:]
+    if sizes.min() < k:
+        raise DataError(
+            f"lower_bound: every class must have at least k = {int(k)} records, "
+            f"{int((sizes < k).sum()):,} of {len(sizes):,} have fewer. Lower k."
+        )
+    return certify([points], [compact.astype(np.int64)], None, int(k))
+
+
+def _coordinates(owner: str, X: ArrayLike) -> NDArray[np.float64]:
     if np.iscomplexobj(X) or np.ma.is_masked(X):
-        raise DataError("microaggregate: X must hold real numbers, none of them masked. Encode them first.")
+        raise DataError(f"{owner}: X must hold real numbers, none of them masked. Encode them first.")
     try:
         array = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError("microaggregate: X must be an array of numbers. Encode other values first.") from None
+        raise DataError(f"{owner}: X must be an array of numbers. Encode other values first.") from None
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2 or array.shape[1] == 0:
-        raise DataError(f"microaggregate: X must have the shape (n, d) with d ≥ 1, got {array.shape}. Reshape it.")
+        raise DataError(f"{owner}: X must have the shape (n, d) with d ≥ 1, got {array.shape}. Reshape it.")
     odd = np.flatnonzero(~np.isfinite(array).all(axis=1)).tolist()
     if odd:
         raise DataError(
-            f"microaggregate: X must be finite, {len(odd):,} of {len(array):,} rows hold a NaN or an infinity: "
+            f"{owner}: X must be finite, {len(odd):,} of {len(array):,} rows hold a NaN or an infinity: "
             f"{data_rows(odd)}. Fill or remove these rows."
         )
     return np.ascontiguousarray(array)

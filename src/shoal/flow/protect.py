@@ -13,7 +13,7 @@ from shoal.flow.anonymising import anonymise
 from shoal.flow.gating import gate, read_back
 from shoal.flow.reading import read_table, schema_for
 from shoal.recipe import Recipe
-from shoal.types import Audit, Partition, Readings, Role, Schema, Table
+from shoal.types import Audit, Certificate, Partition, Readings, Role, Schema, Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,27 +26,34 @@ class Protected:
     readings: Readings
     recipe: Recipe
     schema: Schema
+    certificate: Certificate | None = None  #: a lower bound on the SSE, if it was asked for
 
 
-def protect_frame(frame: Any, recipe: Recipe) -> Protected:
+def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Protected:
     """Protect a frame of pandas, polars or pyarrow; the same kind comes back, audited as it is handed over."""
     from shoal.sinks.frame import Frame as FrameSink
     from shoal.sources.frame import Frame as FrameSource
 
     data, unread = FrameSource().read(frame)
     table = Table(data, schema_for(data, recipe, None, unread))
-    partition, release, readings = anonymise(table, recipe)
+    partition, release, readings, certificate = anonymise(table, recipe, certified=certify)
     progress.stage("Audit")
     quasi = table.schema.names(Role.QUASI)
     gone = table.schema.names(Role.IDENTIFIER, Role.SUBJECT)
     native = FrameSink().write(frame, release.data.select(list(quasi)), gone)
     leaving, _ = FrameSource().read(native)
     audit = gate(replace(release, data=leaving), recipe, partition)
-    return Protected(native, partition, audit, readings, recipe, table.schema)
+    return Protected(native, partition, audit, readings, recipe, table.schema, certificate)
 
 
 def protect_file(
-    source: Path, target: Path, recipe: Recipe, *, force: bool = False, save_recipe: Path | None = None
+    source: Path,
+    target: Path,
+    recipe: Recipe,
+    *,
+    force: bool = False,
+    save_recipe: Path | None = None,
+    certify: bool = False,
 ) -> Protected:
     """Protect a file; the output appears whole and audited, or not at all, and so does the saved recipe."""
     from shoal import registry
@@ -64,11 +71,11 @@ def protect_file(
         staged = stack.enter_context(atomic(target, force=force))
         progress.stage("Read")
         table = read_table(source, recipe, textual=sink.textual)
-        partition, release, readings = anonymise(table, recipe)
+        partition, release, readings, certificate = anonymise(table, recipe, certified=certify)
         progress.stage("Write")
         dialect = sink.dialect_for(target, release.dialect) if sink.textual else None
         sink.write(release.data, staged, dialect)
         progress.stage("Audit")
         written = read_back(staged, release, dialect)
         audit = gate(written, recipe, partition)
-    return Protected(release.data, partition, audit, readings, recipe, table.schema)
+    return Protected(release.data, partition, audit, readings, recipe, table.schema, certificate)

@@ -25,12 +25,12 @@ def solver() -> Any:
 
 
 def programme(n: int, classes: Classes, costs: np.ndarray) -> Any:
-    """Return min costs·x with every record in exactly one class, 0 ≤ x ≤ 1."""
+    """Return min costs·x with every record in exactly one class and x ≥ 0, so that x ≤ 1 needs no bounds of its own."""
     import highspy
 
     lp, columns = highspy.HighsLp(), len(costs)
     lp.num_col_, lp.num_row_ = columns, n
-    lp.col_cost_, lp.col_lower_, lp.col_upper_ = costs, np.zeros(columns), np.ones(columns)
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = costs, np.zeros(columns), np.full(columns, np.inf)
     lp.row_lower_ = lp.row_upper_ = np.ones(n)
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     lp.a_matrix_.start_ = classes.bounds.astype(np.int32)
@@ -74,6 +74,7 @@ def choose(n: int, classes: Classes, incumbent: np.ndarray, nodes: int) -> np.nd
     ):
         highs.setOptionValue(name, value)  # trying branches out costs far more here than it saves
     lp = programme(n, classes, classes.costs / scale)
+    lp.col_upper_ = np.ones(len(incumbent))
     lp.integrality_ = [highspy.HighsVarType.kInteger] * len(incumbent)
     highs.passModel(lp)
     start = highspy.HighsSolution()
@@ -82,3 +83,42 @@ def choose(n: int, classes: Classes, incumbent: np.ndarray, nodes: int) -> np.nd
     highs.run()
     found = np.array(highs.getSolution().col_value)
     return found > 0.5 if len(found) == len(incumbent) else incumbent
+
+
+class Master:
+    """The linear relaxation over the classes known so far, solved by the interior point method.
+
+    Its prices lie in the middle of all that are optimal, not at a corner: fewer classes violate them, and the effort
+    hardly depends on the table. Where it fails the simplex method is asked.
+
+    Attributes
+    ----------
+    unit
+        By what costs are divided.
+    """
+
+    def __init__(self, n: int, first: Classes) -> None:
+        self.highs, self.unit = solver(), unit(first.costs)
+        for name, value in (("run_crossover", "off"), ("ipm_iteration_limit", 200)):
+            self.highs.setOptionValue(name, value)
+        self.highs.passModel(programme(n, first, first.costs / self.unit))
+
+    def add(self, members: np.ndarray, bounds: np.ndarray, costs: np.ndarray) -> None:
+        """Add classes."""
+        columns, size = len(costs), len(members)
+        lower, upper = np.zeros(columns), np.full(columns, np.inf)
+        starts, rows = bounds[:-1].astype(np.int32), members.astype(np.int32)
+        self.highs.addCols(columns, costs / self.unit, lower, upper, size, starts, rows, np.ones(size))
+
+    def solve(self, pivots: int = 50_000) -> tuple[float, np.ndarray | None]:
+        """Return value and prices of the relaxation; no prices where neither method found any."""
+        import highspy
+
+        self.highs.setOptionValue("simplex_iteration_limit", pivots)
+        for method in ("ipm", "simplex"):
+            self.highs.setOptionValue("solver", method)
+            self.highs.run()
+            prices = np.array(self.highs.getSolution().row_dual) * self.unit
+            if self.highs.getModelStatus() == highspy.HighsModelStatus.kOptimal and np.isfinite(prices).all():
+                return float(self.highs.getInfo().objective_function_value) * self.unit, prices
+        return 0.0, None

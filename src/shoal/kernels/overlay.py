@@ -74,14 +74,14 @@ def _unite(members, bounds, parent):
 
 
 def class_costs(points: np.ndarray, members: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """Return the SSE of each class, in units of ``in_range(points)``.
+    """Return the SSE of each class.
 
     >>> class_costs(np.array([[0.0], [2.0], [5.0]]), np.array([0, 1, 2]), np.array([0, 2, 3])).tolist()
     [2.0, 0.0]
     """
     announce(_costs)
     out = np.empty(bounds.shape[0] - 1)
-    _costs(in_range(points), members, bounds, out)
+    _costs(points, members, bounds, out)
     return out
 
 
@@ -103,6 +103,7 @@ def labels_of(n: int, classes: Classes) -> np.ndarray:
 
 def pooled(points: np.ndarray, partitions: Sequence[np.ndarray]) -> tuple[Classes, list[np.ndarray]]:
     """Return the distinct classes of several partitions, and for each partition which of them are its own."""
+    points = in_range(points)
     number: dict[bytes, int] = {}
     kept: list[Classes] = []
     own = []
@@ -154,6 +155,7 @@ def recombine(points: np.ndarray, labels_a: np.ndarray, labels_b: np.ndarray) ->
     >>> recombine(x, np.array([0, 0, 1, 1, 2, 2, 3, 3]), np.array([0, 1, 1, 0, 2, 3, 2, 3])).tolist()
     [0, 0, 1, 1, 2, 3, 2, 3]
     """
+    points = in_range(points)
     a, b = classes_of(points, labels_a), classes_of(points, labels_b)
     both = Classes(
         np.concatenate((a.members, b.members)),

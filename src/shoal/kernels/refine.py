@@ -7,6 +7,7 @@ other blocks, cut along other directions, so that no seam stays.
 
 from __future__ import annotations
 
+import itertools
 import time
 from typing import NamedTuple
 
@@ -169,7 +170,7 @@ def _in_blocks(
     while not stopped and (turn < effort.rounds or until < np.inf):
         classes = int(labels.max()) + 1
         order, bounds = whole_classes(x, labels, classes, len(x) // _BLOCK + turn, turn + 1)
-        rows = [order[begin:end] for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
+        rows = [order[begin:end] for begin, end in itertools.pairwise(bounds)]
         block_seeds = seeds.integers(1 << 60, size=len(rows)).tolist()
 
         def work(block: tuple[np.ndarray, int], go_on: GoOn) -> int:
