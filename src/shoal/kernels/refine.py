@@ -45,7 +45,7 @@ class Effort(NamedTuple):
 
 EFFORTS = {
     "fast": Effort(1, 1, 700_000, 400, 1, 12, 10, 0),
-    "default": Effort(8, 1, 4_000_000, 5_000, 2, 60, 20, 500),
+    "default": Effort(8, 1, 4_000_000, 5_000, 2, 60, 20, 700),
     "best": Effort(8, 3, 50_000_000, 50_000, 4, 500, 50, 3_000),
 }
 
@@ -72,8 +72,8 @@ def seconds_of(effort: Effort, n: int, d: int, k: int) -> float:
 
 
 def _moves(effort: Effort, n: int, k: int) -> int:
-    """Return the moves of one annealing of a whole table; a move costs more in larger classes."""
-    return min(max(effort.moves * 10 // (k + 7), effort.in_blocks * n), effort.per_record * n)
+    """Return the moves of one annealing of a whole table: fewer where one costs more, and in tiny tables."""
+    return min(max(effort.moves * 10 // (k + 7), effort.in_blocks * n), min(effort.per_record, 40 * n) * n)
 
 
 def refine(
