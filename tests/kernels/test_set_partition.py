@@ -29,7 +29,7 @@ def tables(draw: st.DrawFn) -> tuple[np.ndarray, list[np.ndarray]]:
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     scale = draw(st.sampled_from([1.0, 1e-150, 1e150, 1e-9]))
     points = (rng.integers(0, 4, (n, d)) if draw(st.booleans()) else rng.normal(size=(n, d))) * scale
-    return points, [random_partition(rng, n, k) for _ in range(draw(st.integers(1, 6)))]
+    return points, [random_partition(rng, n, k) for _ in range(draw(st.integers(1, 25)))]
 
 
 def least_by_trying_all(points: np.ndarray, partitions: list[np.ndarray]) -> float:
