@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.kernels.lower_bound import COLUMNS, NEIGHBOURS, ONE_CLASS, OPTIMAL_CUT, lower_bound
-from shoal.kernels.lower_bound_columns import Pricing, column_bound
+from shoal.kernels.lower_bound_columns import Pricing, column_bound, repaired
 from shoal.kernels.lower_bound_neighbours import neighbour_bound
 
 ORACLE = run_path(str(Path(__file__).parents[1] / "oracles" / "lower_bound.py"))
@@ -78,6 +78,7 @@ def test_pricing_finds_every_class_that_pays(table: tuple[np.ndarray, int], seed
     tolerance = 1e-9 * (float(np.abs(prices).sum()) + spread)
     assert all(abs(found[rows] - float(value)) <= tolerance for rows, value in wanted.items())
     assert all(found[rows] <= tolerance for rows in found.keys() - wanted.keys())
+    assert not paying(points.tolist(), k, repaired(prices, members, profit).tolist())  # in exact arithmetic
 
 
 def test_a_search_that_is_cut_short_says_so() -> None:

@@ -126,8 +126,7 @@ def column_bound(x: np.ndarray, k: int, rounds: int = 40) -> tuple[float, bool]:
         members, profit, all_found = pricing.find(prices, each)
         order = np.argsort(-profit, kind="stable")
         if all_found:
-            _lower(members, profit, order, prices, np.zeros(len(x)))
-            best = max(best, floor_sum(prices))
+            best = max(best, floor_sum(repaired(prices, members, profit)))
         report(turn + 1, rounds)
         if best >= value - _CLOSE * abs(value):
             return best, True
@@ -142,6 +141,13 @@ def column_bound(x: np.ndarray, k: int, rounds: int = 40) -> tuple[float, bool]:
                 break
         _join(master, x, members[chosen].astype(np.int64))
     return best, False
+
+
+def repaired(prices: np.ndarray, members: np.ndarray, profit: np.ndarray) -> np.ndarray:
+    """Return prices that no class violates, given all classes with a profit, the largest profit first."""
+    lower = prices.copy()
+    _lower(members, profit, np.argsort(-profit, kind="stable"), lower, np.zeros(len(prices)))
+    return lower
 
 
 def floor_sum(values: np.ndarray) -> float:
