@@ -23,7 +23,7 @@ assert _spec.loader is not None
 oracle = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(oracle)
 
-_compiled: Any = numba.njit(error_model="numpy", _nrt=False)
+_compiled: Any = numba.njit(error_model="numpy", _nrt=False, no_cfunc_wrapper=True)
 KINDS = {"shift_or_swap": 0, "rotate": 1, "dissolve": 2, "create": 3}
 ENDLESS = 1e300  # a limit is finite
 
