@@ -341,6 +341,50 @@ def blocks_seams(theme: Theme) -> Figure:
     return figure
 
 
+def anneal_cooling(theme: Theme) -> Figure:
+    """Draw the classes of MDAV beside those of anneal, and the loss of one annealing as it cools."""
+    k = 4
+    rng = np.random.default_rng(5)
+    X = np.concatenate([rng.normal(c, s, (m, 2)) for c, s, m in (((0, 0), 1.0, 60), ((3.6, 1.2), 0.7, 36))])
+    before, after = shoal.microaggregate(X, k), shoal.microaggregate(X, k, method="anneal")
+    figure = _card(theme, 10.4, 3.5)
+    panels = figure.subplots(1, 3)
+    figure.subplots_adjust(left=0.02, right=0.975, bottom=0.15, top=0.8, wspace=0.1)
+    _classes(panels[0], theme, X, before, "MDAV")
+    _classes(panels[1], theme, X, after, "anneal")
+    moves, temperatures, losses = _cooling(X, before.labels, k)
+    axes = panels[2]
+    place = axes.get_position()
+    axes.set_position((place.x0 + 0.045, place.y0, place.width - 0.045, place.height))
+    axes.plot(moves / 1e3, losses, color=SIX[0], linewidth=1.4)
+    for part, name, colour in ((before, "MDAV", theme.faint), (after, "anneal", theme.accent)):
+        loss = _loss(X, part.labels)
+        axes.axhline(loss, color=colour, linewidth=1, linestyle=(0, (4, 3)))
+        axes.annotate(
+            name, (moves[-1] / 1e3, loss), (0, -12), textcoords="offset points", ha="right", color=colour, fontsize=9
+        )
+    _title(axes, theme, "One cooling", f"IL in %; T falls from {temperatures[0]:g} to {temperatures[-2]:g}")
+    _axes(axes, theme, "moves tried, in thousands")
+    axes.set_ylim(0.9 * min(losses), 1.07 * max(losses))
+    return figure
+
+
+def _cooling(points: Array, labels: NDArray[np.int64], k: int) -> tuple[Array, Array, list[float]]:
+    """Return moves tried so far, temperatures and losses of one annealing, stage by stage."""
+    from shoal.kernels import annealing
+    from shoal.kernels.arrangement import arrange, total_sse
+
+    where = annealing.ground(np.ascontiguousarray(points), k)
+    a, random = arrange(where.x, labels, k), np.array([1], np.uint64)
+    calls = annealing._schedule(400_000, 100 * len(points), annealing.HOT)
+    total, losses = ((points - points.mean(axis=0)) ** 2).sum(), []
+    for _, temperature, some in calls:
+        annealing._anneal(a, where, k, some, temperature, random)
+        losses.append(float(100 * total_sse(a) / total))
+    moves = np.cumsum([some for _, _, some in calls])
+    return moves, np.array([temperature for _, temperature, _ in calls]), losses
+
+
 def loss_by_k(theme: Theme) -> Figure:
     """Draw the information loss of the synthetic survey against k."""
     sizes = (2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50)
@@ -389,6 +433,7 @@ FIGURES = (
     mic1d_values,
     tour_path,
     blocks_seams,
+    anneal_cooling,
     loss_by_k,
 )
 

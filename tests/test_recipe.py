@@ -58,7 +58,7 @@ def test_the_fingerprint_tells_recipes_apart_and_not_their_spelling() -> None:
         ({"k": "5"}, "Recipe: k must be an integer ≥ 2, got '5'."),
         ({"k": True}, "Recipe: k must be an integer ≥ 2, got True."),
         ({"seed": -1}, "Recipe: seed must be an integer ≥ 0, got -1. Raise seed."),
-        ({"method": "mdva"}, "no method is called 'mdva'; there are blocks, individual_ranking, "),
+        ({"method": "mdva"}, "no method is called 'mdva'; there are anneal, auto, blocks, "),
         ({"release": "mean"}, "no release is called 'mean'"),
         ({"quasi": "a"}, "quasi must be a list of column names, got 'a'."),
         ({"quasi": []}, "quasi must name at least one column"),
