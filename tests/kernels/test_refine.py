@@ -105,11 +105,11 @@ def test_never_below_the_optimum(seed: int, n: int, d: int, k: int, grid: int) -
 
 def test_mostly_the_optimum() -> None:
     reached = 0
-    for seed in range(20):
+    for seed in range(10):
         points = table(seed, 9, 2)
         found = refine(points, start(seed, 9, 2), 2, EFFORTS["default"], seed)
         reached += sse(points, found) <= oracle.least(points.tolist(), 2) * (1 + 1e-9)
-    assert reached >= 18
+    assert reached >= 9
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e-20, 1e20, 1e150, 1e300])
@@ -138,7 +138,7 @@ def test_equal_rows_and_a_single_class_stay() -> None:
 
 
 def test_other_seeds_go_other_ways_and_more_effort_pays() -> None:
-    points = table(1, 400, 4)
+    points = table(1, 120, 4)
     before = quick_start(points, 4)
     losses = {name: [sse(points, refine(points, before, 4, EFFORTS[name], s)) for s in (0, 1)] for name in ("fast",)}
     assert losses["fast"][0] != losses["fast"][1]
