@@ -43,6 +43,18 @@ def test_protect_prints_columns_audit_loss_and_where(survey: Path, run: Callable
         assert [row[name] for row in rows] == [row[name] for row in before]
 
 
+def test_a_certificate_is_printed_when_asked_for(survey: Path, run: Callable) -> None:
+    command = ("protect", survey, "--quasi", QUASI, "--identifier", "person,household", "--k", 3)
+    ran = run(*command, "-o", "out.csv", "--certify")
+    found = json.loads(run(*command, "-o", "again.csv", "--certify", "--json").out)["certificate"]
+    assert (ran.code, ran.err) == (0, "")
+    assert found["sse_bound"] < found["sse"]
+    assert found["how"] == ["column generation"]
+    for words in (f"{found['il']:.4f} %", f"{found['il_bound']:.4f} %", f"at most {found['gap']:.2f} %"):
+        assert words in ran.out
+    assert "certificate" not in json.loads(run(*command, "-o", "plain.csv", "--json").out)
+
+
 def test_protect_json_is_one_object_and_nothing_else(survey: Path, run: Callable) -> None:
     ran = run("protect", survey, "-o", "out.csv", "--quasi", QUASI, "--json")
     found = json.loads(ran.out)
