@@ -25,7 +25,8 @@ _FAINTEST = 1e-3  # least heat, relative to the mean: equal records have a scale
 _COMPOUND = 0.05  # share of moves that dissolve a class, and of those that create one
 _FARTHEST = 64  # records in the open, which are neighbours of each other wherever they lie
 _OPEN = 0.03  # share of moves between them
-_STAGES = 200  # temperatures between hot and cold
+_STAGES = 200  # temperatures from hot to cold, at most
+_MOVES_PER_STAGE = 2_000  # at least: a call has its price
 _MOVES_PER_CALL = 1 << 19  # about a tenth of a second
 
 
@@ -167,11 +168,11 @@ def annealed(
 
 def _schedule(moves: int, quench: int, hot: float) -> list[tuple[float, float, int]]:
     """Return the calls to make: the share done after each, its temperature, its moves."""
-    each = max(moves // _STAGES, 1)
+    stages = min(max(moves // _MOVES_PER_STAGE, 1), _STAGES) if moves else 0
     calls = [
-        (hot * (COLD / hot) ** (stage / (_STAGES - 1)), part)
-        for stage in range(_STAGES if moves else 0)
-        for part in _parts(each)
+        (hot * (COLD / hot) ** (stage / max(stages - 1, 1)), part)
+        for stage in range(stages)
+        for part in _parts(moves // stages)
     ]
     calls += [(0.0, part) for part in _parts(quench)]
     done = np.cumsum([some for _, some in calls])

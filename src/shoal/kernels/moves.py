@@ -120,7 +120,7 @@ def dissolve(a, near, c, limit):
         move(a, i, home)
         a.moved[1, q] = home
         done += 1
-    made = change <= limit
+    made = done == m and change <= limit
     if not made:
         for q in range(done):
             move(a, a.moved[0, q], c)

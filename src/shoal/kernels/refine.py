@@ -44,9 +44,9 @@ class Effort(NamedTuple):
 
 
 EFFORTS = {
-    "fast": Effort(1, 1, 700_000, 400, 1, 12, 10, 0),
-    "default": Effort(8, 1, 4_000_000, 5_000, 2, 60, 20, 700),
-    "best": Effort(8, 3, 50_000_000, 50_000, 4, 500, 50, 3_000),
+    "fast": Effort(1, 1, 550_000, 400, 1, 7, 6, 0),
+    "default": Effort(8, 1, 4_000_000, 5_000, 2, 150, 20, 700),
+    "best": Effort(8, 3, 50_000_000, 50_000, 4, 2_500, 50, 3_000),
 }
 
 
@@ -64,7 +64,7 @@ def seconds_to_start(n: int, d: int, k: int) -> float:
 
 def seconds_of(effort: Effort, n: int, d: int, k: int) -> float:
     """Return about how long it takes to begin and to refine with this effort, on two cores."""
-    move = 1e-9 * (60.0 + 3.0 * k * d)
+    move = 1e-9 * (120.0 + 3.0 * k * d)
     moves = _moves(effort, n, k) * effort.runs * effort.generations
     if n > WHOLE:
         moves = (effort.in_blocks + effort.quench) * n * effort.rounds

@@ -74,8 +74,8 @@ def _about(seconds: float) -> str:
     """Say a duration in words.
 
     >>> _about(0.2), _about(12.3), _about(400.0), _about(9000.0)
-    ('1 s', '12 s', '7 min', '2.5 h')
+    ('0.2 s', '12 s', '7 min', '2.5 h')
     """
     if seconds < 100:
-        return f"{max(round(seconds), 1)} s"
+        return f"{seconds:.2g} s" if seconds < 10 else f"{round(seconds)} s"
     return f"{round(seconds / 60)} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
