@@ -44,9 +44,9 @@ class Effort(NamedTuple):
 
 
 EFFORTS = {
-    "fast": Effort(1, 1, 550_000, 400, 1, 7, 6, 0),
+    "fast": Effort(1, 1, 600_000, 400, 1, 7, 6, 0),
     "default": Effort(8, 1, 4_000_000, 5_000, 2, 150, 20, 700),
-    "best": Effort(8, 3, 50_000_000, 50_000, 4, 2_500, 50, 3_000),
+    "best": Effort(8, 2, 30_000_000, 40_000, 4, 2_500, 50, 3_000),
 }
 
 
@@ -73,7 +73,7 @@ def seconds_of(effort: Effort, n: int, d: int, k: int) -> float:
 
 def _moves(effort: Effort, n: int, k: int) -> int:
     """Return the moves of one annealing of a whole table: fewer where one costs more, and in tiny tables."""
-    return min(max(effort.moves * 10 // (k + 7), effort.in_blocks * n), min(effort.per_record, 40 * n) * n)
+    return min(max(effort.moves * 20 // (k + 17), effort.in_blocks * n), min(effort.per_record, 40 * n) * n)
 
 
 def refine(
