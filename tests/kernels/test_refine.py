@@ -63,7 +63,7 @@ CASES = {
 
 
 @given(**CASES)
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_never_worse_k_kept_and_reproducible(seed: int, n: int, d: int, k: int, grid: int, few: bool) -> None:
     k = min(k, n)
     points, before = table(seed, n, d, grid), start(seed, n, k, few)
@@ -93,7 +93,7 @@ def test_classes_do_not_depend_on_the_order_of_rows(seed: int, n: int, d: int, k
     k=st.integers(2, 4),
     grid=st.sampled_from([0, 3]),
 )
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_never_below_the_optimum(seed: int, n: int, d: int, k: int, grid: int) -> None:
     k = min(k, n)
     points = table(seed, n, d, grid)
