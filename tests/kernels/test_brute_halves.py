@@ -13,7 +13,7 @@ from shoal.kernels.mdav import mdav
 
 @pytest.fixture(autouse=True)
 def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(brute_halves.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1}, raising=False)
 
 
 @given(
@@ -56,7 +56,7 @@ def test_a_large_pass_is_halved_and_a_small_one_is_not() -> None:
 
 
 def test_one_core_does_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(brute_halves.os, "sched_getaffinity", lambda _: {0}, raising=False)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0}, raising=False)
     monkeypatch.setattr(brute_halves, "_WORTH_IT", 0)
     _, trace = mdav(np.random.default_rng(0).normal(size=(90, 3)), 3, path="brute")
     assert trace.halved_steps == 0

@@ -10,9 +10,7 @@ Only one block for each core is in work at a time: besides the points, n times a
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -20,6 +18,7 @@ from shoal.kernels.arrangement import numbered
 from shoal.kernels.cuts import cut_blocks
 from shoal.kernels.mdav import in_range, mdav
 from shoal.kernels.sweep import swept
+from shoal.kernels.together import both_cores
 from shoal.kernels.whole_classes import arranged, whole_classes
 from shoal.progress import report
 
@@ -85,10 +84,9 @@ def _on_all_cores(
     progress: tuple[int, int],
 ) -> int:
     """Let every block number its classes from 0, then put the numbers one after the other; return how many."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     blocks = [order[begin:end] for begin, end in itertools.pairwise(bounds)]
     classes = 0
-    with ThreadPoolExecutor(min(cores, 2)) as pool:
+    with both_cores() as pool:
         found: Iterator[int] = pool.map(work, blocks)
         for number, (rows, some) in enumerate(zip(blocks, found, strict=True), 1):
             labels[rows] += classes

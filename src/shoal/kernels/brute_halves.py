@@ -8,7 +8,6 @@ only where a pass takes longer.
 # mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ import numpy as np
 from shoal.kernels.brute import Pass, look, pass_space
 from shoal.kernels.jit import kernel
 from shoal.kernels.remaining import WIDTH, Remaining, centroid, compact, erase, read, take
+from shoal.kernels.together import cores
 
 _WORTH_IT = 2_000_000  # coordinates in a pass: below that handing over costs what it gains
 
@@ -40,8 +40,7 @@ class Halves(NamedTuple):
 
 def worth_halving(remaining: Remaining) -> bool:
     """Tell whether there is a second core, and enough for both to do."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores > 1 and int(remaining.counts[3]) * remaining.x.shape[1] >= _WORTH_IT
+    return cores() > 1 and int(remaining.counts[3]) * remaining.x.shape[1] >= _WORTH_IT
 
 
 def halves(d: int, k: int, pool: ThreadPoolExecutor) -> Halves:

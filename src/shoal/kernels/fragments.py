@@ -10,19 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.jit import kernel, part
+from shoal.kernels.jit import kernel
 from shoal.kernels.neighbours import neighbours
+from shoal.kernels.overlay import root
 
 _NEAR_ENDS = 6
 _STUCK = 0.8  # share of fragments left after a round at which the rest is joined as it comes
-
-
-@part
-def _root(parent, a):
-    while parent[a] != a:
-        parent[a] = parent[parent[a]]
-        a = parent[a]
-    return a
 
 
 @kernel
@@ -56,7 +49,7 @@ def _join(order, code, near, ends, link, parent):
         a, b = np.int64(ends[edge // count]), np.int64(ends[near[edge // count, edge % count]])
         if link[a, 1] >= 0 or link[b, 1] >= 0:
             continue
-        u, v = _root(parent, a), _root(parent, b)
+        u, v = root(parent, a), root(parent, b)
         if u == v:
             continue
         parent[max(u, v)] = min(u, v)

@@ -8,8 +8,6 @@ only what is left against single points.
 # mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +18,7 @@ from shoal.kernels.mdav import in_range
 from shoal.kernels.remaining import WIDTH
 from shoal.kernels.simd import lowest_bit, most16, scan_points
 from shoal.kernels.simd_boxes import scan_apart, scan_queries
+from shoal.kernels.together import both_cores, cores
 from shoal.progress import report
 
 _POINTS_PER_CALL = 16 * WIDTH * 64  # so that neither core waits long for the other at the end
@@ -201,13 +200,12 @@ def neighbours(x: np.ndarray, count: int) -> np.ndarray:
         return out
     boxes = leaf_boxes(in_range(x))
     leaves, step = boxes.x.shape[0], _POINTS_PER_CALL // WIDTH
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
     def search(begin: int) -> None:
         _search_leaves(boxes, _search_space(d, count + 1), begin, min(begin + step, leaves), out)
 
     begins = range(0, leaves, step)
-    with ThreadPoolExecutor(min(cores, 2)) as pool:  # starts its threads when it is first given something to do
-        for begin, _ in zip(begins, (pool.map if leaves > step and cores > 1 else map)(search, begins), strict=True):
+    with both_cores() as pool:  # starts its threads when it is first given something to do
+        for begin, _ in zip(begins, (pool.map if leaves > step and cores() > 1 else map)(search, begins), strict=True):
             report(min((begin + step) * WIDTH, n), n)
     return out

@@ -50,7 +50,8 @@ def _costs(x, members, bounds, out):
 
 
 @part
-def _root(parent, i):
+def root(parent, i):
+    """Return the root of a tree of joined records, and halve the way to it."""
     while parent[i] != i:
         parent[i] = parent[parent[i]]
         i = parent[i]
@@ -61,16 +62,16 @@ def _root(parent, i):
 def _unite(members, bounds, parent):
     """Join the records of each class; a root is the lowest row of its component."""
     for c in range(bounds.shape[0] - 1):
-        a = _root(parent, members[bounds[c]])
+        a = root(parent, members[bounds[c]])
         for at in range(bounds[c] + 1, bounds[c + 1]):
-            b = _root(parent, members[at])
+            b = root(parent, members[at])
             if a < b:
                 parent[b] = a
             elif b < a:
                 parent[a] = b
                 a = b
     for i in range(parent.shape[0]):
-        parent[i] = _root(parent, i)
+        parent[i] = root(parent, i)
 
 
 def class_costs(points: np.ndarray, members: np.ndarray, bounds: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from shoal.kernels.arrangement import numbered
 from shoal.kernels.blocks import block_labels
 from shoal.kernels.cost import brute_total, index_least
 from shoal.kernels.mdav import in_range, mdav
-from shoal.kernels.overlay import class_costs, recombine
+from shoal.kernels.overlay import recombine
 from shoal.kernels.set_partition import best_of_pool
 from shoal.kernels.together import GoOn, Watch, together
 from shoal.kernels.whole_classes import arranged, whole_classes
@@ -116,17 +116,6 @@ def refine(
     out = np.empty(len(x), np.int64)
     out[order] = _as_a_whole(inside, numbered(labels[order]), k, effort, seeds, until)
     return numbered(out)
-
-
-def sse(x: np.ndarray, labels: np.ndarray) -> float:
-    """Return the sum over all records of squared distances to the means of their classes.
-
-    >>> sse(np.array([[0.0], [2.0], [9.0], [9.0]]), np.array([0, 0, 1, 1]))
-    2.0
-    """
-    order = np.argsort(labels, kind="stable")
-    bounds = np.concatenate(([0], np.cumsum(np.bincount(labels))))
-    return float(class_costs(x, order, bounds).sum())
 
 
 def _as_a_whole(

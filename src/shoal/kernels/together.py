@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from threading import Event
 from typing import NamedTuple, TypeVar
 
@@ -36,6 +37,16 @@ def cores() -> int:
     return min(available, _CORES)
 
 
+@contextmanager
+def both_cores() -> Iterator[ThreadPoolExecutor]:
+    """Give threads for all cores; what is not begun when the block ends is dropped, lest Ctrl-C wait for it."""
+    pool = ThreadPoolExecutor(cores())
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
 def together(
     work: Callable[[Item, GoOn], Result], items: Sequence[Item], watch: Watch | None = None
 ) -> tuple[list[Result | None], bool]:
@@ -58,7 +69,7 @@ def together(
 
         return None if stop.is_set() else work(items[at], go_on)
 
-    with ThreadPoolExecutor(cores()) as pool:
+    with both_cores() as pool:
         futures = [pool.submit(one, at) for at in range(len(items))]
         try:
             pending = set(futures)
