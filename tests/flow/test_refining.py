@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.kernels.overlay import classes_of
+from shoal.kernels.sse import sse
 
 RNG = np.random.default_rng(11)
 N = 180
@@ -63,7 +63,7 @@ def test_a_method_of_one_coordinate(method: str) -> None:
 def test_points() -> None:
     x = np.random.default_rng(0).normal(size=(90, 3))
     plain, refined = shoal.microaggregate(x, 5), shoal.microaggregate(x, 5, refine="fast", seed=2)
-    assert classes_of(x, refined.labels).costs.sum() < classes_of(x, plain.labels).costs.sum()
+    assert sse(x, refined.labels) < sse(x, plain.labels)
     assert np.bincount(refined.labels).min() >= 5
     assert np.array_equal(refined.labels, shoal.microaggregate(x, 5, refine="fast", seed=2).labels)
 

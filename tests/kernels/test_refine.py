@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from shoal.kernels import refine as refining
 from shoal.kernels import together as working
-from shoal.kernels.refine import EFFORTS, Effort, quick_start, refine, seconds_of, sse
+from shoal.kernels.refine import EFFORTS, Effort, quick_start, refine, seconds_of
+from shoal.kernels.sse import sse
 from shoal.kernels.together import Watch, together
 from shoal.progress import Enough, listening
 

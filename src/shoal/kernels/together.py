@@ -83,6 +83,7 @@ def together(
                 report(int(_PARTS * done), _PARTS)
         except Enough:
             stop.set()
+            wait(futures)  # what is not begun ends at once
         except BaseException:
             stop.set()  # or the threads would work on to the end
             raise
