@@ -8,7 +8,7 @@ Rows are positions, never index labels. Only numpy is needed to import this modu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -158,6 +158,42 @@ class Footing:
 
 
 @dataclass(frozen=True, eq=False)
+class Confidential:
+    """A confidential attribute as t-closeness sees it: which value each record has, and how far values are apart.
+
+    Attributes
+    ----------
+    name
+        The column it came from.
+    codes
+        The number of the value of each record, from 0; ascending with the value if values are ordered.
+    counts
+        How often each value occurs in the whole table. No count is 0.
+    ordered
+        Values are as far apart as their ranks. If not, all are equally far apart, or as far as `parents` says.
+    parents
+        Values as leaves of a tree: for each value, then for each node above them, the number of the node that it hangs
+        on; −1 for the root, which is not counted. A node stands after those that hang on it, and the values below it
+        are neighbours.
+    """
+
+    name: str
+    codes: NDArray[np.int64] = field(repr=False)
+    counts: NDArray[np.int64] = field(repr=False)
+    ordered: bool = True
+    parents: NDArray[np.int64] | None = field(default=None, repr=False)
+
+    @property
+    def ranked(self) -> bool:
+        """Whether values have an order: their own, or that of the leaves of their tree."""
+        return self.ordered or self.parents is not None
+
+    def rows(self, positions: NDArray[np.int64]) -> Confidential:
+        """Return the attribute of some records; the distribution stays that of the whole table."""
+        return replace(self, codes=self.codes[positions])
+
+
+@dataclass(frozen=True, eq=False)
 class Points:
     """Records as points: squared Euclidean distance is the only distance.
 
@@ -171,12 +207,15 @@ class Points:
         What the coordinates stand for; empty for bare points.
     footings
         How each coordinate was scaled; empty for bare points.
+    confidential
+        Attributes that are no coordinates, but that classes must not give away; empty if nobody asked for that.
     """
 
     coordinates: NDArray[np.float64] = field(repr=False)
     owners: tuple[str, ...] = ()
     attributes: tuple[Attribute, ...] = field(default=(), repr=False)
     footings: tuple[Footing, ...] = field(default=(), repr=False)
+    confidential: tuple[Confidential, ...] = ()
 
     def __len__(self) -> int:
         return int(self.coordinates.shape[0])
@@ -205,13 +244,15 @@ class Points:
             tuple(self.owners[j] for j in chosen) if self.owners else (),
             tuple(a for a in self.attributes if a.name in wanted),
             tuple(self.footings[j] for j in chosen) if self.footings else (),
+            self.confidential,
         )
 
     def rows(self, positions: NDArray[np.int64]) -> Points:
         """Return the bare points of some records."""
         import numpy as np
 
-        return Points(np.ascontiguousarray(self.coordinates[positions]), self.owners)
+        inside = tuple(attribute.rows(positions) for attribute in self.confidential)
+        return Points(np.ascontiguousarray(self.coordinates[positions]), self.owners, confidential=inside)
 
 
 @dataclass(frozen=True, eq=False)
