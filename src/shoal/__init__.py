@@ -27,9 +27,8 @@ from shoal.errors import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from shoal.flow.protect import Protected
     from shoal.recipe import Recipe
@@ -192,7 +191,7 @@ def microaggregate(
     X: ArrayLike,
     k: int,
     method: str = "mdav",
-    confidential: NDArray[np.float64] | None = None,
+    confidential: ArrayLike | None = None,
     seed: int = 0,
     refine: str | None = None,
     **params: Any,
@@ -208,7 +207,7 @@ def microaggregate(
     method
         Registry key, see ``shoal list methods``.
     confidential
-        One value per point, for the methods that need it.
+        One value per point, or one row of values, for the methods that need it. Numbers are ordered, text is not.
     seed
         Where randomness starts.
     refine

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from shoal.types import Kind, Role
 _LISTS = ("quasi", "confidential", "identifier", "strata")
 _NAMES = ("subject", "weight")
 EFFORTS = ("fast", "default", "best")
-_TABLES = ("set", "text")
+_TABLES = ("set", "text", "taxonomies")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,14 +41,18 @@ class Recipe:
         The column that says whom a record is about; the column of sampling weights.
     k
         Smallest number of records in a class.
+    t
+        How far a class may be from the table in each confidential attribute, from 0 to 1. None: as far as it likes.
     method, release
-        Registry keys.
+        Registry keys. Without a method: mdav, and with t what `auto` finds best.
     refine
         Effort with which to lower the loss after the method: fast, default or best. None: not at all.
     set
         Parameters of the method, the release and the encoding, by name.
     kinds
         Kinds of columns where the inferred one is not meant.
+    taxonomies
+        For a column of categories, groups of its values within groups, down to lists of values.
     blocks
         Disjoint blocks of quasi-identifiers, each partitioned on its own. Empty: one block of all.
     text
@@ -64,22 +68,28 @@ class Recipe:
     subject: str | None = None
     weight: str | None = None
     k: int = 5
-    method: str = "mdav"
+    t: float | None = None
+    method: str = ""
     release: str = "centroid"
     refine: str | None = None
     set: Mapping[str, Any] = field(default_factory=dict)
     kinds: Mapping[str, Kind] = field(default_factory=dict)
+    taxonomies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     blocks: tuple[tuple[str, ...], ...] = ()
     text: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
 
     def __post_init__(self) -> None:
+        if self.method in ("", None):
+            object.__setattr__(self, "method", "mdav" if self.t is None else "auto")
         faults = [*self._types(), *self._names(), *self._numbers()]
         raise_all(ParameterError, faults)
         for name in _LISTS:
             object.__setattr__(self, name, tuple(getattr(self, name)))
         for name in ("k", "seed"):
             object.__setattr__(self, name, int(getattr(self, name)))
+        if self.t is not None:
+            object.__setattr__(self, "t", float(self.t))
         object.__setattr__(self, "blocks", tuple(tuple(block) for block in self.blocks))
         object.__setattr__(self, "kinds", {name: Kind(kind) for name, kind in self.kinds.items()})
         for name in _TABLES:
@@ -128,12 +138,23 @@ class Recipe:
                 faults.append(f"Recipe: {name} must be an integer ≥ {low}, got {shown(value)}.")
             elif value < low:
                 faults.append(f"Recipe: {name} must be an integer ≥ {low}, got {shown(value)}. Raise {name}.")
+        if self.t is not None and (not isinstance(self.t, Real) or isinstance(self.t, bool)):
+            faults.append(f"Recipe: t must be a number ≥ 0 and ≤ 1, got {shown(self.t)}.")
+        elif self.t is not None and not 0 <= self.t <= 1:
+            faults.append(
+                f"Recipe: t must be a number ≥ 0 and ≤ 1, got {shown(self.t)}. {'Raise' if self.t < 0 else 'Lower'} t."
+            )
         return faults
 
     def _roles(self) -> list[str]:
         faults = []
         if not self.quasi:
             faults.append("Recipe: quasi must name at least one column, got none. Name what an intruder may know.")
+        if self.t is not None and not self.confidential:
+            faults.append(
+                "Recipe: t needs at least one confidential column, got none. Name what must not be learnt, "
+                "or leave out t."
+            )
         seen: dict[str, Role] = {}
         for role in Role:
             for name in self.columns(role):

@@ -48,13 +48,33 @@ class Kind(StrEnum):
     DATETIME = "datetime"
 
 
+@dataclass(frozen=True)
+class Taxonomy:
+    """Values as the leaves of a tree.
+
+    >>> Taxonomy({"flu": ("lungs",), "asthma": ("lungs",), "ulcer": ("stomach",)}).height
+    2
+    """
+
+    paths: Mapping[str, tuple[str, ...]] = field(repr=False)  #: for each leaf the nodes above it, the root left out
+
+    @property
+    def height(self) -> int:
+        """The number of steps from the farthest leaf up to the root."""
+        return 1 + max(map(len, self.paths.values()), default=0)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.paths.items()))
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, what it is for, and what its values are."""
+    """One column: its name, what it is for, what its values are, and what is above them."""
 
     name: str
     role: Role
     kind: Kind
+    taxonomy: Taxonomy | None = None
 
 
 @dataclass(frozen=True)
@@ -168,7 +188,7 @@ class Confidential:
     codes
         The number of the value of each record, from 0; ascending with the value if values are ordered.
     counts
-        How often each value occurs in the whole table. No count is 0.
+        How often each value occurs in the whole table; of ordered ones each at least once.
     ordered
         Values are as far apart as their ranks. If not, all are equally far apart, or as far as `parents` says.
     parents

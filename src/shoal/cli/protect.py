@@ -40,7 +40,12 @@ def protect(
     k: Annotated[
         int | None, typer.Option("--k", help="Smallest number of records in a class.", show_default="5")
     ] = None,
-    method: Annotated[str | None, typer.Option(help="See shoal list methods.", show_default="mdav")] = None,
+    t: Annotated[
+        float | None, typer.Option("--t", help="How far a class may be from the table in confidential values: 0 to 1.")
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option(help="See shoal list methods.", show_default="mdav; with --t auto")
+    ] = None,
     refine: Annotated[
         str | None, typer.Option(metavar="EFFORT", help="Lower the loss afterwards: fast, default or best.")
     ] = None,
@@ -82,6 +87,7 @@ def protect(
         "subject": subject,
         "weight": weight,
         "k": k,
+        "t": t,
         "method": method,
         "release": release,
         "refine": refine,

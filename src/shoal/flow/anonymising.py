@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal import progress, registry
 from shoal.errors import DataError, ParameterError, SchemaError, data_rows, raise_all
 from shoal.flow.certifying import certify
+from shoal.flow.closing import closed, one_block, promises_t
+from shoal.flow.confidential import confidential_columns
 from shoal.flow.measuring import measure
 from shoal.flow.refining import refined
 from shoal.flow.strata import partition_strata, strata_of
@@ -49,11 +51,15 @@ def anonymise(
             f"records. Leave out --certify, or take another method."
         )
     enough_records(method, len(table))
-    method = refined(method, recipe.refine)
+    if recipe.t is not None:
+        one_block(type(method), len(recipe.all_blocks))
+    method = refined(closed(method, recipe.t), recipe.refine, recipe.t)
     rng = np.random.default_rng(recipe.seed)
     typed, attributes = encode(table, table.schema.names(Role.QUASI))
     weights = _weights(table)
     points = encoding.encode(attributes)
+    if recipe.t is not None:
+        points = replace(points, confidential=confidential_columns(table))
     progress.stage("Partition")
     strata = strata_of(table, recipe.k if promises_k(method) else 1)
     parts = [partition_strata(points.only(names), method, strata, rng) for names in recipe.all_blocks]
@@ -97,14 +103,22 @@ def enough_records(method: Any, n: int) -> None:
 def _components(recipe: Recipe, encoding: type) -> tuple[Any, Any, Any]:
     """Make method, release and encoding; each parameter of `set` belongs to those that declare it."""
     classes = (registry.load("partition", recipe.method), registry.load("release", recipe.release), encoding)
-    known = {d.name for cls in classes for d in declarations(cls)} - {"k"}
+    known = {d.name for cls in classes for d in declarations(cls)} - {"k", "t"}
     raise_all(
         ParameterError,
         [unknown("Recipe", "parameter (in set)", n, known) for n in recipe.set if n not in known],
     )
-    given = {**recipe.set, "k": recipe.k}
+    if recipe.t is None and promises_t(classes[0]) and not _optional(classes[0], "t"):
+        raise ParameterError(
+            f"{classes[0].__name__}: t must be given, got none. Say how close classes must be: t = 0.2."
+        )
+    given = {**recipe.set, "k": recipe.k, **({} if recipe.t is None else {"t": recipe.t})}
     made = [build(c, {d.name: given[d.name] for d in declarations(c) if d.name in given}) for c in classes]
     return made[0], made[1], made[2]
+
+
+def _optional(cls: type, name: str) -> bool:
+    return any(f.name == name and f.default is not MISSING for f in fields(cls))
 
 
 def encode(table: Table, names: Sequence[str], *, what: str = "a quasi-identifier") -> tuple[Table, list[Attribute]]:

@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from shoal import registry
 from shoal.errors import DataError, ParameterError, data_rows
 from shoal.flow.anonymising import enough_records
+from shoal.flow.closing import promises_t
+from shoal.flow.confidential import confidential_arrays
 from shoal.flow.refining import refined
-from shoal.parameters import build, declarations, shown, unknown
+from shoal.parameters import build, shown, unknown
 from shoal.recipe import EFFORTS
 from shoal.types import Certificate, Partition, Points
 
@@ -22,7 +24,7 @@ def microaggregate_points(
     X: ArrayLike,
     k: int,
     method: str,
-    confidential: NDArray[np.float64] | None,
+    confidential: ArrayLike | None,
     seed: int,
     refine: str | None,
     params: Mapping[str, Any],
@@ -32,12 +34,10 @@ def microaggregate_points(
         raise ParameterError(unknown("microaggregate", "method", method, registry.keys("partition")))
     cls = registry.load("partition", method)
     given: dict[str, Any] = {**params, "k": int(k) if isinstance(k, Integral) and not isinstance(k, bool) else k}
-    if confidential is not None:
-        if "confidential" not in [d.name for d in declarations(cls)]:
-            raise ParameterError(
-                f"{cls.__name__}: takes no confidential attribute, got one. Leave it out, or take another method."
-            )
-        given["confidential"] = confidential
+    if confidential is not None and not promises_t(cls):
+        raise ParameterError(
+            f"{cls.__name__}: takes no confidential attribute, got one. Leave it out, or take another method."
+        )
     if not isinstance(seed, Integral) or seed < 0:
         raise ParameterError(f"microaggregate: seed must be an integer ≥ 0, got {shown(seed)}.")
     if refine not in (None, *EFFORTS):
@@ -45,7 +45,10 @@ def microaggregate_points(
     partitioner = build(cls, given)
     coordinates = _coordinates("microaggregate", X)
     enough_records(partitioner, len(coordinates))
-    partition: Partition = refined(partitioner, refine).partition(Points(coordinates), np.random.default_rng(int(seed)))
+    inside = () if confidential is None else confidential_arrays(confidential, len(coordinates))
+    points = Points(coordinates, confidential=inside)
+    t = given.get("t") if promises_t(cls) else None
+    partition: Partition = refined(partitioner, refine, t).partition(points, np.random.default_rng(int(seed)))
     return partition
 
 

@@ -15,11 +15,13 @@ from shoal.types import Partition, Points
 class Refined:
     """A method followed by a refinement: it partitions as the method does, then lowers the loss.
 
-    **Guarantee.** Every class of every block keeps at least k records; the SSE does not rise.
+    **Guarantee.** Every class of every block keeps at least k records, and stays within t of the table in every
+    confidential attribute where t is given and it was so before; the SSE does not rise.
     """
 
     method: Any
     effort: str
+    t: float | None = None
 
     @property
     def k(self) -> int:
@@ -35,6 +37,8 @@ class Refined:
         from shoal.kernels.refine import EFFORTS, refine
 
         first: Partition = self.method.partition(points, rng)
+        if self.t is not None:
+            return self._close(first, points, rng)
         blocks = []
         for block in first.blocks:
             inside = points if len(first.blocks) == 1 else points.only(block.attributes)
@@ -43,9 +47,19 @@ class Refined:
             blocks.append(replace(block, labels=labels))
         return replace(first, blocks=tuple(blocks))
 
+    def _close(self, first: Partition, points: Points, rng: np.random.Generator) -> Partition:
+        """Refine the classes of one block, keeping each close to the table."""
+        from shoal.kernels.close_refine import EFFORTS, refine_close
+        from shoal.kernels.earth_mover import closeness
 
-def refined(method: Any, effort: str | None) -> Any:
-    """Return the method, followed by a refinement if an effort is given."""
+        block, near = first.blocks[0], closeness(points.confidential, self.t or 0.0)
+        seed = int(rng.integers(1 << 60))
+        labels = refine_close(points.coordinates, block.labels, self.k, near, EFFORTS[self.effort], seed)
+        return replace(first, blocks=(replace(block, labels=labels),))
+
+
+def refined(method: Any, effort: str | None, t: float | None = None) -> Any:
+    """Return the method, followed by a refinement if an effort is given, which keeps classes within t if that is."""
     if effort is None:
         return method
     if not getattr(type(method), "promises_k", True):
@@ -53,4 +67,4 @@ def refined(method: Any, effort: str | None) -> Any:
             f"{type(method).__name__}: refine must be left out, for this method forms no classes of at least k "
             f"records. Take another method."
         )
-    return Refined(method, effort)
+    return Refined(method, effort, t)

@@ -1,0 +1,51 @@
+"""Table → confidential attributes, for the methods that look at them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shoal.errors import DataError
+from shoal.points.confidential import confidential_of
+from shoal.schema.cells import is_text, values
+from shoal.types import Confidential, Dialect, Kind, Role, Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import ArrayLike
+
+_READ = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATETIME)
+
+
+def as_values(name: str, table: Table) -> pa.ChunkedArray:
+    """Return a column whose cells are read as numbers or dates where its kind says that they are."""
+    column, kind = table.data.column(name), table.schema[name].kind
+    if kind in _READ and is_text(column):
+        return values(column, name, kind, table.dialect or Dialect())
+    return column
+
+
+def confidential_columns(table: Table) -> tuple[Confidential, ...]:
+    """Return the confidential attributes of a table."""
+    return tuple(
+        confidential_of(table.schema[name], as_values(name, table)) for name in table.schema.names(Role.CONFIDENTIAL)
+    )
+
+
+def confidential_arrays(given: ArrayLike, n: int) -> tuple[Confidential, ...]:
+    """Return the confidential attributes of bare points: one for each column; numbers are ordered, text is not."""
+    array = np.asarray(given)
+    columns = array.T if array.ndim == 2 else [array]
+    if array.ndim not in (1, 2) or array.shape[0] != n:
+        raise DataError(
+            f"microaggregate: confidential must have one value, or one row, for each of the {n:,} points, "
+            f"got the shape {array.shape}."
+        )
+    found = []
+    for j, column in enumerate(columns):
+        if column.dtype.kind == "f" and not np.isfinite(column).all():
+            raise DataError("microaggregate: confidential must be finite. Fill or remove these rows.")
+        codes = np.unique(column, return_inverse=True)[1].astype(np.int64)
+        found.append(Confidential(str(j), codes, np.bincount(codes), ordered=column.dtype.kind in "biuf"))
+    return tuple(found)

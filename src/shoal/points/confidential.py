@@ -1,0 +1,97 @@
+"""Confidential columns become numbers of values: what t-closeness needs to know of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import DataError, SchemaError
+from shoal.types import Column, Confidential, Kind, Taxonomy
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def confidential_of(column: Column, values: pa.ChunkedArray) -> Confidential:
+    """Return which value each record has: ranks where values have an order.
+
+    A missing value is a value: the last where values are ordered, a leaf beside all groups in a taxonomy.
+
+    >>> import pyarrow as pa
+    >>> from shoal.types import Role
+    >>> pay = Column("pay", Role.CONFIDENTIAL, Kind.INTEGER)
+    >>> confidential_of(pay, pa.chunked_array([[30, 10, None, 10]])).codes.tolist()
+    [1, 0, 2, 0]
+    """
+    if column.taxonomy is not None:
+        return _leaves(column.name, values, column.taxonomy)
+    if column.kind is Kind.NOMINAL:
+        codes = _told_apart(column.name, values)[0]
+        return Confidential(column.name, codes, np.bincount(codes), ordered=False)
+    codes = _ranks(column.name, _in_order(column, values))
+    return Confidential(column.name, codes, np.bincount(codes))
+
+
+def _ranks(name: str, values: pa.ChunkedArray) -> NDArray[np.int64]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_floating(values.type):  # NaN is a missing value, and −0 is 0
+        values = pc.add(pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values), pa.scalar(0, values.type))
+    try:
+        ranks = pc.rank(values, "ascending", tiebreaker="dense")  # missing ones last
+    except pa.ArrowException:
+        raise SchemaError(f"Column {name!r}: {values.type} has no order. Give it another kind or role.") from None
+    return np.asarray(ranks.to_numpy(), np.int64) - 1
+
+
+def _in_order(column: Column, values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return something that sorts as the values of an ordered column do."""
+    import pyarrow as pa
+
+    if column.kind is not Kind.ORDINAL:
+        return values
+    if not pa.types.is_dictionary(values.type) or not values.type.ordered:
+        raise SchemaError(
+            f"Column {column.name!r}: the order of an ordinal column must be known, {values.type} has none. "
+            f"Give an ordered categorical, or numbers."
+        )
+    return pa.chunked_array([chunk.indices for chunk in values.unify_dictionaries().chunks])
+
+
+def _told_apart(name: str, values: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
+    """Return the number of the value of each record, and the values; a missing one is the last of them."""
+    import pyarrow as pa
+
+    try:
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        encoded = values.combine_chunks().dictionary_encode(null_encoding="mask")
+    except pa.ArrowException:
+        raise SchemaError(f"Column {name!r}: {values.type} cannot be confidential. Give it another role.") from None
+    codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy().astype(np.int64)
+    return codes, encoded.dictionary
+
+
+def _leaves(name: str, values: pa.ChunkedArray, taxonomy: Taxonomy) -> Confidential:
+    """Number the values in the order of the leaves, and the groups after them, the inner ones first."""
+    codes, found = _told_apart(name, values)
+    leaves = sorted(taxonomy.paths, key=lambda leaf: (*taxonomy.paths[leaf], ""))  # those of a group are neighbours
+    number = {leaf: at for at, leaf in enumerate(leaves)}
+    strange = np.array([str(value) not in number for value in found.to_pylist()], np.bool_)
+    if strange.any():
+        records = int(np.isin(codes, np.flatnonzero(strange)).sum())
+        raise DataError(
+            f"Column {name!r}: every value must be in its taxonomy, {int(strange.sum()):,} of {len(found):,} are not, "
+            f"in {records:,} of {len(codes):,} records. Add them to the taxonomy."
+        )
+    new = np.array([*(number[str(value)] for value in found.to_pylist()), len(leaves)], np.int64)
+    missing = int(values.null_count > 0)
+    counts = np.bincount(new[codes], minlength=len(leaves) + missing)
+    groups = sorted({path[:depth] for path in taxonomy.paths.values() for depth in range(1, len(path) + 1)}, key=len)
+    place = {group: len(leaves) + missing + at for at, group in enumerate(reversed(groups))}
+    above = [place[taxonomy.paths[leaf]] for leaf in leaves] + [-1] * missing
+    above += [place.get(group[:-1], -1) for group in reversed(groups)]
+    return Confidential(name, new[codes], counts, ordered=False, parents=np.array(above, np.int64))
