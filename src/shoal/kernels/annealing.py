@@ -61,7 +61,7 @@ def ground(x: np.ndarray, k: int, count: int | None = None) -> Ground:
 
 
 @part
-def _uniform(random):
+def uniform(random):
     """Draw from [0, 1): a counter, well mixed (SplitMix64)."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)
     z = random[0]
@@ -72,9 +72,9 @@ def _uniform(random):
 
 
 @part
-def _neighbour(near, i, random):
+def neighbour(near, i, random):
     """Draw a neighbour, a near one more often."""
-    u = _uniform(random)
+    u = uniform(random)
     return near[i, int(u * u * near.shape[1])]
 
 
@@ -84,16 +84,16 @@ def _anneal(a, where, k, moves, temperature, random):
     near, heat, far = where.near, where.heat, where.far
     n, total = a.x.shape[0], 0.0
     for _ in range(moves):
-        kind = _uniform(random)
+        kind = uniform(random)
         if kind > 1.0 - _OPEN and far.shape[0] > 0:
-            i, j = far[int(_uniform(random) * far.shape[0])], far[int(_uniform(random) * far.shape[0])]
+            i, j = far[int(uniform(random) * far.shape[0])], far[int(uniform(random) * far.shape[0])]
         else:
-            i = np.int32(_uniform(random) * n)
-            j = _neighbour(near, i, random)
+            i = np.int32(uniform(random) * n)
+            j = neighbour(near, i, random)
         home, b = a.label[i], a.label[j]
         if b == home:
             continue
-        limit = -temperature * heat[i] * np.log(1.0 - _uniform(random)) - 1e-12 * heat[i]
+        limit = -temperature * heat[i] * np.log(1.0 - uniform(random)) - 1e-12 * heat[i]
         change = np.inf
         if kind < _COMPOUND:
             if a.size[home] <= k + 1:
@@ -103,8 +103,8 @@ def _anneal(a, where, k, moves, temperature, random):
         else:
             change = shift_or_swap(a, i, b, k, limit)
             if change == np.inf:
-                y = a.member[b, int(_uniform(random) * a.size[b])]
-                c = a.label[_neighbour(near, y, random)]
+                y = a.member[b, int(uniform(random) * a.size[b])]
+                c = a.label[neighbour(near, y, random)]
                 if c not in (home, b):
                     change = rotate(a, i, y, c, k, limit)
         if change != np.inf:
@@ -159,14 +159,14 @@ def annealed(
     a = arrange(where.x, labels, k)
     before = total_sse(a)
     random = np.array([seed], np.uint64)
-    for share, temperature, some in _schedule(moves, quench * len(labels), hot):
+    for share, temperature, some in schedule(moves, quench * len(labels), hot):
         _anneal(a, where, k, some, temperature, random)
         if not go_on(share):
             break
     return numbered(a.label if total_sse(a) < before else labels)
 
 
-def _schedule(moves: int, quench: int, hot: float) -> list[tuple[float, float, int]]:
+def schedule(moves: int, quench: int, hot: float) -> list[tuple[float, float, int]]:
     """Return the calls to make: the share done after each, its temperature, its moves."""
     stages = min(max(moves // _MOVES_PER_STAGE, 1), _STAGES) if moves else 0
     calls = [

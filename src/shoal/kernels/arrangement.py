@@ -26,11 +26,14 @@ class Arrangement(NamedTuple):
     moved: np.ndarray  #: (2, most) int32, records of a compound move, and the classes they came from or went to
 
 
-def arrange(x: np.ndarray, labels: np.ndarray, k: int) -> Arrangement:
-    """Lay out a partition of padded points into classes of at least k, with room for every other one."""
+def arrange(x: np.ndarray, labels: np.ndarray, k: int, room: int = 0) -> Arrangement:
+    """Lay out a partition of padded points into classes of at least k, with room for every other one.
+
+    A class may grow to 2k−1 records, to `room`, or to the largest there is.
+    """
     n, d = x.shape
     sizes = np.bincount(labels)
-    classes, most = max(n // k, len(sizes)), max(2 * k - 1, int(sizes.max()))
+    classes, most = max(n // k, len(sizes)), max(2 * k - 1, int(sizes.max()), room)
     a = Arrangement(
         x,
         labels.astype(np.int32),

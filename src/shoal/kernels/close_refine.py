@@ -1,16 +1,195 @@
-"""Lower the loss of a partition while every class stays close to the table."""
+"""Lower the loss of a partition while every class stays close to the table.
+
+As :mod:`shoal.kernels.refine`: a table of moderate size is annealed as a whole, from several seeds where the effort
+allows, and of what comes out the best classes are put together; a large one is annealed in blocks made of whole
+classes, and again in other blocks. Classes from different partitions may be mixed, for whether one is close to the
+table depends on no other.
+"""
 
 from __future__ import annotations
 
+import itertools
+from typing import NamedTuple
+
 import numpy as np
 
+from shoal.kernels.annealing import Ground, ground
 from shoal.kernels.arrangement import numbered
-from shoal.kernels.earth_mover import Closeness
-from shoal.kernels.refine import EFFORTS, Effort
+from shoal.kernels.close_annealing import annealed_close
+from shoal.kernels.earth_mover import Closeness, distances
+from shoal.kernels.mdav import in_range
+from shoal.kernels.merging import merge_until_close
+from shoal.kernels.overlay import recombine
+from shoal.kernels.set_partition import best_of_pool
+from shoal.kernels.sse import sse
+from shoal.kernels.together import GoOn, Watch, together
+from shoal.kernels.whole_classes import arranged, whole_classes
 
-__all__ = ["EFFORTS", "refine_close"]
+WHOLE = 30_000  #: records up to which a table is annealed as a whole
+_BLOCK = 4_000  # records of a block of a larger one
+_NEAR = 40  # neighbours looked at
+_NEAR_IN_BLOCKS = 20
+_QUENCH = 100  # moves per record without heat at the end
+_ROOM = 4  # how much larger than need be a class may grow
+_LEAST_ROOM = 16
+_LARGE = 30  # size of classes of which a move takes twice as long as of tiny ones
+_TIMES = 0.8e-6  # seconds that it takes of those
+
+
+class Effort(NamedTuple):
+    """How much to try."""
+
+    runs: int  #: annealings of a table as a whole, each from another seed
+    moves: int  #: of each
+    per_record: int  #: and at most so many for each record
+    rounds: int  #: of annealing in blocks, for a large table
+    in_blocks: int  #: moves per record in each round
+    choice: int  #: classes among which the best are chosen at once
+
+
+EFFORTS = {
+    "fast": Effort(1, 250_000, 400, 1, 10, 0),
+    "default": Effort(6, 2_000_000, 4_000, 2, 150, 700),
+    "best": Effort(12, 15_000_000, 30_000, 3, 1_500, 3_000),
+}
+
+
+def seconds_to_refine(effort: Effort, n: int, size: int) -> float:
+    """Return about how long it takes to refine classes of about this size with this effort, on two cores."""
+    moves = effort.runs * _moves(effort, n, size) if n <= WHOLE else effort.rounds * effort.in_blocks * n
+    return moves * _TIMES * (1 + size / _LARGE) / 2 + 3e-6 * n * effort.rounds
+
+
+def _moves(effort: Effort, n: int, size: int) -> int:
+    """Return the moves of one annealing of a whole table: fewer where one costs more, and in tiny tables."""
+    return min(int(effort.moves * _LARGE / (_LARGE + size)), min(effort.per_record, 40 * n) * n)
 
 
 def refine_close(points: np.ndarray, labels: np.ndarray, k: int, c: Closeness, effort: Effort, seed: int) -> np.ndarray:
-    """Lower the SSE of a partition whose classes are close to the table."""
+    """Lower the SSE of a partition whose classes are close to the table.
+
+    Parameters
+    ----------
+    points : (n, d) float64, C-contiguous
+        Finite coordinates, n < 2³⁰. Left as they are.
+    labels : (n,) int64
+        A partition into classes of at least k.
+    k : int
+        Least size of a class, at least 2.
+    c : Closeness
+        What classes must be close to, and how close.
+    effort : Effort
+        How much to try.
+    seed : int
+        At least 0; same seed, same labels.
+
+    Returns
+    -------
+    labels : (n,) int64
+        Classes numbered by their first rows.
+
+    Guarantee: every class has at least k records. If every class given is within t of the table in every attribute, so
+    is every class returned, and the SSE is at most what it was. If not, the partition is returned as it came.
+    """
+    x = in_range(points)
+    labels = numbered(labels)
+    if not distances(c, labels)[1].all() or not np.ptp(x, axis=0).any():
+        return labels
+    seeds = np.random.default_rng(seed)
+    if len(x) > WHOLE:
+        return _in_blocks(x, labels, k, c, effort, seeds)
+    order = arranged(x, np.arange(len(x)))  # so that nothing depends on the order of rows
+    out = np.empty(len(x), np.int64)
+    near = c._replace(codes=np.ascontiguousarray(c.codes[:, order]))
+    out[order] = _as_a_whole(np.ascontiguousarray(x[order]), numbered(labels[order]), k, near, effort, seeds)
+    return numbered(out)
+
+
+def _as_a_whole(
+    x: np.ndarray, labels: np.ndarray, k: int, c: Closeness, effort: Effort, seeds: np.random.Generator
+) -> np.ndarray:
+    """Anneal from several seeds, and put together the best of what comes out."""
+    where, moves = ground(x, max(k, 3), _NEAR), _moves(effort, len(x), least_size(c, k))
+
+    def work(seed: int, go_on: GoOn) -> np.ndarray:
+        return _close(where, x, labels, k, c, seed, moves, go_on)
+
+    found, stopped = together(work, [int(seed) for seed in seeds.integers(1 << 60, size=effort.runs)], Watch())
+    pool = [labels, *(one for one in found if one is not None)]
+    pool.sort(key=lambda one: sse(x, one))
+    best = pool[0]
+    for other in pool[1:]:
+        best = recombine(x, best, other)
+    if effort.choice and not stopped:
+        best = best_of_pool(x, [best, *pool], largest=effort.choice)
+    return best
+
+
+def _close(
+    where: Ground, x: np.ndarray, labels: np.ndarray, k: int, c: Closeness, seed: int, moves: int, go_on: GoOn
+) -> np.ndarray:
+    """Anneal once; what is still not close in the end is merged, and what is then worse than before is dropped."""
+    room = max(_ROOM * least_size(c, k), _LEAST_ROOM)
+    start = halved(x, labels, c, room)
+    found = annealed_close(where, start, k, c, seed, moves, quench=_QUENCH, room=room, go_on=go_on)
+    if not distances(c, found)[1].all():
+        found = merge_until_close(x, found, c)
+    return found if sse(x, found) < sse(x, labels) and distances(c, found)[1].all() else labels
+
+
+def least_size(c: Closeness, k: int) -> int:
+    """Return the size from which a class with a record from each of as many equal shares of the table is close.
+
+    [SC15] eq. (3), for values without ties: max{k, n / (2(n−1)t + 1)}, rounded up.
+    """
+    return max(k, int(np.ceil(c.n / (2 * (c.n - 1) * c.t + 1) - 1e-9)))
+
+
+def halved(x: np.ndarray, labels: np.ndarray, c: Closeness, most: int) -> np.ndarray:
+    """Halve classes of more than `most` records until none is left.
+
+    Of two records that follow each other in the first attribute one goes to either half, so that halves have nearly the
+    values of the whole; which goes where is decided along the axis on which the class is widest.
+    """
+    out, fresh = labels.copy(), int(labels.max()) + 1
+    waiting = [int(number) for number in np.flatnonzero(np.bincount(labels) > most)]
+    while waiting:
+        number = waiting.pop()
+        inside = np.flatnonzero(out == number)
+        inside = inside[np.argsort(c.codes[0, inside], kind="stable")]
+        axis = int(np.argmax(x[inside].std(axis=0)))
+        pairs = inside[: len(inside) // 2 * 2].reshape(-1, 2)
+        side = np.argmin(x[pairs, axis], axis=1)
+        out[pairs[np.arange(len(pairs)), side]] = fresh
+        waiting += [one for one, size in ((number, len(inside) - len(pairs)), (fresh, len(pairs))) if size > most]
+        fresh += 1
+    return out
+
+
+def _in_blocks(
+    x: np.ndarray, labels: np.ndarray, k: int, c: Closeness, effort: Effort, seeds: np.random.Generator
+) -> np.ndarray:
+    """Anneal in blocks of whole classes, and again in blocks cut along other directions."""
+    stopped, turn = False, 0
+    while not stopped and turn < effort.rounds:
+        order, bounds = whole_classes(
+            x, labels.astype(np.int32), int(labels.max()) + 1, len(x) // _BLOCK + turn, turn + 1
+        )
+        rows = [order[begin:end] for begin, end in itertools.pairwise(bounds) if end > begin]
+        each = list(zip(rows, seeds.integers(1 << 60, size=len(rows)).tolist(), strict=True))
+
+        def work(block: tuple[np.ndarray, int], go_on: GoOn, before: np.ndarray = labels) -> np.ndarray:
+            inside, seed = block
+            there, own = np.ascontiguousarray(x[inside]), numbered(before[inside])
+            where = ground(there, max(k, 3), _NEAR_IN_BLOCKS)
+            few = c._replace(codes=np.ascontiguousarray(c.codes[:, inside]))
+            return _close(where, there, own, k, few, seed, effort.in_blocks * len(inside), go_on)
+
+        found, stopped = together(work, each, Watch(begin=turn / effort.rounds, end=(turn + 1) / effort.rounds))
+        after, classes = np.empty(len(x), np.int64), 0
+        for inside, one in zip(rows, found, strict=True):
+            own = numbered(labels[inside]) if one is None else one
+            after[inside] = own + classes
+            classes += int(own.max()) + 1
+        labels, turn = after, turn + 1
     return numbered(labels)
