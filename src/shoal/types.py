@@ -160,6 +160,16 @@ class Attribute(Protocol):
         """Return numbers on the footing of `values` as a column that can leave; integers rounded if `whole`."""
 
 
+class Columns(Protocol):
+    """The columns of a table, for what steers a partition by them."""
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """Return the values of a column of numbers or dates."""
+
+    def categories(self, name: str) -> NDArray[np.int64]:
+        """Return a number for each different value of a column, from 0."""
+
+
 @dataclass(frozen=True, slots=True)
 class Footing:
     """How a column's values became a coordinate: (value · 2⁻ᵉ − location) / spread; 0 where there is no spread."""

@@ -55,6 +55,7 @@ class Steered(Checked):
     """
 
     promises_t: ClassVar[bool] = True
+    steers: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
     t: Annotated[float, Param("How far a class may be from the table in each confidential attribute.", low=0, high=1)]
