@@ -77,41 +77,49 @@ def bucket_numbers(x: np.ndarray, codes: np.ndarray, b: int) -> Numbered:
     spare, chain = order[below:above], np.concatenate((order[:below], order[above:]))
     number, partner = np.empty(n, np.int64), np.full(n, -1, np.int64)
     announce(_match)
-    _match(x, chain, spare, q, number, partner, np.empty(q, np.int64))
+    _match(x, chain, spare, q, number, partner, np.empty(q, np.int64), np.empty((q, x.shape[1])))
     return Numbered(number, partner, b, q - 1)
 
 
 @part
-def _nearest(x, row, free, left):
-    """Return where among the free records the one nearest to a row is; of several, the lowest row."""
+def _lay_out(x, rows, free, where):
+    """Make all these rows free, their coordinates side by side."""
+    for slot in range(rows.shape[0]):
+        free[slot] = rows[slot]
+        for j in range(x.shape[1]):
+            where[slot, j] = x[rows[slot], j]
+
+
+@part
+def _take_nearest(x, row, free, where, left):
+    """Return the row nearest to a row among those that are free, which it is no longer; of several, the lowest."""
     best, least = 0, np.inf
     for slot in range(left):
         apart = 0.0
         for j in range(x.shape[1]):
-            difference = x[free[slot], j] - x[row, j]
+            difference = where[slot, j] - x[row, j]
             apart += difference * difference
         if apart < least or (apart == least and free[slot] < free[best]):
             best, least = slot, apart
-    return best
+    taken, last = free[best], left - 1
+    free[best] = free[last]
+    for j in range(x.shape[1]):
+        where[best, j] = where[last, j]
+    return taken
 
 
 @kernel
-def _match(x, chain, spare, q, number, partner, free):
+def _match(x, chain, spare, q, number, partner, free, where):
     for i in range(q):  # [DS17] Alg. 1, step 5
         number[chain[i]] = i
     for begin in range(q, chain.shape[0], q):  # step 6
+        _lay_out(x, chain[begin - q : begin], free, where)
         for i in range(q):
-            free[i] = chain[begin - q + i]
-        for i in range(q):
-            row, left = chain[begin + i], q - i
-            slot = _nearest(x, row, free, left)
-            number[row] = number[free[slot]]
-            free[slot] = free[left - 1]
+            row = chain[begin + i]
+            number[row] = number[_take_nearest(x, row, free, where, q - i)]
     middle = (chain.shape[0] // q - 1) // 2 * q
-    for i in range(q):
-        free[i] = chain[middle + i]
+    _lay_out(x, chain[middle : middle + q], free, where)
     for i in range(spare.shape[0]):
-        slot = _nearest(x, spare[i], free, q - i)
-        partner[spare[i]] = free[slot]
-        number[spare[i]] = number[free[slot]]
-        free[slot] = free[q - i - 1]
+        row = spare[i]
+        partner[row] = _take_nearest(x, row, free, where, q - i)
+        number[row] = number[partner[row]]
