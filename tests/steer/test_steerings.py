@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -220,6 +222,10 @@ class TestRefuses:
         with pytest.raises(shoal.ParameterError, match=sentence):
             shoal.microaggregate(self.X, 3, steer=steer)  # type: ignore[arg-type]
 
+    def test_weights_of_numpy_are_numbers(self) -> None:
+        for weight in (np.int64(2), np.float32(2)):
+            shoal.microaggregate(self.X, 3, steer=[(np.arange(20), weight)])
+
     @pytest.mark.parametrize("column", [np.arange(19), np.full(20, np.nan), np.eye(20)])
     def test_arrays(self, column: np.ndarray) -> None:
         with pytest.raises(shoal.DataError, match="steer 1 must"):
@@ -259,3 +265,13 @@ def test_a_recipe_round_trips() -> None:
     assert shoal.Recipe.from_toml(recipe.to_toml()) == recipe
     assert recipe.fingerprint != shoal.Recipe(quasi=["a"]).fingerprint
     assert "steer" not in shoal.Recipe(quasi=["a"]).to_dict()
+
+
+def test_the_command_line_writes_it_into_the_recipe(tmp_path: Path, run: Callable) -> None:
+    source, saved, out = tmp_path / "s.csv", tmp_path / "r.toml", tmp_path / "out.csv"
+    shoal.write_table(shoal.survey(60), source)
+    options = ["--quasi", "birth,income", "--k", "4", "--steer", "region:column=region,weight=2", "--steer", "position"]
+    assert run("protect", source, "-o", out, *options, "--save-recipe", saved).code == 0
+    assert shoal.Recipe.load(saved).steer == ({"by": "region", "column": "region", "weight": 2}, {"by": "position"})
+    assert run("protect", source, "-o", tmp_path / "again.csv", "--recipe", saved).code == 0
+    assert (tmp_path / "again.csv").read_bytes() == out.read_bytes()

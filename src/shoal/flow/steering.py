@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -165,7 +166,7 @@ def _maker(table: Mapping[str, Any]) -> tuple[Any, float]:
     by, weight = table.get("by"), table.get("weight", 1.0)
     if by not in registry.keys("steer"):
         raise ParameterError(unknown("steer", "steering (by)", by, registry.keys("steer")))
-    if not isinstance(weight, int | float) or isinstance(weight, bool) or not 0 <= weight <= _HEAVIEST:
+    if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 <= float(weight) <= _HEAVIEST:
         raise ParameterError(f"steer: weight must be a number ≥ 0 and ≤ {_HEAVIEST:g}, got {shown(weight)}.")
     rest = {name: value for name, value in table.items() if name not in ("by", "weight")}
     return build(registry.load("steer", str(by)), rest), float(weight)
