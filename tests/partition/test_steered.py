@@ -78,6 +78,18 @@ def test_equals_the_transcription(table: tuple, weight: float) -> None:
     assert _match.signatures  # the compiled way ran
 
 
+@pytest.mark.parametrize("grid", [0, 3, 20])
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_numbers_of_larger_buckets_equal_the_transcription(grid: int, d: int) -> None:
+    rng = np.random.default_rng(d)
+    X = rng.integers(0, grid, (401, d)) / 10.0 if grid else rng.normal(size=(401, d))
+    C = rng.integers(0, 60, 401)
+    number, partner, _ = oracle.bucket_attribute(oracle.normalised(X.tolist()), C.tolist(), 3)
+    fast = bucket_numbers(in_unit_ranges(X), C, 3)
+    assert fast.number.tolist() == number
+    assert fast.partner.tolist() == [-1 if p is None else p for p in partner]
+
+
 @settings(max_examples=300)
 @given(table=tables())
 def test_every_class_is_close_and_has_k_records(table: tuple) -> None:

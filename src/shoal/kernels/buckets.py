@@ -63,7 +63,7 @@ def bucket_numbers(x: np.ndarray, codes: np.ndarray, b: int) -> Numbered:
     Guarantee: each of the q numbers is that of exactly one record of each of the b buckets of q records. A spare record
     has a partner in the middle bucket, and no two have the same. Ties: lowest row.
 
-    Complexity: O(n² m / b).
+    Complexity: O(n² m / b) at worst; of each bucket only records near in the widest coordinate are looked at.
 
     >>> numbered = bucket_numbers(np.array([[0.0], [0.1], [0.5], [0.9], [1.0]]), np.arange(5), 2)
     >>> numbered.number.tolist(), numbered.partner.tolist()
@@ -76,50 +76,93 @@ def bucket_numbers(x: np.ndarray, codes: np.ndarray, b: int) -> Numbered:
     below, above = b * q // 2, n - (b * q - b * q // 2)
     spare, chain = order[below:above], np.concatenate((order[:below], order[above:]))
     number, partner = np.empty(n, np.int64), np.full(n, -1, np.int64)
+    axis = int(np.argmax(x.std(axis=0)))
+    along = chain[np.lexsort((x[chain, axis], np.arange(b * q) // q))]  # each bucket in the order of that coordinate
+    room = _Bucket(
+        np.empty(q, np.int64), np.empty((q, x.shape[1])), np.empty(q + 1, np.int64), np.empty(q + 1, np.int64)
+    )
     announce(_match)
-    _match(x, chain, spare, q, number, partner, np.empty(q, np.int64), np.empty((q, x.shape[1])))
+    _match(x, axis, chain, along, spare, room, number, partner)
     return Numbered(number, partner, b, q - 1)
 
 
+class _Bucket(NamedTuple):
+    """Records of a bucket in the order of one coordinate, and which of them are free; borrowed by one after another."""
+
+    row: np.ndarray  #: (q,) int64
+    where: np.ndarray  #: (q, m) coordinates
+    left: np.ndarray  #: (q + 1,) int64: leads from s to slot + 1 of the last free one among slots 0 … s − 1; 0: none
+    right: np.ndarray  #: (q + 1,) int64: leads from s to the first free one among slots s … q − 1; q: none
+
+
 @part
-def _lay_out(x, rows, free, where):
-    """Make all these rows free, their coordinates side by side."""
+def _fill(bucket, x, rows):
+    """Take other records, all of them free."""
+    for slot in range(rows.shape[0] + 1):
+        bucket.left[slot] = bucket.right[slot] = slot
     for slot in range(rows.shape[0]):
-        free[slot] = rows[slot]
+        bucket.row[slot] = rows[slot]
         for j in range(x.shape[1]):
-            where[slot, j] = x[rows[slot], j]
+            bucket.where[slot, j] = x[rows[slot], j]
 
 
 @part
-def _take_nearest(x, row, free, where, left):
-    """Return the row nearest to a row among those that are free, which it is no longer; of several, the lowest."""
-    best, least = 0, np.inf
-    for slot in range(left):
+def _free(leads, at):
+    """Follow where it leads, and shorten the way."""
+    while leads[at] != at:
+        leads[at] = leads[leads[at]]
+        at = leads[at]
+    return at
+
+
+@part
+def _take_nearest(bucket, x, row, axis):
+    """Return the free record nearest to a row, which is free no longer; of several, the lowest row.
+
+    Outwards from where the row would stand. The difference in the coordinate of the order, squared, is never more than
+    the distance, rounding included, so that nothing beyond the nearest so far need be looked at.
+    """
+    q = bucket.row.shape[0]
+    low, high = 0, q
+    while low < high:
+        middle = (low + high) // 2
+        if bucket.where[middle, axis] < x[row, axis]:
+            low = middle + 1
+        else:
+            high = middle
+    i, j = _free(bucket.left, low) - 1, _free(bucket.right, low)
+    best, least = -1, np.inf
+    while i >= 0 or j < q:
+        below = x[row, axis] - bucket.where[i, axis] if i >= 0 else np.inf
+        above = bucket.where[j, axis] - x[row, axis] if j < q else np.inf
+        if min(below, above) * min(below, above) > least:
+            break
+        if below <= above:
+            slot, i = i, _free(bucket.left, i) - 1
+        else:
+            slot, j = j, _free(bucket.right, j + 1)
         apart = 0.0
-        for j in range(x.shape[1]):
-            difference = where[slot, j] - x[row, j]
+        for c in range(x.shape[1]):
+            difference = bucket.where[slot, c] - x[row, c]
             apart += difference * difference
-        if apart < least or (apart == least and free[slot] < free[best]):
+        if apart < least or (apart == least and bucket.row[slot] < bucket.row[best]):
             best, least = slot, apart
-    taken, last = free[best], left - 1
-    free[best] = free[last]
-    for j in range(x.shape[1]):
-        where[best, j] = where[last, j]
-    return taken
+    bucket.left[best + 1] = best
+    bucket.right[best] = best + 1
+    return bucket.row[best]
 
 
 @kernel
-def _match(x, chain, spare, q, number, partner, free, where):
+def _match(x, axis, chain, along, spare, bucket, number, partner):
+    q = bucket.row.shape[0]
     for i in range(q):  # [DS17] Alg. 1, step 5
         number[chain[i]] = i
     for begin in range(q, chain.shape[0], q):  # step 6
-        _lay_out(x, chain[begin - q : begin], free, where)
-        for i in range(q):
-            row = chain[begin + i]
-            number[row] = number[_take_nearest(x, row, free, where, q - i)]
+        _fill(bucket, x, along[begin - q : begin])
+        for row in chain[begin : begin + q]:
+            number[row] = number[_take_nearest(bucket, x, row, axis)]
     middle = (chain.shape[0] // q - 1) // 2 * q
-    _lay_out(x, chain[middle : middle + q], free, where)
-    for i in range(spare.shape[0]):
-        row = spare[i]
-        partner[row] = _take_nearest(x, row, free, where, q - i)
+    _fill(bucket, x, along[middle : middle + q])
+    for row in spare:
+        partner[row] = _take_nearest(bucket, x, row, axis)
         number[row] = number[partner[row]]

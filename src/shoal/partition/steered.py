@@ -36,7 +36,7 @@ class Steered(Checked):
     all values differ and b divides n. In all other cases (ties, spare records, several attributes, taxonomies, other
     methods than MDAV) closeness is checked exactly, and classes that are too far are merged with their neighbours.
 
-    **Complexity.** O(n² m / b) for the numbers, and that of the method.
+    **Complexity.** O(n² m / b) for the numbers at worst, and that of the method.
 
     **Departures.** Where b does not divide n, the paper has buckets of unequal size; a number that some buckets lack
     shifts all classes, and t is reached with no weight. Here q = ⌊n/b⌋ and b is raised to ⌊n/q⌋. Fewer than q

@@ -20,7 +20,7 @@ class Bucket(Checked):
     Coordinates: one, the number of the record in its bucket, from 0 to 1. The method `steered` chooses buckets and
     weight so that t holds; here both are free, and t holds only if it is asked for as well.
 
-    **Complexity.** O(n² m / b), b being the number of buckets.
+    **Complexity.** O(n² m / b) at worst, b being the number of buckets.
 
     **Departures.** As in the method `steered`: buckets have the same size, and records that are left over, in the
     middle of the order, take the number of the record of the middle bucket that they are matched with.
