@@ -422,6 +422,63 @@ def loss_by_k(theme: Theme) -> Figure:
     return figure
 
 
+def steered_buckets(theme: Theme) -> Figure:
+    """Draw records of four buckets of confidential values, in classes with less and with more steering."""
+    rng = np.random.default_rng(9)
+    X = rng.uniform(size=(36, 2)) * [1.6, 1.0]
+    confidential = X[:, 0] + 0.6 * rng.normal(size=36)  # goes with the first attribute, somewhat
+    bucket = np.argsort(np.argsort(confidential)) // 9
+    figure = _card(theme, 10.4, 3.6)
+    row = figure.subplots(1, 3, sharex=True, sharey=True)
+    figure.subplots_adjust(left=0.025, right=0.975, bottom=0.055, top=0.8, wspace=0.06)
+    for axes, weight in zip(row, (0.0, 2.0, None), strict=True):
+        part = shoal.microaggregate(X, 4, method="steered", confidential=confidential, t=0.13, weight=weight)
+        far = _largest_emd(confidential, part.labels)
+        for label in range(len(part)):
+            members = X[part.labels == label]
+            for member in members:
+                axes.plot(*zip(member, members.mean(axis=0), strict=True), color=theme.water, linewidth=1.1, zorder=2)
+        for number in range(4):
+            axes.scatter(*X[bucket == number].T, s=34, color=SIX[number], linewidth=0, zorder=3)
+        name = "The weight that guarantees" if weight is None else f"Weight {weight:g}"
+        promise = "at most t = 0.13" if weight is None else "t is not promised"
+        _title(axes, theme, name, f"largest EMD {far:.2f}, {promise}; IL {_loss(X, part.labels):.0f} %", size=9.8)
+        _empty(axes, theme)
+    return figure
+
+
+def steer_regions(theme: Theme) -> Figure:
+    """Draw what the weight of the region costs, and how many classes still cross regions."""
+    survey = shoal.survey()
+    region = np.unique(survey["region"].to_numpy(zero_copy_only=False), return_inverse=True)[1]
+    recipe: dict[str, Any] = {"quasi": ["birth", "income", "commute_minutes"], "k": 5}
+    weights = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.5, 2, 2.5, 3, 4)
+    crossing, losses = [], []
+    for weight in weights:
+        steer = [{"by": "region", "column": "region", "weight": weight}]
+        done = shoal.protect(survey, {**recipe, "steer": steer})
+        labels, classes = done.partition.labels, len(done.partition)
+        held = np.bincount(np.unique(labels * 5 + region) // 5, minlength=classes)  # regions of each class
+        crossing.append(100 * float((held > 1).mean()))
+        losses.append(done.readings["il_sse"])
+    strata = shoal.protect(survey, {**recipe, "strata": ["region"]}).readings["il_sse"]
+    figure = _card(theme, 10.4, 3.7)
+    left, right = figure.subplots(1, 2)
+    figure.subplots_adjust(left=0.075, right=0.97, bottom=0.16, top=0.82, wspace=0.2)
+    for axes, values, colour in ((left, crossing, SIX[0]), (right, losses, SIX[1])):
+        axes.plot(weights, values, color=colour, linewidth=2.2, marker="o", markersize=5, markeredgecolor=theme.paper)
+        _axes(axes, theme, "weight of the region")
+        axes.set_xlim(-0.06, 4.1)
+        axes.set_ylim(0, 1.12 * max(*values, strata))
+        axes.grid(axis="y", color=theme.edge, linewidth=0.8)
+        axes.set_axisbelow(True)
+    right.axhline(strata, color=theme.accent, linewidth=1, linestyle="--")
+    right.annotate("strata", (4.0, strata), (0, 5), textcoords="offset points", color=theme.accent, ha="right")
+    _title(left, theme, "Classes that cross regions", "in % of 1,000 classes of the synthetic survey, k = 5")
+    _title(right, theme, "What it costs", "IL in %, of the real attributes only")
+    return figure
+
+
 FIGURES = (
     shoals,
     mdav_steps,
@@ -435,6 +492,8 @@ FIGURES = (
     blocks_seams,
     anneal_cooling,
     loss_by_k,
+    steered_buckets,
+    steer_regions,
 )
 
 
@@ -443,6 +502,16 @@ FIGURES = (
 
 def _means(values: Array, labels: NDArray[np.int64]) -> Array:
     return (np.bincount(labels, values) / np.bincount(labels))[labels]
+
+
+def _largest_emd(values: Array, labels: NDArray[np.int64]) -> float:
+    """Return the largest distance of a class from the table, for values that all differ."""
+    rank = np.argsort(np.argsort(values))
+    n = len(rank)
+    there = np.arange(1, n + 1) / n
+    members = [np.sort(rank[labels == label]) for label in range(labels.max() + 1)]
+    shares = [np.searchsorted(inside, np.arange(n), "right") / len(inside) for inside in members]
+    return max(float(np.abs(share - there).sum() / (n - 1)) for share in shares)
 
 
 def _classes(axes: Axes, theme: Theme, points: Array, part: shoal.Partition, name: str) -> None:

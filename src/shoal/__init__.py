@@ -194,6 +194,7 @@ def microaggregate(
     confidential: ArrayLike | None = None,
     seed: int = 0,
     refine: str | None = None,
+    steer: Sequence[Mapping[str, Any] | tuple[ArrayLike, float]] = (),
     **params: Any,
 ) -> Partition:
     """Partition points into classes of at least k, without scaling them.
@@ -212,6 +213,9 @@ def microaggregate(
         Where randomness starts.
     refine
         Effort with which to lower the loss afterwards: ``fast``, ``default`` or ``best``. None: not at all.
+    steer
+        Artificial attributes, for the partition only: pairs (values, weight), or tables as in a recipe, in which a
+        column is an array. Numbers are scaled to 0 … weight; records with different texts are weight apart.
     **params
         Parameters of the method; a name that it does not have is an error.
 
@@ -220,7 +224,7 @@ def microaggregate(
     """
     from shoal.flow.microaggregate import microaggregate_points
 
-    return microaggregate_points(X, k, method, confidential, seed, refine, params)
+    return microaggregate_points(X, k, method, confidential, seed, refine, steer, params)
 
 
 def lower_bound(X: ArrayLike, k: int, labels: ArrayLike | None = None) -> Certificate:

@@ -55,6 +55,8 @@ class Recipe:
         For a column of categories, groups of its values within groups, down to lists of values.
     blocks
         Disjoint blocks of quasi-identifiers, each partitioned on its own. Empty: one block of all.
+    steer
+        Artificial attributes: each a table with `by` (a registry key), `weight`, and the parameters of its maker.
     text
         How a text file is written: delimiter, quote, encoding, decimal, missing, datetime.
     seed
@@ -76,6 +78,7 @@ class Recipe:
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     taxonomies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     blocks: tuple[tuple[str, ...], ...] = ()
+    steer: tuple[Mapping[str, Any], ...] = ()
     text: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
 
@@ -91,6 +94,7 @@ class Recipe:
         if self.t is not None:
             object.__setattr__(self, "t", float(self.t))
         object.__setattr__(self, "blocks", tuple(tuple(block) for block in self.blocks))
+        object.__setattr__(self, "steer", tuple(_plain(table) for table in self.steer))
         object.__setattr__(self, "kinds", {name: Kind(kind) for name, kind in self.kinds.items()})
         for name in _TABLES:
             object.__setattr__(self, name, _plain(getattr(self, name)))
@@ -109,6 +113,13 @@ class Recipe:
         ]
         if not isinstance(self.blocks, (list, tuple)) or not all(_is_names(block) for block in self.blocks):
             faults.append("Recipe: blocks must be a list of lists of column names.")
+        if not isinstance(self.steer, (list, tuple)) or not all(isinstance(table, Mapping) for table in self.steer):
+            faults.append("Recipe: steer must be a list of tables of names and values.")
+        else:
+            keys = registry.keys("steer")
+            faults += [
+                unknown("Recipe", "steering (by)", b.get("by"), keys) for b in self.steer if b.get("by") not in keys
+            ]
         faults += [
             f"Recipe: {name} must be a table of names and values, got {shown(getattr(self, name))}."
             for name in ("kinds", *_TABLES)

@@ -22,6 +22,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "models": ("privacy",),
     "measures": ("utility",),
     "releases": ("release",),
+    "steerings": ("steer",),
 }
 
 

@@ -160,6 +160,16 @@ class Attribute(Protocol):
         """Return numbers on the footing of `values` as a column that can leave; integers rounded if `whole`."""
 
 
+class Columns(Protocol):
+    """The columns of a table, for what steers a partition by them."""
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """Return the values of a column of numbers or dates."""
+
+    def categories(self, name: str) -> NDArray[np.int64]:
+        """Return a number for each different value of a column, from 0."""
+
+
 @dataclass(frozen=True, slots=True)
 class Footing:
     """How a column's values became a coordinate: (value · 2⁻ᵉ − location) / spread; 0 where there is no spread."""
@@ -300,6 +310,8 @@ class Block:
         Coordinates to release, in the order of the points' coordinates, in place of the means of the classes.
     note
         What somebody who sees the audit must know of the block.
+    promised_t
+        Whether every class is within t of the table, where t is asked for. It is audited if so, and said if not.
     """
 
     attributes: tuple[str, ...]
@@ -307,6 +319,7 @@ class Block:
     promised: bool = True
     values: NDArray[np.float64] | None = field(default=None, repr=False)
     note: str = ""
+    promised_t: bool = True
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -355,8 +368,8 @@ class Partition:
                 if values is not None:
                     values[where] = piece.values
             notes = dict.fromkeys(piece.note for piece in pieces if piece.note)
-            promised = all(piece.promised for piece in pieces)
-            blocks.append(Block(first.attributes, labels, promised, values, "; ".join(notes)))
+            promised, close = (all(getattr(piece, name) for piece in pieces) for name in ("promised", "promised_t"))
+            blocks.append(Block(first.attributes, labels, promised, values, "; ".join(notes), close))
         return cls(tuple(blocks), "; ".join(dict.fromkeys(part.note for part in parts if part.note)))
 
     @cached_property

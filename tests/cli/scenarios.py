@@ -340,3 +340,28 @@ def _(folder: Path) -> list[str]:
 @scenario("A decimal comma that was not said", 3)
 def _(folder: Path) -> list[str]:
     return command(folder, text="age;income\n" + "".join(f"{20 + i};{SECRET},{i}\n" for i in range(9)))
+
+
+@scenario("Unknown steering", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--steer", "county:column=region")
+
+
+@scenario("A steering without its column", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--steer", "region:weight=2")
+
+
+@scenario("A method that cannot be steered", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--method", "optimal_univariate", "--steer", "position", quasi="age")
+
+
+@scenario("Steered by a column of text", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--steer", "column:column=region")
+
+
+@scenario("Steered by confidential values without an order", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--method", "steered", "--t", "0.3", "--confidential", "region")

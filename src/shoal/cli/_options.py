@@ -61,6 +61,21 @@ def pairs(option: str, given: list[str] | None, *, last: bool = False) -> dict[s
     return found
 
 
+def steerings(given: list[str] | None) -> list[dict[str, Any]]:
+    """Read artificial attributes, each ``by:name=value,…``, a weight among the values.
+
+    >>> steerings(["region:column=county,weight=2", "position"])
+    [{'by': 'region', 'column': 'county', 'weight': 2}, {'by': 'position'}]
+    """
+    found = []
+    for text in given or ():
+        by, _, rest = text.partition(":")
+        values = pairs("--steer", list(names(rest)))
+        column = {name: value for name, value in values.items() if name == "column"}  # which may be called 7
+        found.append({"by": by.strip(), **typed_settings(values), **column})
+    return found
+
+
 def text_format(**said: str | None) -> dict[str, Any]:
     """Return what was said about how a text file is written.
 

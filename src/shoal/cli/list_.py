@@ -14,10 +14,11 @@ from shoal.parameters import unknown
 
 def list_(
     what: Annotated[
-        str | None, typer.Argument(metavar="methods|models|measures|releases", help="One of these; all if none.")
+        str | None,
+        typer.Argument(metavar="methods|models|measures|releases|steerings", help="One of these; all if none."),
     ] = None,
 ) -> None:
-    """List methods, privacy models, measures and releases, each by the name to use in commands and recipes."""
+    """List methods, privacy models, measures, releases and steerings, each by the name to use."""
     from rich.table import Table
 
     if what is not None and what not in registry.ROOMS:

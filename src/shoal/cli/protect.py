@@ -60,6 +60,10 @@ def protect(
     block: Annotated[
         list[str] | None, typer.Option(metavar="A,B,…", help="Quasi-identifiers to partition on their own.")
     ] = None,
+    steer: Annotated[
+        list[str] | None,
+        typer.Option(metavar="BY:NAME=VALUE,…", help="An artificial attribute that steers; see shoal list steerings."),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Where randomness starts.", show_default="0")] = None,
     recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Take all of this from a file.")] = None,
     save_recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Write all of this to a file.")] = None,
@@ -94,6 +98,7 @@ def protect(
         "set": o.pairs("--set", set_),
         "kinds": o.pairs("--kind", kind, last=True),
         "blocks": [o.names(names) for names in block or ()],
+        "steer": o.steerings(steer),
         "seed": seed,
         "text": o.text_format(
             delimiter=delimiter, quote=quote, encoding=encoding, decimal=decimal, missing=missing, datetime=datetime

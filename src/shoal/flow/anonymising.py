@@ -13,6 +13,7 @@ from shoal.flow.closing import closed, one_block, promises_t
 from shoal.flow.confidential import confidential_columns
 from shoal.flow.measuring import measure
 from shoal.flow.refining import refined
+from shoal.flow.steering import steering_in
 from shoal.flow.strata import partition_strata, strata_of
 from shoal.parameters import build, declarations, unknown
 from shoal.recipe import Recipe
@@ -53,16 +54,18 @@ def anonymise(
     enough_records(method, len(table))
     if recipe.t is not None:
         one_block(type(method), len(recipe.all_blocks))
-    method = refined(closed(method, recipe.t), recipe.refine, recipe.t)
+    plain, method = method, refined(closed(method, recipe.t), recipe.refine, recipe.t)
     rng = np.random.default_rng(recipe.seed)
     typed, attributes = encode(table, table.schema.names(Role.QUASI))
     weights = _weights(table)
     points = encoding.encode(attributes)
     if recipe.t is not None:
         points = replace(points, confidential=confidential_columns(table))
+    steering = steering_in(recipe, plain, points, table)
     progress.stage("Partition")
     strata = strata_of(table, recipe.k if promises_k(method) else 1)
-    parts = [partition_strata(points.only(names), method, strata, rng) for names in recipe.all_blocks]
+    seen = [points.only(names) for names in recipe.all_blocks]
+    parts = [steering.without(partition_strata(steering.onto(p), method, strata, rng), p) for p in seen]
     notes = dict.fromkeys(part.note for part in parts if part.note)
     partition = Partition(tuple(_noted(block, points) for part in parts for block in part.blocks), "; ".join(notes))
     released = release.release(typed, points, partition, weights, rng)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -15,6 +15,7 @@ from shoal.flow.anonymising import enough_records
 from shoal.flow.closing import promises_t
 from shoal.flow.confidential import confidential_arrays
 from shoal.flow.refining import refined
+from shoal.flow.steering import ArrayColumns, given_tables, needs_confidential, steering_of
 from shoal.parameters import build, shown, unknown
 from shoal.recipe import EFFORTS
 from shoal.types import Certificate, Partition, Points
@@ -27,6 +28,7 @@ def microaggregate_points(
     confidential: ArrayLike | None,
     seed: int,
     refine: str | None,
+    steer: Sequence[Mapping[str, Any] | tuple[ArrayLike, float]],
     params: Mapping[str, Any],
 ) -> Partition:
     """Partition bare points by a method of the registry."""
@@ -34,7 +36,8 @@ def microaggregate_points(
         raise ParameterError(unknown("microaggregate", "method", method, registry.keys("partition")))
     cls = registry.load("partition", method)
     given: dict[str, Any] = {**params, "k": int(k) if isinstance(k, Integral) and not isinstance(k, bool) else k}
-    if confidential is not None and not promises_t(cls):
+    tables, arrays = given_tables(steer)
+    if confidential is not None and not promises_t(cls) and not needs_confidential(tables):
         raise ParameterError(
             f"{cls.__name__}: takes no confidential attribute, got one. Leave it out, or take another method."
         )
@@ -48,8 +51,9 @@ def microaggregate_points(
     inside = () if confidential is None else confidential_arrays(confidential, len(coordinates))
     points = Points(coordinates, confidential=inside)
     t = given.get("t") if promises_t(cls) else None
-    partition: Partition = refined(partitioner, refine, t).partition(points, np.random.default_rng(int(seed)))
-    return partition
+    steering = steering_of(tables, partitioner, points, ArrayColumns(arrays, len(points)))
+    partition = refined(partitioner, refine, t).partition(steering.onto(points), np.random.default_rng(int(seed)))
+    return steering.without(partition, points)
 
 
 def bound_points(X: ArrayLike, k: int, labels: ArrayLike | None) -> Certificate:

@@ -1,0 +1,133 @@
+"""Steered: an artificial attribute puts records of different confidential values together, to be within t."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import registry
+from shoal.errors import DataError, ParameterError, SchemaError, listing
+from shoal.parameters import Checked, Param, build, unknown
+from shoal.types import Block, Confidential, Partition, Points
+
+_MARGIN = 1.001  # by which the weight exceeds the bound, so that rounding cannot matter
+
+
+@dataclass(frozen=True)
+class Steered(Checked):
+    """t-Closeness via steered microaggregation of Domingo-Ferrer and Soria-Comas.
+
+    Records in the order of the confidential attribute are cut into b buckets of q records. Those of the first bucket
+    are numbered; each record of the next takes the number of the nearest record of the bucket before it that has
+    passed its number on to nobody yet, and so on. The number, times the weight, is one more coordinate, and a method
+    partitions the points with classes of at least b.
+
+    **Guarantee.** n ≥ k → every record in exactly one class of at least k records. If the weight is not given, or is
+    above (q − 1)·√m, every class is within t of the table in every confidential attribute, unless all records that
+    were given are one class. With a lower weight t is not promised, and the partition says what was achieved.
+
+    *Why.* Coordinates are scaled to 0 … 1, so that records of one number are at most √m apart, and others more, since a
+    step between numbers is ω/(q − 1) > √m. The b − 1 nearest to a record are then the others of its number, and MDAV
+    forms exactly the numbers as classes: one record of each bucket. By [SC15] Proposition 2 such a class is within t if
+    all values differ and b divides n. In all other cases (ties, spare records, several attributes, taxonomies, other
+    methods than MDAV) closeness is checked exactly, and classes that are too far are merged with their neighbours.
+
+    **Complexity.** O(n² m / b) for the numbers at worst, and that of the method.
+
+    **Departures.** Where b does not divide n, the paper has buckets of unequal size; a number that some buckets lack
+    shifts all classes, and t is reached with no weight. Here q = ⌊n/b⌋ and b is raised to ⌊n/q⌋. Fewer than q
+    records are then left over. They are the middle ones in the order of the confidential attribute, where they
+    move the distribution of a class least; each is matched with a record of the middle bucket, no two with the
+    same one, and joins its class at the end. The weight that is enough is (q − 1)·√m, since numbers are scaled to
+    0 … ω; the paper has q·√m. Records of a bucket are visited in ascending order of the confidential attribute, and
+    ties go to the lowest row: the paper leaves both open. With several confidential attributes the buckets are of the
+    first that has an order.
+
+    References: [DS17] Algorithm 1, [SC15] Proposition 2.
+
+    >>> points = Points(np.arange(6.0)[:, None], confidential=(Confidential("pay", np.arange(6), np.ones(6, int)),))
+    >>> Steered(k=2, t=0.3).partition(points, np.random.default_rng(0)).labels.tolist()
+    [0, 1, 2, 2, 1, 0]
+    """
+
+    promises_t: ClassVar[bool] = True
+    steers: ClassVar[bool] = True
+
+    k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
+    t: Annotated[float, Param("How far a class may be from the table in each confidential attribute.", low=0, high=1)]
+    weight: Annotated[
+        float | None,
+        Param("Weight of the artificial attribute; the one that guarantees t if not given.", low=0, high=1e100),
+    ] = None
+    first: Annotated[str, Param("The method that partitions the steered points.")] = "mdav"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.first not in registry.keys("partition"):
+            raise ParameterError(unknown("Steered", "method (first)", self.first, registry.keys("partition")))
+        method = registry.load("partition", self.first)
+        if getattr(method, "promises_t", False) or not getattr(method, "promises_k", True):
+            raise ParameterError(
+                f"Steered: first must be a method that forms classes of at least k records and does not look at "
+                f"confidential attributes, got {self.first!r}. Take mdav."
+            )
+
+    def partition(self, points: Points, rng: np.random.Generator) -> Partition:
+        """Number the records by buckets, partition them with their numbers, and mend what is too far from the table."""
+        from shoal.kernels.arrangement import numbered
+        from shoal.kernels.buckets import bucket_numbers, in_unit_ranges, least_size
+        from shoal.kernels.earth_mover import closeness, distances
+        from shoal.kernels.merging import merge_until_close
+
+        codes = self._attribute(points).codes
+        x = in_unit_ranges(points.coordinates)
+        buckets = bucket_numbers(x, codes, least_size(len(points), self.k, self.t))
+        bound = buckets.steps * math.sqrt(x.shape[1])
+        weight = _MARGIN * bound if self.weight is None else float(self.weight)
+        labels = self._labels(x, weight, buckets, rng)
+        close = closeness(points.confidential, self.t)
+        attributes = tuple(dict.fromkeys(points.owners))
+        if self.weight is None or weight > bound or buckets.steps == 0:
+            return Partition.of(merge_until_close(x, labels, close), attributes)
+        far, within = distances(close, labels)
+        holds = "holds, but is not promised" if within.all() else "is not promised"
+        note = (
+            f"steered with weight {weight:g} of {bound:.4g}: the largest EMD is {far.max():.3g}, t = {self.t:g} {holds}"
+        )
+        return Partition((Block(attributes, numbered(labels), promised_t=False),), note)
+
+    def _attribute(self, points: Points) -> Confidential:
+        """Return the confidential attribute that is cut into buckets."""
+        if not points.confidential:
+            raise DataError(
+                "Steered: at least one confidential attribute must be given, got none. Name it: confidential= in "
+                "Python, --confidential on the command line."
+            )
+        ranked = [attribute for attribute in points.confidential if attribute.ranked]
+        if not ranked:
+            names = listing([repr(attribute.name) for attribute in points.confidential])
+            raise SchemaError(
+                f"Steered: a confidential column with an order is needed, {names} is nominal. Give it a taxonomy or "
+                f"another kind in the recipe, or take t_close_merge or k_first."
+            )
+        return ranked[0]
+
+    def _labels(self, x: NDArray[np.float64], weight: float, buckets: Any, rng: np.random.Generator) -> Any:
+        """Return the classes that the method forms of the records that are not spare; each spare one joins another."""
+        rows = np.flatnonzero(buckets.partner < 0)
+        steered = np.column_stack((x, weight * buckets.unit))[rows]  # [DS17] Alg. 1, step 7
+        method = build(registry.load("partition", self.first), {"k": buckets.buckets})
+        inside: Partition = method.partition(Points(np.ascontiguousarray(steered)), rng)  # step 8
+        if len(inside.blocks) > 1:
+            raise ParameterError(
+                f"Steered: first must be a method that forms one block of attributes, got {self.first!r}. Take mdav."
+            )
+        labels = np.empty(len(x), np.int64)
+        labels[rows] = inside.labels
+        spare = np.flatnonzero(buckets.partner >= 0)
+        labels[spare] = labels[buckets.partner[spare]]
+        return labels

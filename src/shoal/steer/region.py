@@ -1,0 +1,41 @@
+"""Region: records with the same value of a column are drawn together, those with another kept apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import DataError
+from shoal.parameters import Checked, Param
+from shoal.types import Columns, Points
+
+_MOST = 256  # coordinates, each of which every method must carry through
+
+
+@dataclass(frozen=True)
+class Region(Checked):
+    """An artificial coordinate for each value of a column: a region, a branch, a school.
+
+    Coordinates: one for each value, 1/√2 for the records that have it and 0 for others, so that two records are 0 apart
+    in the same region and 1 apart in different ones. A missing value is a value. With a weight of 0 regions
+    do not matter; the larger the weight, the fewer classes cross them. Classes that cross remain where a region has too
+    few records, which strata would refuse.
+
+    **Departures.** None: there is no paper.
+    """
+
+    column: Annotated[str, Param("The column whose values are kept together.")]
+
+    def coordinates(self, points: Points, columns: Columns) -> NDArray[np.float64]:
+        """Return an indicator for each value."""
+        codes = columns.categories(self.column)
+        regions = int(codes.max()) + 1
+        if regions > _MOST:
+            raise DataError(
+                f"Region: column {self.column!r} must have at most {_MOST} different values, got {regions:,}. Join "
+                f"some of them, or take by = column with numbers that are near where records belong together."
+            )
+        return np.asarray(np.eye(regions)[codes] / np.sqrt(2.0))

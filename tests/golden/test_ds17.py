@@ -1,0 +1,42 @@
+"""[DS17] Section VI.C: the weights at which t-closeness is reached, through the whole product."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+_folder = str(Path(__file__).parents[2] / "benchmarks" / "papers")
+sys.path.insert(0, _folder)
+try:
+    import ds17
+finally:
+    sys.path.remove(_folder)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            case, id=case["name"], marks=pytest.mark.xfail(strict=True, reason=case["why"]) if "why" in case else ()
+        )
+        for case in ds17.CASES
+    ],
+)
+def test_printed_weight(reference_data: Path, case: dict) -> None:
+    assert ds17.reached(case, reference_data) == case["printed"]
+
+
+@pytest.mark.parametrize("case", ds17.CASES, ids=lambda case: case["name"])
+def test_our_weight_is_below_the_bound_and_the_figures_are_what_is_said(reference_data: Path, case: dict) -> None:
+    X, C = ds17.table(case["data"], case["n"], reference_data)
+    assert ds17.reached(case, reference_data) == case["ours"] <= ds17.bound(case, X.shape[1]) + 1
+    above = ds17.steered(X, C, case["t"], ds17.bound(case, X.shape[1]) + 1)
+    assert ds17.indicators(X, C, above).max_emd <= case["t"]
+    assert 0.48 < ds17.indicators(X, C, ds17.steered(X, C, case["t"], 0)).max_emd < 0.51  # "around 0.5"
+
+
+def test_to_the_letter_t_is_reached_at_no_weight() -> None:
+    assert min(ds17.to_the_letter(1001, 5, weight).max_emd for weight in range(0, 410, 3)) > 0.1
+    assert ds17.to_the_letter(1000, 5, 200).max_emd < 0.1
