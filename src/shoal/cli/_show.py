@@ -77,6 +77,7 @@ def print_audit(audit: Audit) -> None:
 
     table = Table("Model", "Over", "Required", "Achieved", "Classes", "Verdict", title="Audit", title_justify="left")
     table.columns[1].overflow = "fold"  # a name cut short would hide what was audited
+    table.columns[-1].no_wrap = True
     for finding in audit.findings:
         table.add_row(finding.model, _over(finding), *finding.levels, f"{finding.classes:,}", _verdict(finding))
     console().print(table)
