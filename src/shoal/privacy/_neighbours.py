@@ -14,6 +14,7 @@ from shoal.types import Kind, Release
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_LEAF = 128
 _NUMERIC = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATETIME)
 
 
@@ -58,14 +59,47 @@ def _standardised(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     return centred / spread if spread > 0 else np.zeros(len(numbers))
 
 
-def around(places: NDArray[np.float64], sizes: NDArray[np.int64], number: int, records: int) -> NDArray[np.int64]:
-    """Return the classes nearest to a class, itself among them, as few as hold so many records.
+class Neighbourhood:
+    """Finds the classes nearest to a class, in leaves of a kd-tree: boxes that are too far away are not opened."""
 
-    Classes that are equally far away are all in, or all out.
-    """
-    apart = np.square(places - places[number]).sum(axis=1)
-    enough = min(-(-records // int(sizes.min())), len(sizes))  # as many classes hold so many records surely
-    near = np.argpartition(apart, enough - 1)[:enough] if enough < len(sizes) else np.arange(len(sizes))
-    near = near[np.argsort(apart[near])]
-    last = min(int(np.searchsorted(np.cumsum(sizes[near]), records)), len(near) - 1)
-    return np.flatnonzero(apart <= apart[near[last]])
+    def __init__(self, places: NDArray[np.float64], sizes: NDArray[np.int64]) -> None:
+        self.places, self.sizes = places, sizes
+        self.leaves = _leaves(places)
+        self.low = np.array([places[leaf].min(axis=0) for leaf in self.leaves])
+        self.high = np.array([places[leaf].max(axis=0) for leaf in self.leaves])
+        self.records = np.array([sizes[leaf].sum() for leaf in self.leaves])
+
+    def around(self, number: int, records: int) -> NDArray[np.int64]:
+        """Return the classes nearest to a class, itself among them, as few as hold so many records.
+
+        Classes that are equally far away are all in, or all out.
+        """
+        here = self.places[number]
+        outside = np.maximum(np.maximum(self.low - here, here - self.high), 0)
+        bound = np.square(outside).sum(axis=1) * (1 - 1e-9)  # but for rounding no member is nearer
+        order = np.argsort(bound)
+        opened = min(int(np.searchsorted(np.cumsum(self.records[order]), records)) + 1, len(order))
+        while True:
+            near = np.concatenate([self.leaves[leaf] for leaf in order[:opened]])
+            apart = np.square(self.places[near] - here).sum(axis=1)
+            rising = np.argsort(apart)
+            last = min(int(np.searchsorted(np.cumsum(self.sizes[near[rising]]), records)), len(near) - 1)
+            reach = apart[rising[last]]
+            needed = int(np.searchsorted(bound[order], reach, side="right"))
+            if needed <= opened:
+                return np.asarray(near[apart <= reach])
+            opened = min(needed, 3 * opened)
+
+
+def _leaves(places: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+    """Halve the classes along their widest coordinate until few are left."""
+    found, parts = [], [np.arange(len(places))]
+    while parts:
+        part = parts.pop()
+        spread = np.ptp(places[part], axis=0)
+        if len(part) <= _LEAF or not spread.any():
+            found.append(part)
+            continue
+        order = np.argpartition(places[part, int(spread.argmax())], len(part) // 2)
+        parts += [part[order[: len(part) // 2]], part[order[len(part) // 2 :]]]
+    return found

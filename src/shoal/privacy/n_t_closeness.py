@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shoal.parameters import Checked, Param
 from shoal.privacy._classes import Classes, classes_of
 from shoal.privacy._earth_mover import distance, noted, roughly, within, work
-from shoal.privacy._neighbours import around, places
+from shoal.privacy._neighbours import Neighbourhood, places
 from shoal.privacy._values import Values, values_of
 from shoal.types import Finding, Release
 
@@ -41,8 +41,8 @@ class NTCloseness(Checked):
     **Guarantee.** As t-closeness: no rounding of distances between distributions decides. Which classes are nearest is
     found in floats, in a way that does not depend on the order of rows.
 
-    **Complexity.** O(n log n) for n records, and O(classes + records of its supersets) for each class whose superset
-    is looked for: those that are farthest from the whole table, until no other can be worse.
+    **Complexity.** O(n log n) for n records, and about O(records of its supersets) for each class whose supersets
+    are looked for: those that are farthest from the whole table, until no other can be worse.
 
     **Departures.** [LLV10] have a second distance between distributions; here it is the earth mover's, as in [LLV07].
 
@@ -134,9 +134,16 @@ class _Supersets:
     def ends(self) -> NDArray[np.int64]:
         return np.asarray(np.cumsum(self.sizes))
 
-    def inside(self, c: int) -> NDArray[np.int64]:
-        """Return the values of the records of a class."""
-        return self.codes[self.ends[c] - self.sizes[c] : self.ends[c]]
+    @cached_property
+    def hood(self) -> Neighbourhood | None:
+        return None if self.where is None else Neighbourhood(self.where, self.sizes)
+
+    def inside(self, classes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the values of the records of some classes, ascending."""
+        sizes = self.sizes[classes]
+        first = self.ends[classes] - sizes
+        rows = np.arange(int(sizes.sum())) + np.repeat(first - np.cumsum(sizes) + sizes, sizes)
+        return np.sort(self.codes[rows])
 
     def least(self, c: int, least: Fraction, floor: Fraction) -> Fraction:
         """Return how far a class is from the superset it is closest to, or any distance that is not above a floor.
@@ -144,12 +151,12 @@ class _Supersets:
         `least` is how far it is from the whole table.
         """
         wanted = self.n
-        while self.where is not None and least > max(floor, Fraction(0)):
-            near = around(self.where, self.sizes, c, wanted)
+        while self.hood is not None and least > max(floor, Fraction(0)):
+            near = self.hood.around(c, wanted)
             if len(near) == len(self.sizes):
                 break
-            base = np.sort(np.concatenate([self.inside(i) for i in near]))
-            found = work(self.values, self.inside(c), self.sizes[c : c + 1], base)[0]
+            base = self.inside(near)
+            found = work(self.values, self.inside(np.array([c])), self.sizes[c : c + 1], base)[0]
             least = min(least, distance(found, self.sizes[c], len(base), self.values.scale))
             wanted *= 2
         return least
