@@ -144,17 +144,30 @@ def audit(
     quasi: Sequence[str],
     confidential: Sequence[str] = (),
     subject: str | None = None,
-    require: Mapping[str, float] | None = None,
+    require: Mapping[str, Any] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    taxonomies: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Audit:
     """Audit a frame as it is, ours or not.
+
+    Parameters
+    ----------
+    frame
+        The table, of pandas, polars or pyarrow.
+    quasi, confidential, subject
+        Columns of these roles.
+    require
+        Levels that must hold, by model: ``{"k": 5, "t": 0.2, "n_t": (200, 0.1)}``. The others are reported.
+    kinds, taxonomies
+        Of confidential columns, where the inferred kind is not meant, or values have groups; as in a recipe.
 
     >>> import pyarrow as pa
     >>> audit(pa.table({"age": [40, 40, 50, None]}), quasi=["age"]).to_dict()["k"]
     1
     """
-    from shoal.flow.audit import audit_frame
+    from shoal.flow.audit import Asked, audit_frame
 
-    return audit_frame(frame, quasi, confidential, subject, require or {})
+    return audit_frame(frame, Asked(quasi, confidential, subject, require or {}, kinds or {}, taxonomies or {}))
 
 
 def audit_file(
@@ -162,13 +175,21 @@ def audit_file(
     quasi: Sequence[str],
     confidential: Sequence[str] = (),
     subject: str | None = None,
-    require: Mapping[str, float] | None = None,
+    require: Mapping[str, Any] | None = None,
     text: Mapping[str, Any] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    taxonomies: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Audit:
-    """Audit a file as it is: cells of text are compared as they are written."""
+    """Audit a file as it is, with arguments as in :func:`audit`.
+
+    Quasi-identifiers of a text file are compared as they are written. Confidential cells are read as values: 1 and 1.0
+    are the same number.
+    """
+    from shoal.flow.audit import Asked
     from shoal.flow.audit import audit_file as run
 
-    return run(Path(path), quasi, confidential, subject, require or {}, text or {})
+    asked = Asked(quasi, confidential, subject, require or {}, kinds or {}, taxonomies or {})
+    return run(Path(path), asked, text or {})
 
 
 def compare(original: Any, masked: Any, columns: Sequence[str]) -> Readings:

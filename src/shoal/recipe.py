@@ -43,6 +43,8 @@ class Recipe:
         Smallest number of records in a class.
     t
         How far a class may be from the table in each confidential attribute, from 0 to 1. None: as far as it likes.
+    n
+        With t: promise (n,t)-closeness, which is less: a class need only be close to n records around it.
     method, release
         Registry keys. Without a method: mdav, and with t what `auto` finds best.
     refine
@@ -71,6 +73,7 @@ class Recipe:
     weight: str | None = None
     k: int = 5
     t: float | None = None
+    n: int | None = None
     method: str = ""
     release: str = "centroid"
     refine: str | None = None
@@ -89,7 +92,7 @@ class Recipe:
         raise_all(ParameterError, faults)
         for name in _LISTS:
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        for name in ("k", "seed"):
+        for name in ("k", "seed", *(("n",) if self.n is not None else ())):
             object.__setattr__(self, name, int(getattr(self, name)))
         if self.t is not None:
             object.__setattr__(self, "t", float(self.t))
@@ -143,7 +146,7 @@ class Recipe:
 
     def _numbers(self) -> list[str]:
         faults = []
-        for name, low in (("k", 2), ("seed", 0)):
+        for name, low in (("k", 2), ("seed", 0), *((("n", 1),) if self.n is not None else ())):
             value = getattr(self, name)
             if not isinstance(value, Integral) or isinstance(value, bool):
                 faults.append(f"Recipe: {name} must be an integer ≥ {low}, got {shown(value)}.")
@@ -166,6 +169,8 @@ class Recipe:
                 "Recipe: t needs at least one confidential column, got none. Name what must not be learnt, "
                 "or leave out t."
             )
+        if self.n is not None and self.t is None:
+            faults.append("Recipe: n needs t, got none. Say how close classes must be: t = 0.2, or leave out n.")
         seen: dict[str, Role] = {}
         for role in Role:
             for name in self.columns(role):

@@ -408,6 +408,13 @@ class Release:
     subjects: pa.ChunkedArray | None = field(
         default=None, repr=False
     )  #: whom each row is about; for the audit, does not leave
+    read: Mapping[str, pa.ChunkedArray] = field(
+        default_factory=dict, repr=False
+    )  #: cells of text read as values, for the audits that look at values
+
+    def values(self, name: str) -> pa.ChunkedArray:
+        """Return the values of a column, read where it is written as text."""
+        return self.read.get(name, self.data.column(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,6 +441,12 @@ class Finding:
         What the reader must know to read it rightly.
     promised
         False: whatever was found, the method that made the release does not promise it.
+    confidential
+        The confidential column that was looked at, for a model that looks at one.
+    short
+        The short name of the level, as in ``--require``.
+    given
+        What the level is for, where a model has more than one number: (name, value).
     """
 
     model: str
@@ -445,12 +458,33 @@ class Finding:
     worst: tuple[tuple[int, float], ...] = ()
     note: str = ""
     promised: bool = True
+    confidential: str | None = None
+    short: str = ""
+    given: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """What it is about, in words: ``k_anonymity over age``, ``t_closeness of pay over age``."""
+        of = "" if self.confidential is None else f" of {self.confidential}"
+        return f"{self.model}{of} over {listing(self.attributes)}"
+
+    @property
+    def levels(self) -> tuple[str, str]:
+        """What is required and what is achieved, rounded for people, but never so that a failure looks like success."""
+        achieved = f"{self.achieved:.4g}" if isinstance(self.achieved, float) else f"{self.achieved:g}"
+        if self.required is None:
+            return "—", achieved
+        required = f"{self.required:g}"
+        seen = (float(achieved) - float(required)) * (self.achieved - self.required) > 0
+        return (required, achieved) if self.holds or seen else (repr(self.required), repr(self.achieved))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as plain values, as in the JSON of ``shoal audit``."""
         return {
             "model": self.model,
             "attributes": list(self.attributes),
+            **({} if self.confidential is None else {"confidential": self.confidential}),
+            **dict(self.given),
             "required": self.required,
             "achieved": self.achieved,
             "holds": self.holds,
@@ -493,9 +527,17 @@ class Audit:
             "classes": self.overall.classes,
             "k": self.overall.achieved,
             "quasi": list(self.quasi),
-            "confidential": {name: {} for name in self.confidential},
+            "confidential": {name: self._found_of(name) for name in self.confidential},
             "requirements": [f.to_dict() for f in self.findings if f.required is not None],
             **({"not_promised": unpromised} if unpromised else {}),
+        }
+
+    def _found_of(self, name: str) -> dict[str, Any]:
+        """Return the levels of a confidential column over all quasi-identifiers."""
+        return {
+            f.short: {**dict(f.given), "achieved": f.achieved} if f.given else f.achieved
+            for f in self.findings
+            if f.confidential == name and f.attributes == self.quasi
         }
 
 

@@ -365,3 +365,62 @@ def _(folder: Path) -> list[str]:
 @scenario("Steered by confidential values without an order", 3)
 def _(folder: Path) -> list[str]:
     return command(folder, "--method", "steered", "--t", "0.3", "--confidential", "region")
+
+
+@scenario("t outside 0 … 1", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--confidential", "income", "--t", "1.5", quasi="age")
+
+
+@scenario("t without a confidential column", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--t", "0.2")
+
+
+@scenario("n without t", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--confidential", "income", "--n", "6", quasi="age")
+
+
+@scenario("A confidential column that is ordinal and has no order", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--confidential", "region", "--kind", "region=ordinal", "--t", "0.2", "--method", "mdav")
+
+
+@scenario("A value that is not in the taxonomy", 3)
+def _(folder: Path) -> list[str]:
+    (folder / "r.toml").write_text(
+        'quasi = ["age"]\nt = 0.2\nconfidential = ["region"]\n[taxonomies.region]\ncold = ["n"]\n'
+    )
+    return command(folder, "--recipe", "r.toml", "--method", "mdav")
+
+
+@scenario("A taxonomy that is no tree", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "r.toml").write_text('quasi = ["age"]\nconfidential = ["region"]\n[taxonomies]\nregion = ["n", "s"]\n')
+    return command(folder, "--recipe", "r.toml")
+
+
+@scenario("t that strata make impossible", 4)
+def _(folder: Path) -> list[str]:
+    return command(
+        folder, "--confidential", "income", "--t", "0", "--strata", "region", "--method", "mdav", quasi="age"
+    )
+
+
+@scenario("Audit: t without a confidential column", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["audit", "people.csv", "--quasi", "age", "--require", "t=0.2"]
+
+
+@scenario("Audit: (n,t) without both numbers", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["audit", "people.csv", "--quasi", "age", "--confidential", "income", "--require", "n_t=0.1"]
+
+
+@scenario("Audit: t that does not hold", 4)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["audit", "people.csv", "--quasi", "age", "--confidential", "income", "--require", "t=0.2"]

@@ -65,6 +65,7 @@ def test_every_row_of_the_page_has_a_scenario() -> None:
         "Disk full",
         "Interrupted by Ctrl-C",
         "Audit: a requirement that does not hold",
+        "Audit: t that does not hold",
     }
     assert titles == set(SCENARIOS) | elsewhere
 

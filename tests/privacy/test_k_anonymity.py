@@ -95,7 +95,7 @@ def test_requirements_are_reported_as_the_contract_says() -> None:
         "classes": 2,
         "k": 2,
         "quasi": ["x"],
-        "confidential": {"c": {}},
+        "confidential": {"c": {"t": 1 / 3}},
         "requirements": [
             {
                 "model": "k_anonymity",

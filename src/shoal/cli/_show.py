@@ -77,22 +77,33 @@ def print_audit(audit: Audit) -> None:
 
     table = Table("Model", "Over", "Required", "Achieved", "Classes", "Verdict", title="Audit", title_justify="left")
     table.columns[1].overflow = "fold"  # a name cut short would hide what was audited
+    table.columns[-1].no_wrap = True
     for finding in audit.findings:
-        table.add_row(
-            finding.model,
-            _short(finding.attributes),
-            "—" if finding.required is None else f"{finding.required:g}",
-            f"{finding.achieved:g}",
-            f"{finding.classes:,}",
-            _verdict(finding),
-        )
+        table.add_row(finding.model, _over(finding), *finding.levels, f"{finding.classes:,}", _verdict(finding))
     console().print(table)
     for finding in audit.findings:
         if not finding.holds:
-            smallest = ", ".join(f"class {number} ({level:g})" for number, level in finding.worst)
-            typer.echo(f"The worst, in order of their first rows: {smallest}.")
-        if finding.note:
-            typer.echo(f"{finding.model} over {', '.join(finding.attributes)}: {finding.note}.")
+            typer.echo(_worst(finding))
+    for note in dict.fromkeys(_note(finding) for finding in audit.findings if finding.note):
+        typer.echo(note)
+
+
+def _over(finding: Finding) -> str:
+    over = _short(finding.attributes)
+    return over if finding.confidential is None else f"{finding.confidential} given {over}"
+
+
+def _worst(finding: Finding) -> str:
+    listed = ", ".join(f"class {number} ({level:.6g})" for number, level in finding.worst)
+    if finding.confidential is None:
+        return f"The worst, in order of their first rows: {listed}."
+    return f"The farthest in {finding.confidential}, numbered in order of their first rows: {listed}."
+
+
+def _note(finding: Finding) -> str:
+    if finding.confidential is not None:
+        return f"{finding.model} of {finding.confidential}: {finding.note}."
+    return f"{finding.model} over {', '.join(finding.attributes)}: {finding.note}."
 
 
 def _verdict(finding: Finding) -> str:

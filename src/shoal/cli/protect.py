@@ -43,6 +43,9 @@ def protect(
     t: Annotated[
         float | None, typer.Option("--t", help="How far a class may be from the table in confidential values: 0 to 1.")
     ] = None,
+    n: Annotated[
+        int | None, typer.Option("--n", help="With --t: promise (n,t)-closeness only, to n records around a class.")
+    ] = None,
     method: Annotated[
         str | None, typer.Option(help="See shoal list methods.", show_default="mdav; with --t auto")
     ] = None,
@@ -92,6 +95,7 @@ def protect(
         "weight": weight,
         "k": k,
         "t": t,
+        "n": n,
         "method": method,
         "release": release,
         "refine": refine,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +11,7 @@ import numpy as np
 from shoal.errors import DataError
 from shoal.points.confidential import confidential_of
 from shoal.schema.cells import is_text, values
-from shoal.types import Confidential, Dialect, Kind, Role, Table
+from shoal.types import Confidential, Dialect, Kind, Release, Role, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +26,13 @@ def as_values(name: str, table: Table) -> pa.ChunkedArray:
     if kind in _READ and is_text(column):
         return values(column, name, kind, table.dialect or Dialect())
     return column
+
+
+def with_values(release: Release, names: Sequence[str]) -> Release:
+    """Return a release with the cells of some columns also read as values, for the audits that look at values."""
+    table = Table(release.data, release.schema, release.dialect)
+    unread = [name for name in names if name not in release.read]
+    return replace(release, read={**release.read, **{name: as_values(name, table) for name in unread}})
 
 
 def confidential_columns(table: Table) -> tuple[Confidential, ...]:

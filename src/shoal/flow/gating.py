@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal import registry
-from shoal.errors import GuaranteeError, listing
+from shoal.errors import DataError, GuaranteeError, SchemaError, listing
+from shoal.flow.confidential import with_values
 from shoal.recipe import Recipe
-from shoal.types import Audit, Block, Dialect, Finding, Partition, Release
+from shoal.types import Audit, Block, Dialect, Finding, Partition, Release, Role
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +25,30 @@ def read_back(staged: Path, release: Release, dialect: Dialect | None) -> Releas
     for name in data.column_names:
         if not _same(release.data.column(name), data.column(name)):
             raise GuaranteeError(f"Column {name!r} changed on its way to the disk. Nothing was written.")
-    return replace(release, data=data)
+    in_order = {
+        name: _in_order(name, release.data.column(name), data.column(name))
+        for name in release.schema.names(Role.CONFIDENTIAL)
+        if _loses_order(release.data.column(name), data.column(name))
+    }
+    return replace(release, data=data, dialect=dialect, read=in_order)
+
+
+def _loses_order(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_dictionary(before.type) and before.type.ordered and not pa.types.is_dictionary(after.type)
+
+
+def _in_order(name: str, before: pa.ChunkedArray, after: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return cells of text as the ordered categories that they were: a text file cannot say the order itself."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    categories = before.unify_dictionaries().chunk(0).dictionary
+    places = pc.index_in(after, value_set=categories.cast(after.type)).combine_chunks()
+    if places.null_count != after.null_count:
+        raise GuaranteeError(f"Column {name!r} changed on its way to the disk. Nothing was written.")
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(places, categories, ordered=True)])
 
 
 def _same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
@@ -57,6 +81,8 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
     stray = [n for n in (*recipe.identifier, recipe.subject) if n in release.data.column_names]
     if stray:
         raise GuaranteeError(f"Identifiers would have left: {listing(stray)}. Nothing was written.")
+    if lacking := [n for n in recipe.confidential if n not in release.data.column_names]:
+        raise GuaranteeError(f"Confidential columns are not in the output: {listing(lacking)}. Nothing was written.")
     blocks = _blocks(recipe, partition)
     findings = [
         KAnonymity(recipe.k).audit(release, names) if block.promised else _unpromised(release, names, block.note)
@@ -69,6 +95,7 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
     if len(blocks) > 1:
         overall = KAnonymity().audit(release, recipe.quasi)
         findings.append(replace(overall, note="over all blocks together, which is not promised"))
+    findings += _closeness(release, recipe)
     audit = Audit(release.data.num_rows, recipe.quasi, recipe.confidential, overall, tuple(findings))
     if not audit.holds:
         raise GuaranteeError(_failed(audit))
@@ -95,12 +122,50 @@ def _unpromised(release: Release, names: tuple[str, ...], note: str) -> Finding:
     return replace(found, promised=False, note="; ".join(text for text in notes if text))
 
 
+def _closeness(release: Release, recipe: Recipe) -> list[Finding]:
+    """Audit the distributions of confidential attributes; where nothing is promised of them, report what is found."""
+    from shoal.privacy.n_t_closeness import NTCloseness
+    from shoal.privacy.t_closeness import TCloseness
+
+    if recipe.t is None:
+        return [found for name in recipe.confidential for found in _reported(release, recipe.quasi, name)]
+    # as for k: who knows a record's stratum learns no more
+    over = [recipe.quasi, *([(*recipe.quasi, *recipe.strata)] if recipe.strata else [])]
+    readable = with_values(release, recipe.confidential)
+    if recipe.n is None:
+        return [f for names in over for f in TCloseness(recipe.t).audit(readable, names, recipe.confidential)]
+    readable = with_values(readable, recipe.quasi)
+    asked = NTCloseness(recipe.n, recipe.t)
+    required = [found for names in over for found in asked.audit(readable, names, recipe.confidential)]
+    return [*required, *TCloseness().audit(readable, recipe.quasi, recipe.confidential)]
+
+
+def _reported(release: Release, quasi: tuple[str, ...], name: str) -> tuple[Finding, ...]:
+    """Report how far classes are from the table in a column that nothing is promised of, if it can be read."""
+    from shoal.privacy.t_closeness import TCloseness
+
+    try:
+        return TCloseness().audit(with_values(release, [name]), quasi, [name])
+    except (DataError, SchemaError):
+        return ()
+
+
 def _failed(audit: Audit) -> str:
     broken = [f for f in audit.findings if not f.holds]
     sentences = [
-        f"{f.model} over {listing(f.attributes)} requires {f.required:g} and achieves {f.achieved:g}"
-        f"{' (' + f.note + ')' if f.note else ''}"
+        f"{f.subject} requires {f.levels[0]} and achieves {f.levels[1]}"
+        f"{' (' + f.note + ')' if f.note and f.confidential is None else ''}"
         for f in broken
     ]
-    remedy = " Raise k, or keep one record of each subject." if any(f.note for f in broken) else ""
-    return f"The audit of the output found less than was promised: {'; '.join(sentences)}. Nothing was written.{remedy}"
+    remedies = []
+    if any(f.note for f in broken if f.confidential is None):
+        remedies.append(" Raise k, or keep one record of each subject.")
+    if any(f.confidential is not None for f in broken):
+        remedies.append(
+            " Raise t, or leave out strata: t is against the whole table, and strata that differ from it may make it "
+            "impossible."
+            if any(f.attributes != audit.quasi for f in audit.findings)
+            else " Raise t."
+        )
+    found = f"The audit of the output found less than was promised: {'; '.join(sentences)}. Nothing was written."
+    return found + "".join(remedies)

@@ -1,0 +1,196 @@
+"""The values of a confidential column as an audit sees them: which there are, and how far they are apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import DataError, SchemaError
+from shoal.types import Column, Kind, Taxonomy
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Level(NamedTuple):
+    """Nodes of a tree that are equally many steps below the root."""
+
+    node: NDArray[np.int64]  #: for each value the node of this level that it is, or hangs below; −1: none
+    length: NDArray[np.int64]  #: of the edge above each node
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """The value of each record, numbered so that neighbours in the order, or in the tree, have neighbouring numbers.
+
+    Attributes
+    ----------
+    codes
+        The number of the value of each record.
+    count
+        How many values there are.
+    levels
+        The tree whose ends the values are; empty if values are ordered.
+    scale
+        What a length of 1 is: distances between values are lengths over this.
+    reading
+        How distances are measured, in words.
+    """
+
+    codes: NDArray[np.int64]
+    count: int
+    levels: tuple[Level, ...]
+    scale: int
+    reading: str
+
+
+def values_of(column: Column, cells: pa.ChunkedArray) -> Values:
+    """Number the values of a confidential column.
+
+    A missing value is a value, and so is NaN, which is the same; −0 is 0. It is the last where values are ordered, and
+    beside all groups in a taxonomy.
+
+    >>> import pyarrow as pa
+    >>> from shoal.types import Role
+    >>> pay = Column("pay", Role.CONFIDENTIAL, Kind.INTEGER)
+    >>> values_of(pay, pa.chunked_array([[30, 10, None, 10]])).codes.tolist()
+    [1, 0, 2, 0]
+    """
+    if column.taxonomy is not None:
+        return _tree(column.name, cells, column.taxonomy)
+    if column.kind is Kind.NOMINAL:
+        codes, found, missing = _told_apart(column.name, cells)
+        count = len(found) + missing
+        star = Level(np.arange(count), np.ones(count, np.int64))
+        return Values(codes, count, (star,), 2, "values are equally far apart")
+    codes = _ranks(column, cells)
+    count = int(codes.max()) + 1
+    return Values(codes, count, (), max(count - 1, 1), "values are as far apart as their ranks")
+
+
+def _told_apart(name: str, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array, int]:
+    """Return the number of the value of each record, the values, and whether a missing one comes after them."""
+    import pyarrow as pa
+
+    try:
+        encoded = _normal(cells).combine_chunks().dictionary_encode(null_encoding="mask")
+    except pa.ArrowException:
+        raise SchemaError(f"Column {name!r}: {cells.type} cannot be confidential. Give it another role.") from None
+    missing = int(encoded.indices.null_count > 0)
+    codes = encoded.indices.fill_null(len(encoded.dictionary)) if missing else encoded.indices
+    return codes.to_numpy().astype(np.int64), encoded.dictionary, missing
+
+
+def _normal(cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return plain values: no dictionaries, NaN missing, −0 as 0."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = cells.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _normal(cells.cast(kind.storage_type))
+    if pa.types.is_dictionary(kind):
+        return _normal(cells.cast(kind.value_type))
+    if pa.types.is_run_end_encoded(kind):
+        return _normal(pa.chunked_array([pc.run_end_decode(chunk) for chunk in cells.chunks], kind.value_type))
+    if not pa.types.is_floating(kind):
+        return cells
+    plain = pc.add(cells, pa.scalar(0, kind))
+    if pc.any(pc.is_nan(plain)).as_py():
+        plain = pc.if_else(pc.is_nan(plain), pa.scalar(None, kind), plain)
+    return plain
+
+
+def _ranks(column: Column, cells: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Return ranks from 0, equal values the same, missing ones last."""
+    import pyarrow as pa
+
+    ordered = _in_order(column, cells)
+    if not pa.types.is_primitive(ordered.type) and not pa.types.is_decimal(ordered.type):
+        raise SchemaError(
+            f"Column {column.name!r}: {ordered.type} has no order. Give it another kind (nominal), or another role."
+        )
+    ranks = np.empty(len(ordered), np.int64)
+    there = np.asarray(ordered.is_valid().to_numpy())
+    present = _dense(ordered.drop_null().combine_chunks())
+    ranks[there], ranks[~there] = present, present.max(initial=-1) + 1
+    return ranks
+
+
+def _dense(present: pa.Array) -> NDArray[np.int64]:
+    """Return the ranks from 0 of values none of which is missing, equal ones the same."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_decimal(present.type):
+        return np.asarray(pc.rank(present, "ascending", tiebreaker="dense").to_numpy(), np.int64) - 1
+    if pa.types.is_temporal(present.type):
+        present = present.view(pa.int64() if present.type.bit_width == 64 else pa.int32())
+    numbers = present.to_numpy(zero_copy_only=False)
+    order = np.argsort(numbers)
+    rising = numbers[order]
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.cumsum(np.concatenate(([False], rising[1:] != rising[:-1]))[: len(order)])
+    return ranks
+
+
+def _in_order(column: Column, cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return something that sorts as the values of an ordered column do."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(cells.type) and cells.type.ordered:
+        return pa.chunked_array([chunk.indices for chunk in cells.unify_dictionaries().chunks])
+    plain = _normal(cells)
+    if column.kind is Kind.ORDINAL and not _is_number(plain.type):
+        raise SchemaError(
+            f"Column {column.name!r}: the order of an ordinal column must be known, {cells.type} has none. "
+            f"Give an ordered categorical, or numbers."
+        )
+    return plain
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _tree(name: str, cells: pa.ChunkedArray, taxonomy: Taxonomy) -> Values:
+    """Number the values in the order of the leaves, so that those below a node are neighbours."""
+    codes, found, missing = _told_apart(name, cells)
+    leaves = sorted(taxonomy.paths, key=lambda leaf: (*taxonomy.paths[leaf], ""))
+    place = {leaf: at for at, leaf in enumerate(leaves)}
+    new = np.array([*(place.get(str(value), -1) for value in found.to_pylist()), len(leaves)], np.int64)
+    strange = int((new < 0).sum())
+    if strange:
+        raise DataError(
+            f"Column {name!r}: every value must be in its taxonomy, {strange:,} of {len(found):,} are not, "
+            f"in {int((new[codes] < 0).sum()):,} of {len(codes):,} records. Add them to the taxonomy."
+        )
+    paths = [taxonomy.paths[leaf] for leaf in leaves] + [()] * missing
+    levels, height = _levels(paths)
+    reading = "values are as far apart as their lowest common ancestor in the taxonomy is high"
+    return Values(new[codes], len(paths), levels, 2 * height, reading)
+
+
+def _levels(paths: list[tuple[str, ...]]) -> tuple[tuple[Level, ...], int]:
+    """Return the levels of a tree, given the groups above each leaf, and its height.
+
+    An edge is as long as its upper end is higher than its lower one: the way from a leaf up to a node is then as long
+    as the node is high, and the way between two leaves twice the height of their lowest common ancestor.
+    """
+    height: dict[tuple[str, ...], int] = {(): 1}
+    for path in paths:
+        for depth in range(len(path) + 1):
+            height[path[:depth]] = max(height.get(path[:depth], 0), len(path) - depth + 1)
+    leaves = Level(np.arange(len(paths)), np.array([height[path] for path in paths], np.int64))
+    levels = [leaves]
+    for depth in range(1, max(map(len, paths)) + 1):
+        groups = sorted(group for group in height if len(group) == depth)
+        number = {group: at for at, group in enumerate(groups)}
+        node = np.array([number[path[:depth]] if len(path) >= depth else -1 for path in paths], np.int64)
+        levels.append(Level(node, np.array([height[g[:-1]] - height[g] for g in groups], np.int64)))
+    return tuple(levels), height[()]

@@ -1,0 +1,91 @@
+"""t-closeness: in every class confidential values are distributed almost as in the whole table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from shoal.parameters import Checked, Param
+from shoal.privacy._classes import Classes, classes_of
+from shoal.privacy._earth_mover import distance, largest, noted, roughly, within, work
+from shoal.privacy._values import Values, values_of
+from shoal.types import Finding, Release
+
+_WORST = 5
+
+
+@dataclass(frozen=True)
+class TCloseness(Checked):
+    """t-closeness (Li, Li and Venkatasubramanian), audited on the table as it is written.
+
+    A release is t-close if in every class the earth mover's distance between the distribution of a confidential
+    attribute in the class and in the whole table is at most t; for each confidential attribute on its own.
+
+    The bins are the distinct values of the table. Numbers, dates and ordinal values are as far apart as their ranks,
+    (i − j) / (m − 1); nominal ones are 1 apart; those of a taxonomy are as far apart as their lowest common ancestor
+    is high, over the height of the tree. A missing value is a value: the last in an order, beside all groups of a
+    taxonomy. NaN is missing, and −0 is 0. Classes are those of the audit of k-anonymity. Nothing is dropped, so the
+    order of rows cannot matter.
+
+    **Guarantee.** Distances are fractions of integers, and are compared with t as it is written (0.1 is one tenth):
+    no rounding decides. `achieved` is the largest of them, rounded to the nearest float.
+
+    **Complexity.** O(n log n) for n records, for each attribute.
+
+    **Departures.** [LLV07] leave open what the distance is where the table holds a single value: it is 0.
+
+    **What it does not promise.** That nothing is learnt from the whole table, or of a confidential value together
+    with another: attributes are looked at one by one.
+
+    References: [LLV07], [SC15].
+
+    >>> import pyarrow as pa
+    >>> from shoal.types import Column, Kind, Role, Schema
+    >>> schema = Schema((Column("age", Role.QUASI, Kind.INTEGER), Column("pay", Role.CONFIDENTIAL, Kind.INTEGER)))
+    >>> release = Release(pa.table({"age": [30, 30, 50, 50], "pay": [1, 3, 2, 4]}), schema)
+    >>> TCloseness(t=0.2).audit(release, ["age"], ["pay"])[0].achieved
+    0.16666666666666666
+    """
+
+    short: ClassVar[str] = "t"
+    of_confidential: ClassVar[bool] = True
+
+    t: Annotated[float | None, Param("How far a class may be from the table; none: only report.", low=0, high=1)] = None
+
+    def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
+        """Find how far classes over some columns are from the table, in each confidential column."""
+        names = tuple(attributes)
+        classes = classes_of(release.data.select(list(names)))
+        return tuple(self._one(release, names, classes, name) for name in confidential)
+
+    def _one(self, release: Release, names: tuple[str, ...], classes: Classes, confidential: str) -> Finding:
+        values = values_of(release.schema[confidential], release.values(confidential))
+        achieved, worst = farthest(values, classes)
+        return Finding(
+            model="t_closeness",
+            attributes=names,
+            achieved=float(achieved),
+            required=self.t,
+            holds=within(achieved, self.t),
+            classes=len(classes.sizes),
+            worst=worst,
+            note=f"bins are the distinct values, and {values.reading}",
+            confidential=confidential,
+            short=self.short,
+        )
+
+
+def farthest(values: Values, classes: Classes) -> tuple[Fraction, tuple[tuple[int, float], ...]]:
+    """Return how far the farthest class is from the table, and the farthest few by number."""
+    n = len(values.codes)
+    works = work(values, classes.codes(values.codes, values.count), classes.sizes, np.sort(values.codes))
+    numbers = classes.numbers()
+    rough = roughly(works, classes.sizes, n, values.scale)
+    far = np.flatnonzero(rough >= np.partition(rough, -min(_WORST, len(rough)))[-min(_WORST, len(rough))])
+    order = far[np.lexsort((numbers[far], -rough[far]))][:_WORST]
+    worst = [(int(numbers[i]), distance(works[i], classes.sizes[i], n, values.scale)) for i in order]
+    return largest(works, classes.sizes, n, values.scale), noted(worst)
