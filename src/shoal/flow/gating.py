@@ -95,7 +95,7 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
     if len(blocks) > 1:
         overall = KAnonymity().audit(release, recipe.quasi)
         findings.append(replace(overall, note="over all blocks together, which is not promised"))
-    findings += _closeness(release, recipe)
+    findings += _closeness(release, recipe, all(block.promised_t for block in partition.blocks))
     audit = Audit(release.data.num_rows, recipe.quasi, recipe.confidential, overall, tuple(findings))
     if not audit.holds:
         raise GuaranteeError(_failed(audit))
@@ -122,7 +122,7 @@ def _unpromised(release: Release, names: tuple[str, ...], note: str) -> Finding:
     return replace(found, promised=False, note="; ".join(text for text in notes if text))
 
 
-def _closeness(release: Release, recipe: Recipe) -> list[Finding]:
+def _closeness(release: Release, recipe: Recipe, promised: bool) -> list[Finding]:
     """Audit the distributions of confidential attributes; where nothing is promised of them, report what is found."""
     from shoal.privacy.n_t_closeness import NTCloseness
     from shoal.privacy.t_closeness import TCloseness
@@ -132,6 +132,9 @@ def _closeness(release: Release, recipe: Recipe) -> list[Finding]:
     # as for k: who knows a record's stratum learns no more
     over = [recipe.quasi, *([(*recipe.quasi, *recipe.strata)] if recipe.strata else [])]
     readable = with_values(release, recipe.confidential)
+    if not promised:
+        found = [f for names in over for f in TCloseness().audit(readable, names, recipe.confidential)]
+        return [replace(f, promised=False, note=f"t is not promised; {f.note}".rstrip("; ")) for f in found]
     if recipe.n is None:
         return [f for names in over for f in TCloseness(recipe.t).audit(readable, names, recipe.confidential)]
     readable = with_values(readable, recipe.quasi)
