@@ -26,8 +26,8 @@ assert _spec.loader is not None
 oracle = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(oracle)
 
-SHORT = Effort(2, 2, 20_000, 200, 2, 20, 10, 200)  # every path that `best` takes, in no time
-LONG = Effort(2, 1, 10**9, 10**9, 1, 10**7, 10, 0)  # for minutes, unless it is stopped
+SHORT = Effort(2, 2, 20_000, 200, 2, 20, 10, 200, 50)  # every path that `best` takes, in no time
+LONG = Effort(2, 1, 10**9, 10**9, 1, 10**7, 10, 0, 0)  # for minutes, unless it is stopped
 
 
 def table(seed: int, n: int, d: int, grid: int = 0) -> np.ndarray:
@@ -284,7 +284,8 @@ def test_progress_rises_to_the_end() -> None:
     listener = Listener(lambda: None)
     with listening(listener):
         refine(points, before, 3, SHORT, 1)
-    done = [share for share, _ in listener.heard]
+    done = [share for share, total in listener.heard if total == 1000]  # neighbours are looked up before, by records
+    assert len(listener.heard) - len(done) <= 1
     assert done == sorted(done)
     assert done[-1] == listener.heard[-1][1] == 1000
 

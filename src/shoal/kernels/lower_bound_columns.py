@@ -14,8 +14,9 @@ solver did. Distances are lowered and prices raised by more than rounding can am
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import combinations, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -98,6 +99,15 @@ class Pricing:
         return self.found.members[:count], self.found.profit[:count], short == 0
 
 
+class Relaxation(NamedTuple):
+    """What column generation ended with."""
+
+    bound: float  #: on the SSE of any partition; −∞ if no pricing was completed
+    optimal: bool  #: whether the bound is the value of the relaxation, but for a millionth
+    prices: np.ndarray | None  #: (n,) of the records, in the last round that was solved
+    pricing: Pricing  #: ready to look for classes at other prices
+
+
 def column_bound(x: np.ndarray, k: int, rounds: int = 40) -> tuple[float, bool]:
     """Return a lower bound on the SSE of any partition of the points into classes of at least k records.
 
@@ -117,30 +127,37 @@ def column_bound(x: np.ndarray, k: int, rounds: int = 40) -> tuple[float, bool]:
     optimal : bool
         Whether it is the value of the relaxation, but for a millionth.
     """
-    master, pricing, best, each = _start(x, k), Pricing(x, k), -np.inf, _SETS
+    found = relaxation(x, k, rounds, lambda turn: report(turn, rounds))
+    return found.bound, found.optimal
+
+
+def relaxation(x: np.ndarray, k: int, rounds: int = 40, tell: Callable[[int], None] = lambda turn: None) -> Relaxation:
+    """Solve the linear relaxation; parameters are those of :func:`column_bound`, and `tell` hears of each round."""
+    master, pricing, best, each, last = _start(x, k), Pricing(x, k), -np.inf, _SETS, None
     for turn in range(rounds):
         value, prices = master.solve()
         if prices is None:
             break
         prices -= _BACK * np.abs(prices)
+        last = prices
         members, profit, all_found = pricing.find(prices, each)
         order = np.argsort(-profit, kind="stable")
         if all_found:
             best = max(best, floor_sum(repaired(prices, members, profit)))
-        report(turn + 1, rounds)
+        tell(turn + 1)
         if best >= value - _CLOSE * abs(value):
-            return best, True
+            return Relaxation(best, True, last, pricing)
         order = order[: int((profit > _CLOSE * master.unit).sum())]
         chosen = np.empty(len(order), np.int64)
         chosen = chosen[: _spread(members, order, _QUOTA, np.zeros(len(x), np.int64), chosen)]
         if len(chosen) == 0:
             if all_found:
-                return best, True
+                return Relaxation(best, True, last, pricing)
             each *= 8
             if each > _SETS * 8**3:
                 break
         _join(master, x, members[chosen].astype(np.int64))
-    return best, False
+    return Relaxation(best, False, last, pricing)
 
 
 def repaired(prices: np.ndarray, members: np.ndarray, profit: np.ndarray) -> np.ndarray:

@@ -102,15 +102,22 @@ def labels_of(n: int, classes: Classes) -> np.ndarray:
     return labels
 
 
-def pooled(points: np.ndarray, partitions: Sequence[np.ndarray]) -> tuple[Classes, list[np.ndarray]]:
-    """Return the distinct classes of several partitions, and for each partition which of them are its own."""
+def pooled(
+    points: np.ndarray, partitions: Sequence[np.ndarray], extra: Classes | None = None
+) -> tuple[Classes, list[np.ndarray]]:
+    """Return the distinct classes of several partitions, and for each partition which of them are its own.
+
+    Further classes come last; what they cost is reckoned anew.
+    """
     points = in_range(points)
     number: dict[bytes, int] = {}
     kept: list[Classes] = []
     own = []
-    for labels in partitions:
-        members, bounds, _ = classes = classes_of(points, labels)
-        keys = [members[begin:end].tobytes() for begin, end in pairwise(bounds)]
+    given = [classes_of(points, labels) for labels in partitions]
+    if extra is not None:
+        given.append(extra._replace(costs=class_costs(points, extra.members, extra.bounds)))
+    for classes in given:
+        keys = [classes.members[begin:end].tobytes() for begin, end in pairwise(classes.bounds)]
         before = len(number)
         numbers = np.array([number.setdefault(key, len(number)) for key in keys])
         kept.append(classes.take(np.flatnonzero(numbers >= before)))
@@ -118,7 +125,7 @@ def pooled(points: np.ndarray, partitions: Sequence[np.ndarray]) -> tuple[Classe
     sizes = np.concatenate([np.diff(part.bounds) for part in kept])
     bounds = np.concatenate(([0], np.cumsum(sizes)))
     costs = np.concatenate([part.costs for part in kept])
-    return Classes(np.concatenate([part.members for part in kept]), bounds, costs), own
+    return Classes(np.concatenate([part.members for part in kept]), bounds, costs), own[: len(partitions)]
 
 
 def components(n: int, classes: Classes) -> np.ndarray:

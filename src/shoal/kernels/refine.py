@@ -19,7 +19,8 @@ from shoal.kernels.blocks import block_labels
 from shoal.kernels.cost import brute_total, index_least
 from shoal.kernels.mdav import in_range, mdav
 from shoal.kernels.overlay import recombine
-from shoal.kernels.set_partition import best_of_pool
+from shoal.kernels.priced_classes import can_price, priced_classes
+from shoal.kernels.set_partition import best_of_pool, best_with
 from shoal.kernels.together import GoOn, Watch, together
 from shoal.kernels.whole_classes import arranged, whole_classes
 
@@ -28,6 +29,7 @@ _BLOCK = 4_000  # records of a block of a larger one: what fits into a fast cach
 _MDAV = 200_000  # records up to which a table is partitioned in one piece to begin with
 _QUENCH = 100  # moves per record without heat at the end, of a table as a whole
 _NEAR_IN_BLOCKS = 8  # neighbours looked at there
+_POWERS = (0.0, 1.0)  # classes found by prices: first more of them in crowds, then more in the open
 
 
 class Effort(NamedTuple):
@@ -41,12 +43,13 @@ class Effort(NamedTuple):
     in_blocks: int  #: moves per record in each round
     quench: int  #: and moves per record without heat
     choice: int  #: classes among which the best are chosen at once
+    priced: int  #: further classes to choose from at the end, found by prices where the table is small
 
 
 EFFORTS = {
-    "fast": Effort(1, 1, 600_000, 400, 1, 7, 6, 0),
-    "default": Effort(8, 1, 4_000_000, 5_000, 2, 150, 20, 700),
-    "best": Effort(8, 2, 30_000_000, 40_000, 4, 2_500, 50, 3_000),
+    "fast": Effort(1, 1, 600_000, 400, 1, 7, 6, 0, 0),
+    "default": Effort(8, 1, 4_000_000, 5_000, 2, 150, 20, 700, 0),
+    "best": Effort(8, 2, 30_000_000, 40_000, 4, 2_500, 50, 3_000, 2_000),
 }
 
 
@@ -140,7 +143,25 @@ def _as_a_whole(
             else _recombined(x, [best, *pool])
         )
         generation += 1
+        if generation == effort.generations and effort.priced and not stopped:
+            best = _with_priced(x, [best, *pool], k, effort, until)
     return best
+
+
+def _with_priced(x: np.ndarray, partitions: list[np.ndarray], k: int, effort: Effort, until: float) -> np.ndarray:
+    """Improve the first partition with classes that no annealing met."""
+
+    def work(best: np.ndarray, go_on: GoOn) -> np.ndarray:
+        for power in _POWERS:
+            found = priced_classes(x, best, k, effort.priced, power)
+            if found is None or not go_on(1.0):
+                break
+            best = best_with(x, [best, *partitions], found.classes, found.open, effort.choice + effort.priced)
+        return best
+
+    starts = partitions[:1] if can_price(len(x), k) else []
+    found, _ = together(work, starts, Watch(until, 1.0))  # in a thread: its steps are no part of the bar
+    return next((labels for labels in found if labels is not None), partitions[0])
 
 
 def _recombined(x: np.ndarray, partitions: list[np.ndarray]) -> np.ndarray:

@@ -61,6 +61,51 @@ def best_of_pool(
     return labels_of(len(best), pool.take(least_cover(len(best), pool, incumbent, nodes, largest)))
 
 
+def best_with(
+    points: np.ndarray, partitions: Sequence[np.ndarray], extra: Classes, opened: np.ndarray, largest: int = 6_000
+) -> np.ndarray:
+    """Return a partition at least as good as the first, made of classes of the partitions and of further ones.
+
+    Parameters
+    ----------
+    points : (n, d) float64
+        Finite coordinates.
+    partitions : sequence of (n,) int64
+        Labels; the first is the partition to improve.
+    extra : Classes
+        Further classes, of records that are open. Members ascend.
+    opened : (n,) bool
+        Whether a record may change its class; all or none of a class of the first partition.
+    largest : int
+        Classes among which branch and bound chooses, besides those of the first partition.
+
+    Returns
+    -------
+    labels : (n,) int64
+        Classes numbered by their first rows.
+
+    Guarantee: the classes of records that are not open stay; all others are classes given. The SSE is at most that of
+    the first partition.
+
+    Examples
+    --------
+    >>> x = np.array([[0.0], [9.0], [1.0], [8.0], [50.0], [60.0]])
+    >>> extra = Classes(np.array([0, 2, 1, 3]), np.array([0, 2, 4]), np.array([0.5, 0.5]))
+    >>> best_with(x, [np.array([0, 0, 1, 1, 2, 2])], extra, np.array([True] * 4 + [False] * 2)).tolist()
+    [0, 1, 0, 1, 2, 2]
+    """
+    pool, own = pooled(points, partitions, extra)
+    incumbent = np.zeros(len(pool.costs), np.bool_)
+    incumbent[own[0]] = True
+    inside = np.logical_and.reduceat(opened[pool.members], pool.bounds[:-1])
+    numbers, place = np.flatnonzero(inside), np.cumsum(opened) - 1
+    offered = pool.take(numbers)
+    offered = offered._replace(members=place[offered.members])
+    chosen = least_cover(int(opened.sum()), offered, incumbent[numbers], largest=largest)
+    kept = np.flatnonzero(incumbent & ~inside)
+    return labels_of(len(points), pool.take(np.concatenate((kept, numbers[chosen]))))
+
+
 def least_cover(n: int, pool: Classes, incumbent: np.ndarray, nodes: int = 200, largest: int = 6_000) -> np.ndarray:
     """Return the numbers of disjoint classes that cover all n records at the least cost.
 
