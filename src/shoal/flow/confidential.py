@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.errors import DataError
 from shoal.points.confidential import confidential_of
-from shoal.schema.cells import is_text, values
+from shoal.schema.cells import is_text, readable, tidy, values
 from shoal.types import Confidential, Dialect, Kind, Release, Role, Table
 
 if TYPE_CHECKING:
@@ -21,11 +21,16 @@ _READ = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATETIME)
 
 
 def as_values(name: str, table: Table) -> pa.ChunkedArray:
-    """Return a column whose cells are read as numbers or dates where its kind says that they are."""
-    column, kind = table.data.column(name), table.schema[name].kind
-    if kind in _READ and is_text(column):
-        return values(column, name, kind, table.dialect or Dialect())
-    return column
+    """Return a column whose cells are read: as numbers or dates where its kind says so, as missing where they are."""
+    column, kind, dialect = table.data.column(name), table.schema[name].kind, table.dialect or Dialect()
+    if not is_text(column):
+        return column
+    if kind in _READ:
+        return values(column, name, kind, dialect)
+    read = column if table.dialect is None else tidy(column, dialect)
+    if kind is Kind.ORDINAL and readable(tidy(column, dialect), Kind.CONTINUOUS, dialect):
+        return values(column, name, Kind.CONTINUOUS, dialect)
+    return read
 
 
 def with_values(release: Release, names: Sequence[str]) -> Release:

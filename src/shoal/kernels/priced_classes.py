@@ -16,8 +16,8 @@ from shoal.kernels.lower_bound import unit_range
 from shoal.kernels.lower_bound_columns import Pricing, relaxation
 from shoal.kernels.overlay import Classes, class_costs, classes_of
 
-_MOST_RECORDS = 2_000  # the effort of the integer programme is known up to about a thousand; it grows fast
-_LARGEST_K = 3  # beyond, the relaxation is too far below any partition to tell good classes from others
+_MOST_RECORDS = 2_000  # tried up to about a thousand: the integer programme may take long beyond
+_LARGEST_K = 3  # larger classes were not tried
 _SETS = 3_000  # sets grown from one record, before the next is taken
 _FIRST, _RATIO, _STEPS = 0.5, 1.5, 24  # allowances, in shares of the gap
 

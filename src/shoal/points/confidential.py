@@ -51,7 +51,7 @@ def _in_order(column: Column, values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return something that sorts as the values of an ordered column do."""
     import pyarrow as pa
 
-    if column.kind is not Kind.ORDINAL:
+    if column.kind is not Kind.ORDINAL or pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
         return values
     if not pa.types.is_dictionary(values.type) or not values.type.ordered:
         raise SchemaError(

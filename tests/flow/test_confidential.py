@@ -1,0 +1,104 @@
+"""Confidential columns as the methods see them: ranks, values told apart, leaves; missing is a value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import shoal
+from shoal.flow.confidential import confidential_arrays, confidential_columns
+from shoal.schema.taxonomy import taxonomy_of
+from shoal.types import Column, Dialect, Kind, Role, Schema, Table, Taxonomy
+
+
+def codes(values: pa.ChunkedArray, kind: Kind, taxonomy: Taxonomy | None = None, text: bool = False) -> list[int]:
+    schema = Schema((Column("c", Role.CONFIDENTIAL, kind, taxonomy),))
+    (found,) = confidential_columns(Table(pa.table({"c": values}), schema, Dialect(missing=("NA",)) if text else None))
+    assert found.counts.sum() == len(values)
+    assert np.array_equal(np.bincount(found.codes, minlength=len(found.counts)), found.counts)
+    return found.codes.tolist()
+
+
+def test_numbers_dates_and_ordered_categories_are_ranked_and_missing_is_last() -> None:
+    assert codes(pa.array([3.5, -1.0, None, float("nan"), 3.5]), Kind.CONTINUOUS) == [1, 0, 2, 2, 1]
+    assert codes(pa.array([-0.0, 0.0, 1.0]), Kind.CONTINUOUS) == [0, 0, 1]
+    assert codes(pa.array([2, 10, 1]), Kind.ORDINAL) == [1, 2, 0]
+    ordered = pa.DictionaryArray.from_arrays(pa.array([1, 0, None, 2]), pa.array(["low", "mid", "high"]), ordered=True)
+    assert codes(ordered, Kind.ORDINAL) == [1, 0, 3, 2]
+
+
+def test_cells_of_text_are_read_by_their_kind() -> None:
+    assert codes(pa.array(["10", "9", " 9.0", "NA", ""]), Kind.CONTINUOUS, text=True) == [1, 0, 0, 2, 2]
+    assert codes(pa.array(["10", "9", "2"]), Kind.ORDINAL, text=True) == [2, 1, 0]
+    told = codes(pa.array(["b", " b", "NA", "", "a"]), Kind.NOMINAL, text=True)
+    assert told[0] == told[1]
+    assert told[2] == told[3]
+    assert len(set(told)) == 3
+    with pytest.raises(shoal.SchemaError, match="the order of an ordinal column must be known"):
+        codes(pa.array(["low", "high"]), Kind.ORDINAL, text=True)
+
+
+def test_leaves_of_a_group_are_neighbours_and_the_tree_is_kept() -> None:
+    nested = {"lungs": ["flu", "cough"], "other": {"skin": ["rash"], "bone": ["break", "sprain"]}}
+    taxonomy = taxonomy_of("c", nested)
+    schema = Schema((Column("c", Role.CONFIDENTIAL, Kind.NOMINAL, taxonomy),))
+    values = pa.array(["flu", "sprain", "cough", "rash", None, "flu"])
+    (found,) = confidential_columns(Table(pa.table({"c": values}), schema))
+    assert found.parents is not None
+    parents, leaves = found.parents.tolist(), len(found.counts)
+    assert leaves == 6  # with the missing one; a leaf that does not occur is there too
+    above = {value: parents[code] for value, code in zip(values.to_pylist(), found.codes.tolist(), strict=True)}
+    assert above["flu"] == above["cough"] != above["rash"] != above["sprain"]
+    assert above[None] == -1
+    assert parents[above["flu"]] == -1
+    assert parents[above["rash"]] == parents[above["sprain"]] != -1
+    assert all(parent == -1 or parent > node for node, parent in enumerate(parents))
+    for node in range(leaves, len(parents)):  # the values below each node have no gap
+        below = [leaf for leaf in range(leaves) if node in _path(leaf, parents)]
+        assert below == list(range(min(below), max(below) + 1))
+
+
+def _path(node: int, parents: list[int]) -> list[int]:
+    return [] if parents[node] < 0 else [parents[node], *_path(parents[node], parents)]
+
+
+def test_values_outside_the_taxonomy_are_counted_not_shown() -> None:
+    with pytest.raises(shoal.DataError, match="2 of 3 are not, in 3 of 4 records") as caught:
+        codes(pa.array(["flu", "secret", "hidden", "secret"]), Kind.NOMINAL, taxonomy_of("c", {"lungs": ["flu"]}))
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("nested", "message"),
+    [
+        ({"a": ["x"], "b": ["x"]}, "a value of group 'b' is also in another"),
+        ({}, "must hold at least one value"),
+        (["x", "y"], "must be groups of values"),
+        ({"a": ["x", {"b": ["y"]}]}, "a list of values or a table of groups, not both"),
+    ],
+)
+def test_taxonomies_that_are_none(nested: object, message: str) -> None:
+    with pytest.raises(shoal.ParameterError, match=message):
+        taxonomy_of("c", nested)  # type: ignore[arg-type]
+
+
+def test_bare_points_bring_arrays() -> None:
+    one, two = confidential_arrays([[1, 5], [3, 5], [2, 4]], 3)
+    assert (one.codes.tolist(), two.codes.tolist(), one.ordered) == ([0, 2, 1], [1, 1, 0], True)
+    assert not confidential_arrays(["a", "b"], 2)[0].ordered
+    with pytest.raises(shoal.DataError, match=r"for each of the 3 points, got the shape \(2,\)"):
+        confidential_arrays([1, 2], 3)
+    with pytest.raises(shoal.DataError, match="must be finite"):
+        confidential_arrays([1.0, np.nan], 2)
+
+
+def test_missing_cells_count_alike_for_method_and_audit(tmp_path: Path) -> None:
+    rows = "".join(f"{i},{'NA' if i % 3 == 0 else 'a' if i % 3 == 1 else 'b'}\n" for i in range(60))
+    (tmp_path / "in.csv").write_text(f"age,illness\n{rows}")
+    recipe = {"quasi": ["age"], "confidential": ["illness"], "k": 3, "t": 0.0, "text": {"missing": ["NA"]}}
+    done = shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", {**recipe, "method": "mdav"})
+    (found,) = [f for f in done.audit.findings if f.model == "t_closeness"]
+    assert (found.achieved, found.holds) == (0.0, True)
