@@ -18,7 +18,7 @@ from shoal.kernels.search import Search, search_space
 from shoal.kernels.tree import Tree, anchor_at, grow, plant, remove
 
 _PATIENCE = 2  # blocks looked at in excess, per leaf of the tree, before the anchor moves
-_USUAL = 8  # blocks that a search from the anchor itself looks at
+USUAL = 8  # blocks that a search from the anchor itself looks at
 
 
 class Index(NamedTuple):
@@ -42,7 +42,7 @@ def spatial_index(
 
 
 @part
-def _rebuild(index, remaining):
+def rebuild(index, remaining):
     """Close the gaps in the order of the leaves, which keeps neighbours together, and grow all boxes anew."""
     tree, search = index.tree, index.search
     compact(remaining)
@@ -51,11 +51,11 @@ def _rebuild(index, remaining):
     grow(tree, remaining)
     index.rebuilds[0] += 1
     centroid(remaining, search.q)
-    _move_anchor(index, remaining)
+    move_anchor(index, remaining)
 
 
 @part
-def _move_anchor(index, remaining):
+def move_anchor(index, remaining):
     """Put the anchor at the centroid, which the search starts from."""
     anchor_at(index.tree, remaining, index.search.q)
     index.rebuilds[1] += 1
@@ -89,12 +89,12 @@ def index_steps(index, remaining, k, budget):
     stop = work[0] + work[1] + work[3] + work[4] + work[6] + work[7] + budget
     while counts[0] >= 2 * k and work[0] + work[1] + work[3] + work[4] + work[6] + work[7] < stop:
         if 2 * counts[2] < counts[3] or tree.levels[0] == 0:
-            _rebuild(index, remaining)
+            rebuild(index, remaining)
         steps += 1
         centroid(remaining, search.q)
         if work[3] + work[4] > index.rebuilds[2]:
-            _move_anchor(index, remaining)
-        index.rebuilds[2] += _USUAL
+            move_anchor(index, remaining)
+        index.rebuilds[2] += USUAL
         for turn in range(1, 3 if counts[0] >= 3 * k else 2):  # r, farthest from c; then s, farthest from r
             _class_around(index, remaining, find_farthest(tree, search, remaining, 3 * turn))
     return steps
