@@ -30,15 +30,24 @@ class Index(NamedTuple):
 
 
 def spatial_index(
-    points: np.ndarray, members: np.ndarray, bounds: np.ndarray, frame: Frame, k: int
+    points: np.ndarray, members: np.ndarray, bounds: np.ndarray, frame: Frame, k: int, apart: np.ndarray | None = None
 ) -> tuple[Index, Remaining]:
-    """Lay out groups of equal records in kd order, ready for the first step to grow a tree over them."""
-    y = frame_coordinates(frame, points, members[bounds[:-1]])
-    order = kd_order(y)
+    """Lay out groups of equal records in kd order, ready for the first step to grow a tree over them.
+
+    `apart` says of every row how far it is to lie from others besides, in units of the widest range of a coordinate: a
+    leaf then holds rather records that are alike in it. It changes no distance.
+    """
+    first = members[bounds[:-1]]
+    y = frame_coordinates(frame, points, first)
+    order = kd_order(y if apart is None else _beside(y, apart[first]))
     members, bounds = regroup(members, bounds, order)
     remaining = all_remaining(points, members, bounds)
     search = search_space(points.shape[1], y.shape[1], k)
     return Index(plant(frame, remaining.x.shape[0]), search, np.array([-1, 0, 0])), remaining
+
+
+def _beside(y: np.ndarray, apart: np.ndarray) -> np.ndarray:
+    return np.column_stack((y, apart * np.ptp(y, axis=0).max())).astype(np.float32)
 
 
 @part

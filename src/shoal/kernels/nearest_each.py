@@ -161,7 +161,8 @@ def find_nearest_each(tree, search, remaining, subsets, each, start):
     as near as what was found.
 
     Guarantee: with enough records in every subset, those that a scan of all would find. Complexity: as the search for
-    the nearest few, where records of all subsets are mixed; where they are apart, one search after the other.
+    the nearest few, where records of all subsets are mixed. Where a subset is far from q, all leaves on the side of it
+    that faces q come within the size of their boxes of holding the nearest: O(n^(1 - 1/d)) of them.
     """
     zero = np.int64(0)  # not a literal, for which parts would be compiled once more
     length = to_frame(tree.frame, search.q, search.y)

@@ -21,6 +21,8 @@ from shoal.progress import report
 if TYPE_CHECKING:
     from shoal.kernels.frame import Frame
 
+_APART = 0.5  # how far the first and the last subset lie apart in the index: more helps the nearest, harms the farthest
+
 
 @dataclass(frozen=True)
 class TFirstTrace:
@@ -116,7 +118,7 @@ def _through_index(
 
     announce(subset_steps)
     (n, d), steps, size = points.shape, 0, trace.size
-    index, remaining = spatial_index(points, members, bounds, frame, size)
+    index, remaining = spatial_index(points, members, bounds, frame, size, subset * (_APART / (size - 1)))
     subsets = subsets_of(subset, size, remaining, index.tree)
     each = nearest_each(size, subsets.begin.shape[0] - 1)
     budget = int(min(BLOCKS_PER_CALL, max(2000, cost.brute_total(n, trace.distinct, d, size) / 3000)))
