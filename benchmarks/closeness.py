@@ -151,10 +151,8 @@ def contenders():
 
 def losses(sizes, levels):
     given = contenders()
-    print(
-        f"\nLosses: IL in percent, then the normalised SSE × 1000; + is refined. Best is the best of {', '.join(THREE)};"
-    )
-    print("ours is auto if it sees to t, else the best of those refined.")
+    print("\nLosses: IL in percent, then the normalised SSE × 1000; + is refined.")
+    print(f"best is the best of {', '.join(THREE)}; ours is auto if it sees to t, else the best of those refined.")
     print(f"{'':>14}" + "".join(f"{name:>17}" for name in (*given, "best", "ours", "ours / best")))
     ratios, cpu = {"MCD": [], "HCD": []}, dict.fromkeys(given, 0.0)
     for data, (raw, values) in tables().items():
