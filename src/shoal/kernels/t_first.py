@@ -21,7 +21,9 @@ from shoal.progress import report
 if TYPE_CHECKING:
     from shoal.kernels.frame import Frame
 
-_APART = 0.5  # how far the first and the last subset lie apart in the index: more helps the nearest, harms the farthest
+_SAMPLE = 4096
+_TELLING = 0.03  # share of the variance of the subsets that coordinates explain, from which on subsets lie apart …
+_APART = 0.5  # … by so much from the first to the last: it helps to find the nearest, and harms to find the farthest
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,8 @@ def _through_index(
 
     announce(subset_steps)
     (n, d), steps, size = points.shape, 0, trace.size
-    index, remaining = spatial_index(points, members, bounds, frame, size, subset * (_APART / (size - 1)))
+    apart = subset * (_APART / (size - 1)) if _explained(points, subset) > _TELLING else None
+    index, remaining = spatial_index(points, members, bounds, frame, size, apart)
     subsets = subsets_of(subset, size, remaining, index.tree)
     each = nearest_each(size, subsets.begin.shape[0] - 1)
     budget = int(min(BLOCKS_PER_CALL, max(2000, cost.brute_total(n, trace.distinct, d, size) / 3000)))
@@ -139,6 +142,18 @@ def _through_index(
         boxes_visited=work[1],
         rebuilds=int(index.rebuilds[0]),
     )
+
+
+def _explained(points: np.ndarray, subset: np.ndarray) -> float:
+    """Return which share of the variance of the subsets' numbers the coordinates explain, of a sample of records."""
+    step = max(points.shape[0] // _SAMPLE, 1)
+    x, y = points[::step], subset[::step]
+    spread = x.std(axis=0)
+    x = (x - x.mean(axis=0))[:, spread > 0] / spread[spread > 0]
+    y = y - y.mean()
+    left = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
+    freedom = max(x.shape[0] - x.shape[1] - 1, 1)
+    return float(1.0 - (left @ left) / (y @ y) * (x.shape[0] - 1) / freedom)
 
 
 def _by_brute_force(subset: np.ndarray, remaining: Remaining, trace: TFirstTrace) -> TFirstTrace:
