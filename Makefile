@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := src tests benchmarks docs
 
-.PHONY: help demo test lint types contracts tests long docs figures outputs build bench loss papers clean
+.PHONY: help demo test lint types contracts tests long docs figures outputs build bench loss closeness papers clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -60,6 +60,9 @@ bench: $(VENV)/.dev  ## Measure MDAV; takes long
 loss: $(VENV)/.dev  ## Measure what each method loses; takes minutes, needs SHOAL_DATA
 	$(BIN)/python benchmarks/loss.py
 	$(BIN)/python benchmarks/loss.py --scale
+
+closeness: $(VENV)/.dev  ## Measure the methods that promise t-closeness; takes minutes, needs SHOAL_DATA
+	$(BIN)/python benchmarks/closeness.py
 
 papers: $(VENV)/.dev  ## Print the figures of the papers next to ours; needs SHOAL_DATA
 	$(BIN)/python benchmarks/papers

@@ -385,6 +385,59 @@ def _cooling(points: Array, labels: NDArray[np.int64], k: int) -> tuple[Array, A
     return moves, np.array([temperature for _, temperature, _ in calls]), losses
 
 
+def t_first_subsets(theme: Theme) -> Figure:
+    """Draw subsets by confidential value, a class with a record of each, all classes, and how close they are."""
+    from shoal.kernels.earth_mover import closeness, distances
+    from shoal.kernels.subsets import subset_of_rows
+    from shoal.types import Confidential
+
+    k, t, n = 3, 0.17, 48
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(n, 2)) @ np.array([[1.25, 0.2], [0.0, 0.8]])
+    values = 0.5 * X[:, 0] + rng.normal(size=n)
+    part = shoal.microaggregate(X, k, method="t_first", confidential=values, t=t)
+    colours = np.array(SIX[:k])[subset_of_rows(values, k)]
+    figure = _card(theme, 10.4, 3.5)
+    row = figure.subplots(1, 4)
+    figure.subplots_adjust(left=0.025, right=0.945, bottom=0.13, top=0.815, wspace=0.08)
+    words = (
+        ("1  Subsets", "low, middle, high value"),
+        ("2  Farthest from the centroid c", "and the nearest of each subset"),
+        ("3  Until all have a class", f"{len(part)} classes of {part.sizes.min()}, IL {_loss(X, part.labels):.0f} %"),
+    )
+    x0 = _farthest(X, X.mean(axis=0))
+    shown = ([], [int(part.labels[x0])], list(range(len(part))))
+    for axes, drawn, (head, line) in zip(row, shown, words, strict=False):
+        for label in drawn:
+            members = X[part.labels == label]
+            axes.add_patch(_hull(members, theme.water, theme))
+            for member in members:
+                axes.plot(*zip(member, members.mean(axis=0), strict=True), color=theme.water, linewidth=0.8, zorder=2)
+        axes.scatter(*X.T, s=20, color=colours, linewidth=0, zorder=3)
+        _title(axes, theme, head, line, size=9.6)
+        _empty(axes, theme)
+        axes.set_xlim(X[:, 0].min() - 1.15, X[:, 0].max() + 0.5)
+        axes.set_ylim(X[:, 1].min() - 0.5, X[:, 1].max() + 0.5)
+    _arrow(row[1], theme, X.mean(axis=0), X[x0], "c", "x₀")
+    ranks = Confidential("value", np.argsort(np.argsort(values)), np.ones(n, np.int64))
+    for name, labels, colour in (
+        ("MDAV", shoal.microaggregate(X, k).labels, theme.faint),
+        ("t_first", part.labels, SIX[0]),
+    ):
+        far = np.sort(distances(closeness([ranks], t), labels)[0][0])
+        row[3].plot(range(1, len(far) + 1), far, "o-", color=colour, markersize=3.5, linewidth=1, label=name)
+    row[3].axhline(t, color=theme.accent, linewidth=1.2, linestyle="--")
+    row[3].annotate("t", (1, t), (0, 3), textcoords="offset points", color=theme.accent, fontsize=9.5)
+    row[3].legend(frameon=False, labelcolor=theme.ink, fontsize=8.5, loc="upper left", bbox_to_anchor=(0.02, 0.93))
+    _title(row[3], theme, "4  Distance from the table", "EMD of every class, sorted", size=9.6)
+    _axes(row[3], theme, "class")
+    row[3].yaxis.tick_right()
+    row[3].spines["left"].set_visible(False)
+    row[3].set_yticks(np.arange(0.0, 0.5, 0.1))
+    row[3].set_ylim(0, 0.5)
+    return figure
+
+
 def loss_by_k(theme: Theme) -> Figure:
     """Draw the information loss of the synthetic survey against k."""
     sizes = (2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50)
@@ -491,6 +544,7 @@ FIGURES = (
     tour_path,
     blocks_seams,
     anneal_cooling,
+    t_first_subsets,
     loss_by_k,
     steered_buckets,
     steer_regions,

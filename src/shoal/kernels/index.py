@@ -18,7 +18,7 @@ from shoal.kernels.search import Search, search_space
 from shoal.kernels.tree import Tree, anchor_at, grow, plant, remove
 
 _PATIENCE = 2  # blocks looked at in excess, per leaf of the tree, before the anchor moves
-_USUAL = 8  # blocks that a search from the anchor itself looks at
+USUAL = 8  # blocks that a search from the anchor itself looks at
 
 
 class Index(NamedTuple):
@@ -30,19 +30,28 @@ class Index(NamedTuple):
 
 
 def spatial_index(
-    points: np.ndarray, members: np.ndarray, bounds: np.ndarray, frame: Frame, k: int
+    points: np.ndarray, members: np.ndarray, bounds: np.ndarray, frame: Frame, k: int, apart: np.ndarray | None = None
 ) -> tuple[Index, Remaining]:
-    """Lay out groups of equal records in kd order, ready for the first step to grow a tree over them."""
-    y = frame_coordinates(frame, points, members[bounds[:-1]])
-    order = kd_order(y)
+    """Lay out groups of equal records in kd order, ready for the first step to grow a tree over them.
+
+    `apart` says of every row how far it is to lie from others besides, in units of the widest range of a coordinate: a
+    leaf then holds rather records that are alike in it. It changes no distance.
+    """
+    first = members[bounds[:-1]]
+    y = frame_coordinates(frame, points, first)
+    order = kd_order(y if apart is None else _beside(y, apart[first]))
     members, bounds = regroup(members, bounds, order)
     remaining = all_remaining(points, members, bounds)
     search = search_space(points.shape[1], y.shape[1], k)
     return Index(plant(frame, remaining.x.shape[0]), search, np.array([-1, 0, 0])), remaining
 
 
+def _beside(y: np.ndarray, apart: np.ndarray) -> np.ndarray:
+    return np.column_stack((y, apart * np.ptp(y, axis=0).max())).astype(np.float32)
+
+
 @part
-def _rebuild(index, remaining):
+def rebuild(index, remaining):
     """Close the gaps in the order of the leaves, which keeps neighbours together, and grow all boxes anew."""
     tree, search = index.tree, index.search
     compact(remaining)
@@ -51,11 +60,11 @@ def _rebuild(index, remaining):
     grow(tree, remaining)
     index.rebuilds[0] += 1
     centroid(remaining, search.q)
-    _move_anchor(index, remaining)
+    move_anchor(index, remaining)
 
 
 @part
-def _move_anchor(index, remaining):
+def move_anchor(index, remaining):
     """Put the anchor at the centroid, which the search starts from."""
     anchor_at(index.tree, remaining, index.search.q)
     index.rebuilds[1] += 1
@@ -89,12 +98,12 @@ def index_steps(index, remaining, k, budget):
     stop = work[0] + work[1] + work[3] + work[4] + work[6] + work[7] + budget
     while counts[0] >= 2 * k and work[0] + work[1] + work[3] + work[4] + work[6] + work[7] < stop:
         if 2 * counts[2] < counts[3] or tree.levels[0] == 0:
-            _rebuild(index, remaining)
+            rebuild(index, remaining)
         steps += 1
         centroid(remaining, search.q)
         if work[3] + work[4] > index.rebuilds[2]:
-            _move_anchor(index, remaining)
-        index.rebuilds[2] += _USUAL
+            move_anchor(index, remaining)
+        index.rebuilds[2] += USUAL
         for turn in range(1, 3 if counts[0] >= 3 * k else 2):  # r, farthest from c; then s, farthest from r
             _class_around(index, remaining, find_farthest(tree, search, remaining, 3 * turn))
     return steps

@@ -22,8 +22,8 @@ from shoal.progress import report
 if TYPE_CHECKING:
     from shoal.kernels.frame import Frame
 
-_COORDINATES_PER_CALL = 500_000_000  # about a tenth of a second between two reports
-_BLOCKS_PER_CALL = 1_500_000
+COORDINATES_PER_CALL = 500_000_000  # about a tenth of a second between two reports
+BLOCKS_PER_CALL = 1_500_000
 _CHEAP_IN_CLUMPS = 0.5
 _CHEAP = 0.17  # share of the cost of brute force at which the index is tried, however little it promises
 
@@ -84,7 +84,7 @@ def mdav(points: np.ndarray, k: int, *, path: str | None = None) -> tuple[np.nda
     points = in_range(points)
     members, bounds = equal_records(points)
     trace = MdavTrace("brute", bounds.shape[0] - 1)
-    frame = None if path == "brute" else _frame_for_index(points, trace.distinct, k, wanted=path == "index")
+    frame = None if path == "brute" else frame_for_index(points, trace.distinct, k, wanted=path == "index")
     if frame is not None:
         remaining, trace = _through_index(points, members, bounds, frame, k, trace, to_the_end=path == "index")
     else:
@@ -107,7 +107,7 @@ def in_range(points: np.ndarray) -> np.ndarray:
     return np.asarray(np.ldexp(points, -math.frexp(largest)[1]))
 
 
-def _frame_for_index(points: np.ndarray, distinct: int, k: int, *, wanted: bool) -> Frame | None:
+def frame_for_index(points: np.ndarray, distinct: int, k: int, *, wanted: bool) -> Frame | None:
     """Choose a frame for the index, unless even searches that go well would cost more than brute force."""
     from shoal.kernels import cost
     from shoal.kernels.frame import clumped, frame_of
@@ -141,7 +141,7 @@ def _through_index(
     announce(index_steps)
     (n, d), steps = points.shape, 0
     index, remaining = spatial_index(points, members, bounds, frame, k)
-    budget = int(min(_BLOCKS_PER_CALL, max(2000, cost.brute_total(n, trace.distinct, d, k) / 3000)))
+    budget = int(min(BLOCKS_PER_CALL, max(2000, cost.brute_total(n, trace.distinct, d, k) / 3000)))
     spent = 0.0
     while remaining.counts[0] >= 2 * k:
         more = index_steps(index, remaining, k, budget)
@@ -172,10 +172,10 @@ def _by_brute_force(remaining: Remaining, k: int, trace: MdavTrace) -> MdavTrace
         pair = halves(remaining.x.shape[1], k, pool)
         while remaining.counts[0] >= 2 * k:
             if worth_halving(remaining):
-                more, records = halved_steps(pair, remaining, k, _COORDINATES_PER_CALL)
+                more, records = halved_steps(pair, remaining, k, COORDINATES_PER_CALL)
                 halved += more
             else:
-                more, records = brute_steps(space, remaining, k, _COORDINATES_PER_CALL)
+                more, records = brute_steps(space, remaining, k, COORDINATES_PER_CALL)
             steps, scanned = steps + more, scanned + records
             report(n - int(remaining.counts[0]), n)
     return replace(

@@ -19,7 +19,7 @@ _ANYWHERE = 2.0**100  # above every squared distance in the frame, below that of
 
 
 @part
-def _within(search, scale, length, bound):
+def within_frame(search, scale, length, bound):
     """Threshold in the frame that lets pass every point whose squared distance from q is at most `bound`.
 
     Such a point is no farther than r = s·√bound in the frame, and no farther than `length` + r from its origin, so
@@ -48,7 +48,7 @@ def _near_leaf(tree, search, remaining, leaf, size, bound, length, within):
             size = offer(nearest, size, remaining, leaf * WIDTH + lane, distance[lane])
             if size == nearest.distance.shape[0]:
                 bound = nearest.distance[0]
-    return size, bound, _within(search, tree.frame.scale[0], length, bound)
+    return size, bound, within_frame(search, tree.frame.scale[0], length, bound)
 
 
 @part
@@ -76,7 +76,7 @@ def find_nearest(tree, search, remaining, start):
     length = to_frame(tree.frame, search.q, search.y)
     for i in range(search.y.shape[0]):
         search.near[i] = search.y[i]
-    within = _within(search, tree.frame.scale[0], length, np.inf)
+    within = within_frame(search, tree.frame.scale[0], length, np.inf)
     size, bound, within = _near_leaf(tree, search, remaining, start, zero, np.inf, length, within)
     came_from = start
     for height in range(tree.levels[0]):

@@ -146,11 +146,13 @@ def scattered(count: int) -> np.ndarray:
     return np.arange(count) * step % max(count, 1)
 
 
-def scatter(remaining: Remaining) -> Remaining:
-    """Lay the remaining points out anew, in scattered order."""
+def scatter(remaining: Remaining, of_member: np.ndarray | None = None) -> Remaining:
+    """Lay the remaining points out anew, in scattered order; where members are in parts, one part after the other."""
     used = int(remaining.counts[3])
     slots = np.flatnonzero(remaining.head[:used] < remaining.end[:used])
     slots = slots[scattered(slots.shape[0])]
+    if of_member is not None:
+        slots = slots[np.argsort(of_member[remaining.head[slots]], kind="stable")]
     x = in_lanes(remaining.x[slots // WIDTH, :, slots % WIDTH], np.arange(slots.shape[0]))
     head = np.zeros(x.shape[0] * WIDTH, dtype=np.int32)
     end = np.zeros(x.shape[0] * WIDTH, dtype=np.int32)
