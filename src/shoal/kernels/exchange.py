@@ -28,14 +28,14 @@ class Exchange(NamedTuple):
     highest: np.ndarray  # (attributes, k) line: largest of `fewer` so far
     lowest: np.ndarray  # (attributes, k) line: smallest of `more` from here on
     cross: np.ndarray  # (attributes, k + 1) line: the first value with at least j/k of the table at or below it
-    count: np.ndarray  # (nodes,) tree: members below each node
+    inside: np.ndarray  # (nodes,) tree: members below each node
     work: np.ndarray  # (attributes,)
     floor: int  # no class of k has less work; -1 where that is not known
 
 
 def exchange(c: Closeness, k: int) -> Exchange:
     """Make room for classes of k."""
-    shape = (len(c.line), k)
+    rows = np.zeros((6, len(c.line), k), np.int64)
     need = (c.n * np.arange(k + 1) + k - 1) // k
     cross = np.where(need > 0, c.rank[:, np.maximum(need - 1, 0)], 0).astype(np.int64)
     floor = -1
@@ -43,11 +43,16 @@ def exchange(c: Closeness, k: int) -> Exchange:
         beyond = k * c.below[:-1] % c.n
         floor = int(np.minimum(beyond, c.n - beyond).sum())
     return Exchange(
-        *(np.zeros(shape, np.int64) for _ in range(6)),
-        cross=cross,
-        count=np.zeros(len(c.below), np.int64),
-        work=np.zeros(len(c.line), np.int64),
-        floor=floor,
+        rows[0],
+        rows[1],
+        rows[2],
+        rows[3],
+        rows[4],
+        rows[5],
+        cross,
+        np.zeros(len(c.below), np.int64),
+        np.zeros(len(c.line), np.int64),
+        floor,
     )
 
 
@@ -91,7 +96,7 @@ def count_in(c, e, at, code, by):
     """Count a member in, or out, at all nodes above its code."""
     node = code
     while node >= 0:
-        e.count[c.first[at] + node] += by
+        e.inside[c.first[at] + node] += by
         node = c.parent[c.first[at] + node]
 
 
@@ -142,7 +147,7 @@ def _in_tree(c, e, at, u, v):
     for by in (-1, 1):
         node, other = (u, v) if by < 0 else (v, u)
         while node >= 0 and not c.low[begin + node] <= other < c.high[begin + node]:
-            there, here = k * c.below[begin + node], c.n * e.count[begin + node]
+            there, here = k * c.below[begin + node], c.n * e.inside[begin + node]
             total += c.length[begin + node] * (abs(here + by * c.n - there) - abs(here - there))
             node = c.parent[begin + node]
     return total

@@ -1,4 +1,4 @@
-"""k-anonymity-first: MDAV's classes, whose records are exchanged while they form until the class is close to the table."""
+"""k-anonymity-first: classes of near records, exchanged for others until the class is close to the table."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class KFirst(Checked):
     >>> pay = Confidential("pay", np.array([0, 1, 4, 5, 2, 3]), np.ones(6, np.int64))
     >>> points = Points(np.array([[0.0], [1.0], [10.0], [11.0], [2.0], [12.0]]), confidential=(pay,))
     >>> KFirst(k=2, t=0.2).partition(points, np.random.default_rng(0)).labels.tolist()
-    [0, 1, 1, 0, 2, 2]
+    [0, 1, 1, 2, 2, 0]
     """
 
     promises_t: ClassVar[bool] = True
