@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import importlib.util
 import pickle
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import shoal
 from shoal import registry
+from shoal.flow.confidential import confidential_arrays
 from shoal.parameters import build, declarations
 from shoal.types import Points
 
+_spec = importlib.util.spec_from_file_location("oracle_emd", Path(__file__).parent / "oracles" / "earth_mover.py")
+assert _spec is not None
+assert _spec.loader is not None
+earth_mover = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(earth_mover)
+
 METHODS = registry.keys("partition")
 K = 3
+T = 0.3
 SIZES = (K, K + 1, 2 * K - 1, 2 * K, 3 * K - 1, 3 * K, 3 * K + 1, 50)
 
 
@@ -29,6 +41,30 @@ def fitting(method: str, X: np.ndarray) -> np.ndarray:
 def promises_k(method: str) -> bool:
     """Whether the method promises classes of at least k records: yes, unless it says otherwise."""
     return getattr(registry.load("partition", method), "promises_k", True)
+
+
+def promises_t(method: str) -> bool:
+    """Whether the method promises t-closeness itself: no, unless it says otherwise."""
+    return getattr(registry.load("partition", method), "promises_t", False)
+
+
+def given(method: str, X: np.ndarray) -> dict[str, Any]:
+    """What a method that sees to t needs besides points and k: a confidential attribute of random numbers, and t."""
+    if not promises_t(method):
+        return {}
+    order = np.lexsort(X.T)  # by place, not by row, so that rows can be shuffled
+    values = np.empty(len(X))
+    values[order] = np.random.default_rng(5).integers(0, max(len(X) // 2, 2), len(X))
+    return {"confidential": values, "t": T}
+
+
+def made(method: str) -> Any:
+    return build(registry.load("partition", method), {"k": K, **({"t": T} if promises_t(method) else {})})
+
+
+def with_confidential(method: str, X: np.ndarray, names: tuple[str, ...] = ()) -> Points:
+    values = given(method, X).get("confidential")
+    return Points(X, names, confidential=() if values is None else confidential_arrays(values, len(X)))
 
 
 TABLES = {
@@ -49,7 +85,7 @@ TABLES = {
 class TestOnEveryTable:
     def test_each_row_in_one_class_of_at_least_k_in_every_block(self, method: str, name: str) -> None:
         X = fitting(method, TABLES[name])
-        part = shoal.microaggregate(X, K, method=method)
+        part = shoal.microaggregate(X, K, method=method, **given(method, X))
         least = K if promises_k(method) else 1
         for found, smallest in ((part, least if len(part.blocks) == 1 else 1), *((b, least) for b in part.blocks)):
             assert found.labels.dtype == np.int64
@@ -60,67 +96,94 @@ class TestOnEveryTable:
 
     def test_a_promise_is_made_by_all_blocks_or_none(self, method: str, name: str) -> None:
         X = fitting(method, TABLES[name])
-        for block in shoal.microaggregate(X, K, method=method).blocks:
+        for block in shoal.microaggregate(X, K, method=method, **given(method, X)).blocks:
             assert block.promised is promises_k(method)
             assert (block.values is None) or np.isfinite(block.values).all()
 
     def test_blocks_are_the_attributes_each_once(self, method: str, name: str) -> None:
         X = fitting(method, TABLES[name])
         names = [f"x{j}" for j in range(X.shape[1])]
-        made = build(registry.load("partition", method), {"k": K})
-        part = made.partition(Points(X, tuple(names)), np.random.default_rng(0))
+        part = made(method).partition(with_confidential(method, X, tuple(names)), np.random.default_rng(0))
         assert sorted(name for block in part.blocks for name in block.attributes) == sorted(names)
 
     def test_input_is_not_changed_and_the_same_seed_gives_the_same_labels(self, method: str, name: str) -> None:
         X = fitting(method, TABLES[name])
         before = X.copy()
-        first = shoal.microaggregate(X, K, method=method, seed=7).labels
+        first = shoal.microaggregate(X, K, method=method, seed=7, **given(method, X)).labels
         assert np.array_equal(X, before)
-        assert np.array_equal(first, shoal.microaggregate(X, K, method=method, seed=7).labels)
+        assert np.array_equal(first, shoal.microaggregate(X, K, method=method, seed=7, **given(method, X)).labels)
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if promises_t(method)])
+class TestEveryMethodThatPromisesT:
+    @pytest.mark.parametrize("name", TABLES)
+    @pytest.mark.parametrize("t", [0.0, 0.1, 0.3, 1.0])
+    def test_every_class_is_close_by_the_definition(self, method: str, name: str, t: float) -> None:
+        X = fitting(method, TABLES[name])
+        values = given(method, X)["confidential"]
+        part = shoal.microaggregate(X, K, method=method, confidential=values, t=t)
+        for label in range(len(part)):
+            inside = values[part.labels == label].tolist()
+            assert earth_mover.ordered(inside, values.tolist()) <= Fraction(str(t))
+
+    def test_without_a_confidential_attribute_it_is_a_data_error(self, method: str) -> None:
+        with pytest.raises(shoal.DataError, match="confidential attribute must be given"):
+            shoal.microaggregate(fitting(method, points(9)), K, method=method, t=T)
+
+    @pytest.mark.parametrize("t", [-0.1, 1.1, float("nan"), "0.2"])
+    def test_t_outside_0_and_1_is_a_parameter_error(self, method: str, t: object) -> None:
+        X = fitting(method, points(9))
+        with pytest.raises(shoal.ParameterError, match="t must be a number ≥ 0 and ≤ 1, got"):
+            shoal.microaggregate(X, K, method=method, confidential=X[:, 0], t=t)
 
 
 @pytest.mark.parametrize("method", METHODS)
 class TestEveryMethod:
     def test_pickles(self, method: str) -> None:
-        made = build(registry.load("partition", method), {"k": K})
-        assert pickle.loads(pickle.dumps(made)) == made
-        part = made.partition(Points(fitting(method, points(20))), np.random.default_rng(0))
+        one = made(method)
+        assert pickle.loads(pickle.dumps(one)) == one
+        part = one.partition(with_confidential(method, fitting(method, points(20))), np.random.default_rng(0))
         assert np.array_equal(pickle.loads(pickle.dumps(part)).labels, part.labels)
 
     def test_k_above_n_is_a_data_error(self, method: str) -> None:
         what = "records" if promises_k(method) else "values"
         with pytest.raises(shoal.DataError, match=f"at most the number of {what}, got k = 3 and 2 in the table"):
-            shoal.microaggregate(fitting(method, points(2, 1)), K, method=method)
+            shoal.microaggregate(X := fitting(method, points(2, 1)), K, method=method, **given(method, X))
 
     def test_a_promise_is_audited_and_none_is_claimed_without(self, method: str) -> None:
         import pyarrow as pa
 
         X = fitting(method, points(40, 3))
         frame = pa.table({f"x{j}": X[:, j] for j in range(X.shape[1])})
-        found = shoal.protect(frame, {"quasi": frame.column_names, "k": K, "method": method}).audit.to_dict()
+        recipe = {"quasi": frame.column_names, "k": K, "method": method}
+        if promises_t(method):
+            frame = frame.append_column("secret", pa.array(given(method, X)["confidential"]))
+            recipe |= {"confidential": ["secret"], "t": T}
+        found = shoal.protect(frame, recipe).audit.to_dict()
         assert bool(found["requirements"]) is promises_k(method)
         assert ("not_promised" in found) is not promises_k(method)
 
     @pytest.mark.parametrize("k", [1, 0, -4, 2.5, "3", True, None])
     def test_k_below_two_or_no_integer_is_a_parameter_error(self, method: str, k: object) -> None:
         with pytest.raises(shoal.ParameterError, match="k must be an integer ≥ 2, got"):
-            shoal.microaggregate(fitting(method, points(9)), k, method=method)  # type: ignore[arg-type]
+            shoal.microaggregate(X := fitting(method, points(9)), k, method=method, **given(method, X))  # type: ignore[arg-type]
 
     @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
     def test_missing_values_and_infinities_are_a_data_error_with_row_numbers(self, method: str, odd: float) -> None:
         X = fitting(method, points(9))
+        more = given(method, X)
         X[4, -1] = odd
         with pytest.raises(shoal.DataError, match="1 of 9 rows hold a NaN or an infinity: data row 5"):
-            shoal.microaggregate(X, K, method=method)
+            shoal.microaggregate(X, K, method=method, **more)
 
     def test_a_misspelt_parameter_is_refused(self, method: str) -> None:
         with pytest.raises(shoal.ParameterError, match="no parameter is called 'gama'"):
-            shoal.microaggregate(fitting(method, points(9)), K, method=method, gama=1)
+            shoal.microaggregate(X := fitting(method, points(9)), K, method=method, gama=1, **given(method, X))
 
     def test_points_of_other_dimensions_are_a_data_error(self, method: str) -> None:
         dimensions = getattr(registry.load("partition", method), "dimensions", None)
         if dimensions is None:
-            shoal.microaggregate(points(9, 5), K, method=method)
+            shoal.microaggregate(X := points(9, 5), K, method=method, **given(method, X))
             return
         with pytest.raises(shoal.DataError, match=f"exactly {dimensions} coordinate.*got {dimensions + 1}"):
             shoal.microaggregate(points(9, dimensions + 1), K, method=method)
@@ -133,8 +196,8 @@ class TestEveryMethod:
     def test_row_order_of_distinct_points_changes_only_the_order(self, method: str) -> None:
         X = fitting(method, points(40, 3))
         order = np.random.default_rng(3).permutation(40)
-        direct = shoal.microaggregate(X, K, method=method).labels[order]
-        shuffled = shoal.microaggregate(X[order], K, method=method).labels
+        direct = shoal.microaggregate(X, K, method=method, **given(method, X)).labels[order]
+        shuffled = shoal.microaggregate(X[order], K, method=method, **given(method, X[order])).labels
         assert np.array_equal(direct[:, None] == direct, shuffled[:, None] == shuffled)
 
 

@@ -1,0 +1,170 @@
+"""Classes that are merged one with another, and how far each is from the table: measured only where it matters.
+
+A class is a chain of *pieces*, the classes that were given. Its codes lie in the places of its pieces, ascending along
+the chain when it was last measured; merging two classes ties two chains together and moves nothing.
+
+With s records, s · EMD is a norm: of a merged class it is at most the sum of the two, and at least their difference.
+So bounds are known without looking, and a class that swallows its neighbours one by one is not measured each time.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.earth_mover import Closeness, distance, is_close, most_work, work
+from shoal.kernels.jit import kernel, part
+
+_UP, _DOWN = 1.0 + 1e-14, 1.0 - 1e-14  # more than rounding can do
+ROUGH = 2e-9  # more than the margin of a class too large for exact work, and its error
+
+
+class MergedClasses(NamedTuple):
+    """A partition on its way."""
+
+    codes: np.ndarray  # (attributes, n) int32, piece after piece
+    bounds: np.ndarray  # (pieces + 1,) where the codes of each begin
+    after: np.ndarray  # (pieces,) the next piece of the chain, -1 at its end
+    last: np.ndarray  # (pieces,) of a class, the last piece of its chain
+    into: np.ndarray  # (pieces,) the class it was merged into, itself if none
+    size: np.ndarray  # (pieces,) records of a class
+    total: np.ndarray  # (pieces, d) sum of its records
+    low: np.ndarray  # (attributes, pieces) bounds of size · EMD
+    high: np.ndarray  # (attributes, pieces)
+    far: np.ndarray  # (pieces,) upper bound of the greatest EMD; -1: close, or merged into another
+    sure: np.ndarray  # (pieces,) bool: `far` is the distance itself
+    run: np.ndarray  # (2, n) int32, scratch
+
+
+def classes_of(points: np.ndarray, labels: np.ndarray, c: Closeness) -> MergedClasses:
+    """Lay out the classes of a partition, numbered without gaps, and measure them all. O(n·d + n log n)."""
+    sizes = np.bincount(labels)
+    pieces = len(sizes)
+    shape = (len(c.line), pieces)
+    classes = MergedClasses(
+        np.array([c.codes[at][np.lexsort((c.codes[at], labels))] for at in range(len(c.line))]),
+        np.concatenate(([0], np.cumsum(sizes))),
+        np.full(pieces, -1),
+        np.arange(pieces),
+        np.arange(pieces),
+        sizes,
+        np.column_stack([np.bincount(labels, weights=column) for column in points.T]),
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(pieces),
+        np.zeros(pieces, np.bool_),
+        np.empty((2, len(labels)), np.int32),
+    )
+    _measure_all(c, classes)
+    return classes
+
+
+@kernel
+def _measure_all(c, classes):
+    for a in range(classes.far.shape[0]):
+        measure(c, classes, a)
+
+
+@part
+def _sort(runs, s):
+    """Merge ascending runs of ``runs[0, :s]`` until there is one; return where it is, and how many there were."""
+    at, most = 0, 0
+    while True:
+        source, target, count, begin = runs[at], runs[1 - at], 0, 0
+        while begin < s:
+            middle = begin + 1
+            while middle < s and source[middle - 1] <= source[middle]:
+                middle += 1
+            count += 1
+            if middle == s and count == 1:
+                return at, max(most, 1)
+            end = min(middle + 1, s)
+            while end < s and source[end - 1] <= source[end]:
+                end += 1
+            count += middle < s
+            i, j = begin, middle
+            for k in range(begin, end):
+                if j == end or (i < middle and source[i] <= source[j]):
+                    target[k] = source[i]
+                    i += 1
+                else:
+                    target[k] = source[j]
+                    j += 1
+            begin = end
+        at, most = 1 - at, max(most, count)
+
+
+@part
+def _ascending(classes, at, a):
+    """Put the codes of a class in ascending order along its chain; return which row of `run` holds them too."""
+    s, codes = classes.size[a], classes.codes[at]
+    place, piece = 0, a
+    while piece >= 0:
+        for i in range(classes.bounds[piece], classes.bounds[piece + 1]):
+            classes.run[0, place] = codes[i]
+            place += 1
+        piece = classes.after[piece]
+    where, runs = _sort(classes.run, s)
+    if runs > 1:
+        place, piece = 0, a
+        while piece >= 0:
+            for i in range(classes.bounds[piece], classes.bounds[piece + 1]):
+                codes[i] = classes.run[where, place]
+                place += 1
+            piece = classes.after[piece]
+    return where
+
+
+@part
+def measure(c, classes, a):
+    """Find out how far a class is from the table, and whether it is close enough in every attribute."""
+    s, far, close = classes.size[a], 0.0, True
+    for at in range(c.line.shape[0]):
+        codes = classes.run[_ascending(classes, at, a), :s]
+        if s <= c.exact[at]:
+            done = work(c, at, codes, s)
+            here, slack = done / (float(c.n) * s * c.scale[at]), 0.0
+            close &= done <= most_work(c, at, s)
+        else:
+            here, slack = distance(c, at, codes, s), ROUGH
+            close &= is_close(c, at, codes, s)
+        classes.low[at, a], classes.high[at, a] = max(here - slack, 0.0) * s * _DOWN, (here + slack) * s * _UP
+        far = max(far, here)
+    classes.sure[a] = True
+    classes.far[a] = -1.0 if close else far
+
+
+@part
+def at_least(classes, a):
+    """Return a lower bound of the greatest EMD of a class."""
+    low = 0.0
+    for at in range(classes.low.shape[0]):
+        low = max(low, classes.low[at, a] / classes.size[a] * _DOWN)
+    return low
+
+
+@part
+def join(c, classes, a, b):
+    """Merge class b into class a, which must be the lower number; bounds say how far it may be from the table."""
+    far = 0.0
+    for at in range(classes.low.shape[0]):
+        low = max(classes.low[at, a] - classes.high[at, b], classes.low[at, b] - classes.high[at, a])
+        classes.low[at, a] = max(low, 0.0) * _DOWN
+        classes.high[at, a] = (classes.high[at, a] + classes.high[at, b]) * _UP
+        far = max(far, classes.high[at, a] / (classes.size[a] + classes.size[b]) * _UP)
+    for j in range(classes.total.shape[1]):
+        classes.total[a, j] += classes.total[b, j]
+    classes.after[classes.last[a]], classes.last[a] = b, classes.last[b]
+    classes.size[a] += classes.size[b]
+    classes.into[b], classes.far[b] = a, -1.0
+    classes.sure[a], classes.far[a] = False, far if far > c.t - ROUGH else -1.0
+
+
+def labels_of(classes: MergedClasses, labels: np.ndarray) -> np.ndarray:
+    """Return the class that each record of the partition given has come to be in."""
+    into = classes.into
+    while not np.array_equal(into[into], into):
+        into = into[into]
+    return np.asarray(into[labels])
