@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from shoal import registry
 from shoal.parameters import Checked, Param, build
+from shoal.partition._confidential import confidential
 from shoal.progress import say
 from shoal.types import Partition, Points
 
@@ -20,10 +21,14 @@ _BYTES = 4e9  # of points, beyond which only a method that holds little else is 
 class Auto(Checked):
     """Take the first of these that fits into the time: the optimum, `anneal` with most effort to least, `blocks`.
 
+    With t: `t_first` where all confidential attributes are ranked, else `t_close_merge`, refined with as much effort as
+    fits, or not at all.
+
     How long each takes is computed from counts alone (records, coordinates, k), never from a clock, so that the same
     table gets the same method on every machine.
 
-    **Guarantee.** That of the method taken: n ≥ k → every record in exactly one class of at least k records.
+    **Guarantee.** That of the method taken: n ≥ k → every record in exactly one class of at least k records; with t,
+    each within t of the table in every confidential attribute.
 
     **Complexity.** That of the method taken.
 
@@ -35,17 +40,47 @@ class Auto(Checked):
     ([0, 1, 0, 1, 0], 'auto took optimal_univariate: one coordinate, of which the optimum is known')
     """
 
+    promises_t: ClassVar[bool] = True
+
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
+    t: Annotated[
+        float | None, Param("How far a class may be from the table in each confidential attribute.", low=0, high=1)
+    ] = None
     seconds: Annotated[float, Param("Time at hand, on an ordinary machine with two cores.", low=0)] = 60.0
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of at least k records by the method that fits."""
+        if self.t is not None:
+            return self._close(points, rng, self.t)
         key, given, reason = self._choice(points)
         chosen = f"{key} ({', '.join(f'{name} {value}' for name, value in given.items())})" if given else key
         note = f"auto took {chosen}: {reason}"
         say(note)
         partition: Partition = build(registry.load("partition", key), {"k": self.k, **given}).partition(points, rng)
         return replace(partition, note=note)
+
+    def _close(self, points: Points, rng: np.random.Generator, t: float) -> Partition:
+        """Form classes within t of the table, and lower their loss for as long as there is time."""
+        from shoal.kernels.close_refine import EFFORTS, least_size, refine_close, seconds_to_refine
+        from shoal.kernels.earth_mover import closeness
+        from shoal.kernels.refine import seconds_to_start
+
+        attributes = confidential(self, points)
+        (n, d), c = points.coordinates.shape, closeness(attributes, t)
+        key = "t_first" if all(attribute.ranked for attribute in attributes) else "t_close_merge"
+        start = 2 * seconds_to_start(n, d, self.k)
+        times = {effort: start + seconds_to_refine(EFFORTS[effort], n, least_size(c, self.k)) for effort in EFFORTS}
+        effort = next((effort for effort in ("best", "default", "fast") if times[effort] <= self.seconds), None)
+        how = f"refined with effort {effort}" if effort else "not refined"
+        about = f"{n:,} records of {d} coordinates take about {_about(times[effort] if effort else start)}"
+        note = f"auto took {key}, {how}: {about} of the {self.seconds:g} s at hand"
+        say(note)
+        first: Partition = build(registry.load("partition", key), {"k": self.k, "t": t}).partition(points, rng)
+        if effort is None:
+            return replace(first, note=note)
+        block, seed = first.blocks[0], int(rng.integers(1 << 60))
+        labels = refine_close(points.coordinates, block.labels, self.k, c, EFFORTS[effort], seed)
+        return replace(first, blocks=(replace(block, labels=labels),), note=note)
 
     def _choice(self, points: Points) -> tuple[str, dict[str, Any], str]:
         n, d = points.coordinates.shape
