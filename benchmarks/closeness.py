@@ -71,7 +71,7 @@ def peak_memory(x, values):
 
 def growth(small, large):
     print(f"t_first, 4 attributes, k = 5, t = 0.1, from n = {small:,} to {large:,}")
-    print("(target: ≤ 20 s at 10⁶, growth ≤ 30, for values that quasi-identifiers tell nothing about)")
+    print("(target: ≤ 20 s at 10⁶, growth ≤ 30; explained: share of the confidential variance, by one attribute)")
     print(f"{'points':>10} {'explained':>9}     small     large  growth  classes")
     spent(clustered(20_000, 4), 5, method="t_first", confidential=np.arange(20_000), t=0.1)
     spent(clustered(1_000, 4), 5, method="t_first", confidential=np.arange(1_000), t=0.1)
