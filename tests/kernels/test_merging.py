@@ -39,6 +39,8 @@ def checked(X: np.ndarray, labels: np.ndarray, attributes: list[Confidential], t
     """The labels found, which equal those of the oracle and are close by the definition."""
     found = merge_until_close(X, labels, closeness(attributes, t))
     assert found.tolist() == oracle.t_close_merge(X.tolist(), labels.tolist(), attributes, t)
+    with_bins = merge_until_close(X, labels, closeness(attributes, t), large=2)
+    assert np.array_equal(with_bins, found)  # bounds from bins decide the same
     for number in range(int(found.max()) + 1):
         far = max(oracle.distances(np.flatnonzero(found == number).tolist(), attributes))
         assert far <= Fraction(str(t)) or found.max() == 0
