@@ -81,6 +81,14 @@ def test_equals_the_transcription_where_the_tree_is_laid_out_anew(n: int, t: flo
     assert merge_steps.signatures  # the compiled way ran
 
 
+@pytest.mark.parametrize("places", [1, 3])
+def test_of_many_classes_equally_near_the_lowest_row_counts(places: int) -> None:
+    rng = np.random.default_rng(places)
+    labels = np.repeat(np.arange(80), 3)[rng.permutation(240)]
+    X = (labels % places)[:, None] * np.ones(2)  # the means of all classes lie in few places
+    checked(X, labels, [attribute("ordered", 240, 10**6, rng)], 0.12)
+
+
 @pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e200, 1e307])
 def test_at_the_ends_of_the_number_range(scale: float) -> None:
     rng = np.random.default_rng(3)
