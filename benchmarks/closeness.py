@@ -151,7 +151,7 @@ def contenders():
 
 def losses(sizes, levels):
     given = contenders()
-    print("\nLosses: IL in percent, then the normalised SSE × 1000; + is refined with effort fast, auto with effort default.")
+    print("\nLosses: IL in percent, then the normalised SSE × 1000; + is refined with effort fast, auto with default.")
     print(f"best is the best of {', '.join(THREE)}; ours is auto if it sees to t, else the best of those refined.")
     print(f"{'':>14}" + "".join(f"{name:>17}" for name in (*given, "best", "ours", "ours / best")))
     ratios, cpu = {"MCD": [], "HCD": []}, dict.fromkeys(given, 0.0)
