@@ -9,18 +9,16 @@ from hypothesis import strategies as st
 
 from shoal.kernels.arrangement import Arrangement, arrange
 from shoal.kernels.close_moves import (
-    Roster,
     close_join,
     close_rotate,
     close_shift,
     close_split,
     close_swap,
-    likest,
-    roster_of,
 )
 from shoal.kernels.earth_mover import Closeness, closeness, distances
 from shoal.kernels.gap import padded
 from shoal.kernels.jit import kernel
+from shoal.kernels.roster import Roster, likest, roster_of
 from shoal.kernels.sse import sse
 from shoal.types import Confidential
 

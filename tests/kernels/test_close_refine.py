@@ -141,6 +141,16 @@ def test_the_size_from_which_spread_classes_are_close() -> None:
     assert least_size(closeness([attribute(np.arange(50.0))], 0.0), 2) == 50
 
 
+def test_one_class_is_split_where_that_is_possible() -> None:
+    x = np.array([[0.0], [0.1], [9.0], [9.1]])
+    c = closeness([attribute(np.array([1, 2, 1, 2]))], 0.0)
+    assert refine_close(x, np.zeros(4, np.int64), 2, c, SHORT, 0).tolist() == [0, 0, 1, 1]
+    for n in range(4, 12):  # also where it does not halve evenly
+        x, values = correlated(n, n)
+        loose = closeness([attribute(values)], 1.0)
+        assert np.bincount(refine_close(x, np.zeros(n, np.int64), 2, loose, SHORT, 0)).min() >= 2
+
+
 class Impatient:
     """Listens until the annealing reports."""
 

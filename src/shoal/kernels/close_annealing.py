@@ -19,16 +19,16 @@ from shoal.kernels.close_moves import (
     close_shift,
     close_split,
     close_swap,
-    likest,
-    roster_of,
 )
 from shoal.kernels.earth_mover import Closeness
 from shoal.kernels.gap import gap
 from shoal.kernels.jit import announce, kernel
 from shoal.kernels.moves import best_swap
+from shoal.kernels.roster import likest, roster_of
 
 _JOIN = 0.01  # share of moves that join two classes, and of those that split one
 _SHIFT = 0.2  # share of moves that shift a record
+_BEST = 0.4  # share of moves that exchange a record for the one that fits best; the rest, for the likest in value
 _HOT = 10.0  # temperature to begin with, in units of a record's heat: higher than without closeness, which hinders
 _PRICE = 500.0  # of an excess of t, in units of the mean heat
 _CLOSEST = 1e-3  # t below which the price does not rise further
@@ -56,7 +56,7 @@ def _anneal(a, r, where, k, moves, temperature, price, random):
             close_shift(a, r, i, b, k, price, limit)
         else:
             y = likest(a, r, at, b, i)
-            if kind > 0.6:
+            if kind > 1.0 - _BEST:
                 y = best_swap(a, i, b, gap(a.x, i, a.mean, b))[0]
             change = close_swap(a, r, i, y, price, limit)
             if change == np.inf:

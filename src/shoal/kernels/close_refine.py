@@ -128,13 +128,15 @@ def _as_a_whole(
 def _close(
     where: Ground, x: np.ndarray, labels: np.ndarray, k: int, c: Closeness, seed: int, moves: int, go_on: GoOn
 ) -> np.ndarray:
-    """Anneal once; what is still not close in the end is merged, and what is then worse than before is dropped."""
+    """Anneal once; what is still not close in the end is merged. What is then worse than before is dropped."""
     room = max(_ROOM * least_size(c, k), _LEAST_ROOM)
-    start = halved(x, labels, c, room)
+    alone = not labels.any() and len(x) >= 2 * k  # one class has no neighbour to begin with
+    start = halved(x, labels, c, (len(x) + 1) // 2 if alone else room)
     found = annealed_close(where, start, k, c, seed, moves, quench=_QUENCH, room=room, go_on=go_on)
     if not distances(c, found)[1].all():
         found = merge_until_close(x, found, c)
-    return found if sse(x, found) < sse(x, labels) and distances(c, found)[1].all() else labels
+    close = [one for one in (labels, start, found) if distances(c, one)[1].all()]
+    return min(close, key=lambda one: sse(x, one))
 
 
 def least_size(c: Closeness, k: int) -> int:

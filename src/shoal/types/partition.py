@@ -1,0 +1,116 @@
+"""Which records share a class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Attributes that are partitioned together, and the class of every record with respect to them.
+
+    Attributes
+    ----------
+    attributes
+        Their names; of bare points the numbers of the coordinates, or nothing where there is one block.
+    labels
+        The class of every record.
+    promised
+        Whether every class has at least k records, whatever the points are. It is audited if so, and said if not.
+    values
+        Coordinates to release, in the order of the points' coordinates, in place of the means of the classes.
+    note
+        What somebody who sees the audit must know of the block.
+    promised_t
+        Whether every class is within t of the table, where t is asked for. It is audited if so, and said if not.
+    """
+
+    attributes: tuple[str, ...]
+    labels: NDArray[np.int64] = field(repr=False)
+    promised: bool = True
+    values: NDArray[np.float64] | None = field(default=None, repr=False)
+    note: str = ""
+    promised_t: bool = True
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of records of each class."""
+        import numpy as np
+
+        return np.bincount(self.labels).astype(np.int64)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Which records share a class: one block of attributes, or several disjoint blocks each on its own.
+
+    >>> import numpy as np
+    >>> part = Partition.of(np.array([0, 0, 1, 1, 1]))
+    >>> len(part), part.sizes.tolist()
+    (2, [2, 3])
+    """
+
+    blocks: tuple[Block, ...]
+    note: str = ""  #: what the user should know of how it came about
+
+    @classmethod
+    def of(cls, labels: NDArray[np.int64], attributes: Sequence[str] = ()) -> Partition:
+        """Return the partition of one block."""
+        return cls((Block(tuple(attributes), labels),))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Partition], rows: Sequence[NDArray[np.int64]]) -> Partition:
+        """Return the partition whose parts are those of disjoint sets of rows, which must have the same blocks."""
+        import numpy as np
+
+        blocks = []
+        for pieces in zip(*(part.blocks for part in parts), strict=True):
+            first, n = pieces[0], sum(map(len, rows))
+            labels, classes = np.empty(n, np.int64), 0
+            values = None if first.values is None else np.empty((n, first.values.shape[1]))
+            for piece, where in zip(pieces, rows, strict=True):
+                if piece.attributes != first.attributes:
+                    raise ValueError("parts of a partition must have the same blocks")
+                labels[where] = piece.labels + classes
+                classes += len(piece)
+                if values is not None:
+                    values[where] = piece.values
+            notes = dict.fromkeys(piece.note for piece in pieces if piece.note)
+            promised, close = (all(getattr(piece, name) for piece in pieces) for name in ("promised", "promised_t"))
+            blocks.append(Block(first.attributes, labels, promised, values, "; ".join(notes), close))
+        return cls(tuple(blocks), "; ".join(dict.fromkeys(part.note for part in parts if part.note)))
+
+    @cached_property
+    def _all(self) -> Block:
+        """The classes over all blocks: records that share a class in every one of them."""
+        import numpy as np
+
+        if len(self.blocks) == 1:
+            return self.blocks[0]
+        labels = self.blocks[0].labels
+        for block in self.blocks[1:]:
+            labels = np.unique(labels * len(block) + block.labels, return_inverse=True)[1].astype(np.int64)
+        return Block(tuple(name for block in self.blocks for name in block.attributes), labels)
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """The class of every record; with several blocks, records that are together in all of them."""
+        return self._all.labels
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of records of each class."""
+        return self._all.sizes
+
+    def __len__(self) -> int:
+        return len(self._all)

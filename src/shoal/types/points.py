@@ -1,0 +1,157 @@
+"""Records as points, and what their coordinates stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+
+class Attribute(Protocol):
+    """An attribute of the points: made by the file of `points/` that claims its kind."""
+
+    @property
+    def name(self) -> str:
+        """The column it came from."""
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The column's values as numbers, before scaling."""
+
+    def like(self, column: pa.ChunkedArray) -> NDArray[np.float64]:
+        """Return the values of another column of the same meaning, on the same footing."""
+
+    def centroid(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, *, whole: bool) -> pa.Array:
+        """Return for each record the centroid of its class; integers rounded if `whole`."""
+
+    def decode(self, values: NDArray[np.float64], *, whole: bool) -> pa.Array:
+        """Return numbers on the footing of `values` as a column that can leave; integers rounded if `whole`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Footing:
+    """How a column's values became a coordinate: (value · 2⁻ᵉ − location) / spread; 0 where there is no spread."""
+
+    location: float
+    spread: float
+    exponent: int
+
+    def undo(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values of coordinates. What lies beyond the largest float becomes the largest."""
+        import numpy as np
+
+        with np.errstate(over="ignore"):
+            values = np.ldexp(self.location + self.spread * coordinates, self.exponent)
+        return np.nan_to_num(values, copy=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Confidential:
+    """A confidential attribute as t-closeness sees it: which value each record has, and how far values are apart.
+
+    Attributes
+    ----------
+    name
+        The column it came from.
+    codes
+        The number of the value of each record, from 0; ascending with the value if values are ordered.
+    counts
+        How often each value occurs in the whole table; of ordered ones each at least once.
+    ordered
+        Values are as far apart as their ranks. If not, all are equally far apart, or as far as `parents` says.
+    parents
+        Values as leaves of a tree: for each value, then for each node above them, the number of the node that it hangs
+        on; −1 for the root, which is not counted. A node stands after those that hang on it, and the values below it
+        are neighbours.
+    """
+
+    name: str
+    codes: NDArray[np.int64] = field(repr=False)
+    counts: NDArray[np.int64] = field(repr=False)
+    ordered: bool = True
+    parents: NDArray[np.int64] | None = field(default=None, repr=False)
+
+    @property
+    def ranked(self) -> bool:
+        """Whether values have an order: their own, or that of the leaves of their tree."""
+        return self.ordered or self.parents is not None
+
+    def rows(self, positions: NDArray[np.int64]) -> Confidential:
+        """Return the attribute of some records; the distribution stays that of the whole table."""
+        return replace(self, codes=self.codes[positions])
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Records as points: squared Euclidean distance is the only distance.
+
+    Attributes
+    ----------
+    coordinates
+        float64, shape (n, d), C order, finite.
+    owners
+        For each coordinate the name of the attribute it came from.
+    attributes
+        What the coordinates stand for; empty for bare points.
+    footings
+        How each coordinate was scaled; empty for bare points.
+    confidential
+        Attributes that are no coordinates, but that classes must not give away; empty if nobody asked for that.
+    """
+
+    coordinates: NDArray[np.float64] = field(repr=False)
+    owners: tuple[str, ...] = ()
+    attributes: tuple[Attribute, ...] = field(default=(), repr=False)
+    footings: tuple[Footing, ...] = field(default=(), repr=False)
+    confidential: tuple[Confidential, ...] = ()
+
+    def __len__(self) -> int:
+        return int(self.coordinates.shape[0])
+
+    @property
+    def places(self) -> dict[str, tuple[int, ...]]:
+        """Where each attribute's coordinates are. Of bare points each coordinate is an attribute, named by its number.
+
+        >>> import numpy as np
+        >>> Points(np.zeros((2, 3)), ("age", "work", "work")).places
+        {'age': (0,), 'work': (1, 2)}
+        """
+        found: dict[str, tuple[int, ...]] = {}
+        for j, owner in enumerate(self.owners or map(str, range(self.coordinates.shape[1]))):
+            found[owner] = (*found.get(owner, ()), j)
+        return found
+
+    def only(self, names: Sequence[str]) -> Points:
+        """Return the points in the coordinates of some attributes."""
+        import numpy as np
+
+        wanted = set(names)
+        chosen = sorted(j for name, places in self.places.items() if name in wanted for j in places)
+        return Points(
+            np.ascontiguousarray(self.coordinates[:, chosen]),
+            tuple(self.owners[j] for j in chosen) if self.owners else (),
+            tuple(a for a in self.attributes if a.name in wanted),
+            tuple(self.footings[j] for j in chosen) if self.footings else (),
+            self.confidential,
+        )
+
+    def rows(self, positions: NDArray[np.int64]) -> Points:
+        """Return the bare points of some records."""
+        import numpy as np
+
+        inside = tuple(attribute.rows(positions) for attribute in self.confidential)
+        return Points(np.ascontiguousarray(self.coordinates[positions]), self.owners, confidential=inside)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Original and masked records on the same footing: standardised by the original's mean and deviation."""
+
+    original: NDArray[np.float64] = field(repr=False)
+    masked: NDArray[np.float64] = field(repr=False)
+    attributes: tuple[str, ...]

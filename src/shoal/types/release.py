@@ -1,0 +1,230 @@
+"""What leaves, and what is found and read of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import listing
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from shoal.types.table import Dialect, Schema
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A table as it will leave: identifiers gone, quasi-identifiers replaced class by class."""
+
+    data: pa.Table = field(repr=False)
+    schema: Schema  #: of the columns that leave
+    dialect: Dialect | None = None
+    subjects: pa.ChunkedArray | None = field(
+        default=None, repr=False
+    )  #: whom each row is about; for the audit, does not leave
+    read: Mapping[str, pa.ChunkedArray] = field(
+        default_factory=dict, repr=False
+    )  #: cells of text read as values, for the audits that look at values
+
+    def values(self, name: str) -> pa.ChunkedArray:
+        """Return the values of a column, read where it is written as text."""
+        return self.read.get(name, self.data.column(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What an audit found of one privacy model.
+
+    Attributes
+    ----------
+    model
+        Key of the model, for example ``k_anonymity``.
+    attributes
+        The columns that were looked at.
+    achieved
+        The level that really holds.
+    required
+        The level that was promised; None if the finding is for information.
+    holds
+        Whether what was required is achieved; True if nothing was.
+    classes
+        Number of equivalence classes.
+    worst
+        The worst classes: (number of the class in order of its first row, level).
+    note
+        What the reader must know to read it rightly.
+    promised
+        False: whatever was found, the method that made the release does not promise it.
+    confidential
+        The confidential column that was looked at, for a model that looks at one.
+    short
+        The short name of the level, as in ``--require``.
+    given
+        What the level is for, where a model has more than one number: (name, value).
+    """
+
+    model: str
+    attributes: tuple[str, ...]
+    achieved: float
+    required: float | None
+    holds: bool
+    classes: int
+    worst: tuple[tuple[int, float], ...] = ()
+    note: str = ""
+    promised: bool = True
+    confidential: str | None = None
+    short: str = ""
+    given: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """What it is about, in words: ``k_anonymity over age``, ``t_closeness of pay over age``."""
+        of = "" if self.confidential is None else f" of {self.confidential}"
+        return f"{self.model}{of} over {listing(self.attributes)}"
+
+    @property
+    def levels(self) -> tuple[str, str]:
+        """What is required and what is achieved, rounded for people, but never so that a failure looks like success."""
+        achieved = f"{self.achieved:.4g}" if isinstance(self.achieved, float) else f"{self.achieved:g}"
+        if self.required is None:
+            return "—", achieved
+        required = f"{self.required:g}"
+        seen = (float(achieved) - float(required)) * (self.achieved - self.required) > 0
+        return (required, achieved) if self.holds or seen else (repr(self.required), repr(self.achieved))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the finding as plain values, as in the JSON of ``shoal audit``."""
+        return {
+            "model": self.model,
+            "attributes": list(self.attributes),
+            **({} if self.confidential is None else {"confidential": self.confidential}),
+            **dict(self.given),
+            "required": self.required,
+            "achieved": self.achieved,
+            "holds": self.holds,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a measure read: the value, which way is better, and the range it can take."""
+
+    measure: str
+    value: float
+    goal: str  #: "low" or "high"
+    range: tuple[float, float]
+    attributes: tuple[str, ...] = ()
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What the independent audit found in a table as it is, or as it will be, written."""
+
+    records: int
+    quasi: tuple[str, ...]
+    confidential: tuple[str, ...]
+    overall: Finding  #: of k-anonymity over all quasi-identifiers, required or not
+    findings: tuple[Finding, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything that was required holds."""
+        return all(finding.holds for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the audit as plain values, as in the JSON of ``shoal audit``."""
+        unpromised = [f.to_dict() for f in self.findings if not f.promised]
+        return {
+            "records": self.records,
+            "classes": self.overall.classes,
+            "k": self.overall.achieved,
+            "quasi": list(self.quasi),
+            "confidential": {name: self._found_of(name) for name in self.confidential},
+            "requirements": [f.to_dict() for f in self.findings if f.required is not None],
+            **({"not_promised": unpromised} if unpromised else {}),
+        }
+
+    def _found_of(self, name: str) -> dict[str, Any]:
+        """Return the levels of a confidential column over all quasi-identifiers."""
+        return {
+            f.short: {**dict(f.given), "achieved": f.achieved} if f.given else f.achieved
+            for f in self.findings
+            if f.confidential == name and f.attributes == self.quasi
+        }
+
+
+@dataclass(frozen=True)
+class Readings:
+    """What the measures read, by key."""
+
+    readings: tuple[Reading, ...]
+
+    def __getitem__(self, measure: str) -> float:
+        return {r.measure: r.value for r in self.readings}[measure]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values by measure, as in the JSON of ``shoal compare``."""
+        return {r.measure: r.value for r in self.readings}
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A lower bound on the SSE of any partition whose classes all have at least k records.
+
+    Attributes
+    ----------
+    k
+        Least size of a class.
+    bound
+        No partition has a lower SSE.
+    how
+        How the bound was obtained, each way once; more than one where strata or blocks of attributes were added up.
+    sst
+        Total sum of squares of the same points, to which percentages refer.
+    sse
+        What a partition reached; None if none was given.
+
+    >>> Certificate(3, 90.0, ("column generation",), 1000.0, 100.0).to_dict()["gap"]
+    10.0
+    """
+
+    k: int
+    bound: float
+    how: tuple[str, ...]
+    sst: float
+    sse: float | None = None
+
+    @property
+    def il_bound(self) -> float:
+        """The bound in percent of SST: no partition has a lower information loss."""
+        return 100.0 * (self.bound / self.sst) if self.sst > 0 else 0.0
+
+    @property
+    def il(self) -> float | None:
+        """The information loss that was reached, in percent of SST."""
+        if self.sse is None:
+            return None
+        return 100.0 * (self.sse / self.sst) if self.sst > 0 else 0.0
+
+    @property
+    def gap(self) -> float | None:
+        """How much of the SSE reached another partition could save at most, in percent."""
+        if self.sse is None:
+            return None
+        return 100.0 * (max(self.sse - self.bound, 0.0) / self.sse) if self.sse > 0 else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificate as plain values, as in the JSON of ``shoal protect --certify``."""
+        return {
+            "k": self.k,
+            "sse": self.sse,
+            "sse_bound": self.bound,
+            "il": self.il,
+            "il_bound": self.il_bound,
+            "gap": self.gap,
+            "how": list(self.how),
+        }

@@ -1,0 +1,144 @@
+"""Tables and what their columns mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+from shoal.errors import SchemaError, listing
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+
+class Role(StrEnum):
+    """What a column is for."""
+
+    IDENTIFIER = "identifier"  #: names a person or company; does not leave
+    QUASI = "quasi"  #: known to an intruder from elsewhere; leaves as the value of its class
+    CONFIDENTIAL = "confidential"  #: what must not be learnt about somebody; leaves as it is
+    OTHER = "other"  #: neither; leaves as it is
+    SUBJECT = "subject"  #: whom the record is about, where one subject has several records; does not leave
+    WEIGHT = "weight"  #: the sampling weight of the record; leaves as it is
+    STRATA = "strata"  #: classes never cross its values; leaves as it is
+
+    @property
+    def leaves(self) -> bool:
+        """Whether a column of this role is part of the output."""
+        return self not in (Role.IDENTIFIER, Role.SUBJECT)
+
+
+class Kind(StrEnum):
+    """What the values of a column are."""
+
+    CONTINUOUS = "continuous"
+    INTEGER = "integer"
+    ORDINAL = "ordinal"
+    NOMINAL = "nominal"
+    DATETIME = "datetime"
+
+
+@dataclass(frozen=True)
+class Taxonomy:
+    """Values as the leaves of a tree.
+
+    >>> Taxonomy({"flu": ("lungs",), "asthma": ("lungs",), "ulcer": ("stomach",)}).height
+    2
+    """
+
+    paths: Mapping[str, tuple[str, ...]] = field(repr=False)  #: for each leaf the nodes above it, the root left out
+
+    @property
+    def height(self) -> int:
+        """The number of steps from the farthest leaf up to the root."""
+        return 1 + max(map(len, self.paths.values()), default=0)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.paths.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its name, what it is for, what its values are, and what is above them."""
+
+    name: str
+    role: Role
+    kind: Kind
+    taxonomy: Taxonomy | None = None
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What every column of a table means, in the table's column order."""
+
+    columns: tuple[Column, ...]
+
+    def names(self, *roles: Role) -> tuple[str, ...]:
+        """Return the names of the columns of these roles (of all, if none is given), in column order."""
+        return tuple(c.name for c in self.columns if not roles or c.role in roles)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
+    def __getitem__(self, name: str) -> Column:
+        """Return the column of that name."""
+        if name not in self._by_name:
+            raise SchemaError(
+                f"Schema: no column is called {name!r}; there are {listing(self.names())}. Check the spelling."
+            )
+        return self._by_name[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a text file writes its cells. A table that did not come from a text file has none."""
+
+    delimiter: str = ","
+    quote: str = '"'
+    encoding: str = "utf-8"
+    decimal: str = "."
+    newline: str = "\n"
+    missing: tuple[str, ...] = ()  #: cells that stand for "no value", besides the empty one
+    datetime: str | None = None  #: strptime format of dates and times; None: ISO 8601
+    moment: str = "T"  #: what stands between date and time in ISO 8601
+
+
+def with_columns(data: pa.Table, columns: Mapping[str, Any]) -> pa.Table:
+    """Return a table with some of its columns replaced, in the same order, and what was noted of them.
+
+    What pandas notes goes: it names all columns that there ever were.
+    """
+    import pyarrow as pa
+
+    fresh = [columns.get(name, data.column(j)) for j, name in enumerate(data.column_names)]
+    fields = [field.with_type(column.type) for field, column in zip(data.schema, fresh, strict=True)]
+    notes = {key: value for key, value in (data.schema.metadata or {}).items() if key != b"pandas"}
+    return pa.Table.from_arrays(fresh, schema=pa.schema(fields, metadata=notes or None))
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns in Arrow with their schema. With a dialect, columns of text are cells as the file wrote them."""
+
+    data: pa.Table = field(repr=False)  # a repr must never show a cell
+    schema: Schema
+    dialect: Dialect | None = None
+
+    def __len__(self) -> int:
+        return int(self.data.num_rows)
+
+
+class Columns(Protocol):
+    """The columns of a table, for what steers a partition by them."""
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """Return the values of a column of numbers or dates."""
+
+    def categories(self, name: str) -> NDArray[np.int64]:
+        """Return a number for each different value of a column, from 0."""
