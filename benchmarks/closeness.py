@@ -71,7 +71,7 @@ def peak_memory(x, values):
 
 def growth(small, large):
     print(f"t_first, 4 attributes, k = 5, t = 0.1, from n = {small:,} to {large:,}")
-    print("(target: ≤ 20 s at 10⁶, growth ≤ 30, for values that quasi-identifiers tell nothing about)")
+    print("(target: ≤ 20 s at 10⁶, growth ≤ 30; explained: share of the confidential variance, by one attribute)")
     print(f"{'points':>10} {'explained':>9}     small     large  growth  classes")
     spent(clustered(20_000, 4), 5, method="t_first", confidential=np.arange(20_000), t=0.1)
     spent(clustered(1_000, 4), 5, method="t_first", confidential=np.arange(1_000), t=0.1)
@@ -142,7 +142,7 @@ def normalised(x, partition):
 def contenders():
     """Return what is compared, by name: each method, each refined, and what is chosen if nothing is said."""
     plain = {method: {"method": method} for method in promising()}
-    refined = {f"{method} +": {"method": method, "refine": "default"} for method in promising()}
+    refined = {f"{method} +": {"method": method, "refine": "fast"} for method in promising()}
     known = "auto" in registry.keys("partition") and getattr(registry.load("partition", "auto"), "promises_t", False)
     if not known:
         print("auto does not see to t yet: left out")
@@ -151,7 +151,7 @@ def contenders():
 
 def losses(sizes, levels):
     given = contenders()
-    print("\nLosses: IL in percent, then the normalised SSE × 1000; + is refined.")
+    print("\nLosses: IL in percent, then the normalised SSE × 1000; + is refined with effort fast, auto with default.")
     print(f"best is the best of {', '.join(THREE)}; ours is auto if it sees to t, else the best of those refined.")
     print(f"{'':>14}" + "".join(f"{name:>17}" for name in (*given, "best", "ours", "ours / best")))
     ratios, cpu = {"MCD": [], "HCD": []}, dict.fromkeys(given, 0.0)

@@ -438,6 +438,24 @@ def t_first_subsets(theme: Theme) -> Figure:
     return figure
 
 
+def t_close_merge_far(theme: Theme) -> Figure:
+    """Draw the classes of MDAV, those too far from the table marked, and what merging makes of them."""
+    X, secret = _correlated(90, 1.2)
+    before = shoal.microaggregate(X, 3)
+    after = shoal.microaggregate(X, 3, method="t_close_merge", confidential=secret, t=0.2)
+    return _close_panels(theme, X, secret, 0.2, (("MDAV", before), ("Merged until t = 0.2", after)))
+
+
+def k_first_exchanged(theme: Theme) -> Figure:
+    """Draw what merging alone makes of weakly correlated records, and k-anonymity-first."""
+    X, secret = _correlated(90, 4.0)
+    merged, first = (
+        shoal.microaggregate(X, 3, method=method, confidential=secret, t=0.15)
+        for method in ("t_close_merge", "k_first")
+    )
+    return _close_panels(theme, X, secret, 0.15, (("Merging alone", merged), ("k-anonymity-first", first)))
+
+
 def loss_by_k(theme: Theme) -> Figure:
     """Draw the information loss of the synthetic survey against k."""
     sizes = (2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50)
@@ -545,6 +563,8 @@ FIGURES = (
     blocks_seams,
     anneal_cooling,
     t_first_subsets,
+    t_close_merge_far,
+    k_first_exchanged,
     loss_by_k,
     steered_buckets,
     steer_regions,
@@ -577,6 +597,39 @@ def _classes(axes: Axes, theme: Theme, points: Array, part: shoal.Partition, nam
     loss = _loss(points, part.labels)
     _title(axes, theme, name, f"classes of {part.sizes.min()} to {part.sizes.max()}, IL {loss:.1f} %")
     _empty(axes, theme)
+
+
+def _correlated(n: int, scatter: float) -> tuple[Array, Array]:
+    """Return points, and a confidential value for each that rises from left to right, with some scatter."""
+    rng = np.random.default_rng(12)
+    X = rng.normal(size=(n, 2)) * np.array([1.5, 1.0])
+    return X, X[:, 0] + scatter * rng.normal(size=n)
+
+
+def _close_panels(
+    theme: Theme, points: Array, secret: Array, t: float, shown: tuple[tuple[str, shoal.Partition], ...]
+) -> Figure:
+    """Draw partitions side by side: records by confidential value, classes farther than t from the table in red."""
+    from shoal.flow.confidential import confidential_arrays
+    from shoal.kernels.earth_mover import closeness, distances
+
+    near = closeness(confidential_arrays(secret, len(points)), t)
+    figure = _card(theme, 10.4, 4.1)
+    panels = figure.subplots(1, len(shown), sharex=True, sharey=True)
+    figure.subplots_adjust(left=0.03, right=0.97, bottom=0.05, top=0.835, wspace=0.06)
+    for axes, (name, part) in zip(panels, shown, strict=True):
+        far, close = (found[0] for found in distances(near, part.labels))
+        for label in range(len(part)):
+            corners = _outline(points[part.labels == label])
+            colour = theme.water if close[label] else theme.accent
+            axes.add_patch(Polygon(corners, facecolor=colour, alpha=theme.depth * 0.8, edgecolor="none", zorder=1))
+            axes.add_patch(Polygon(corners, facecolor="none", edgecolor=colour, linewidth=0.9, alpha=0.75, zorder=2))
+        axes.scatter(*points.T, s=24, c=secret, cmap="viridis", edgecolor=theme.paper, linewidth=0.4, zorder=3)
+        least, most = part.sizes.min(), part.sizes.max()
+        sizes = f"{len(part)} classes of {least}" + (f" to {most}" if most > least else "")
+        _title(axes, theme, name, f"{sizes}, largest EMD {far.max():.2f}, IL {_loss(points, part.labels):.0f} %")
+        _empty(axes, theme)
+    return figure
 
 
 def _people(n: int) -> pa.Table:

@@ -39,6 +39,8 @@ def checked(X: np.ndarray, labels: np.ndarray, attributes: list[Confidential], t
     """The labels found, which equal those of the oracle and are close by the definition."""
     found = merge_until_close(X, labels, closeness(attributes, t))
     assert found.tolist() == oracle.t_close_merge(X.tolist(), labels.tolist(), attributes, t)
+    with_bins = merge_until_close(X, labels, closeness(attributes, t), large=2)
+    assert np.array_equal(with_bins, found)  # bounds from bins decide the same
     for number in range(int(found.max()) + 1):
         far = max(oracle.distances(np.flatnonzero(found == number).tolist(), attributes))
         assert far <= Fraction(str(t)) or found.max() == 0
@@ -77,6 +79,14 @@ def test_equals_the_transcription_where_the_tree_is_laid_out_anew(n: int, t: flo
     codes = np.argsort(np.argsort(X[:, 0] + rng.normal(size=n)))
     checked(X, labels, [Confidential("c", codes, np.ones(n, np.int64))], t)
     assert merge_steps.signatures  # the compiled way ran
+
+
+@pytest.mark.parametrize("places", [1, 3])
+def test_of_many_classes_equally_near_the_lowest_row_counts(places: int) -> None:
+    rng = np.random.default_rng(places)
+    labels = np.repeat(np.arange(80), 3)[rng.permutation(240)]
+    X = (labels % places)[:, None] * np.ones(2)  # the means of all classes lie in few places
+    checked(X, labels, [attribute("ordered", 240, 10**6, rng)], 0.12)
 
 
 @pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e200, 1e307])

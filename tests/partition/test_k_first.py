@@ -41,6 +41,7 @@ def checked(X: np.ndarray, attributes: list[Confidential], k: int, t: float) -> 
     """The labels found equal those of the oracle, and every class is close by the definition."""
     before = k_first(X, k, closeness(attributes, t))
     assert before.tolist() == oracle.algorithm_2(X.tolist(), attributes, k, t)
+    assert np.array_equal(k_first(X, k, closeness(attributes, t), look=0), before)  # sought by value
     points = Points(X, confidential=tuple(attributes))
     part = KFirst(k, t).partition(points, np.random.default_rng(0))
     assert part.labels.tolist() == oracle.k_first(X.tolist(), attributes, k, t)
@@ -81,6 +82,16 @@ def test_equals_the_transcription_on_larger_tables(n: int, k: int, t: float, kin
 def test_equals_the_transcription_at_the_ends_of_the_number_range(scale: float) -> None:
     rng = np.random.default_rng(3)
     checked(rng.normal(size=(30, 3)) * scale, [attribute("ordered", 30, 99, rng)], 3, 0.1)
+
+
+@pytest.mark.parametrize(("k", "t"), [(2, 0.05), (2, 0.13), (5, 0.05), (9, 0.02)])
+@pytest.mark.parametrize("values", [40, 10**6])
+def test_searching_by_value_changes_nothing(k: int, t: float, values: int) -> None:
+    rng = np.random.default_rng(k)
+    X, c = rng.normal(size=(1500, 2)), closeness([attribute("ordered", 1500, values, rng)], t)
+    in_order = k_first(X, k, c, look=10**9)
+    assert np.array_equal(k_first(X, k, c), in_order)
+    assert np.array_equal(k_first(X, k, c, look=1), in_order)
 
 
 def test_a_stratum_is_held_against_the_whole_table() -> None:

@@ -114,18 +114,64 @@ def _at_or_below(up, v):
 
 
 @part
-def least_on_line(c, e, at, v):
-    """Return the least work there is with v in the place of any one member."""
-    up, k = e.ascending[at], e.code.shape[1]
-    p = _at_or_below(up, v)
-    best = np.int64(np.iinfo(np.int64).max)
-    if p > 0:
-        change = _gap(c, e, at, p - 1, up[p - 1], v) - _gap(c, e, at, p, up[p - 1], v)
-        best = e.fewer[at, p - 1] - e.highest[at, p - 1] + change
-    if p < k:
+def _side(c, e, at, p, higher, v):
+    """Return the least work with v, which has p codes at or below it, in the place of a lower or a higher member."""
+    up = e.ascending[at]
+    if higher:
         change = _gap(c, e, at, p + 1, v, up[p]) - _gap(c, e, at, p, v, up[p])
-        best = min(best, change + e.lowest[at, p] - e.more[at, p])
-    return e.work[at] + best
+        return e.work[at] + change + e.lowest[at, p] - e.more[at, p]
+    change = _gap(c, e, at, p - 1, up[p - 1], v) - _gap(c, e, at, p, up[p - 1], v)
+    return e.work[at] + e.fewer[at, p - 1] - e.highest[at, p - 1] + change
+
+
+@part
+def helps_on_line(c, e, at, v):
+    """Tell whether v in the place of some member would bring the class closer to the table."""
+    p = _at_or_below(e.ascending[at], v)
+    if p > 0 and _side(c, e, at, p, False, v) < e.work[at]:
+        return True
+    return p < e.code.shape[1] and _side(c, e, at, p, True, v) < e.work[at]
+
+
+@part
+def helpful(c, e, at, p, higher):
+    """Return the first value, and the one after the last, that help with p codes at or below them.
+
+    Between two neighbouring codes the work is a convex function of v, for the shares of the table below v ascend: its
+    least is where it stops to fall, and what is less than the work there is lies in one piece around it.
+    """
+    up, k = e.ascending[at], e.code.shape[1]
+    if p == (k if higher else 0):
+        return np.int64(0), np.int64(0)
+    begin = up[p - 1] if p > 0 else np.int64(0)
+    end = up[p] if p < k else c.first[at + 1] - c.first[at]
+    if begin >= end:
+        return begin, begin
+    low, high = begin, end - 1
+    while low < high:
+        middle = (low + high) // 2
+        if _side(c, e, at, p, higher, middle + 1) >= _side(c, e, at, p, higher, middle):
+            high = middle
+        else:
+            low = middle + 1
+    least = low
+    if _side(c, e, at, p, higher, least) >= e.work[at]:
+        return begin, begin
+    low, high = begin, least
+    while low < high:
+        middle = (low + high) // 2
+        if _side(c, e, at, p, higher, middle) < e.work[at]:
+            high = middle
+        else:
+            low = middle + 1
+    begin, low, high = low, least, end - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _side(c, e, at, p, higher, middle) < e.work[at]:
+            low = middle
+        else:
+            high = middle - 1
+    return begin, low + 1
 
 
 @part

@@ -15,20 +15,14 @@ import numpy as np
 
 from shoal.kernels.earth_mover import Closeness
 from shoal.kernels.exact_sum import exact_sums, mean, subtract
-from shoal.kernels.exchange import (
-    close_enough,
-    count_in,
-    exchange,
-    farther,
-    least_on_line,
-    settle,
-    work_after,
-)
+from shoal.kernels.exchange import count_in, exchange, settle
 from shoal.kernels.jit import announce, kernel, part
+from shoal.kernels.k_first_class import join, refine
 from shoal.kernels.lazy_order import LazyOrder, following, lazy_order, start
 from shoal.kernels.mdav import in_range
 from shoal.progress import report
 
+_LOOK = 32
 _RECORDS_PER_CALL = 20_000_000  # some seconds at most between two reports
 
 
@@ -43,6 +37,9 @@ class _State(NamedTuple):
     q: np.ndarray  # (d,) distances are measured from here
     distance: np.ndarray  # (n,) of each slot
     order: LazyOrder
+    slot: np.ndarray  # (n,) slot of each row
+    by_value: np.ndarray  # (n,) rows by their value on a single line, which has …
+    first: np.ndarray  # (values + 1,) … its first row here; empty where there is no single line
     member: np.ndarray  # (k,) slots of the class, in the order in which they joined
     counts: np.ndarray  # records remaining; classes formed; slots in use; records looked at
 
@@ -88,63 +85,13 @@ def _compact(s):
             continue
         for j in range(s.x.shape[0]):
             s.x[j, to] = s.x[j, i]
-        s.row[to] = s.row[i]
+        s.row[to], s.slot[s.row[i]] = s.row[i], to
         to += 1
     s.counts[2] = to
 
 
 @part
-def _replaced(c, s, e, y):
-    """Find the member y' whose exchange for y brings the class closest to the table; -1 if none brings it closer."""
-    row, attributes, best_at = s.row[y], e.work.shape[0], 0
-    for at in range(1, attributes):
-        if farther(c, at, e.work[at], best_at, e.work[best_at]):
-            best_at = at
-    best, found = e.work[best_at], -1
-    if attributes == 1 and c.line[0] and least_on_line(c, e, 0, np.int64(c.codes[0, row])) >= best:
-        return found
-    for i in range(e.code.shape[1]):
-        most_at, most = 0, np.int64(-1)
-        for at in range(attributes):
-            here = work_after(c, e, at, i, np.int64(c.codes[at, row]))
-            if not farther(c, best_at, best, at, here):
-                most = np.int64(-1)
-                break
-            if most < 0 or farther(c, at, here, most_at, most):
-                most_at, most = at, here
-        if most >= 0:
-            best_at, best, found = most_at, most, i
-    return found
-
-
-@part
-def _join(c, s, e, i, slot, gone):
-    """Let a record take place i of the class; the codes of another that is `gone` are counted out."""
-    s.member[i] = slot
-    for at in range(e.work.shape[0]):
-        code = np.int64(c.codes[at, s.row[slot]])
-        if gone >= 0 and not c.line[at]:
-            count_in(c, e, at, np.int64(c.codes[at, s.row[gone]]), -1)
-        e.code[at, i] = code
-        if not c.line[at]:
-            count_in(c, e, at, code, 1)
-
-
-@part
-def _exchange(c, s, e, i, y):
-    """Let y join in the place of member i; those who joined after that member move up."""
-    k, gone = s.member.shape[0], s.member[i]
-    for p in range(i, k - 1):
-        s.member[p] = s.member[p + 1]
-        for at in range(e.work.shape[0]):
-            e.code[at, p] = e.code[at, p + 1]
-    _join(c, s, e, k - 1, y, gone)
-    for at in range(e.work.shape[0]):
-        settle(c, e, at)
-
-
-@part
-def _generate_cluster(c, s, e, x, swap):
+def _generate_cluster(c, s, e, x, look):
     """[SC15] Alg. 2, GenerateCluster."""
     k, used = s.member.shape[0], s.counts[2]
     if s.counts[0] < 2 * k:
@@ -163,17 +110,11 @@ def _generate_cluster(c, s, e, x, swap):
             size += 1
     start(s.order, size)
     for i in range(k):
-        _join(c, s, e, i, x if i == 0 else following(s.order), -1)
+        join(c, s, e, i, x if i == 0 else following(s.order), -1)
     for at in range(e.work.shape[0]):
         settle(c, e, at)
-    while swap and not close_enough(c, e) and e.work[0] != e.floor:
-        y = following(s.order)  # the record in X' that is closest to x
-        if y < 0:
-            break
-        s.counts[3] += 1
-        i = _replaced(c, s, e, y)
-        if i >= 0:
-            _exchange(c, s, e, i, y)
+    if look >= 0:
+        refine(c, s, e, x, look)
     for i in range(k):
         for at in range(e.work.shape[0]):
             if not c.line[at]:
@@ -183,20 +124,23 @@ def _generate_cluster(c, s, e, x, swap):
 
 
 @kernel
-def k_first_steps(c, s, e, swap, budget):
-    """Form classes, two at a time, until none remains or `budget` records were looked at."""
+def k_first_steps(c, s, e, look, budget):
+    """Form classes, two at a time, until none remains or `budget` records were looked at.
+
+    With a negative `look` no records are exchanged.
+    """
     s.counts[3] = 0
     while s.counts[0] > 0 and s.counts[3] < budget:
         if s.counts[2] - s.counts[0] > s.counts[2] // 8:
             _compact(s)
         mean(s.limbs, s.base, s.counts[0], s.digits, s.q)
         _measure(s)
-        _generate_cluster(c, s, e, _farthest(s), swap)
+        _generate_cluster(c, s, e, _farthest(s), look)
         if s.counts[0] > 0:
-            _generate_cluster(c, s, e, _farthest(s), swap)  # distances are still those from x_0
+            _generate_cluster(c, s, e, _farthest(s), look)  # distances are still those from x_0
 
 
-def k_first(points: np.ndarray, k: int, c: Closeness) -> np.ndarray:
+def k_first(points: np.ndarray, k: int, c: Closeness, *, look: int = _LOOK) -> np.ndarray:
     """Partition points by [SC15] Algorithm 2; classes may still be too far from the table.
 
     Parameters
@@ -207,6 +151,8 @@ def k_first(points: np.ndarray, k: int, c: Closeness) -> np.ndarray:
         Least size of a class, at least 2.
     c : Closeness
         What classes should be close to, and how close.
+    look : int
+        Candidates in a row that do not help, before those that do are sought by value. Changes the time only.
 
     Returns
     -------
@@ -228,6 +174,9 @@ def k_first(points: np.ndarray, k: int, c: Closeness) -> np.ndarray:
     points = np.ascontiguousarray(in_range(points))
     n, d = points.shape
     limbs, base = exact_sums(points.view(np.int64))
+    line = len(c.line) == 1 and c.line[0]
+    values = np.arange(len(c.below) + 1 if line else 0)
+    by_value = np.argsort(c.codes[0], kind="stable")
     s = _State(
         points.T.copy(),
         np.arange(n),
@@ -239,11 +188,14 @@ def k_first(points: np.ndarray, k: int, c: Closeness) -> np.ndarray:
         np.empty(d),
         np.empty(n),
         lazy_order(n),
+        np.arange(n),
+        by_value,
+        np.searchsorted(c.codes[0][by_value], values),
         np.empty(k, np.int64),
         np.array([n, 0, n, 0]),
     )
-    room, swap = exchange(c, k), bool(k <= c.exact.min())
+    room, look = exchange(c, k), look if k <= c.exact.min() else -1
     while s.counts[0] > 0:
-        k_first_steps(c, s, room, swap, _RECORDS_PER_CALL)
+        k_first_steps(c, s, room, look, _RECORDS_PER_CALL)
         report(n - int(s.counts[0]), n)
     return s.label

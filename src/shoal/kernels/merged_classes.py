@@ -4,7 +4,8 @@ A class is a chain of *pieces*, the classes that were given. Its codes lie in th
 the chain when it was last measured; merging two classes ties two chains together and moves nothing.
 
 With s records, s · EMD is a norm: of a merged class it is at most the sum of the two, and at least their difference.
-So bounds are known without looking, and a class that swallows its neighbours one by one is not measured each time.
+So bounds are known without looking, and narrower ones of large classes from :mod:`shoal.kernels.coarse`: a class that
+swallows its neighbours one by one is not measured each time.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -14,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.kernels.coarse import bounds_of
 from shoal.kernels.earth_mover import Closeness, distance, is_close, most_work, work
 from shoal.kernels.jit import kernel, part
 
@@ -146,14 +148,18 @@ def at_least(classes, a):
 
 
 @part
-def join(c, classes, a, b):
+def join(c, classes, k, a, b):
     """Merge class b into class a, which must be the lower number; bounds say how far it may be from the table."""
     far = 0.0
     for at in range(classes.low.shape[0]):
         low = max(classes.low[at, a] - classes.high[at, b], classes.low[at, b] - classes.high[at, a])
         classes.low[at, a] = max(low, 0.0) * _DOWN
         classes.high[at, a] = (classes.high[at, a] + classes.high[at, b]) * _UP
-        far = max(far, classes.high[at, a] / (classes.size[a] + classes.size[b]) * _UP)
+        size = classes.size[a] + classes.size[b]
+        if c.line[at] and k.room[a] >= 0:
+            low, high = bounds_of(c, k, k.room[a], at, size)
+            classes.low[at, a], classes.high[at, a] = max(classes.low[at, a], low), min(classes.high[at, a], high)
+        far = max(far, classes.high[at, a] / size * _UP)
     for j in range(classes.total.shape[1]):
         classes.total[a, j] += classes.total[b, j]
     classes.after[classes.last[a]], classes.last[a] = b, classes.last[b]

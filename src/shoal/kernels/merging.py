@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.arrangement import numbered
+from shoal.kernels.coarse import LARGE, coarse, note_join
 from shoal.kernels.earth_mover import Closeness
 from shoal.kernels.jit import announce, kernel, part
 from shoal.kernels.mdav import in_range
@@ -95,7 +96,7 @@ def _farthest(c, classes, heap):
 
 
 @kernel
-def merge_steps(c, classes, heap, tree, enough):
+def merge_steps(c, classes, known, heap, tree, large, enough):
     """Merge until all classes are close enough, or no more than `enough` are left; tell whether all are close."""
     while heap.counts[1] > 1:
         if heap.counts[1] <= enough:
@@ -114,7 +115,8 @@ def merge_steps(c, classes, heap, tree, enough):
         else:
             put(tree, tree.slot[b], NONE, heap.mean)
         kept, gone = min(a, b), max(a, b)
-        join(c, classes, kept, gone)
+        note_join(c, known, classes, kept, gone, large)
+        join(c, classes, known, kept, gone)
         for j in range(tree.q.shape[0]):
             heap.mean[j] = classes.total[kept, j] / classes.size[kept]
         put(tree, slot, kept, heap.mean)
@@ -131,7 +133,7 @@ def _fill(classes, heap):
             _push(heap, classes.far[a], a)
 
 
-def merge_until_close(points: np.ndarray, labels: np.ndarray, c: Closeness) -> np.ndarray:
+def merge_until_close(points: np.ndarray, labels: np.ndarray, c: Closeness, *, large: int = LARGE) -> np.ndarray:
     """Merge the class farthest from the table with the class whose mean is nearest, until every class is within t.
 
     Parameters
@@ -142,6 +144,8 @@ def merge_until_close(points: np.ndarray, labels: np.ndarray, c: Closeness) -> n
         A partition, classes numbered from 0 without gaps.
     c : Closeness
         What classes must be close to, and how close.
+    large : int
+        Records from which on it is kept how the values of a class are spread. Changes the time only.
 
     Returns
     -------
@@ -155,18 +159,20 @@ def merge_until_close(points: np.ndarray, labels: np.ndarray, c: Closeness) -> n
     of a merged class the sum of two sums, and the mean is the sum divided by the size.
 
     Complexity: O(n log n) to begin with. Then O(log n) for each of at most n/k mergers where d is small, and O(s) for
-    a class of s records that must be measured. O(n·(d + attributes)) memory.
+    a class of s records that must be measured: few of the large ones, whose bounds are narrow where values are
+    ordered. O(n·(d + attributes)) memory.
     """
     announce(merge_steps)
     labels, points = numbered(labels), in_range(points)
     classes = classes_of(points, labels, c)
     pieces = len(classes.size)
     heap = _Heap(np.empty(pieces), np.empty(pieces, np.int64), np.array([0, pieces]), np.empty(points.shape[1]))
+    known = coarse(c, pieces, large)
     _fill(classes, heap)
     done = heap.counts[0] == 0
     while not done:
         left = np.flatnonzero(classes.into == np.arange(pieces))
         tree = moving_points(classes.total[left] / classes.size[left, None], left)
-        done = merge_steps(c, classes, heap, tree, len(left) // 2 if len(left) > _FEW else 1)
+        done = merge_steps(c, classes, known, heap, tree, large, len(left) // 2 if len(left) > _FEW else 1)
         report(pieces - int(heap.counts[1]), pieces)
     return numbered(labels_of(classes, labels))

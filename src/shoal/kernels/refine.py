@@ -71,7 +71,8 @@ def seconds_of(effort: Effort, n: int, d: int, k: int) -> float:
     moves = _moves(effort, n, k) * effort.runs * effort.generations
     if n > WHOLE:
         moves = (effort.in_blocks + effort.quench) * n * effort.rounds
-    return seconds_to_start(n, d, k) + moves * move / 2 + 3e-6 * n * effort.rounds
+    chosen = 2 if effort.choice and n <= WHOLE else 1  # to choose among pooled classes takes about as long again
+    return seconds_to_start(n, d, k) + chosen * moves * move / 2 + 3e-6 * n * effort.rounds
 
 
 def _moves(effort: Effort, n: int, k: int) -> int:

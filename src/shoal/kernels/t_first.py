@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _SAMPLE = 4096
 _TELLING = 0.03  # share of the variance of the subsets that coordinates explain, from which on subsets lie apart …
-_APART = 0.5  # … by so much from the first to the last: it helps to find the nearest, and harms to find the farthest
+_APART = 2.0  # … by so much from the first to the last: it helps to find the nearest, and harms to find the farthest
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ class TCloseMerge(Checked):
     audit says so.
 
     **Complexity.** That of the first method, and O(n log n); O(s) more for each time a class of s records must be
-    measured. The nearest class is found through a tree, the farthest on a heap.
+    measured, at worst for every merger. The nearest class is found through a tree, the farthest on a heap.
 
     **Departures.** [SC15] do not say how distances of several confidential attributes are taken together: t holds for
     each, and the farthest class is the one with the greatest distance in any. Classes that are close enough already
