@@ -64,7 +64,7 @@ loss: $(VENV)/.dev  ## Measure what each method loses; takes minutes, needs SHOA
 closeness: $(VENV)/.dev  ## Measure the methods that promise t-closeness; takes minutes, needs SHOAL_DATA
 	$(BIN)/python benchmarks/closeness.py
 
-papers: $(VENV)/.dev  ## Print the figures of the papers next to ours; needs SHOAL_DATA
+papers: $(VENV)/.dev  ## Print the figures of the papers next to ours, and draw them; takes minutes, needs SHOAL_DATA
 	$(BIN)/python benchmarks/papers
 
 clean:  ## Remove what was made

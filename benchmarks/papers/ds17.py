@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import importlib.util
 import math
-import sys
 import tomllib
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import drawing
 import numpy as np
 
 import shoal
@@ -147,35 +146,24 @@ def main(folder: Path) -> None:
 
 
 def draw(folder: Path) -> None:
-    """Draw both figures for light and dark pages, in the manner of the others."""
-    try:
-        figures = _figures()
-    except ModuleNotFoundError:
-        print("matplotlib is not installed: no figures are drawn.")
-        return
-    panels = {"ds17_figure1": CASES[:2], "ds17_figure2": CASES[2:3]}
-    for theme in figures.THEMES:
-        for name, cases in panels.items():
-            figure = figures._card(theme, 5.2 * len(cases) + 0.4, 3.7)
-            row = figure.subplots(1, len(cases), squeeze=False)[0]
-            figure.subplots_adjust(left=0.12 / len(cases), right=0.97, bottom=0.15, top=0.82, wspace=0.18)
-            for axes, case in zip(row, cases, strict=True):
-                _panel(axes, theme, case, figures, folder)
-            figure.savefig(
-                HOME / "docs" / "images" / f"{name}-{theme.name}.png",
-                dpi=160,
-                transparent=True,
-                metadata={"Software": None},
-            )
-            figures.plt.close(figure)
+    """Draw both figures, in the manner of the others."""
+
+    def fill(cases: list[dict[str, Any]], figure: Any, theme: Any, look: ModuleType) -> None:
+        row = figure.subplots(1, len(cases), squeeze=False)[0]
+        figure.subplots_adjust(left=0.12 / len(cases), right=0.97, bottom=0.15, top=0.82, wspace=0.18)
+        for axes, case in zip(row, cases, strict=True):
+            _panel(axes, theme, case, look, folder)
+
+    for name, cases in {"ds17_figure1": CASES[:2], "ds17_figure2": CASES[2:3]}.items():
+        drawing.draw(name, 5.2 * len(cases) + 0.4, 3.7, partial(fill, cases))
 
 
-def _panel(axes: Any, theme: Any, case: dict[str, Any], figures: ModuleType, folder: Path) -> None:
+def _panel(axes: Any, theme: Any, case: dict[str, Any], look: ModuleType, folder: Path) -> None:
     X, C = table(case["data"], case["n"], folder)
     weights = list(range(0, 321 if case["data"] == "mcd" else 221 if case["t"] == 0.1 else 121, 2))
     found = [indicators(X, C, steered(X, C, case["t"], weight)) for weight in weights]
     words = ("largest EMD", "average EMD", "MSE", "MAE")
-    for at, (word, colour) in enumerate(zip(words, figures.SIX, strict=False)):
+    for at, (word, colour) in enumerate(zip(words, look.SIX, strict=False)):
         axes.plot(weights, [one[at] for one in found], color=colour, linewidth=1.8, label=word)
     axes.axhline(case["t"], color=theme.faint, linewidth=0.9, linestyle=":")
     for weight, word in ((case["printed"], "printed"), (case["ours"], "ours")):
@@ -184,20 +172,9 @@ def _panel(axes: Any, theme: Any, case: dict[str, Any], figures: ModuleType, fol
     line = f"t reached at {case['ours']}" + (
         ", as printed" if at_once else f" (line), printed {case['printed']} (dashes)"
     )
-    figures._title(axes, theme, case["name"], line)
-    figures._axes(axes, theme, "weight")
+    look._title(axes, theme, case["name"], line)
+    look._axes(axes, theme, "weight")
     axes.set_ylim(0, 0.52)
     axes.set_xlim(0, weights[-1])
     left = 0.7 if case["data"] == "mcd" else 0.34  # where no line is
     axes.legend(frameon=False, labelcolor=theme.ink, fontsize=9, loc="upper left", bbox_to_anchor=(left, 1.0))
-
-
-def _figures() -> ModuleType:
-    """The file that draws the figures of the documentation."""
-    spec = importlib.util.spec_from_file_location("docs_figures", HOME / "docs" / "figures.py")
-    if spec is None or spec.loader is None:
-        raise ModuleNotFoundError("docs/figures.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
