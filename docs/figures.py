@@ -376,7 +376,7 @@ def _cooling(points: Array, labels: NDArray[np.int64], k: int) -> tuple[Array, A
 
     where = annealing.ground(np.ascontiguousarray(points), k)
     a, random = arrange(where.x, labels, k), np.array([1], np.uint64)
-    calls = annealing._schedule(400_000, 100 * len(points), annealing.HOT)
+    calls = annealing.schedule(400_000, 100 * len(points), annealing.HOT)
     total, losses = ((points - points.mean(axis=0)) ** 2).sum(), []
     for _, temperature, some in calls:
         annealing._anneal(a, where, k, some, temperature, random)

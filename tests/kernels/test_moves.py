@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.annealing import Ground, _anneal, _schedule, annealed, ground
+from shoal.kernels.annealing import Ground, _anneal, annealed, ground, schedule
 from shoal.kernels.arrangement import Arrangement, arrange, numbered, total_sse
 from shoal.kernels.gap import gap, padded
 from shoal.kernels.moves import best_swap, create, dissolve, rotate, shift_or_swap
@@ -274,14 +274,14 @@ def test_annealed_is_never_worse_and_a_stop_is_heeded(
 
 
 def test_the_schedule_cools_and_makes_the_moves_asked_for() -> None:
-    calls = _schedule(4_000_000, 1_000_000, 2.0)
+    calls = schedule(4_000_000, 1_000_000, 2.0)
     temperatures = [t for _, t, _ in calls]
     assert temperatures == sorted(temperatures, reverse=True)
     assert temperatures[0] == 2.0
     assert temperatures[-1] == 0.0
     assert sum(some for _, _, some in calls) == 5_000_000
     assert calls[-1][0] == 1.0
-    assert [t for _, t, _ in _schedule(0, 10, 2.0)] == [0.0]
+    assert [t for _, t, _ in schedule(0, 10, 2.0)] == [0.0]
 
 
 def test_equal_records_have_no_heat_and_stay() -> None:

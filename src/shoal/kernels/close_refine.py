@@ -29,7 +29,9 @@ WHOLE = 30_000  #: records up to which a table is annealed as a whole
 _BLOCK = 4_000  # records of a block of a larger one
 _NEAR = 40  # neighbours looked at
 _NEAR_IN_BLOCKS = 20
-_QUENCH = 100  # moves per record without heat at the end
+_QUENCH = 100  # moves per record without heat at the end, …
+_LEAST_QUENCH = 10  # … or fewer, where there were fewer with it
+_POOLED = 10_000  # classes of all runs together up to which the best are chosen by integer programming
 _ROOM = 4  # how much larger than need be a class may grow
 _LEAST_ROOM = 16
 _LARGE = 30  # size of classes of which a move takes twice as long as of tiny ones
@@ -56,13 +58,23 @@ EFFORTS = {
 
 def seconds_to_refine(effort: Effort, n: int, size: int) -> float:
     """Return about how long it takes to refine classes of about this size with this effort, on two cores."""
-    moves = effort.runs * _moves(effort, n, size) if n <= WHOLE else effort.rounds * effort.in_blocks * n
-    return moves * _TIMES * (1 + size / _LARGE) / 2 + 3e-6 * n * effort.rounds
+    if n > WHOLE:
+        moves = effort.rounds * (effort.in_blocks + _quench(effort.in_blocks * n, n)) * n
+    else:
+        some = _moves(effort, n, size)
+        moves = effort.runs * (some + _quench(some, n) * n)
+    return moves * _TIMES * (1 + size / _LARGE) / 2 + 2e-5 * n * effort.rounds
 
 
 def _moves(effort: Effort, n: int, size: int) -> int:
     """Return the moves of one annealing of a whole table: fewer where one costs more, and in tiny tables."""
-    return min(int(effort.moves * _LARGE / (_LARGE + size)), min(effort.per_record, 40 * n) * n)
+    moves = max(int(effort.moves * _LARGE / (_LARGE + size)), effort.in_blocks * n)
+    return min(moves, min(effort.per_record, 40 * n) * n)
+
+
+def _quench(moves: int, n: int) -> int:
+    """Return the moves per record without heat, after so many with it."""
+    return min(_QUENCH, max(moves // n, _LEAST_QUENCH))
 
 
 def refine_close(points: np.ndarray, labels: np.ndarray, k: int, c: Closeness, effort: Effort, seed: int) -> np.ndarray:
@@ -120,7 +132,7 @@ def _as_a_whole(
     best = pool[0]
     for other in pool[1:]:
         best = recombine(x, best, other)
-    if effort.choice and not stopped:
+    if effort.choice and not stopped and sum(int(one.max()) + 1 for one in pool) <= _POOLED:
         best = best_of_pool(x, [best, *pool], largest=effort.choice)
     return best
 
@@ -132,7 +144,7 @@ def _close(
     room = max(_ROOM * least_size(c, k), _LEAST_ROOM)
     alone = not labels.any() and len(x) >= 2 * k  # one class has no neighbour to begin with
     start = halved(x, labels, c, (len(x) + 1) // 2 if alone else room)
-    found = annealed_close(where, start, k, c, seed, moves, quench=_QUENCH, room=room, go_on=go_on)
+    found = annealed_close(where, start, k, c, seed, moves, quench=_quench(moves, len(x)), room=room, go_on=go_on)
     if not distances(c, found)[1].all():
         found = merge_until_close(x, found, c)
     close = [one for one in (labels, start, found) if distances(c, one)[1].all()]
