@@ -22,9 +22,12 @@ _READ = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATETIME)
 
 def as_values(name: str, table: Table) -> pa.ChunkedArray:
     """Return a column whose cells are read: as numbers or dates where its kind says so, as missing where they are."""
-    column, kind, dialect = table.data.column(name), table.schema[name].kind, table.dialect or Dialect()
+    column, dialect = table.data.column(name), table.dialect or Dialect()
+    role, kind = table.schema[name].role, table.schema[name].kind
     if not is_text(column):
         return column
+    if role is Role.QUASI and kind is Kind.INTEGER:
+        kind = Kind.CONTINUOUS  # means of integers leave as they are
     if kind in _READ:
         return values(column, name, kind, dialect)
     read = column if table.dialect is None else tidy(column, dialect)
