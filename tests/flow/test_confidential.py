@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import shoal
@@ -95,10 +96,14 @@ def test_bare_points_bring_arrays() -> None:
         confidential_arrays([1.0, np.nan], 2)
 
 
-def test_missing_cells_count_alike_for_method_and_audit(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_missing_cells_count_alike_for_method_and_audit(tmp_path: Path, end: str) -> None:
     rows = "".join(f"{i},{'NA' if i % 3 == 0 else 'a' if i % 3 == 1 else 'b'}\n" for i in range(60))
     (tmp_path / "in.csv").write_text(f"age,illness\n{rows}")
     recipe = {"quasi": ["age"], "confidential": ["illness"], "k": 3, "t": 0.0, "text": {"missing": ["NA"]}}
-    done = shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", {**recipe, "method": "mdav"})
+    recipe = {**recipe, "method": "mdav", "taxonomies": {"illness": {"some": ["a", "b"]}}}
+    done = shoal.protect_file(tmp_path / "in.csv", tmp_path / f"out.{end}", recipe)
     (found,) = [f for f in done.audit.findings if f.model == "t_closeness"]
     assert (found.achieved, found.holds) == (0.0, True)
+    if end == "parquet":
+        assert pyarrow.parquet.read_table(tmp_path / "out.parquet")["illness"].null_count == 20

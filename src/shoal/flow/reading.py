@@ -55,13 +55,15 @@ def read_table(path: Path, recipe: Recipe, *, textual: bool) -> Table:
 
 def _as_values(table: Table, dialect: Dialect) -> Table:
     """Return the table with values for cells; a column that would lose something by it stays text."""
-    from shoal.schema.cells import lossless, values
+    from shoal.schema.cells import lossless, values, without_missing
 
     typed = {}
     for column in table.schema.columns:
         cells = table.data.column(column.name)
         if column.role in (Role.QUASI, Role.WEIGHT) or lossless(cells, column.kind, dialect):
             typed[column.name] = values(cells, column.name, column.kind, dialect)
+        elif column.role is Role.CONFIDENTIAL and column.kind is Kind.NOMINAL:
+            typed[column.name] = without_missing(cells, dialect)
     return Table(with_columns(table.data, typed), table.schema)
 
 

@@ -62,6 +62,14 @@ def tidy(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
     return pc.if_else(absent, pa.scalar(None, pa.string()), trimmed)
 
 
+def without_missing(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
+    """Return cells as they are, but for those that mean "no value", which become missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.if_else(pc.is_null(tidy(cells, dialect)), pa.scalar(None, cells.type), cells)
+
+
 def with_point(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
     """Return cells whose decimal sign is a point. A cell that already had one no longer reads as a number."""
     import pyarrow.compute as pc
