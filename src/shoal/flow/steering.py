@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from shoal import registry
 from shoal.errors import DataError, ParameterError
+from shoal.flow.categories import categories
 from shoal.flow.confidential import confidential_columns
 from shoal.parameters import build, shown, unknown
 from shoal.recipe import Recipe
@@ -69,16 +70,8 @@ class TableColumns:
 
     def categories(self, name: str) -> NDArray[np.int64]:
         """Return a number for each different value of a column, a missing one among them."""
-        import pyarrow as pa
-
         column = self.table.data.column(self.table.schema[name].name)
-        try:
-            if pa.types.is_dictionary(column.type):
-                column = column.cast(column.type.value_type)
-            encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-        except pa.ArrowException:
-            raise DataError(f"Column {name!r}: {column.type} cannot steer. Take another column.") from None
-        return np.asarray(encoded.indices.to_numpy(), np.int64)
+        return categories(name, column, "cannot steer. Take another column.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, listing
+from shoal.flow.categories import categories
 from shoal.types import Partition, Points, Role, Table
 
 if TYPE_CHECKING:
     import numpy as np
-    import pyarrow as pa
     from numpy.typing import NDArray
 
 
@@ -22,7 +22,7 @@ def strata_of(table: Table, k: int) -> NDArray[np.int64] | None:
         return None
     strata = np.zeros(len(table), np.int64)
     for name in names:
-        codes = _codes(name, table.data.column(name))
+        codes = categories(name, table.data.column(name), "cannot be strata. Give it another role.")
         strata = np.unique(strata * (codes.max() + 1) + codes, return_inverse=True)[1].astype(np.int64)
     sizes = np.bincount(strata)
     if sizes.min() < k:
@@ -32,20 +32,6 @@ def strata_of(table: Table, k: int) -> NDArray[np.int64] | None:
             f"Join small strata before, or lower k."
         )
     return strata
-
-
-def _codes(name: str, column: pa.ChunkedArray) -> NDArray[np.int64]:
-    """Return a number for each different value of a column, a missing one among them."""
-    import numpy as np
-    import pyarrow as pa
-
-    try:
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    except pa.ArrowException:
-        raise DataError(f"Column {name!r}: {column.type} cannot be strata. Give it another role.") from None
-    return np.asarray(encoded.indices.to_numpy(), np.int64)
 
 
 def partition_strata(
