@@ -63,6 +63,8 @@ def confidential_arrays(given: ArrayLike, n: int) -> tuple[Confidential, ...]:
     for j, column in enumerate(columns):
         if column.dtype.kind == "f" and not np.isfinite(column).all():
             raise DataError("microaggregate: confidential must be finite. Fill or remove these rows.")
-        codes = np.unique(column, return_inverse=True)[1].astype(np.int64)
-        found.append(Confidential(str(j), codes, np.bincount(codes), ordered=column.dtype.kind in "biuf"))
+        values, codes = np.unique(column, return_inverse=True)
+        numbers = values.astype(np.float64) if column.dtype.kind in "biuf" else None
+        ordered = numbers is not None
+        found.append(Confidential(str(j), codes.astype(np.int64), np.bincount(codes), ordered, values=numbers))
     return tuple(found)

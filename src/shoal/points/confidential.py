@@ -1,4 +1,4 @@
-"""Confidential columns become numbers of values: what t-closeness needs to know of them."""
+"""Confidential columns become numbers of values: what the models that look at them need to know."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from shoal.types import Column, Confidential, Kind, Taxonomy
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
 
 def confidential_of(column: Column, values: pa.ChunkedArray) -> Confidential:
     """Return which value each record has: ranks where values have an order.
@@ -24,6 +26,8 @@ def confidential_of(column: Column, values: pa.ChunkedArray) -> Confidential:
     >>> pay = Column("pay", Role.CONFIDENTIAL, Kind.INTEGER)
     >>> confidential_of(pay, pa.chunked_array([[30, 10, None, 10]])).codes.tolist()
     [1, 0, 2, 0]
+    >>> confidential_of(pay, pa.chunked_array([[30, 10, None, 10]])).values.tolist()
+    [10.0, 30.0, nan]
     """
     if column.taxonomy is not None:
         return _leaves(column.name, values, column.taxonomy)
@@ -31,7 +35,28 @@ def confidential_of(column: Column, values: pa.ChunkedArray) -> Confidential:
         codes = _told_apart(column.name, values)[0]
         return Confidential(column.name, codes, np.bincount(codes), ordered=False)
     codes = _ranks(column.name, _in_order(column, values))
-    return Confidential(column.name, codes, np.bincount(codes))
+    counts = np.bincount(codes)
+    if column.kind is Kind.ORDINAL:
+        return Confidential(column.name, codes, counts)
+    numbers = np.empty(len(counts))
+    numbers[codes] = _numbers(values)
+    return Confidential(column.name, codes, counts, values=numbers)
+
+
+def _numbers(values: pa.ChunkedArray) -> NDArray[np.float64]:
+    """Return values as numbers: moments in days, NaN for what is missing or not finite."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    days = 1.0
+    if pa.types.is_date(values.type):
+        values = values.cast(pa.date32()).cast(pa.int32())
+    elif pa.types.is_temporal(values.type):
+        days = 86_400 * _TICKS[values.type.unit]
+        values = values.cast(pa.int64() if values.type.bit_width == 64 else pa.int32())
+    numbers = pc.fill_null(values.cast(pa.float64(), safe=False), float("nan")).to_numpy() / days
+    numbers[~np.isfinite(numbers)] = np.nan
+    return np.asarray(numbers, np.float64)
 
 
 def _ranks(name: str, values: pa.ChunkedArray) -> NDArray[np.int64]:

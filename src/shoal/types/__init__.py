@@ -8,7 +8,7 @@ Rows are positions, never index labels. Only numpy is needed to import this modu
 from __future__ import annotations
 
 from shoal.types.partition import Block, Partition
-from shoal.types.points import Attribute, Comparison, Confidential, Footing, Points
+from shoal.types.points import Attribute, Comparison, Confidential, Footing, Points, Requirement
 from shoal.types.release import Audit, Certificate, Finding, Reading, Readings, Release
 from shoal.types.table import Column, Columns, Dialect, Kind, Role, Schema, Table, Taxonomy, with_columns
 
@@ -30,6 +30,7 @@ __all__ = [
     "Reading",
     "Readings",
     "Release",
+    "Requirement",
     "Role",
     "Schema",
     "Table",

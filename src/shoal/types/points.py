@@ -52,7 +52,7 @@ class Footing:
 
 @dataclass(frozen=True, eq=False)
 class Confidential:
-    """A confidential attribute as t-closeness sees it: which value each record has, and how far values are apart.
+    """A confidential attribute as methods see it: which value each record has, and how far values are apart.
 
     Attributes
     ----------
@@ -68,6 +68,8 @@ class Confidential:
         Values as leaves of a tree: for each value, then for each node above them, the number of the node that it hangs
         on; −1 for the root, which is not counted. A node stands after those that hang on it, and the values below it
         are neighbours.
+    values
+        The number that each value is: dates in days, NaN for a missing one. None: values are no numbers.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Confidential:
     counts: NDArray[np.int64] = field(repr=False)
     ordered: bool = True
     parents: NDArray[np.int64] | None = field(default=None, repr=False)
+    values: NDArray[np.float64] | None = field(default=None, repr=False)
 
     @property
     def ranked(self) -> bool:
@@ -84,6 +87,23 @@ class Confidential:
     def rows(self, positions: NDArray[np.int64]) -> Confidential:
         """Return the attribute of some records; the distribution stays that of the whole table."""
         return replace(self, codes=self.codes[positions])
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """What every class must hold in a confidential attribute: a privacy model at its levels.
+
+    >>> Requirement("recursive_l_diversity", "illness", (("c", 2.0), ("l", 3))).level("l")
+    3
+    """
+
+    model: str  #: registry key of the model
+    attribute: str  #: name of the confidential attribute
+    levels: tuple[tuple[str, float], ...]  #: the model's parameters by name
+
+    def level(self, name: str) -> float:
+        """Return one of the levels."""
+        return dict(self.levels)[name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +122,8 @@ class Points:
         How each coordinate was scaled; empty for bare points.
     confidential
         Attributes that are no coordinates, but that classes must not give away; empty if nobody asked for that.
+    required
+        What every class must hold in them, besides t-closeness, which methods have a parameter for.
     """
 
     coordinates: NDArray[np.float64] = field(repr=False)
@@ -109,6 +131,7 @@ class Points:
     attributes: tuple[Attribute, ...] = field(default=(), repr=False)
     footings: tuple[Footing, ...] = field(default=(), repr=False)
     confidential: tuple[Confidential, ...] = ()
+    required: tuple[Requirement, ...] = ()
 
     def __len__(self) -> int:
         return int(self.coordinates.shape[0])
@@ -138,6 +161,7 @@ class Points:
             tuple(a for a in self.attributes if a.name in wanted),
             tuple(self.footings[j] for j in chosen) if self.footings else (),
             self.confidential,
+            self.required,
         )
 
     def rows(self, positions: NDArray[np.int64]) -> Points:
@@ -145,7 +169,9 @@ class Points:
         import numpy as np
 
         inside = tuple(attribute.rows(positions) for attribute in self.confidential)
-        return Points(np.ascontiguousarray(self.coordinates[positions]), self.owners, confidential=inside)
+        return Points(
+            np.ascontiguousarray(self.coordinates[positions]), self.owners, confidential=inside, required=self.required
+        )
 
 
 @dataclass(frozen=True, eq=False)
