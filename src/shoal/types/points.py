@@ -124,6 +124,8 @@ class Points:
         Attributes that are no coordinates, but that classes must not give away; empty if nobody asked for that.
     required
         What every class must hold in them, besides t-closeness, which methods have a parameter for.
+    subjects
+        The number of the subject of each record, from 0, where k counts subjects; None: k counts records.
     """
 
     coordinates: NDArray[np.float64] = field(repr=False)
@@ -132,6 +134,7 @@ class Points:
     footings: tuple[Footing, ...] = field(default=(), repr=False)
     confidential: tuple[Confidential, ...] = ()
     required: tuple[Requirement, ...] = ()
+    subjects: NDArray[np.int64] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return int(self.coordinates.shape[0])
@@ -162,6 +165,7 @@ class Points:
             tuple(self.footings[j] for j in chosen) if self.footings else (),
             self.confidential,
             self.required,
+            self.subjects,
         )
 
     def rows(self, positions: NDArray[np.int64]) -> Points:
@@ -170,7 +174,11 @@ class Points:
 
         inside = tuple(attribute.rows(positions) for attribute in self.confidential)
         return Points(
-            np.ascontiguousarray(self.coordinates[positions]), self.owners, confidential=inside, required=self.required
+            np.ascontiguousarray(self.coordinates[positions]),
+            self.owners,
+            confidential=inside,
+            required=self.required,
+            subjects=None if self.subjects is None else self.subjects[positions],
         )
 
 
