@@ -76,6 +76,40 @@ def steerings(given: list[str] | None) -> list[dict[str, Any]]:
     return found
 
 
+def requirements(given: str | None) -> dict[str, Any]:
+    """Read what must hold: ``model=level,…``, or ``model:column=level`` for one column; a level may be several numbers.
+
+    >>> requirements("k=5,l_recursive=2:3,e:pay=900")
+    {'k': 5, 'l_recursive': [2, 3], 'e': {'pay': 900}}
+    """
+    found: dict[str, Any] = {}
+    for name, text in pairs("--require", list(names(given)), last=True).items():
+        model, sign, column = name.partition(":")
+        level = _level(name, text)
+        if (model in found) != (isinstance(found.get(model), dict) and bool(sign)):
+            raise ParameterError(f"--require: {model} is required of all columns and of one. Say it one way.")
+        if sign:
+            found.setdefault(model, {})[column] = level
+        else:
+            found[model] = level
+    if given is not None and not found:
+        raise ParameterError("--require: must be model=level, got nothing. Write for example --require k=5.")
+    return found
+
+
+def _level(name: str, text: str) -> Any:
+    """Read a level: a number, or several with colons between them."""
+    try:
+        numbers = [float(part) for part in text.split(":")]
+    except ValueError:
+        raise ParameterError(
+            f"--require: {name} must be a number, or several with colons between them, got {text!r}. Write for example "
+            f"--require k=5,l_recursive=2:3."
+        ) from None
+    plain = [int(number) if number.is_integer() else number for number in numbers]
+    return plain[0] if len(plain) == 1 else plain
+
+
 def text_format(**said: str | None) -> dict[str, Any]:
     """Return what was said about how a text file is written.
 
@@ -102,7 +136,7 @@ def recipe_from(path: Path | None, given: dict[str, Any]) -> Recipe:
         said = {
             **base,
             **said,
-            **{n: {**base.get(n, {}), **said[n]} for n in ("set", "kinds", "text") if n in said},
+            **{n: {**base.get(n, {}), **said[n]} for n in ("set", "kinds", "text", "require") if n in said},
         }
     if "quasi" not in said:
         raise ParameterError(
