@@ -50,11 +50,12 @@ class Refined:
     def _close(self, first: Partition, points: Points, rng: np.random.Generator) -> Partition:
         """Refine the classes of one block, keeping each close to the table."""
         from shoal.kernels.close_refine import EFFORTS, refine_close
-        from shoal.kernels.earth_mover import closeness
+        from shoal.kernels.demands import demands_of
 
-        block, near = first.blocks[0], closeness(points.confidential, self.t or 0.0)
+        block, asked = first.blocks[0], demands_of(points, self.k, self.t)
+        assert asked is not None  # t is given
         seed = int(rng.integers(1 << 60))
-        labels = refine_close(points.coordinates, block.labels, self.k, near, EFFORTS[self.effort], seed)
+        labels = refine_close(points.coordinates, block.labels, self.k, asked, EFFORTS[self.effort], seed)
         return replace(first, blocks=(replace(block, labels=labels),))
 
 

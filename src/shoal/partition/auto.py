@@ -61,15 +61,16 @@ class Auto(Checked):
 
     def _close(self, points: Points, rng: np.random.Generator, t: float) -> Partition:
         """Form classes within t of the table, and lower their loss for as long as there is time."""
-        from shoal.kernels.close_refine import EFFORTS, least_size, refine_close, seconds_to_refine
-        from shoal.kernels.earth_mover import closeness
+        from shoal.kernels.close_refine import EFFORTS, refine_close, seconds_to_refine
+        from shoal.kernels.demands import demands_of, least_size
         from shoal.kernels.refine import seconds_to_start
 
         attributes = confidential(self, points)
-        (n, d), c = points.coordinates.shape, closeness(attributes, t)
+        (n, d), asked = points.coordinates.shape, demands_of(points, self.k, t)
+        assert asked is not None  # t is given
         key = "t_first" if all(attribute.ranked for attribute in attributes) else "t_close_merge"
         start = 2 * seconds_to_start(n, d, self.k)
-        times = {effort: start + seconds_to_refine(EFFORTS[effort], n, least_size(c, self.k)) for effort in EFFORTS}
+        times = {effort: start + seconds_to_refine(EFFORTS[effort], n, least_size(asked, self.k)) for effort in EFFORTS}
         effort = next((effort for effort in ("best", "default", "fast") if times[effort] <= self.seconds), None)
         how = f"refined with effort {effort}" if effort else "not refined"
         about = f"{n:,} records of {d} coordinates take about {_about(times[effort] if effort else start)}"
@@ -79,7 +80,7 @@ class Auto(Checked):
         if effort is None:
             return replace(first, note=note)
         block, seed = first.blocks[0], int(rng.integers(1 << 60))
-        labels = refine_close(points.coordinates, block.labels, self.k, c, EFFORTS[effort], seed)
+        labels = refine_close(points.coordinates, block.labels, self.k, asked, EFFORTS[effort], seed)
         return replace(first, blocks=(replace(block, labels=labels),), note=note)
 
     def _choice(self, points: Points) -> tuple[str, dict[str, Any], str]:
