@@ -23,6 +23,14 @@ def written(level: float) -> Fraction:
     return Fraction(str(level))
 
 
+def nearest(exact: Fraction) -> float:
+    """Return the float nearest to a number ≥ 0; infinity beyond the largest there is."""
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf
+
+
 def rounded(exact: Fraction, required: float | None) -> float:
     """Return the float nearest to a level; if it is not what is required, one that is not either.
 
@@ -30,8 +38,8 @@ def rounded(exact: Fraction, required: float | None) -> float:
     True
     """
     if required is None or exact == written(required):
-        return float(exact)
-    return beside(float(exact), exact > written(required), required)
+        return nearest(exact)
+    return beside(nearest(exact), exact > written(required), required)
 
 
 def beside(level: float, above: bool, required: float) -> float:
