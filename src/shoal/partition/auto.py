@@ -53,6 +53,8 @@ class Auto(Checked):
         """Form classes of at least k records by the method that fits."""
         from shoal.kernels.demands import demands_of
 
+        if self.t is not None:
+            confidential(self, points)
         demands = demands_of(points, self.k, self.t)
         if demands is not None:
             return self._demanding(points, rng, demands)
@@ -65,8 +67,8 @@ class Auto(Checked):
 
     def _demanding(self, points: Points, rng: np.random.Generator, demands: Any) -> Partition:
         """Form classes that hold what is required, and lower their loss for as long as there is time."""
-        from shoal.kernels.close_refine import EFFORTS, least_size, refine_close, seconds_to_refine
-        from shoal.kernels.demands import hold
+        from shoal.kernels.close_refine import EFFORTS, refine_close, seconds_to_refine
+        from shoal.kernels.demands import hold, least_size
         from shoal.kernels.refine import seconds_to_start
         from shoal.kernels.satisfy import satisfy
 
@@ -92,7 +94,7 @@ class Auto(Checked):
         """Return the method whose classes are refined: one that sees to t where it is given."""
         if self.t is None:
             return "mdav", {}
-        if all(attribute.ranked for attribute in confidential(self, points)):
+        if all(attribute.ranked for attribute in points.confidential):
             return "t_first", {"t": self.t}
         if points.required or points.subjects is not None:  # all is repaired at once
             return "mdav", {}
