@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from pathlib import Path
@@ -18,7 +18,8 @@ from shoal.types import Kind, Role
 _LISTS = ("quasi", "confidential", "identifier", "strata")
 _NAMES = ("subject", "weight")
 EFFORTS = ("fast", "default", "best")
-_TABLES = ("set", "text", "taxonomies", "require")
+_TABLES = ("set", "text", "taxonomies", "orders", "attribute_weights", "require")
+WHEN_MISSING = ("category", "exclude", "fill")
 _K = 5
 
 
@@ -59,6 +60,13 @@ class Recipe:
         Kinds of columns where the inferred one is not meant.
     taxonomies
         For a column of categories, groups of its values within groups, down to lists of values.
+    orders
+        For a column of categories, these from the lowest to the highest; such a column is ordinal.
+    attribute_weights
+        How much squared distances in a quasi-identifier count; 1 where nothing is said.
+    when_missing
+        What a missing quasi-identifier is: a `category` of its own; a reason to `exclude` the record, which then does
+        not leave; or something to `fill` with what its class has.
     blocks
         Disjoint blocks of quasi-identifiers, each partitioned on its own. Empty: one block of all.
     steer
@@ -85,6 +93,9 @@ class Recipe:
     set: Mapping[str, Any] = field(default_factory=dict)
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     taxonomies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    attribute_weights: Mapping[str, float] = field(default_factory=dict)
+    when_missing: str = "category"
     blocks: tuple[tuple[str, ...], ...] = ()
     steer: tuple[Mapping[str, Any], ...] = ()
     text: Mapping[str, Any] = field(default_factory=dict)
@@ -149,6 +160,8 @@ class Recipe:
 
     def _names(self) -> list[str]:
         faults = [] if self.refine in (None, *EFFORTS) else [unknown("Recipe", "refine", self.refine, EFFORTS)]
+        if self.when_missing not in WHEN_MISSING:
+            faults.append(unknown("Recipe", "when_missing", self.when_missing, WHEN_MISSING))
         return faults + [
             unknown("Recipe", field_, getattr(self, field_), registry.keys(room))
             for field_, room in (("method", "partition"), ("release", "release"))
@@ -180,6 +193,18 @@ class Recipe:
                 "Recipe: t needs at least one confidential column, got none. Name what must not be learnt, "
                 "or leave out t."
             )
+        faults += [
+            f"Recipe: the order of {name!r} must be a list of its categories, got {shown(order)}."
+            for name, order in self.orders.items()
+            if not isinstance(order, (list, tuple)) or not order
+        ]
+        for name, weight in self.attribute_weights.items():
+            if name not in self.quasi:
+                faults.append(f"Recipe: attribute_weights names {name!r}, which is no quasi-identifier. Take it out.")
+            if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 <= float(weight) <= 1e6:
+                faults.append(
+                    f"Recipe: the weight of attribute {name!r} must be a number ≥ 0 and ≤ 1e6, got {shown(weight)}."
+                )
         if self.n is not None and self.t is None:
             faults.append("Recipe: n needs t, got none. Say how close classes must be: t = 0.2, or leave out n.")
         seen: dict[str, Role] = {}
@@ -251,7 +276,7 @@ class Recipe:
         found: dict[str, Any] = {}
         for f in fields(self):
             value = getattr(self, f.name)
-            if f.name in ("k", "method", "release", "seed") or value not in (None, (), {}):
+            if f.name in ("k", "method", "release", "seed") or value not in (None, (), {}, "category"):
                 found[f.name] = _plain(value)
         return found
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shoal import progress, registry
 from shoal.errors import DataError, ParameterError, SchemaError, data_rows, raise_all
 from shoal.flow.certifying import certify
-from shoal.flow.confidential import confidential_columns, with_values
+from shoal.flow.confidential import as_values, confidential_columns, with_values
 from shoal.flow.enforcing import enforced, one_block, promises_t
 from shoal.flow.feasibility import refuse_infeasible
 from shoal.flow.measuring import measure
@@ -25,8 +25,8 @@ from shoal.types import (
     Attribute,
     Block,
     Certificate,
-    Dialect,
     Kind,
+    Numbers,
     Partition,
     Points,
     Readings,
@@ -63,9 +63,10 @@ def anonymise(
     more = bool(recipe.require) or (recipe.subject is not None and promises_k(method))
     plain, method = method, refined(enforced(method, recipe.t, more=more), recipe.refine, recipe.t)
     rng = np.random.default_rng(recipe.seed)
-    typed, attributes = encode(table, table.schema.names(Role.QUASI))
+    missing = "fill" if recipe.when_missing == "fill" else "category"
+    typed, attributes = encode(table, table.schema.names(Role.QUASI), missing=missing)
     weights = _weights(table)
-    points = encoding.encode(attributes)
+    points = encoding.encode(attributes, recipe.attribute_weights)
     if required:
         asked = as_requirements(resolve("Recipe", recipe.require), recipe.confidential)
         points = replace(points, confidential=confidential_columns(table), required=asked)
@@ -163,11 +164,18 @@ def _optional(cls: type, name: str) -> bool:
     return any(f.name == name and f.default is not MISSING for f in fields(cls))
 
 
-def encode(table: Table, names: Sequence[str], *, what: str = "a quasi-identifier") -> tuple[Table, list[Attribute]]:
-    """Return the table with cells of these columns as values, and the attributes; raises all faults at once."""
+def encode(
+    table: Table, names: Sequence[str], *, what: str = "a quasi-identifier", missing: str = "refuse"
+) -> tuple[Table, list[Attribute]]:
+    """Return the table with cells of these columns as values, and the attributes; raises all faults at once.
+
+    `missing` says what a missing value is: ``category``, ``fill``, or ``refuse``.
+    """
     import pyarrow as pa
 
-    from shoal.schema.cells import is_text, moment_sign, values
+    from shoal.points.encoding import attribute_of
+    from shoal.schema.cells import is_text, moment_sign, without_nan
+    from shoal.schema.order import in_order
 
     faults: list[str] = []
     attributes: list[Attribute] = []
@@ -178,10 +186,11 @@ def encode(table: Table, names: Sequence[str], *, what: str = "a quasi-identifie
         try:
             encoder, column = _encoder(name, kind, what, table), table.data.column(name)
             if is_text(column):
-                dialect = table.dialect or Dialect()
                 moment = moment_sign(column) if kind is Kind.DATETIME else moment
-                column = typed[name] = values(column, name, kind, dialect)
-            attributes.append(encoder.encode(name, column))
+                column = typed[name] = as_values(name, table, exact=True)
+            if missing != "refuse":
+                column = typed[name] = without_nan(column)
+            attributes.append(attribute_of(table.schema[name], in_order(table.schema[name], column), encoder, missing))
         except (DataError, SchemaError) as error:
             faults.append(str(error))
         except pa.ArrowException:  # whose message may hold a value
@@ -189,6 +198,14 @@ def encode(table: Table, names: Sequence[str], *, what: str = "a quasi-identifie
     raise_all(DataError, faults)
     dialect_out = replace(table.dialect, moment=moment) if table.dialect is not None else None
     return replace(table, data=with_columns(table.data, typed), dialect=dialect_out), attributes
+
+
+def numbers_in(table: Table, name: str, what: str) -> NDArray[np.float64]:
+    """Return the values of a column of numbers or moments."""
+    (attribute,) = encode(table, [name], what=what)[1]
+    if not isinstance(attribute, Numbers):
+        raise SchemaError(f"Column {name!r}: {what} must be of numbers or moments. Name another column.")
+    return attribute.values
 
 
 def _encoder(name: str, kind: Kind, what: str, table: Table) -> Any:
@@ -222,8 +239,7 @@ def _weights(table: Table) -> NDArray[np.float64] | None:
         return None
     if table.schema[names[0]].kind not in (Kind.CONTINUOUS, Kind.INTEGER):
         raise SchemaError(f"Column {names[0]!r}: a weight must be a number, this one is {table.schema[names[0]].kind}.")
-    _, attributes = encode(table, names, what="a weight")
-    weights = attributes[0].values
+    weights = numbers_in(table, names[0], "a weight")
     negative = (weights < 0).nonzero()[0].tolist()
     if negative:
         raise DataError(f"Column {names[0]!r}: weights must be ≥ 0, but not in {data_rows(negative)}. Correct them.")

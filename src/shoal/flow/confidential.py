@@ -11,6 +11,7 @@ import numpy as np
 from shoal.errors import DataError
 from shoal.points.confidential import confidential_of
 from shoal.schema.cells import is_text, readable, tidy, values
+from shoal.schema.order import in_order
 from shoal.types import Confidential, Dialect, Kind, Release, Role, Table
 
 if TYPE_CHECKING:
@@ -20,17 +21,23 @@ if TYPE_CHECKING:
 _READ = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATETIME)
 
 
-def as_values(name: str, table: Table) -> pa.ChunkedArray:
-    """Return a column whose cells are read: as numbers or dates where its kind says so, as missing where they are."""
+def as_values(name: str, table: Table, *, exact: bool = False) -> pa.ChunkedArray:
+    """Return a column whose cells are read: as numbers or dates where its kind says so, as missing where they are.
+
+    A quasi-identifier of integers is read as numbers with decimals, which its means may have, unless it is to be
+    `exact`: as the table came.
+    """
     column, dialect = table.data.column(name), table.dialect or Dialect()
     role, kind = table.schema[name].role, table.schema[name].kind
     if not is_text(column):
-        return column
-    if role is Role.QUASI and kind is Kind.INTEGER:
+        return in_order(table.schema[name], column)
+    if role is Role.QUASI and kind is Kind.INTEGER and not exact:
         kind = Kind.CONTINUOUS  # means of integers leave as they are
     if kind in _READ:
         return values(column, name, kind, dialect)
     read = column if table.dialect is None else tidy(column, dialect)
+    if table.schema[name].order:
+        return in_order(table.schema[name], read)
     if kind is Kind.ORDINAL and readable(tidy(column, dialect), Kind.CONTINUOUS, dialect):
         return values(column, name, Kind.CONTINUOUS, dialect)
     return read

@@ -20,5 +20,5 @@ def measure(attributes: Sequence[Attribute], masked: pa.Table) -> Readings:
 
     measures = [registry.load("utility", key)() for key in registry.keys("utility")]
     with np.errstate(all="ignore"):  # a masked value may lie so far off that its square is infinite
-        comparison = compare(attributes, [a.like(masked.column(a.name)) for a in attributes])
+        comparison = compare(attributes, [masked.column(a.name) for a in attributes])
         return Readings(tuple(measure.measure(comparison) for measure in measures))

@@ -71,7 +71,7 @@ def schema_for(data: pa.Table, recipe: Recipe, dialect: Dialect | None, unread: 
     """Return what a recipe and the columns themselves say of a table."""
     from shoal.schema.roles import schema_of
 
-    return schema_of(data, recipe.roles, recipe.kinds, dialect, unread, recipe.taxonomies)
+    return schema_of(data, recipe.roles, recipe.kinds, dialect, unread, recipe.taxonomies, recipe.orders)
 
 
 def schema_of_columns(data: pa.Table, names: Sequence[str], dialect: Dialect | None) -> Schema:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import SchemaError
 from shoal.kernels.class_means import class_means_of_integers
-from shoal.points.numeric import present
-from shoal.types import Kind
+from shoal.points.numeric import coordinate, placed, present
+from shoal.types import Kind, Placed, Scale
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,9 +48,14 @@ class Datetime:
         """Elapsed time since the first moment of the column, in ticks."""
         return self._elapsed(self.ticks)
 
-    def like(self, column: pa.ChunkedArray) -> NDArray[np.float64]:
-        """Return the moments of another column, in ticks since the first moment of this one."""
-        return self._elapsed(self.encode(self.name, column.cast(self.type, safe=False)).ticks)
+    def place(self, scale: Scale) -> Placed:
+        """Return one coordinate of elapsed time."""
+        return placed(self.values, scale(self.values))
+
+    def like(self, column: pa.ChunkedArray, placed: Placed) -> NDArray[np.float64]:
+        """Return the coordinate of the moments of another column."""
+        elapsed = self._elapsed(self.encode(self.name, column.cast(self.type, safe=False)).ticks)
+        return coordinate(elapsed, placed.footings[0])
 
     def _elapsed(self, ticks: NDArray[np.int64]) -> NDArray[np.float64]:
         origin = int(self.ticks.min())

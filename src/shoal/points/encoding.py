@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.standardise import extent, location_and_spread, place
+from shoal.errors import DataError
+from shoal.kernels.standardise import extent, location_and_spread
 from shoal.parameters import Checked, Param
-from shoal.types import Attribute, Comparison, Footing, Points
+from shoal.points.missing import Missing
+from shoal.points.numeric import present
+from shoal.types import Attribute, Column, Comparison, Footing, Placed, Points, Scale
 
-_Scale = Callable[[NDArray[np.float64]], tuple[float, float, int]]
-_SCALES: dict[str, _Scale] = {
-    "standard": location_and_spread,
-    "range": extent,
-    "none": lambda values: (0.0, 1.0, 0),
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_SCALES: dict[str, Scale] = {
+    "standard": lambda values: Footing(*location_and_spread(values)),
+    "range": lambda values: Footing(*extent(values)),
+    "none": lambda values: Footing(0.0, 1.0, 0),
 }
 
 
@@ -26,7 +31,7 @@ class Encoding(Checked):
     """How attributes become coordinates.
 
     The literature's figures are for ``standard``: mean 0 and *population* standard deviation 1. A constant
-    attribute has no spread and does not count.
+    attribute has no spread and does not count. What has no unit, such as categories, is not scaled.
     """
 
     scale: Annotated[
@@ -34,27 +39,64 @@ class Encoding(Checked):
         Param("Scale of a coordinate: standard deviation 1, range 1, or the column's own unit."),
     ] = "standard"
 
-    def encode(self, attributes: Sequence[Attribute]) -> Points:
-        """Put every record at a point."""
-        footings = [Footing(*_SCALES[self.scale](a.values)) for a in attributes]
-        columns = [place(a.values, f.location, f.spread, f.exponent) for a, f in zip(attributes, footings, strict=True)]
+    def encode(self, attributes: Sequence[Attribute], weights: Mapping[str, float] | None = None) -> Points:
+        """Put every record at a point; squared distances in an attribute count as many times as its weight says."""
+        placed = [_weighted(a.place(_SCALES[self.scale]), (weights or {}).get(a.name, 1.0)) for a in attributes]
         return Points(
-            np.ascontiguousarray(np.column_stack(columns)),
-            tuple(a.name for a in attributes),
+            np.ascontiguousarray(np.column_stack([one.coordinates for one in placed])),
+            tuple(a.name for a, one in zip(attributes, placed, strict=True) for _ in one.footings),
             tuple(attributes),
-            tuple(footings),
+            tuple(footing for one in placed for footing in one.footings),
         )
 
 
-def compare(attributes: Sequence[Attribute], masked: Sequence[NDArray[np.float64]]) -> Comparison:
-    """Standardise the original, and the masked values by the original's mean and deviation."""
-    original, other = [], []
-    for attribute, values in zip(attributes, masked, strict=True):
-        footing = location_and_spread(attribute.values)
-        if footing[1] == 0.0:  # a constant attribute: any change counts in the column's own unit
-            footing = (footing[0], np.ldexp(1.0, -footing[2]), footing[2])
-        original.append(place(attribute.values, *footing))
-        other.append(place(values, *footing))
-    return Comparison(
-        np.column_stack(original), np.column_stack(other), tuple(attribute.name for attribute in attributes)
-    )
+def _weighted(placed: Placed, weight: float) -> Placed:
+    if weight == 1.0:
+        return placed
+    root = float(np.sqrt(weight))
+    footings = (Footing(f.location, f.spread / root if root else 0.0, f.exponent) for f in placed.footings)
+    return Placed(placed.coordinates * root, tuple(footings))
+
+
+def compare(attributes: Sequence[Attribute], masked: Sequence[pa.ChunkedArray]) -> Comparison:
+    """Standardise the original, and the masked columns by the original's mean and deviation."""
+    original: list[NDArray[np.float64]] = []
+    other: list[NDArray[np.float64]] = []
+    for attribute, column in zip(attributes, masked, strict=True):
+        placed = attribute.place(_standard_or_unit)
+        original.append(placed.coordinates)
+        other.append(attribute.like(column, placed))
+    owners = (a.name for a, x in zip(attributes, original, strict=True) for _ in range(x.shape[1]))
+    return Comparison(np.column_stack(original), np.column_stack(other), tuple(owners))
+
+
+def _standard_or_unit(values: NDArray[np.float64]) -> Footing:
+    location, spread, exponent = location_and_spread(values)
+    if spread == 0.0:  # a constant attribute: any change counts in the column's own unit
+        spread = float(np.ldexp(1.0, -exponent))
+    return Footing(location, spread, exponent)
+
+
+def attribute_of(column: Column, cells: pa.ChunkedArray, encoder: Any, missing: str) -> Attribute:
+    """Return the attribute of a column by the encoder that claims its kind.
+
+    Parameters
+    ----------
+    column
+        What the column means.
+    cells
+        Its values.
+    encoder
+        A class of `points/`.
+    missing
+        What a missing value is: ``category``, a value of its own; ``fill``, whatever its class has; ``refuse``.
+    """
+    if missing == "refuse":
+        present(column.name, cells)
+    if getattr(encoder, "tells_apart", False):
+        return encoder.encode(column, cells, missing)  # type: ignore[no-any-return]
+    if not cells.null_count:
+        return encoder.encode(column.name, cells)  # type: ignore[no-any-return]
+    if cells.null_count == len(cells):
+        raise DataError(f"Column {column.name!r}: every value is missing. Give it another role, or leave it out.")
+    return Missing.encode(column.name, cells, encoder, apart=missing == "category")

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError, data_rows
 from shoal.kernels.class_means import class_means, class_means_of_integers
-from shoal.types import Kind
+from shoal.kernels.standardise import place
+from shoal.types import Footing, Kind, Placed, Scale
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,9 +51,13 @@ class Numeric:
             )
         return cls(name, values, column)
 
-    def like(self, column: pa.ChunkedArray) -> NDArray[np.float64]:
-        """Return the values of another column of numbers."""
-        return self.encode(self.name, column).values
+    def place(self, scale: Scale) -> Placed:
+        """Return one coordinate."""
+        return placed(self.values, scale(self.values))
+
+    def like(self, column: pa.ChunkedArray, placed: Placed) -> NDArray[np.float64]:
+        """Return the coordinate of another column of numbers."""
+        return coordinate(self.encode(self.name, column).values, placed.footings[0])
 
     def centroid(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, *, whole: bool) -> pa.Array:
         """Return for each record the (weighted) mean of its class, in the column's type where that can hold it."""
@@ -104,6 +109,16 @@ class Numeric:
                 rounded = Decimal(float(mean)).quantize(step)
                 found.append(type(low)(min(max(rounded, low), high)))
         return pa.array(found, self.column.type)
+
+
+def coordinate(values: NDArray[np.float64], footing: Footing) -> NDArray[np.float64]:
+    """Return values on a footing, as one coordinate of each record."""
+    return place(values, footing.location, footing.spread, footing.exponent)[:, None]
+
+
+def placed(values: NDArray[np.float64], footing: Footing) -> Placed:
+    """Return values on a footing, and the footing."""
+    return Placed(coordinate(values, footing), (footing,))
 
 
 def present(name: str, column: pa.ChunkedArray) -> None:

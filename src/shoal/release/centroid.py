@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import ParameterError
+from shoal.errors import ParameterError, SchemaError
 from shoal.parameters import Checked, Param
-from shoal.types import Block, Partition, Points, Release, Role, Schema, Table, with_columns
+from shoal.types import Block, Numbers, Partition, Points, Release, Role, Schema, Table, with_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,6 +65,11 @@ class Centroid(Checked):
             )
         released = {}
         for attribute in points.attributes:
+            if not isinstance(attribute, Numbers):
+                raise SchemaError(
+                    f"Column {attribute.name!r}: this method makes the values that leave itself, and can do so for "
+                    f"numbers and moments only. Take another method, or give it another role."
+                )
             (j,) = points.places[attribute.name]
             released[attribute.name] = attribute.decode(points.footings[j].undo(block.values[:, j]), whole=whole)
         return released

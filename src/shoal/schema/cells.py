@@ -62,6 +62,16 @@ def tidy(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
     return pc.if_else(absent, pa.scalar(None, pa.string()), trimmed)
 
 
+def without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column in which NaN is a missing value; as it is, if there is none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_floating(column.type) or not pc.any(pc.is_nan(column)).as_py():
+        return column
+    return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+
+
 def without_missing(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
     """Return cells as they are, but for those that mean "no value", which become missing."""
     import pyarrow as pa

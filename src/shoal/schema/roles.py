@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import SchemaError, raise_all
@@ -22,6 +22,7 @@ def schema_of(
     dialect: Dialect | None = None,
     unread: tuple[str, ...] = (),
     taxonomies: Mapping[str, Mapping[str, Any]] | None = None,
+    orders: Mapping[str, Sequence[str]] | None = None,
 ) -> Schema:
     """Return what every column means.
 
@@ -39,6 +40,8 @@ def schema_of(
         Further columns that Arrow cannot hold; they may only be ``other`` or ``identifier``.
     taxonomies
         Nested groups of values by column name. A column that has some is nominal.
+    orders
+        Categories from the lowest to the highest, by column name. A column that has some is ordinal.
 
     Raises
     ------
@@ -46,22 +49,38 @@ def schema_of(
         Once, with every fault that was found.
     """
     trees = {name: taxonomy_of(name, nested) for name, nested in (taxonomies or {}).items()}
-    raise_all(SchemaError, [*_faults(data, roles, {**trees, **kinds}, unread), *_misfits(trees, kinds)])
-    found = {**dict.fromkeys(trees, Kind.NOMINAL), **kinds}
+    ranks = {name: tuple(map(str, order)) for name, order in (orders or {}).items()}
+    known = {**trees, **ranks, **kinds}
+    raise_all(SchemaError, [*_faults(data, roles, known, unread), *_misfits(trees, ranks, kinds)])
+    found = {**dict.fromkeys(trees, Kind.NOMINAL), **dict.fromkeys(ranks, Kind.ORDINAL), **kinds}
     columns = [
         Column(
             name,
             roles.get(name, Role.OTHER),
             found.get(name) or kind_of(data.column(name), dialect),
             trees.get(name),
+            ranks.get(name, ()),
         )
         for name in data.column_names
     ]
     return Schema((*columns, *(Column(name, roles.get(name, Role.OTHER), Kind.NOMINAL) for name in unread)))
 
 
-def _misfits(trees: Mapping[str, Taxonomy], kinds: Mapping[str, Kind]) -> list[str]:
-    return [
+def _misfits(
+    trees: Mapping[str, Taxonomy], ranks: Mapping[str, tuple[str, ...]], kinds: Mapping[str, Kind]
+) -> list[str]:
+    faults = [
+        f"Schema: column {name!r} has an order and must be ordinal, the recipe says "
+        f"{'nominal, by a taxonomy' if name in trees else kinds[name]}. Leave out one."
+        for name in ranks
+        if name in trees or kinds.get(name, Kind.ORDINAL) is not Kind.ORDINAL
+    ]
+    faults += [
+        f"Schema: the order of column {name!r} must name each category once. Name it once."
+        for name, order in ranks.items()
+        if len(set(order)) < len(order)
+    ]
+    return faults + [
         f"Schema: column {name!r} has a taxonomy and must be nominal, the recipe says {kinds[name]}. Leave out one."
         for name in trees
         if kinds.get(name, Kind.NOMINAL) is not Kind.NOMINAL

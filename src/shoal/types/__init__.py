@@ -8,7 +8,17 @@ Rows are positions, never index labels. Only numpy is needed to import this modu
 from __future__ import annotations
 
 from shoal.types.partition import Block, Partition
-from shoal.types.points import Attribute, Comparison, Confidential, Footing, Points, Requirement
+from shoal.types.points import (
+    Attribute,
+    Comparison,
+    Confidential,
+    Footing,
+    Numbers,
+    Placed,
+    Points,
+    Requirement,
+    Scale,
+)
 from shoal.types.release import Audit, Certificate, Finding, Reading, Readings, Release
 from shoal.types.table import Column, Columns, Dialect, Kind, Role, Schema, Table, Taxonomy, with_columns
 
@@ -25,13 +35,16 @@ __all__ = [
     "Finding",
     "Footing",
     "Kind",
+    "Numbers",
     "Partition",
+    "Placed",
     "Points",
     "Reading",
     "Readings",
     "Release",
     "Requirement",
     "Role",
+    "Scale",
     "Schema",
     "Table",
     "Taxonomy",

@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
-
-
-class Attribute(Protocol):
-    """An attribute of the points: made by the file of `points/` that claims its kind."""
-
-    @property
-    def name(self) -> str:
-        """The column it came from."""
-
-    @property
-    def values(self) -> NDArray[np.float64]:
-        """The column's values as numbers, before scaling."""
-
-    def like(self, column: pa.ChunkedArray) -> NDArray[np.float64]:
-        """Return the values of another column of the same meaning, on the same footing."""
-
-    def centroid(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, *, whole: bool) -> pa.Array:
-        """Return for each record the centroid of its class; integers rounded if `whole`."""
-
-    def decode(self, values: NDArray[np.float64], *, whole: bool) -> pa.Array:
-        """Return numbers on the footing of `values` as a column that can leave; integers rounded if `whole`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +27,49 @@ class Footing:
         with np.errstate(over="ignore"):
             values = np.ldexp(self.location + self.spread * coordinates, self.exponent)
         return np.nan_to_num(values, copy=False)
+
+
+class Placed(NamedTuple):
+    """The coordinates of an attribute, and how each was scaled."""
+
+    coordinates: NDArray[np.float64]  #: (n, c)
+    footings: tuple[Footing, ...]  #: one for each coordinate
+
+
+#: How values in a column's own unit become one coordinate.
+Scale = Callable[["NDArray[np.float64]"], Footing]
+
+
+class Attribute(Protocol):
+    """An attribute of the points: made by the file of `points/` that claims its kind.
+
+    The squared distance between two records in its coordinates is the attribute's own distance between their values.
+    """
+
+    @property
+    def name(self) -> str:
+        """The column it came from."""
+
+    def place(self, scale: Scale) -> Placed:
+        """Return the coordinates of its values. What has no unit of its own is not scaled."""
+
+    def like(self, column: pa.ChunkedArray, placed: Placed) -> NDArray[np.float64]:
+        """Return the coordinates of another column of the same meaning, on the footing of this one as it is placed."""
+
+    def centroid(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, *, whole: bool) -> pa.Array:
+        """Return for each record the centroid of its class; integers rounded if `whole`."""
+
+
+@runtime_checkable
+class Numbers(Attribute, Protocol):
+    """An attribute whose values are numbers: one coordinate."""
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The column's values as numbers, before scaling."""
+
+    def decode(self, values: NDArray[np.float64], *, whole: bool) -> pa.Array:
+        """Return numbers on the footing of `values` as a column that can leave; integers rounded if `whole`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,8 +206,21 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Original and masked records on the same footing: standardised by the original's mean and deviation."""
+    """Original and masked records on the same footing: numbers standardised by the original's mean and deviation."""
 
     original: NDArray[np.float64] = field(repr=False)
     masked: NDArray[np.float64] = field(repr=False)
-    attributes: tuple[str, ...]
+    owners: tuple[str, ...]  #: for each coordinate the attribute it belongs to
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes, each once."""
+        return tuple(dict.fromkeys(self.owners))
+
+    @property
+    def squares(self) -> NDArray[np.float64]:
+        """Squared distances between original and masked values: (n, attributes)."""
+        import numpy as np
+
+        begins = [self.owners.index(name) for name in self.attributes]  # coordinates of an attribute are neighbours
+        return np.asarray(np.add.reduceat((self.original - self.masked) ** 2, begins, axis=1))

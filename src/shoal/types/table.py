@@ -70,6 +70,7 @@ class Column:
     role: Role
     kind: Kind
     taxonomy: Taxonomy | None = None
+    order: tuple[str, ...] = ()  #: its categories from the lowest to the highest, where the column cannot say them
 
 
 @dataclass(frozen=True)

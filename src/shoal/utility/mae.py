@@ -20,5 +20,5 @@ class Mae:
 
     def measure(self, comparison: Comparison) -> Reading:
         """Read the MAE of a masked table."""
-        value = float(np.mean(np.abs(comparison.original - comparison.masked)))
+        value = float(np.mean(np.sqrt(comparison.squares)))
         return Reading("mae", value, self.goal, self.range, comparison.attributes)

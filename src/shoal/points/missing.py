@@ -1,0 +1,81 @@
+"""Missing numbers, moments and ranks: a place among the others, and a coordinate of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.types import Footing, Placed, Scale
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, eq=False)
+class Missing:
+    """An attribute of one coordinate, some of whose values are missing.
+
+    A missing value is put at the mean of the others. If it is `apart`, a value of its own, it is also 1 away from all
+    of them, along a coordinate of its own.
+
+    >>> import pyarrow as pa
+    >>> from shoal.points.numeric import Numeric
+    >>> pay = Missing.encode("pay", pa.chunked_array([[10.0, None, 30.0]]), Numeric, apart=True)
+    >>> pay.place(lambda values: Footing(0.0, 10.0, 0)).coordinates.tolist()
+    [[1.0, 0.0], [2.0, 1.0], [3.0, 0.0]]
+    >>> pay.centroid(np.zeros(3, np.int64), None, whole=False).to_pylist()
+    [20.0, 20.0, 20.0]
+    """
+
+    name: str
+    inner: Any  #: the attribute of the values that are there
+    absent: NDArray[np.bool_] = field(repr=False)
+    apart: bool
+    type: pa.DataType
+
+    @classmethod
+    def encode(cls, name: str, column: pa.ChunkedArray, encoder: Any, *, apart: bool) -> Missing:
+        """Take a column of which at least one value is there, and the encoder of those that are."""
+        absent = np.asarray(column.is_null().to_numpy())
+        return cls(name, encoder.encode(name, column.drop_null()), absent, apart, column.type)
+
+    def place(self, scale: Scale) -> Placed:
+        """Return the coordinate of the values, and where they are apart, of being missing."""
+        inside = self.inner.place(scale)
+        coordinates = np.empty((len(self.absent), 1 + self.apart))
+        coordinates[~self.absent, :1] = inside.coordinates
+        coordinates[self.absent, 0] = inside.coordinates.mean()
+        if self.apart:
+            coordinates[:, 1] = self.absent
+        return Placed(coordinates, (*inside.footings, Footing(0.0, 1.0, 0))[: 1 + self.apart])
+
+    def like(self, column: pa.ChunkedArray, placed: Placed) -> NDArray[np.float64]:
+        """Return the coordinates of another column, in which other values may be missing."""
+        absent = np.asarray(column.is_null().to_numpy())
+        coordinates = np.empty((len(absent), 1 + self.apart))
+        there = Placed(placed.coordinates[~self.absent, :1], placed.footings[:1])
+        coordinates[~absent, :1] = self.inner.like(column.drop_null(), there)
+        coordinates[absent, 0] = there.coordinates.mean()
+        if self.apart:
+            coordinates[:, 1] = absent
+        return coordinates
+
+    def centroid(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, *, whole: bool) -> pa.Array:
+        """Return the centroid of the values that are there; none where most are missing and apart, or all are."""
+        import pyarrow as pa
+
+        share = np.ones(len(labels)) if weights is None else weights
+        classes = int(labels.max()) + 1
+        lacking = np.bincount(labels, share * self.absent, classes)
+        there = np.bincount(labels[~self.absent], minlength=classes)
+        empty = there == 0
+        if self.apart:
+            empty |= lacking > np.bincount(labels, share, classes) / 2
+        known, compact = np.unique(labels[~self.absent], return_inverse=True)
+        inside = self.inner.centroid(compact, None if weights is None else weights[~self.absent], whole=whole)
+        first = np.zeros(classes, np.int64)
+        first[known] = np.unique(compact, return_index=True)[1]  # a record of each class
+        return inside.take(pa.array(first[labels], mask=empty[labels]))

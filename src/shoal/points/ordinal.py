@@ -1,0 +1,119 @@
+"""Ordered categories: one scaled coordinate of ranks; the centroid is the median."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import DataError, SchemaError
+from shoal.points.numeric import coordinate, placed, present
+from shoal.types import Kind, Placed, Scale
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, eq=False)
+class Ordinal:
+    """An attribute of ordered categories, as far apart as their ranks among all categories.
+
+    >>> import pyarrow as pa
+    >>> cells = pa.DictionaryArray.from_arrays(pa.array([0, 2, 2, 1]), ["low", "middle", "high"], ordered=True)
+    >>> size = Ordinal.encode("size", pa.chunked_array([cells]))
+    >>> size.values.tolist()
+    [0.0, 2.0, 2.0, 1.0]
+    >>> size.centroid(np.array([0, 0, 0, 0]), None, whole=False).to_pylist()
+    ['middle', 'middle', 'middle', 'middle']
+    """
+
+    kinds: ClassVar[tuple[Kind, ...]] = (Kind.ORDINAL,)
+
+    name: str
+    values: NDArray[np.float64] = field(repr=False)
+    categories: pa.Array = field(repr=False)  #: in their order
+    type: pa.DataType
+
+    @classmethod
+    def encode(cls, name: str, column: pa.ChunkedArray) -> Ordinal:
+        """Take ordered categories, or numbers that stand for some; missing values are refused."""
+        present(name, column)
+        categories = _categories(name, column)
+        return cls(name, _ranks(name, column, categories), categories, column.type)
+
+    def place(self, scale: Scale) -> Placed:
+        """Return one coordinate of ranks."""
+        return placed(self.values, scale(self.values))
+
+    def like(self, column: pa.ChunkedArray, placed: Placed) -> NDArray[np.float64]:
+        """Return the coordinate of the ranks of another column, whose categories must be among these."""
+        return coordinate(_ranks(self.name, column, self.categories), placed.footings[0])
+
+    def centroid(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, *, whole: bool) -> pa.Array:
+        """Return for each record the (weighted) median of its class; of two the lower, so that it is a category."""
+        return self.decode(medians(self.values, labels, weights)[labels], whole=whole)
+
+    def decode(self, values: NDArray[np.float64], *, whole: bool) -> pa.Array:
+        """Return ranks as categories, to the nearest one."""
+        import pyarrow as pa
+
+        places = np.clip(np.rint(values), 0, len(self.categories) - 1).astype(np.int32)
+        if pa.types.is_dictionary(self.type):
+            found = pa.DictionaryArray.from_arrays(pa.array(places), self.categories, ordered=self.type.ordered)
+            return found.cast(self.type)
+        return self.categories.take(pa.array(places))
+
+
+def medians(
+    values: NDArray[np.float64], labels: NDArray[np.int64], weights: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Return the lower median of each class: the least value up to which at least half of the weight lies.
+
+    >>> medians(np.array([3.0, 1.0, 2.0, 5.0]), np.array([0, 0, 0, 1]), None).tolist()
+    [2.0, 5.0]
+    """
+    order = np.lexsort((values, labels))
+    label, share = labels[order], np.ones(len(order)) if weights is None else weights[order]
+    whole = np.bincount(label, share)
+    share = np.where(whole[label] > 0, share, 1.0)  # weights that are all 0 count the same
+    whole = np.bincount(label, share)
+    so_far = np.cumsum(share)
+    before = np.concatenate(([0.0], np.cumsum(whole)))[label]
+    reached = so_far - before >= whole[label] * (0.5 - 1e-12)
+    first = np.flatnonzero(reached)
+    classes, places = np.unique(label[first], return_index=True)
+    found = np.empty(len(whole))
+    found[classes] = values[order][first[places]]
+    return found
+
+
+def _categories(name: str, column: pa.ChunkedArray) -> pa.Array:
+    """Return all categories in their order."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type) and column.type.ordered:
+        return column.unify_dictionaries().chunk(0).dictionary if column.num_chunks else pa.array([])
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return column.unique().sort()
+    raise SchemaError(
+        f"Column {name!r}: the order of an ordinal column must be known, {column.type} has none. Give its categories "
+        f"in order (orders in a recipe), an ordered categorical, or numbers."
+    )
+
+
+def _ranks(name: str, column: pa.ChunkedArray, categories: pa.Array) -> NDArray[np.float64]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    places = pc.index_in(column.cast(categories.type), value_set=categories).combine_chunks()
+    if places.null_count > column.null_count:
+        strange = places.null_count - column.null_count
+        raise DataError(
+            f"Column {name!r}: every value must be one of its {len(categories):,} ordered categories, those of "
+            f"{strange:,} of {len(column):,} records are not. Add them to the order."
+        )
+    return np.asarray(places.to_numpy(zero_copy_only=False), np.float64)
