@@ -37,7 +37,8 @@ def microaggregate_points(
     cls = registry.load("partition", method)
     given: dict[str, Any] = {**params, "k": int(k) if isinstance(k, Integral) and not isinstance(k, bool) else k}
     tables, arrays = given_tables(steer)
-    if confidential is not None and not promises_t(cls) and not needs_confidential(tables):
+    looks = promises_t(cls) or bool(getattr(cls, "promises", ()))
+    if confidential is not None and not (looks or needs_confidential(tables)):
         raise ParameterError(
             f"{cls.__name__}: takes no confidential attribute, got one. Leave it out, or take another method."
         )
