@@ -67,16 +67,18 @@ def resolve(owner: str, require: Mapping[str, Any]) -> list[Required]:
 
 
 def _at(owner: str, key: str, level: Any) -> Any:
-    """Make a model at its level: one number, or as many as it has parameters."""
+    """Make a model at its level: one number, or as many as it has; what else it may be told comes after these."""
     cls = registry.load("privacy", key)
     names = [declared.name for declared in declarations(cls)]
+    numbers = sum(any(declared.accepts(number) for number in (0.5, 1, 10)) for declared in declarations(cls))
     values = list(level) if isinstance(level, (tuple, list)) else [level]
-    if len(values) != len(names) or not all(isinstance(value, Real) for value in values):
+    if not numbers <= len(values) <= len(names) or not all(isinstance(value, Real) for value in values[:numbers]):
+        names = names[:numbers]
         got = f"{len(values)} values" if len(values) > 1 else shown(values[0]) if values else "nothing"
         raise ParameterError(
             f"{owner}: {key} must be {':'.join(names)}, got {got}. Write for example {cls.short}={cls.example}."
         )
-    return build(cls, dict(zip(names, values, strict=True)))
+    return build(cls, dict(zip(names, values, strict=False)))
 
 
 def into_fields(require: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -8,8 +8,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +15,6 @@ from hypothesis import strategies as st
 from shoal.privacy.alpha_k import AlphaK
 from shoal.privacy.distinct_l_diversity import DistinctLDiversity
 from shoal.privacy.entropy_l_diversity import EntropyLDiversity
-from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.k_e import KE
 from shoal.privacy.kpqr import Kpqr
 from shoal.privacy.p_sensitivity import PSensitivity

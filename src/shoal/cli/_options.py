@@ -85,7 +85,7 @@ def requirements(given: str | None) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, text in pairs("--require", list(names(given)), last=True).items():
         model, sign, column = name.partition(":")
-        level = _level(name, text)
+        level = _level(text)
         if (model in found) != (isinstance(found.get(model), dict) and bool(sign)):
             raise ParameterError(f"--require: {model} is required of all columns and of one. Say it one way.")
         if sign:
@@ -97,17 +97,18 @@ def requirements(given: str | None) -> dict[str, Any]:
     return found
 
 
-def _level(name: str, text: str) -> Any:
-    """Read a level: a number, or several with colons between them."""
+def _level(text: str) -> Any:
+    """Read a level: a number, or several with colons between them; what is no number is text."""
+    parts = [_number(part.strip()) for part in text.split(":")]
+    return parts[0] if len(parts) == 1 else parts
+
+
+def _number(text: str) -> float | str:
     try:
-        numbers = [float(part) for part in text.split(":")]
+        number = float(text)
     except ValueError:
-        raise ParameterError(
-            f"--require: {name} must be a number, or several with colons between them, got {text!r}. Write for example "
-            f"--require k=5,l_recursive=2:3."
-        ) from None
-    plain = [int(number) if number.is_integer() else number for number in numbers]
-    return plain[0] if len(plain) == 1 else plain
+        return text
+    return int(number) if number.is_integer() else number
 
 
 def text_format(**said: str | None) -> dict[str, Any]:

@@ -1,0 +1,158 @@
+"""Stream k-anonymity: every tuple of a released stream shares its quasi-identifiers with k subjects of its class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import SchemaError, listing
+from shoal.parameters import Checked, Param
+from shoal.privacy._classes import comparable
+from shoal.privacy.k_anonymity import class_sizes, same_subject
+from shoal.types import Finding, Release
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_WORST = 5
+
+
+@dataclass(frozen=True)
+class StreamKAnonymity(Checked):
+    """Stream k-anonymity (Domingo-Ferrer and Soria-Comas), audited on the tuples as they left.
+
+    A released stream is k-anonymous if every tuple is in a group of tuples with the same quasi-identifiers that
+    concern at least k different subjects ([DS17] Definition 5). Rows are tuples, in the order in which they left.
+
+    Without a class column the group of a tuple is all tuples with its quasi-identifiers, however far apart they left:
+    by the letter of the definition two small classes that happen to coincide are one group. Then it is the audit of
+    k-anonymity. A class column says which class each tuple left in. Then coincidence does not count: every class by
+    itself must concern k subjects, and have one combination of quasi-identifiers. The level of a class with several
+    is 0. A tuple whose class is missing is a class by itself.
+
+    Values and subjects are told apart as in the audit of k-anonymity. Without a subject column every tuple is taken
+    to be about another subject. Nothing is dropped, and the order of tuples does not change the level.
+
+    **Guarantee.** Counts are integers: nothing is rounded. What holds with a class column also holds without.
+
+    **Complexity.** O(n) for n tuples.
+
+    **Departures.** The first condition of Definition 5, that every tuple has its original in the stream that came in,
+    cannot be seen in what left, and is not looked at. The class column is ours.
+
+    **What it does not promise.** That a class is complete when its first tuple leaves: until the last one has left,
+    somebody who watches sees fewer than k subjects. How many others leave in between is in the note.
+
+    References: [DS17].
+
+    >>> import pyarrow as pa
+    >>> from shoal.types import Column, Kind, Role, Schema
+    >>> schema = Schema((Column("age", Role.QUASI, Kind.INTEGER), Column("class", Role.OTHER, Kind.INTEGER)))
+    >>> release = Release(pa.table({"age": [30, 30, 50, 50, 30], "class": [0, 0, 1, 1, 2]}), schema)
+    >>> [StreamKAnonymity(2, column).audit(release, ["age"]).achieved for column in (None, "class")]
+    [2, 1]
+    """
+
+    short: ClassVar[str] = "stream_k"
+    reported: ClassVar[bool] = False
+    example: ClassVar[str] = "10"
+
+    k: Annotated[int | None, Param("Fewest subjects that a class may concern; none: only report.", low=2)] = None
+    class_column: Annotated[
+        str | None, Param("The column that says which class a tuple left in; none: equal tuples are one class.")
+    ] = None
+
+    def audit(self, release: Release, attributes: Sequence[str]) -> Finding:
+        """Find the class with the fewest subjects."""
+        names = tuple(attributes)
+        counted = "subjects" if release.subjects is not None else "tuples, each taken to be about another subject"
+        notes = [f"counted in {counted}"]
+        if self.class_column is None:
+            levels = class_sizes(release, names)
+            notes.append("classes that left with the same quasi-identifiers are counted as one")
+        else:
+            left = _classes(release, names, self.class_column)
+            levels = np.where(left.mixed, 0, left.subjects)
+            notes += _remarks(left)
+        order = np.lexsort((np.arange(len(levels)), levels))[:_WORST]
+        achieved = int(levels.min()) if len(levels) else 0
+        return Finding(
+            model="stream_k_anonymity",
+            attributes=names,
+            achieved=achieved,
+            required=self.k,
+            holds=self.k is None or achieved >= self.k,
+            classes=len(levels),
+            worst=tuple((int(number), int(levels[number])) for number in order),
+            note="; ".join(notes),
+            short=self.short,
+            level="k",
+        )
+
+
+class _Classes(NamedTuple):
+    """The classes of a stream as they were named, in order of their first tuples."""
+
+    subjects: NDArray[np.int64]  #: how many different ones each concerns
+    mixed: NDArray[np.bool_]  #: whether its tuples differ in their quasi-identifiers
+    between: NDArray[np.int64]  #: tuples of other classes that left between its first and its last
+
+
+def _classes(release: Release, names: tuple[str, ...], column: str) -> _Classes:
+    """Count what is in each class."""
+    if column not in release.data.column_names:
+        raise SchemaError(
+            f"StreamKAnonymity: class_column must be a column of the stream, there is none called {column!r}; "
+            f"there are {listing(release.data.column_names)}. Check the spelling."
+        )
+    owner = _named(release.data.column(column), column)
+    order = np.argsort(owner, kind="stable")  # tuples class after class, each in the order in which it left
+    sizes = np.bincount(owner)
+    ends = np.cumsum(sizes) - 1
+    between = order[ends] - order[ends - sizes + 1] + 1 - sizes
+    subjects = sizes
+    if release.subjects is not None:
+        who = same_subject(comparable("subject", release.subjects))
+        subjects = _different(owner, [who])
+    cells = [comparable(name, release.data.column(name)) for name in names]
+    mixed = _different(owner, cells) > 1 if cells else np.zeros(len(sizes), np.bool_)
+    return _Classes(subjects, mixed, between)
+
+
+def _named(cells: pa.ChunkedArray, name: str) -> NDArray[np.int64]:
+    """Return the number of the class of each tuple, in order of first tuples; missing ones are classes of their own."""
+    import pyarrow.compute as pc
+
+    plain = comparable(name, cells)
+    missing = np.asarray(same_subject(plain).is_null().to_numpy())
+    codes = pc.dictionary_encode(plain, null_encoding="encode").combine_chunks().indices.to_numpy().astype(np.int64)
+    codes[missing] = len(codes) + np.flatnonzero(missing)
+    _, first, numbers = np.unique(codes, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[numbers])
+
+
+def _different(owner: NDArray[np.int64], cells: list[pa.ChunkedArray]) -> NDArray[np.int64]:
+    """Return how many different combinations of cells there are in each class."""
+    import pyarrow as pa
+
+    keys = [f"q{j}" for j in range(len(cells))]
+    table = pa.table([owner, *cells], names=["owner", *keys])
+    found = table.group_by(["owner", *keys], use_threads=False).aggregate([])
+    return np.bincount(found.column("owner").to_numpy())
+
+
+def _remarks(left: _Classes) -> list[str]:
+    """Return what a reader of the level must know about the classes."""
+    most = int(left.between.max(initial=0))
+    found = [
+        f"between the first and the last tuple of a class up to {most:,} of others left"
+        if most
+        else "every class left in one piece"
+    ]
+    if mixed := int(left.mixed.sum()):
+        found.append(f"{mixed:,} classes with several combinations of quasi-identifiers count as 0")
+    return found
