@@ -129,6 +129,8 @@ def protect(
         print_readings(done.readings)
         if done.certificate is not None:
             print_certificate(done.certificate)
+        if done.left_out:
+            typer.echo(f"{done.left_out:,} records lack a quasi-identifier and were left out.")
         typer.echo(f"{done.audit.records:,} records protected: {output}")
 
 
@@ -141,6 +143,7 @@ def _as_json(output: Path, recipe: Recipe, done: Protected) -> dict[str, Any]:
         "columns": {c.name: {"role": c.role, "kind": c.kind} for c in done.schema.columns},
         "audit": done.audit.to_dict(),
         "readings": done.readings.to_dict(),
+        **({"left_out": done.left_out} if done.left_out else {}),
         **({"note": done.partition.note} if done.partition.note else {}),
         **certificate,
     }

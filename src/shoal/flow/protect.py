@@ -10,6 +10,7 @@ from typing import Any
 from shoal import progress
 from shoal.errors import ParameterError
 from shoal.flow.anonymising import anonymise
+from shoal.flow.excluding import complete_rows, only_rows
 from shoal.flow.gating import gate, read_back
 from shoal.flow.reading import read_table, schema_for
 from shoal.recipe import Recipe
@@ -27,6 +28,7 @@ class Protected:
     recipe: Recipe
     schema: Schema
     certificate: Certificate | None = None  #: a lower bound on the SSE, if it was asked for
+    left_out: int = 0  #: records that do not leave, because a quasi-identifier of theirs is missing
 
 
 def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Protected:
@@ -36,6 +38,9 @@ def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Prote
 
     data, unread = FrameSource().read(frame)
     table = Table(data, schema_for(data, recipe, None, unread))
+    rows = complete_rows(table, recipe)
+    if rows is not None:
+        table, frame = only_rows(table, rows), FrameSink().rows(frame, rows)
     partition, release, readings, certificate = anonymise(table, recipe, certified=certify)
     progress.stage("Audit")
     quasi = table.schema.names(Role.QUASI)
@@ -43,7 +48,8 @@ def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Prote
     native = FrameSink().write(frame, release.data.select(list(quasi)), gone)
     leaving, _ = FrameSource().read(native)
     audit = gate(replace(release, data=leaving), recipe, partition)
-    return Protected(native, partition, audit, readings, recipe, table.schema, certificate)
+    left_out = 0 if rows is None else data.num_rows - len(rows)
+    return Protected(native, partition, audit, readings, recipe, table.schema, certificate, left_out)
 
 
 def protect_file(
@@ -70,7 +76,8 @@ def protect_file(
             written_recipe.write_text(recipe.to_toml(), encoding="utf-8")
         staged = stack.enter_context(atomic(target, force=force))
         progress.stage("Read")
-        table = read_table(source, recipe, textual=sink.textual)
+        whole = read_table(source, recipe, textual=sink.textual)
+        table = only_rows(whole, complete_rows(whole, recipe))
         partition, release, readings, certificate = anonymise(table, recipe, certified=certify)
         progress.stage("Write")
         dialect = sink.dialect_for(target, release.dialect) if sink.textual else None
@@ -78,4 +85,5 @@ def protect_file(
         progress.stage("Audit")
         written = read_back(staged, release, dialect)
         audit = gate(written, recipe, partition)
-    return Protected(release.data, partition, audit, readings, recipe, table.schema, certificate)
+    left_out = len(whole) - len(table)
+    return Protected(release.data, partition, audit, readings, recipe, table.schema, certificate, left_out)

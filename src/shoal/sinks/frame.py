@@ -9,12 +9,21 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import DataError
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
 class Frame:
     """Frames in memory: a DataFrame of pandas or polars, or a Table of pyarrow."""
+
+    def rows(self, native: Any, positions: NDArray[np.int64]) -> Any:
+        """Return a frame of some of the rows of another, by position, in their order."""
+        import narwhals as nw
+
+        frame: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
+        return frame[positions.tolist(), :].to_native()
 
     def write(self, native: Any, columns: pa.Table, drop: Collection[str]) -> Any:
         """Return a copy of a frame with new values in some columns, others dropped, and the rest as it was.

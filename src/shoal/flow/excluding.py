@@ -1,0 +1,42 @@
+"""Records with a missing quasi-identifier, where a recipe says that they do not leave."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from shoal.errors import DataError
+from shoal.recipe import Recipe
+from shoal.types import Dialect, Role, Table
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def complete_rows(table: Table, recipe: Recipe) -> NDArray[np.int64] | None:
+    """Return the records that leave, where some are excluded; None if all leave."""
+    import numpy as np
+
+    from shoal.schema.cells import is_text, tidy, without_nan
+
+    if recipe.when_missing != "exclude":
+        return None
+    lacking = np.zeros(len(table), np.bool_)
+    for name in table.schema.names(Role.QUASI):
+        column = table.data.column(name)
+        read = tidy(column, table.dialect or Dialect()) if is_text(column) else without_nan(column)
+        lacking |= np.asarray(read.is_null().to_numpy())
+    if not lacking.any():
+        return None
+    if lacking.all():
+        raise DataError(
+            f'Recipe: when_missing = "exclude" leaves out all {len(table):,} records, for each lacks a quasi-identifier. '
+            f"Take another way, or other quasi-identifiers."
+        )
+    return np.flatnonzero(~lacking)
+
+
+def only_rows(table: Table, rows: NDArray[np.int64] | None) -> Table:
+    """Return the table of some records; of all, where none are named."""
+    return table if rows is None else replace(table, data=table.data.take(rows))
