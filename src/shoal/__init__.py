@@ -146,7 +146,7 @@ def audit(
     subject: str | None = None,
     require: Mapping[str, Any] | None = None,
     kinds: Mapping[str, str] | None = None,
-    taxonomies: Mapping[str, Mapping[str, Any]] | None = None,
+    taxonomies: Mapping[str, Mapping[str, Any] | str] | None = None,
 ) -> Audit:
     """Audit a frame as it is, ours or not.
 
@@ -178,7 +178,7 @@ def audit_file(
     require: Mapping[str, Any] | None = None,
     text: Mapping[str, Any] | None = None,
     kinds: Mapping[str, str] | None = None,
-    taxonomies: Mapping[str, Mapping[str, Any]] | None = None,
+    taxonomies: Mapping[str, Mapping[str, Any] | str] | None = None,
 ) -> Audit:
     """Audit a file as it is, with arguments as in :func:`audit`.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ class Recipe:
     kinds
         Kinds of columns where the inferred one is not meant.
     taxonomies
-        For a column of categories, groups of its values within groups, down to lists of values.
+        For a column of categories, groups of its values within groups, down to lists of values; or a file with them.
     orders
         For a column of categories, these from the lowest to the highest; such a column is ordinal.
     attribute_weights
@@ -92,7 +92,7 @@ class Recipe:
     refine: str | None = None
     set: Mapping[str, Any] = field(default_factory=dict)
     kinds: Mapping[str, Kind] = field(default_factory=dict)
-    taxonomies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    taxonomies: Mapping[str, Mapping[str, Any] | str] = field(default_factory=dict)
     orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
     attribute_weights: Mapping[str, float] = field(default_factory=dict)
     when_missing: str = "category"
@@ -312,7 +312,11 @@ class Recipe:
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise ParameterError(f"Recipe: {path} cannot be read ({reason}). Check the path.") from None
-        return cls.from_toml(text)
+        made = cls.from_toml(text)
+        beside = {
+            name: str(Path(path).parent / given) for name, given in made.taxonomies.items() if isinstance(given, str)
+        }
+        return replace(made, taxonomies={**made.taxonomies, **beside}) if beside else made
 
     @property
     def fingerprint(self) -> str:

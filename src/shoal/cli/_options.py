@@ -36,6 +36,9 @@ Subject = Annotated[
 ]
 
 
+_JOINED = ("set", "kinds", "text", "require", "orders", "taxonomies", "attribute_weights")  # said besides a recipe's
+
+
 def names(given: str | None) -> tuple[str, ...]:
     """Read a list of names; a comma inside a name is written as ``\\,``.
 
@@ -137,7 +140,7 @@ def recipe_from(path: Path | None, given: dict[str, Any]) -> Recipe:
         said = {
             **base,
             **said,
-            **{n: {**base.get(n, {}), **said[n]} for n in ("set", "kinds", "text", "require") if n in said},
+            **{n: {**base.get(n, {}), **said[n]} for n in _JOINED if n in said},
         }
     if "quasi" not in said:
         raise ParameterError(

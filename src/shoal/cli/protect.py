@@ -64,6 +64,25 @@ def protect(
         list[str] | None,
         typer.Option(metavar="COLUMN=KIND", help="The kind of a column, if the inferred is wrong."),
     ] = None,
+    order: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=A,B,…", help="Categories of a column from the lowest to the highest."),
+    ] = None,
+    taxonomy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=FILE", help="Groups of a column's categories: CSV, TOML, JSON or OWL."),
+    ] = None,
+    when_missing: Annotated[
+        str | None,
+        typer.Option(
+            help="A missing quasi-identifier: a category, exclude the record, or fill by the class.",
+            show_default="category",
+        ),
+    ] = None,
+    attribute_weight: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=NUMBER", help="How much distances in a quasi-identifier count."),
+    ] = None,
     block: Annotated[
         list[str] | None, typer.Option(metavar="A,B,…", help="Quasi-identifiers to partition on their own.")
     ] = None,
@@ -106,6 +125,10 @@ def protect(
         "refine": refine,
         "set": o.pairs("--set", set_),
         "kinds": o.pairs("--kind", kind, last=True),
+        "orders": {name: list(o.names(text)) for name, text in o.pairs("--order", order).items()},
+        "taxonomies": o.pairs("--taxonomy", taxonomy),
+        "when_missing": when_missing,
+        "attribute_weights": o.typed_settings(o.pairs("--attribute-weight", attribute_weight, last=True)),
         "blocks": [o.names(names) for names in block or ()],
         "steer": o.steerings(steer),
         "seed": seed,

@@ -29,7 +29,7 @@ class Asked:
     subject: str | None = None
     require: Mapping[str, Any] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
-    taxonomies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    taxonomies: Mapping[str, Mapping[str, Any] | str] = field(default_factory=dict)
 
     @property
     def recipe(self) -> Recipe:

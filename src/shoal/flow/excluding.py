@@ -31,8 +31,8 @@ def complete_rows(table: Table, recipe: Recipe) -> NDArray[np.int64] | None:
         return None
     if lacking.all():
         raise DataError(
-            f'Recipe: when_missing = "exclude" leaves out all {len(table):,} records, for each lacks a quasi-identifier. '
-            f"Take another way, or other quasi-identifiers."
+            f"Recipe: when_missing must leave records, but all {len(table):,} lack a quasi-identifier and would be "
+            f"excluded. Take another way, or other quasi-identifiers."
         )
     return np.flatnonzero(~lacking)
 

@@ -21,7 +21,7 @@ def schema_of(
     kinds: Mapping[str, Kind],
     dialect: Dialect | None = None,
     unread: tuple[str, ...] = (),
-    taxonomies: Mapping[str, Mapping[str, Any]] | None = None,
+    taxonomies: Mapping[str, Mapping[str, Any] | str] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
 ) -> Schema:
     """Return what every column means.
@@ -39,7 +39,7 @@ def schema_of(
     unread
         Further columns that Arrow cannot hold; they may only be ``other`` or ``identifier``.
     taxonomies
-        Nested groups of values by column name. A column that has some is nominal.
+        Nested groups of values, or a file with them, by column name. A column that has some is nominal.
     orders
         Categories from the lowest to the highest, by column name. A column that has some is ordinal.
 

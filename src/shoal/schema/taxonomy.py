@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from shoal.errors import ParameterError, raise_all
+from shoal.schema.taxonomy_files import read_taxonomy
 from shoal.types import Taxonomy
 
 
-def taxonomy_of(name: str, nested: Mapping[str, Any]) -> Taxonomy:
-    """Return the taxonomy of a column: groups within groups, the innermost ones lists of values.
+def taxonomy_of(name: str, nested: Mapping[str, Any] | str) -> Taxonomy:
+    """Return the taxonomy of a column: groups within groups, the innermost ones lists of values; or in a file.
 
     >>> nested = {"lungs": ["flu", "asthma"], "stomach": {"mild": ["gastritis"], "severe": ["ulcer"]}}
     >>> taxonomy_of("illness", nested).paths["ulcer"]
     ('stomach', 'severe')
     """
+    if isinstance(nested, str):
+        found = read_taxonomy(name, Path(nested))
+        if isinstance(found, Taxonomy):
+            return found
+        nested = found
     paths: dict[str, tuple[str, ...]] = {}
     faults = []
     for leaf, path in _leaves(name, nested, ()):
