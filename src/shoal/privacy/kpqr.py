@@ -126,7 +126,7 @@ def _least(counted: Histograms, numbers: Numbers | None, rare: NDArray[np.bool_]
     table = variances(Runs.one(counted.table), levels, numbers).least()
     alone = table if rare.all() else variances(Runs.one(np.where(rare, counted.table, 0)), levels, numbers).least()
     ratios = np.full(len(which), np.inf)
-    ratios[which] = inside.rough / float(table.high) if table.high else 1.0
+    ratios[which] = inside.rough / float((table.low + table.high) / 2) if table.high else 1.0
     short = which & (counted.distinct < (asked.p or 0))
     if short.any():  # these are worse than any ratio
         ratios[~short] = np.inf
