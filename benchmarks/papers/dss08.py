@@ -120,7 +120,9 @@ def comes_out(cell: Cell, folder: Path) -> bool:
 
 
 def main(folder: Path) -> None:
-    """Print every cell beside ours."""
+    """Print every cell beside ours, then what other readings give."""
+    import dss08_readings
+
     print("[DSS08] J. Domingo-Ferrer et al., An anonymity model achievable via microaggregation: Tables 1 to 3")
     print(f"loss in %; ours: mean ± standard deviation over {PAPER['seeds']} seeds")
     for cell in CELLS:
@@ -137,3 +139,4 @@ def main(folder: Path) -> None:
             print("UNEXPECTED")
     for name, reason in PAPER["why"].items():
         print(f"Table {name} does not come out. {reason}")
+    dss08_readings.main(folder)
