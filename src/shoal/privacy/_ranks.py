@@ -10,22 +10,26 @@ from numpy.typing import NDArray
 _SIGN = np.int64(-(2**63))
 
 
-def ranks_of(numbers: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the ranks from 0 of numbers, none of them NaN, equal ones the same.
+def ranks_of(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the ranks from 0 of numbers, none of them NaN, equal ones the same, and the different numbers, ascending.
 
-    >>> ranks_of(np.array([0.5, -2.0, 0.5, 7.0])).tolist()
+    >>> ranks_of(np.array([0.5, -2.0, 0.5, 7.0]))[0].tolist()
     [1, 0, 1, 2]
     """
     n = len(numbers)
     whole = numbers.dtype.kind in "iu" and n > 0
     if whole and int(numbers.max()) - int(numbers.min()) < 2 * n:  # few enough to have a place for each
-        above = (numbers - numbers.min()).astype(np.int64)
-        return np.asarray((np.cumsum(np.bincount(above) > 0) - 1)[above])
+        least = numbers.min()
+        above = (numbers - least).astype(np.int64)
+        places = np.bincount(above) > 0
+        return np.asarray((np.cumsum(places) - 1)[above]), np.flatnonzero(places) + int(least)
     order = _order(numbers)
     rising = numbers[order]
     ranks = np.empty(n, np.int64)
-    ranks[order] = np.cumsum(np.concatenate(([False], rising[1:] != rising[:-1]))[:n])
-    return ranks
+    new = np.ones(n, np.bool_)
+    np.not_equal(rising[1:], rising[:-1], out=new[1:])
+    ranks[order] = np.cumsum(new) - 1
+    return ranks, rising if bool(new.all()) else rising[new]
 
 
 def _order(numbers: NDArray[Any]) -> NDArray[np.int64]:
