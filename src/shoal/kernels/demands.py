@@ -161,7 +161,8 @@ def _fine(level: Fraction) -> Fraction:
     """Return a level that counts may be multiplied by: rounded down, so that more is kept than asked, if need be."""
     if max(level.numerator, level.denominator) < _LARGEST:
         return level
-    finest = 10**9 if level < 2 else 10**6
+    level = min(level, Fraction(_LARGEST - 1))  # times the records of a table that is as good as infinite
+    finest = max((_LARGEST - 1) // (math.floor(level) + 1), 1)
     return Fraction(math.floor(level * finest), finest)
 
 
