@@ -157,7 +157,7 @@ def audit(
     quasi, confidential, subject
         Columns of these roles.
     require
-        Levels that must hold, by model: ``{"k": 5, "t": 0.2, "n_t": (200, 0.1)}``. The others are reported.
+        Levels that must hold, by model: ``{"k": 5, "l_recursive": (2, 3), "e": {"pay": 900}}``. Others are reported.
     kinds, taxonomies
         Of confidential columns, where the inferred kind is not meant, or values have groups; as in a recipe.
 
@@ -216,6 +216,7 @@ def microaggregate(
     seed: int = 0,
     refine: str | None = None,
     steer: Sequence[Mapping[str, Any] | tuple[ArrayLike, float]] = (),
+    require: Mapping[str, Any] | None = None,
     **params: Any,
 ) -> Partition:
     """Partition points into classes of at least k, without scaling them.
@@ -237,6 +238,9 @@ def microaggregate(
     steer
         Artificial attributes, for the partition only: pairs (values, weight), or tables as in a recipe, in which a
         column is an array. Numbers are scaled to 0 … weight; records with different texts are weight apart.
+    require
+        What every class must hold of confidential values, by model: ``{"l_entropy": 3, "e": {"0": 500}}``; a column of
+        `confidential` is called by its number.
     **params
         Parameters of the method; a name that it does not have is an error.
 
@@ -245,7 +249,7 @@ def microaggregate(
     """
     from shoal.flow.microaggregate import microaggregate_points
 
-    return microaggregate_points(X, k, method, confidential, seed, refine, steer, params)
+    return microaggregate_points(X, k, method, confidential, seed, refine, steer, require or {}, params)
 
 
 def lower_bound(X: ArrayLike, k: int, labels: ArrayLike | None = None) -> Certificate:

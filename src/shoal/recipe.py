@@ -12,12 +12,14 @@ from typing import Any
 from shoal import registry
 from shoal.errors import ParameterError, listing, raise_all
 from shoal.parameters import shown, unknown
+from shoal.requirements import into_fields, of_confidential, resolve
 from shoal.types import Kind, Role
 
 _LISTS = ("quasi", "confidential", "identifier", "strata")
 _NAMES = ("subject", "weight")
 EFFORTS = ("fast", "default", "best")
-_TABLES = ("set", "text", "taxonomies")
+_TABLES = ("set", "text", "taxonomies", "require")
+_K = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +47,10 @@ class Recipe:
         How far a class may be from the table in each confidential attribute, from 0 to 1. None: as far as it likes.
     n
         With t: promise (n,t)-closeness, which is less: a class need only be close to n records around it.
+    require
+        What else must hold in confidential columns: levels of privacy models by name, for all columns or for each.
     method, release
-        Registry keys. Without a method: mdav, and with t what `auto` finds best.
+        Registry keys. Without a method: mdav, and with t or require what `auto` finds best.
     refine
         Effort with which to lower the loss after the method: fast, default or best. None: not at all.
     set
@@ -71,9 +75,10 @@ class Recipe:
     strata: tuple[str, ...] = ()
     subject: str | None = None
     weight: str | None = None
-    k: int = 5
+    k: int = _K
     t: float | None = None
     n: int | None = None
+    require: Mapping[str, Any] = field(default_factory=dict)
     method: str = ""
     release: str = "centroid"
     refine: str | None = None
@@ -86,10 +91,16 @@ class Recipe:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        if self.require and isinstance(self.require, Mapping):
+            given = {"k": None if self.k == _K else self.k, "t": self.t, "n": self.n}
+            rest, required = into_fields(self.require, given)
+            for name, value in {**required, "require": rest}.items():
+                object.__setattr__(self, name, value)
         if self.method in ("", None):
-            object.__setattr__(self, "method", "mdav" if self.t is None else "auto")
+            object.__setattr__(self, "method", "auto" if self.require or self.t is not None else "mdav")
         faults = [*self._types(), *self._names(), *self._numbers()]
         raise_all(ParameterError, faults)
+        resolve("Recipe", self.require)
         for name in _LISTS:
             object.__setattr__(self, name, tuple(getattr(self, name)))
         for name in ("k", "seed", *(("n",) if self.n is not None else ())):
@@ -101,7 +112,7 @@ class Recipe:
         object.__setattr__(self, "kinds", {name: Kind(kind) for name, kind in self.kinds.items()})
         for name in _TABLES:
             object.__setattr__(self, name, _plain(getattr(self, name)))
-        raise_all(ParameterError, [*self._roles(), *self._blocks()])
+        raise_all(ParameterError, [*self._roles(), *self._blocks(), *self._required()])
 
     def _types(self) -> list[str]:
         faults = [
@@ -179,6 +190,25 @@ class Recipe:
                 elif name in seen:
                     faults.append(f"Recipe: column {name!r} is both {seen[name]} and {role}. Give it one role.")
                 seen[name] = role
+        return faults
+
+    def _required(self) -> list[str]:
+        faults = []
+        for one in resolve("Recipe", self.require):
+            if not of_confidential(one.key):
+                faults.append(f"Recipe: {one.key} cannot be required of a table that is to be protected. Leave it out.")
+            elif not self.confidential:
+                faults.append(
+                    f"Recipe: {one.key} needs at least one confidential column, got none. Name what must not be "
+                    f"learnt, or leave out {one.key}."
+                )
+            faults += [
+                f"Recipe: {one.key} is required of {column!r}, which is not confidential. Name it there, too."
+                for column in one.columns or ()
+                if self.confidential and column not in self.confidential
+            ]
+            if (p := dict(one.levels).get("p", 0)) > self.k:
+                faults.append(f"Recipe: p must be at most k, got p = {p} and k = {self.k}. Raise k, or lower p.")
         return faults
 
     def _blocks(self) -> list[str]:

@@ -96,6 +96,7 @@ def test_audit_json_is_the_contract(survey: Path, run: Callable) -> None:
         {
             "model": "k_anonymity",
             "attributes": QUASI.split(","),
+            "level": "k",
             "required": 5,
             "achieved": 5,
             "holds": True,

@@ -15,12 +15,13 @@ from shoal.kernels.close_moves import (
     close_split,
     close_swap,
 )
-from shoal.kernels.earth_mover import Closeness, closeness, distances
+from shoal.kernels.demands import Demands, demands
+from shoal.kernels.earth_mover import Closeness, distances
 from shoal.kernels.gap import padded
 from shoal.kernels.jit import kernel
 from shoal.kernels.roster import Roster, likest, roster_of
 from shoal.kernels.sse import sse
-from shoal.types import Confidential
+from shoal.types import Confidential, Requirement
 
 N, K, PRICE = 24, 3, 7.0
 
@@ -55,16 +56,17 @@ def _likest(a, r, at, b, x):  # type: ignore[no-untyped-def]
     return likest(a, r, at, b, x)
 
 
-def table(seed: int) -> tuple[np.ndarray, Closeness, np.ndarray]:
+def table(seed: int) -> tuple[np.ndarray, Demands, np.ndarray]:
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(N, 3))
     ranks, groups = rng.integers(0, 9, N), rng.integers(0, 3, N)
     attributes = []
-    for values, ordered in ((ranks, True), (groups, False)):
+    for name, values, ordered in (("ranks", ranks, True), ("groups", groups, False)):
         codes = np.unique(values, return_inverse=True)[1]
-        attributes.append(Confidential("c", codes, np.bincount(codes), ordered))
+        attributes.append(Confidential(name, codes, np.bincount(codes), ordered))
     sizes = (3, 4, 6, 5, 6)
-    return x, closeness(attributes, 0.25), rng.permutation(np.repeat(np.arange(5), sizes))
+    asked = demands(attributes, [Requirement("t_closeness", a.name, (("t", 0.25),)) for a in attributes])
+    return x, asked, rng.permutation(np.repeat(np.arange(5), sizes))
 
 
 def excess(c: Closeness, labels: np.ndarray) -> float:
@@ -120,10 +122,11 @@ def attempts(kind: int, a: Arrangement, r: Roster, rng: np.random.Generator, lim
 @settings(max_examples=20)
 @given(st.integers(0, 10_000))
 def test_every_move_says_truly_what_it_changes(seed: int) -> None:
-    x, c, labels = table(seed)
+    x, d, labels = table(seed)
+    c = d.c
     rng = np.random.default_rng(seed + 1)
     a = arrange(padded(x), labels, K, 12)
-    r = roster_of(a, c)
+    r = roster_of(a, d)
     made = 0
     for step in range(25):
         before, old = energy(x, c, a.label), a.label.copy()
@@ -144,9 +147,10 @@ def test_every_move_says_truly_what_it_changes(seed: int) -> None:
 @settings(max_examples=10)
 @given(st.integers(0, 10_000))
 def test_the_likest_is_the_nearest_in_value(seed: int) -> None:
-    x, c, labels = table(seed)
+    x, d, labels = table(seed)
+    c = d.c
     a = arrange(padded(x), labels, K, 12)
-    r = roster_of(a, c)
+    r = roster_of(a, d)
     for i in range(N):
         for b in set(range(5)) - {int(labels[i])}:
             found = _likest(a, r, 0, b, i)

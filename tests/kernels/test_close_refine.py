@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.kernels import close_refine
-from shoal.kernels.close_refine import EFFORTS, Effort, halved, least_size, refine_close
-from shoal.kernels.earth_mover import Closeness, closeness, distances
+from shoal.kernels.close_refine import EFFORTS, Effort, halved, refine_close
+from shoal.kernels.demands import Demands, demands, hold, least_size
+from shoal.kernels.earth_mover import distances
 from shoal.kernels.mdav import mdav
 from shoal.kernels.merging import merge_until_close
 from shoal.kernels.sse import sse
 from shoal.progress import Enough, listening
-from shoal.types import Confidential
+from shoal.types import Confidential, Requirement
 
 _spec = importlib.util.spec_from_file_location("oracle_emd", Path(__file__).parents[1] / "oracles" / "earth_mover.py")
 assert _spec is not None
@@ -29,13 +30,17 @@ _spec.loader.exec_module(oracle)
 SHORT = Effort(2, 20_000, 400, 2, 50, 700)
 
 
-def attribute(values: np.ndarray, ordered: bool = True) -> Confidential:
+def attribute(values: np.ndarray, ordered: bool = True, name: str = "c") -> Confidential:
     codes = np.unique(values, return_inverse=True)[1]
-    return Confidential("c", codes, np.bincount(codes), ordered)
+    return Confidential(name, codes, np.bincount(codes), ordered)
 
 
-def start(x: np.ndarray, k: int, c: Closeness) -> np.ndarray:
-    return merge_until_close(x, mdav(x, k)[0], c)
+def closeness(attributes: list[Confidential], t: float) -> Demands:
+    return demands(attributes, [Requirement("t_closeness", a.name, (("t", t),)) for a in attributes])
+
+
+def start(x: np.ndarray, k: int, d: Demands) -> np.ndarray:
+    return merge_until_close(x, mdav(x, k)[0], d.c)
 
 
 def correlated(n: int, seed: int, ties: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -75,11 +80,12 @@ def test_it_lowers_the_loss_by_much() -> None:
 def test_several_attributes_and_kinds() -> None:
     x, values = correlated(200, 2)
     rng = np.random.default_rng(0)
-    attributes = [attribute(values), attribute(rng.integers(0, 3, 200), ordered=False), attribute(x[:, 1])]
+    groups = attribute(rng.integers(0, 3, 200), ordered=False, name="groups")
+    attributes = [attribute(values), groups, attribute(x[:, 1], name="second")]
     c = closeness(attributes, 0.2)
     before = start(x, 4, c)
     after = refine_close(x, before, 4, c, SHORT, 0)
-    assert distances(c, after)[1].all()
+    assert hold(c, after).all()
     assert np.bincount(after).min() >= 4
     assert sse(x, after) < 0.9 * sse(x, before)
 
@@ -103,7 +109,7 @@ def test_what_is_not_close_comes_back_as_it_was() -> None:
     x, values = correlated(100, 4)
     c = closeness([attribute(values)], 0.05)
     before = mdav(x, 3)[0]
-    assert not distances(c, before)[1].all()
+    assert not hold(c, before).all()
     assert np.array_equal(
         refine_close(x, before, 3, c, SHORT, 0)[:, None] == refine_close(x, before, 3, c, SHORT, 0),
         before[:, None] == before,
@@ -128,8 +134,8 @@ def test_halves_have_the_values_of_the_whole() -> None:
     sizes = np.bincount(found)
     assert sizes.max() <= 60
     assert sizes.min() >= 25
-    whole = distances(c, labels)[0][0]
-    for b, far in enumerate(distances(c, found)[0][0]):
+    whole = distances(c.c, labels)[0][0]
+    for b, far in enumerate(distances(c.c, found)[0][0]):
         assert abs(far - whole[labels[found == b][0]]) < 0.03
     assert np.array_equal(halved(x, labels, c, 401), labels)
 

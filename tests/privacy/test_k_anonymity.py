@@ -100,6 +100,7 @@ def test_requirements_are_reported_as_the_contract_says() -> None:
             {
                 "model": "k_anonymity",
                 "attributes": ["x"],
+                "level": "k",
                 "required": 3,
                 "achieved": 2,
                 "holds": False,

@@ -182,7 +182,7 @@ def test_dates_and_cells_of_text_have_places(tmp_path: Path) -> None:
     )
     found = shoal.audit_file(path, ["x"], ["c"], require={"n_t": (4, 0.0)})
     assert found.holds
-    assert found.to_dict()["confidential"]["c"] == {"t": 0.0, "n_t": {"n": 4, "achieved": 0.0}}
+    assert found.to_dict()["confidential"]["c"] == {"t": 0.0, "n_t": {"n": 4, "t": 0.0}}
     assert found.to_dict()["requirements"][0]["n"] == 4
     path.write_text("x,c\n" + "1.5,1\n1.5,2\n2.5,1\n2.5,2\n90,3\n90,3\noops,3\noops,3\n")
     found = shoal.audit_file(path, ["x"], ["c"], require={"n_t": (4, 0.0)})

@@ -76,6 +76,41 @@ def steerings(given: list[str] | None) -> list[dict[str, Any]]:
     return found
 
 
+def requirements(given: str | None) -> dict[str, Any]:
+    """Read what must hold: ``model=level,…``, or ``model:column=level`` for one column; a level may be several numbers.
+
+    >>> requirements("k=5,l_recursive=2:3,e:pay=900")
+    {'k': 5, 'l_recursive': [2, 3], 'e': {'pay': 900}}
+    """
+    found: dict[str, Any] = {}
+    for name, text in pairs("--require", list(names(given)), last=True).items():
+        model, sign, column = name.partition(":")
+        level = _level(text)
+        if (model in found) != (isinstance(found.get(model), dict) and bool(sign)):
+            raise ParameterError(f"--require: {model} is required of all columns and of one. Say it one way.")
+        if sign:
+            found.setdefault(model, {})[column] = level
+        else:
+            found[model] = level
+    if given is not None and not found:
+        raise ParameterError("--require: must be model=level, got nothing. Write for example --require k=5.")
+    return found
+
+
+def _level(text: str) -> Any:
+    """Read a level: a number, or several with colons between them; what is no number is text."""
+    parts = [_number(part.strip()) for part in text.split(":")]
+    return parts[0] if len(parts) == 1 else parts
+
+
+def _number(text: str) -> float | str:
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return int(number) if number.is_integer() else number
+
+
 def text_format(**said: str | None) -> dict[str, Any]:
     """Return what was said about how a text file is written.
 
@@ -102,7 +137,7 @@ def recipe_from(path: Path | None, given: dict[str, Any]) -> Recipe:
         said = {
             **base,
             **said,
-            **{n: {**base.get(n, {}), **said[n]} for n in ("set", "kinds", "text") if n in said},
+            **{n: {**base.get(n, {}), **said[n]} for n in ("set", "kinds", "text", "require") if n in said},
         }
     if "quasi" not in said:
         raise ParameterError(

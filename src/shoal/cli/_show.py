@@ -72,32 +72,57 @@ def print_schema(schema: Schema, partition: Partition) -> None:
 
 
 def print_audit(audit: Audit) -> None:
-    """Print what the audit found."""
+    """Print what the audit found: what was asked for line by line, and in a table of its own what is only reported."""
     from rich.table import Table
 
     table = Table("Model", "Over", "Required", "Achieved", "Classes", "Verdict", title="Audit", title_justify="left")
     table.columns[1].overflow = "fold"  # a name cut short would hide what was audited
     table.columns[-1].no_wrap = True
-    for finding in audit.findings:
+    besides = [f for f in audit.findings if f.confidential is not None and f.required is None and f.promised]
+    asked = [f for f in audit.findings if f not in besides]
+    for finding in asked:
         table.add_row(finding.model, _over(finding), *finding.levels, f"{finding.classes:,}", _verdict(finding))
     console().print(table)
-    for finding in audit.findings:
+    if besides:
+        _print_besides(besides)
+    for finding in asked:
         if not finding.holds:
             typer.echo(_worst(finding))
     for note in dict.fromkeys(_note(finding) for finding in audit.findings if finding.note):
         typer.echo(note)
 
 
+def _print_besides(findings: list[Finding]) -> None:
+    """Print what holds of confidential columns though nobody asked for it: a row for each column."""
+    from rich.table import Table
+
+    shorts = {finding.short: _given(finding) for finding in findings}
+    heads = (f"{short} ({given})" if given else short for short, given in shorts.items())
+    table = Table("Column", *heads, title="Reported of confidential columns", title_justify="left")
+    table.columns[0].overflow = "fold"
+    for name in dict.fromkeys(finding.confidential for finding in findings):
+        found = {finding.short: finding.levels[1] for finding in findings if finding.confidential == name}
+        table.add_row(name, *(found.get(short, "") for short in shorts))
+    console().print(table)
+
+
+def _given(finding: Finding) -> str:
+    return ", ".join(f"{name} = {value:g}" for name, value in finding.given)
+
+
 def _over(finding: Finding) -> str:
     over = _short(finding.attributes)
-    return over if finding.confidential is None else f"{finding.confidential} given {over}"
+    if finding.confidential is None:
+        return over
+    given = _given(finding)
+    return f"{finding.confidential} given {over}{f' ({given})' if given else ''}"
 
 
 def _worst(finding: Finding) -> str:
     listed = ", ".join(f"class {number} ({level:.6g})" for number, level in finding.worst)
     if finding.confidential is None:
         return f"The worst, in order of their first rows: {listed}."
-    return f"The farthest in {finding.confidential}, numbered in order of their first rows: {listed}."
+    return f"The worst in {finding.confidential}, numbered in order of their first rows: {listed}."
 
 
 def _note(finding: Finding) -> str:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from shoal.cli import _options as o
 from shoal.cli._show import print_audit, print_json, progress_bar
-from shoal.errors import ParameterError
-
-_EXAMPLES = {"t": "0.2", "t_closeness": "0.2", "n_t": "200:0.1", "n_t_closeness": "200:0.1"}
 
 
 def audit(
@@ -22,7 +19,8 @@ def audit(
     ] = None,
     subject: o.Subject = None,
     require: Annotated[
-        str | None, typer.Option(metavar="MODEL=LEVEL,…", help="What must hold, e.g. k=5,t=0.2; else exit code 4.")
+        str | None,
+        typer.Option(metavar="MODEL=LEVEL,…", help="What must hold, e.g. k=5,l_entropy=3,e:pay=900; else exit code 4."),
     ] = None,
     kind: Annotated[
         list[str] | None,
@@ -36,14 +34,11 @@ def audit(
     datetime: o.Datetime = None,
     json: o.Json = False,
 ) -> None:
-    """Find what really holds of a file as it is written: the smallest class over its quasi-identifiers, and how far
-    classes are from the whole table in confidential columns.
+    """Find what really holds of a file as it is written: the smallest class over its quasi-identifiers, and for each
+    confidential column how much its classes give away, in every model there is (shoal list models).
 
     Exit code 4 if something required does not hold.
     """
-    required = {name: _level(name, text) for name, text in o.pairs("--require", list(o.names(require))).items()}
-    if require is not None and not required:
-        raise ParameterError("--require: must be model=level, got nothing. Write for example --require k=5.")
     import shoal
 
     with progress_bar(quiet=json):
@@ -52,7 +47,7 @@ def audit(
             o.names(quasi),
             o.names(confidential),
             subject,
-            required,
+            o.requirements(require),
             o.text_format(
                 delimiter=delimiter, quote=quote, encoding=encoding, decimal=decimal, missing=missing, datetime=datetime
             ),
@@ -64,20 +59,3 @@ def audit(
         print_audit(found)
     if not found.holds:
         raise typer.Exit(4)
-
-
-def _level(name: str, text: str) -> Any:
-    """Read a level: a number, or several with colons between them."""
-    parts = [_number(name, part) for part in text.split(":")]
-    return parts[0] if len(parts) == 1 else tuple(parts)
-
-
-def _number(name: str, text: str) -> float:
-    try:
-        level = float(text)
-    except ValueError:
-        raise ParameterError(
-            f"--require: {name} must be a number, got {text!r}. Write for example --require {name}="
-            f"{_EXAMPLES.get(name, '5')}."
-        ) from None
-    return int(level) if level.is_integer() else level

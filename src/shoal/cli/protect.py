@@ -46,8 +46,12 @@ def protect(
     n: Annotated[
         int | None, typer.Option("--n", help="With --t: promise (n,t)-closeness only, to n records around a class.")
     ] = None,
+    require: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL=LEVEL,…", help="What else must hold, e.g. l_entropy=3,alpha=0.5,e:pay=900."),
+    ] = None,
     method: Annotated[
-        str | None, typer.Option(help="See shoal list methods.", show_default="mdav; with --t auto")
+        str | None, typer.Option(help="See shoal list methods.", show_default="mdav; with --t or --require auto")
     ] = None,
     refine: Annotated[
         str | None, typer.Option(metavar="EFFORT", help="Lower the loss afterwards: fast, default or best.")
@@ -96,6 +100,7 @@ def protect(
         "k": k,
         "t": t,
         "n": n,
+        "require": o.requirements(require),
         "method": method,
         "release": release,
         "refine": refine,

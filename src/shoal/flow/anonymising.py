@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any
 from shoal import progress, registry
 from shoal.errors import DataError, ParameterError, SchemaError, data_rows, raise_all
 from shoal.flow.certifying import certify
-from shoal.flow.closing import closed, one_block, promises_t
-from shoal.flow.confidential import confidential_columns
+from shoal.flow.confidential import confidential_columns, with_values
+from shoal.flow.enforcing import enforced, one_block, promises_t
+from shoal.flow.feasibility import refuse_infeasible
 from shoal.flow.measuring import measure
 from shoal.flow.refining import refined
+from shoal.flow.requiring import as_requirements, required_in
 from shoal.flow.steering import steering_in
 from shoal.flow.strata import partition_strata, strata_of
+from shoal.flow.subjects import subjects_of
 from shoal.parameters import build, declarations, unknown
 from shoal.recipe import Recipe
+from shoal.requirements import Required, resolve
 from shoal.types import (
     Attribute,
     Block,
@@ -52,15 +56,20 @@ def anonymise(
             f"records. Leave out --certify, or take another method."
         )
     enough_records(method, len(table))
-    if recipe.t is not None:
+    required = required_in(recipe)
+    if required:
         one_block(type(method), len(recipe.all_blocks))
-    plain, method = method, refined(closed(method, recipe.t), recipe.refine, recipe.t)
+    _refuse_infeasible(table, recipe, required)
+    more = bool(recipe.require) or (recipe.subject is not None and promises_k(method))
+    plain, method = method, refined(enforced(method, recipe.t, more=more), recipe.refine, recipe.t)
     rng = np.random.default_rng(recipe.seed)
     typed, attributes = encode(table, table.schema.names(Role.QUASI))
     weights = _weights(table)
     points = encoding.encode(attributes)
-    if recipe.t is not None:
-        points = replace(points, confidential=confidential_columns(table))
+    if required:
+        asked = as_requirements(resolve("Recipe", recipe.require), recipe.confidential)
+        points = replace(points, confidential=confidential_columns(table), required=asked)
+    points = replace(points, subjects=subjects_of(table))
     steering = steering_in(recipe, plain, points, table)
     progress.stage("Partition")
     strata = strata_of(table, recipe.k if promises_k(method) else 1)
@@ -76,6 +85,20 @@ def anonymise(
         tables = [points.only(block.attributes) for block in partition.blocks]
         certificate = certify(tables, [block.labels for block in partition.blocks], strata, recipe.k)
     return partition, released, readings, certificate
+
+
+def _refuse_infeasible(table: Table, recipe: Recipe, required: list[Required]) -> None:
+    """Refuse what cannot hold even if all records, or all of a stratum, are one class."""
+    from shoal.privacy.k_anonymity import KAnonymity
+
+    asked = [one for one in required if one.key != "n_t_closeness"]  # which t implies
+    if recipe.subject is not None:
+        asked = [Required("k_anonymity", KAnonymity(recipe.k)), *asked]
+    if not asked:
+        return
+    subjects = table.data.column(recipe.subject) if recipe.subject is not None else None
+    release = with_values(Release(table.data, table.schema, table.dialect, subjects), recipe.confidential)
+    refuse_infeasible(release, recipe.strata, asked, recipe.confidential)
 
 
 def _noted(block: Block, points: Points) -> Block:
@@ -106,7 +129,8 @@ def enough_records(method: Any, n: int) -> None:
 def _components(recipe: Recipe, encoding: type) -> tuple[Any, Any, Any]:
     """Make method, release and encoding; each parameter of `set` belongs to those that declare it."""
     classes = (registry.load("partition", recipe.method), registry.load("release", recipe.release), encoding)
-    known = {d.name for cls in classes for d in declarations(cls)} - {"k", "t"}
+    levels = _levels_for(classes[0], recipe)
+    known = {d.name for cls in classes for d in declarations(cls)} - {"k", "t", *levels}
     raise_all(
         ParameterError,
         [unknown("Recipe", "parameter (in set)", n, known) for n in recipe.set if n not in known],
@@ -115,9 +139,24 @@ def _components(recipe: Recipe, encoding: type) -> tuple[Any, Any, Any]:
         raise ParameterError(
             f"{classes[0].__name__}: t must be given, got none. Say how close classes must be: t = 0.2."
         )
-    given = {**recipe.set, "k": recipe.k, **({} if recipe.t is None else {"t": recipe.t})}
+    given = {**recipe.set, "k": recipe.k, **({} if recipe.t is None else {"t": recipe.t}), **levels}
     made = [build(c, {d.name: given[d.name] for d in declarations(c) if d.name in given}) for c in classes]
     return made[0], made[1], made[2]
+
+
+def _levels_for(method: type, recipe: Recipe) -> dict[str, float]:
+    """Return the levels of the models that a method promises itself: they are required in the recipe."""
+    levels: dict[str, float] = {}
+    for key in getattr(method, "promises", ()):
+        asked = [one for one in resolve("Recipe", recipe.require) if one.key == key]
+        if len(asked) != 1:
+            model = registry.load("privacy", key)
+            raise ParameterError(
+                f"{method.__name__}: {key} must be required once, at one level, got {len(asked) or 'none'}. Say for "
+                f"example --require {model.short}={model.example}."
+            )
+        levels |= dict(asked[0].levels)
+    return levels
 
 
 def _optional(cls: type, name: str) -> bool:

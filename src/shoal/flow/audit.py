@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal import registry
-from shoal.errors import DataError, ParameterError, raise_all
+from shoal.errors import DataError
 from shoal.flow.confidential import with_values
 from shoal.flow.reading import listed, open_source
-from shoal.parameters import build, declarations, shown, unknown
+from shoal.flow.requiring import about_confidential, findings_of, reported_besides
 from shoal.recipe import Recipe
-from shoal.types import Audit, Dialect, Finding, Kind, Release
+from shoal.requirements import Required, resolve
+from shoal.types import Audit, Dialect, Kind, Release
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,8 +61,9 @@ def _audit(data: pa.Table, dialect: Dialect | None, unread: tuple[str, ...], ask
     from shoal.schema.roles import schema_of
 
     recipe = asked.recipe
-    models = _models(asked.require, bool(recipe.confidential))
-    placed = any(model.short == "n_t" for model in models)  # quasi-identifiers are places then
+    required = resolve("Audit", asked.require)
+    about_confidential("Audit", required, recipe.confidential)
+    placed = any(one.key == "n_t_closeness" for one in required)  # quasi-identifiers are places then
     told_apart = (name for name in recipe.roles if name not in recipe.confidential and not placed)
     kinds = {**dict.fromkeys(told_apart, Kind.NOMINAL), **recipe.kinds}
     schema = schema_of(data, recipe.roles, kinds, dialect, unread, recipe.taxonomies)
@@ -72,41 +74,9 @@ def _audit(data: pa.Table, dialect: Dialect | None, unread: tuple[str, ...], ask
             release = with_values(release, [name])
         except DataError:  # then it has no place, and the audit says so
             continue
-    findings: list[Finding] = []
-    for model in models:
-        if getattr(model, "of_confidential", False):
-            findings += model.audit(release, recipe.quasi, recipe.confidential)
-        else:
-            findings.append(model.audit(release, recipe.quasi))
+    models = [*required, *reported_besides(required, recipe.confidential)]
+    if not any(one.key == "k_anonymity" for one in models):
+        models.insert(0, Required("k_anonymity", registry.load("privacy", "k_anonymity")()))
+    models.sort(key=lambda one: one.key != "k_anonymity")  # it comes first
+    findings = findings_of(release, recipe.quasi, models, recipe.confidential)
     return Audit(data.num_rows, recipe.quasi, recipe.confidential, findings[0], tuple(findings))
-
-
-def _models(require: Mapping[str, Any], confidential: bool) -> list[Any]:
-    """Make the models to audit: those required at their levels; k-anonymity always, first; and t where it can be."""
-    found = {key: registry.load("privacy", key) for key in registry.keys("privacy")}
-    names = {name: key for key, model in found.items() for name in (key, model.short)}
-    raise_all(ParameterError, [unknown("Audit", "model", n, list(names)) for n in require if n not in names])
-    levels: dict[str, Any] = {"k_anonymity": None} | ({"t_closeness": None} if confidential else {})
-    for name, level in require.items():
-        if levels.get(names[name]) is not None:
-            raise ParameterError(f"Audit: {names[name]} is required twice. Require it once.")
-        if getattr(found[names[name]], "of_confidential", False) and not confidential:
-            raise ParameterError(
-                f"Audit: {names[name]} needs at least one confidential column, got none. Name what must not be learnt "
-                f"(--confidential), or leave out {name}."
-            )
-        levels[names[name]] = level
-    return [_model(found[key], key, level) for key, level in levels.items()]
-
-
-def _model(cls: Any, key: str, level: Any) -> Any:
-    """Make a model at its level: one number, or as many as it has parameters."""
-    names = [declared.name for declared in declarations(cls)]
-    values = list(level) if isinstance(level, (tuple, list)) else [level]
-    if len(values) != len(names):
-        example = ":".join({"n": "200"}.get(name, "0.1") for name in names)
-        got = shown(level) if len(values) == 1 else f"{len(values)} numbers"
-        raise ParameterError(
-            f"Audit: {key} must be {':'.join(names)}, got {got}. Write for example {cls.short}={example}."
-        )
-    return build(cls, dict(zip(names, values, strict=True)))

@@ -7,13 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal import registry
-from shoal.errors import DataError, GuaranteeError, SchemaError, listing
+from shoal.errors import GuaranteeError, listing
 from shoal.flow.confidential import with_values
+from shoal.flow.requiring import findings_if_readable, findings_of, reported_besides, required_in
 from shoal.recipe import Recipe
 from shoal.types import Audit, Block, Dialect, Finding, Partition, Release, Role
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+_CLOSE = ("t_closeness", "n_t_closeness")
 
 
 def read_back(staged: Path, release: Release, dialect: Dialect | None) -> Release:
@@ -95,7 +99,7 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
     if len(blocks) > 1:
         overall = KAnonymity().audit(release, recipe.quasi)
         findings.append(replace(overall, note="over all blocks together, which is not promised"))
-    findings += _closeness(release, recipe, all(block.promised_t for block in partition.blocks))
+    findings += _confidential(release, recipe, all(block.promised_t for block in partition.blocks))
     audit = Audit(release.data.num_rows, recipe.quasi, recipe.confidential, overall, tuple(findings))
     if not audit.holds:
         raise GuaranteeError(_failed(audit))
@@ -122,35 +126,30 @@ def _unpromised(release: Release, names: tuple[str, ...], note: str) -> Finding:
     return replace(found, promised=False, note="; ".join(text for text in notes if text))
 
 
-def _closeness(release: Release, recipe: Recipe, promised: bool) -> list[Finding]:
-    """Audit the distributions of confidential attributes; where nothing is promised of them, report what is found."""
-    from shoal.privacy.n_t_closeness import NTCloseness
+def _confidential(release: Release, recipe: Recipe, promised: bool) -> list[Finding]:
+    """Audit confidential columns: what is required of them, and for information what else holds."""
     from shoal.privacy.t_closeness import TCloseness
 
-    if recipe.t is None:
-        return [found for name in recipe.confidential for found in _reported(release, recipe.quasi, name)]
+    required = required_in(recipe)
+    besides = reported_besides(required, recipe.confidential)
+    if not required:
+        return findings_if_readable(release, recipe.quasi, besides)
+    readable = with_values(release, recipe.confidential)
+    if any(one.key == "n_t_closeness" for one in required):  # quasi-identifiers are places then
+        readable = with_values(readable, recipe.quasi)
+    if not promised:
+        required = [replace(one, model=TCloseness()) if one.key in _CLOSE else one for one in required]
     # as for k: who knows a record's stratum learns no more
     over = [recipe.quasi, *([(*recipe.quasi, *recipe.strata)] if recipe.strata else [])]
-    readable = with_values(release, recipe.confidential)
+    found = [f for names in over for f in findings_of(readable, names, required, recipe.confidential)]
     if not promised:
-        found = [f for names in over for f in TCloseness().audit(readable, names, recipe.confidential)]
-        return [replace(f, promised=False, note=f"t is not promised; {f.note}".rstrip("; ")) for f in found]
-    if recipe.n is None:
-        return [f for names in over for f in TCloseness(recipe.t).audit(readable, names, recipe.confidential)]
-    readable = with_values(readable, recipe.quasi)
-    asked = NTCloseness(recipe.n, recipe.t)
-    required = [found for names in over for found in asked.audit(readable, names, recipe.confidential)]
-    return [*required, *TCloseness().audit(readable, recipe.quasi, recipe.confidential)]
+        found = [_not_promised(f) if f.model == "t_closeness" else f for f in found]
+        besides = [one for one in besides if one.key != "t_closeness"]
+    return [*found, *findings_of(readable, recipe.quasi, besides, recipe.confidential)]
 
 
-def _reported(release: Release, quasi: tuple[str, ...], name: str) -> tuple[Finding, ...]:
-    """Report how far classes are from the table in a column that nothing is promised of, if it can be read."""
-    from shoal.privacy.t_closeness import TCloseness
-
-    try:
-        return TCloseness().audit(with_values(release, [name]), quasi, [name])
-    except (DataError, SchemaError):
-        return ()
+def _not_promised(finding: Finding) -> Finding:
+    return replace(finding, promised=False, note=f"t is not promised; {finding.note}".rstrip("; "))
 
 
 def _failed(audit: Audit) -> str:
@@ -163,12 +162,9 @@ def _failed(audit: Audit) -> str:
     remedies = []
     if any(f.note for f in broken if f.confidential is None):
         remedies.append(" Raise k, or keep one record of each subject.")
-    if any(f.confidential is not None for f in broken):
-        remedies.append(
-            " Raise t, or leave out strata: t is against the whole table, and strata that differ from it may make it "
-            "impossible."
-            if any(f.attributes != audit.quasi for f in audit.findings)
-            else " Raise t."
-        )
+    if any(f.model in _CLOSE for f in broken):
+        remedies.append(" Raise t.")
+    if any(f.confidential is not None and f.model not in _CLOSE for f in broken):
+        remedies.append(" Require less.")
     found = f"The audit of the output found less than was promised: {'; '.join(sentences)}. Nothing was written."
     return found + "".join(remedies)

@@ -12,13 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from shoal import registry
 from shoal.errors import DataError, ParameterError, data_rows
 from shoal.flow.anonymising import enough_records
-from shoal.flow.closing import promises_t
 from shoal.flow.confidential import confidential_arrays
+from shoal.flow.enforcing import enforced, promises_t
 from shoal.flow.refining import refined
+from shoal.flow.requiring import about_confidential, as_requirements
 from shoal.flow.steering import ArrayColumns, given_tables, needs_confidential, steering_of
 from shoal.parameters import build, shown, unknown
 from shoal.recipe import EFFORTS
-from shoal.types import Certificate, Partition, Points
+from shoal.requirements import of_confidential, resolve
+from shoal.types import Certificate, Confidential, Partition, Points, Requirement
 
 
 def microaggregate_points(
@@ -29,6 +31,7 @@ def microaggregate_points(
     seed: int,
     refine: str | None,
     steer: Sequence[Mapping[str, Any] | tuple[ArrayLike, float]],
+    require: Mapping[str, Any],
     params: Mapping[str, Any],
 ) -> Partition:
     """Partition bare points by a method of the registry."""
@@ -37,9 +40,11 @@ def microaggregate_points(
     cls = registry.load("partition", method)
     given: dict[str, Any] = {**params, "k": int(k) if isinstance(k, Integral) and not isinstance(k, bool) else k}
     tables, arrays = given_tables(steer)
-    if confidential is not None and not promises_t(cls) and not needs_confidential(tables):
+    looks = promises_t(cls) or bool(getattr(cls, "promises", ()))
+    if confidential is not None and not (looks or require or needs_confidential(tables)):
         raise ParameterError(
-            f"{cls.__name__}: takes no confidential attribute, got one. Leave it out, or take another method."
+            f"{cls.__name__}: takes no confidential attribute, got one. Leave it out, say what it must hold "
+            f"(require={{…}}), or take another method."
         )
     if not isinstance(seed, Integral) or seed < 0:
         raise ParameterError(f"microaggregate: seed must be an integer ≥ 0, got {shown(seed)}.")
@@ -49,11 +54,22 @@ def microaggregate_points(
     coordinates = _coordinates("microaggregate", X)
     enough_records(partitioner, len(coordinates))
     inside = () if confidential is None else confidential_arrays(confidential, len(coordinates))
-    points = Points(coordinates, confidential=inside)
+    points = Points(coordinates, confidential=inside, required=_required(require, inside))
     t = given.get("t") if promises_t(cls) else None
     steering = steering_of(tables, partitioner, points, ArrayColumns(arrays, len(points)))
-    partition = refined(partitioner, refine, t).partition(steering.onto(points), np.random.default_rng(int(seed)))
-    return steering.without(partition, points)
+    whole = refined(enforced(partitioner, t, more=bool(points.required)), refine, t)
+    return steering.without(whole.partition(steering.onto(points), np.random.default_rng(int(seed))), points)
+
+
+def _required(require: Mapping[str, Any], inside: tuple[Confidential, ...]) -> tuple[Requirement, ...]:
+    """Return what is required of bare confidential attributes, which are called by their numbers."""
+    names = [attribute.name for attribute in inside]
+    required = resolve("microaggregate", require)
+    about_confidential("microaggregate", required, names)
+    for one in required:
+        if not of_confidential(one.key):
+            raise ParameterError(f"microaggregate: {one.key} cannot be required here, k is an argument. Leave it out.")
+    return as_requirements(required, names)
 
 
 def bound_points(X: ArrayLike, k: int, labels: ArrayLike | None) -> Certificate:

@@ -15,8 +15,9 @@ from shoal.types import Partition, Points
 class Refined:
     """A method followed by a refinement: it partitions as the method does, then lowers the loss.
 
-    **Guarantee.** Every class of every block keeps at least k records, and stays within t of the table in every
-    confidential attribute where t is given and it was so before; the SSE does not rise.
+    **Guarantee.** Every class of every block keeps at least k records; where all classes held what is required of the
+    points' confidential attributes (with t: within t of the table), and k subjects, they go on doing so; the SSE does
+    not rise.
     """
 
     method: Any
@@ -34,28 +35,23 @@ class Refined:
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes by the method, then refine each block in its own coordinates."""
+        from shoal.kernels.close_refine import EFFORTS as CLOSE_EFFORTS
+        from shoal.kernels.close_refine import refine_close
+        from shoal.kernels.demands import demands_of
         from shoal.kernels.refine import EFFORTS, refine
 
         first: Partition = self.method.partition(points, rng)
-        if self.t is not None:
-            return self._close(first, points, rng)
         blocks = []
         for block in first.blocks:
             inside = points if len(first.blocks) == 1 else points.only(block.attributes)
-            seed = int(rng.integers(1 << 60))
-            labels = refine(inside.coordinates, block.labels, self.k, EFFORTS[self.effort], seed)
+            demands, seed = demands_of(inside, self.k, self.t), int(rng.integers(1 << 60))
+            x, labels = inside.coordinates, block.labels
+            if demands is None:
+                labels = refine(x, labels, self.k, EFFORTS[self.effort], seed)
+            else:
+                labels = refine_close(x, labels, self.k, demands, CLOSE_EFFORTS[self.effort], seed)
             blocks.append(replace(block, labels=labels))
         return replace(first, blocks=tuple(blocks))
-
-    def _close(self, first: Partition, points: Points, rng: np.random.Generator) -> Partition:
-        """Refine the classes of one block, keeping each close to the table."""
-        from shoal.kernels.close_refine import EFFORTS, refine_close
-        from shoal.kernels.earth_mover import closeness
-
-        block, near = first.blocks[0], closeness(points.confidential, self.t or 0.0)
-        seed = int(rng.integers(1 << 60))
-        labels = refine_close(points.coordinates, block.labels, self.k, near, EFFORTS[self.effort], seed)
-        return replace(first, blocks=(replace(block, labels=labels),))
 
 
 def refined(method: Any, effort: str | None, t: float | None = None) -> Any:

@@ -1,7 +1,7 @@
-"""Simulated annealing of a partition whose classes must be close to the table.
+"""Simulated annealing of a partition whose classes must hold what is demanded: closeness to the table, other rules.
 
-A class that misses t costs as much SSE as `price` says. While it cools a class may miss it for a while; in the end
-none does that can be helped, for nothing is then as dear as that.
+A class that misses something costs as much SSE as `price` says. While it cools a class may miss it for a while; in
+the end none does that can be helped, for nothing is then as dear as that.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -20,7 +20,7 @@ from shoal.kernels.close_moves import (
     close_split,
     close_swap,
 )
-from shoal.kernels.earth_mover import Closeness
+from shoal.kernels.demands import Demands
 from shoal.kernels.gap import gap
 from shoal.kernels.jit import announce, kernel
 from shoal.kernels.moves import best_swap
@@ -31,6 +31,7 @@ _SHIFT = 0.2  # share of moves that shift a record
 _BEST = 0.4  # share of moves that exchange a record for the one that fits best; the rest, for the likest in value
 _HOT = 10.0  # temperature to begin with, in units of a record's heat: higher than without closeness, which hinders
 _PRICE = 500.0  # of an excess of t, in units of the mean heat
+_RECORD = 20.0  # price of a record that a rule lacks, in the same units
 _CLOSEST = 1e-3  # t below which the price does not rise further
 _FINALLY = 1e6  # times the price at the end
 
@@ -70,31 +71,31 @@ def annealed_close(
     where: Ground,
     labels: np.ndarray,
     k: int,
-    c: Closeness,
+    d: Demands,
     seed: int,
     moves: int,
     quench: int = 100,
     room: int = 0,
     go_on: Callable[[float], bool] = lambda share: True,
 ) -> np.ndarray:
-    """Lower the SSE of a partition, and bring its classes within t.
+    """Lower the SSE of a partition, and bring its classes to hold all demands.
 
     Parameters
     ----------
     where : Ground
         The points.
     labels : (n,) integers
-        A partition into classes of at least k; whether they are close does not matter.
+        A partition into classes of at least k; whether they hold the demands does not matter.
     k : int
         Least size of a class, at least 2.
-    c : Closeness
-        What classes must be close to, and how close.
+    d : Demands
+        What classes must hold.
     seed : int
         From 0 to 2⁶⁴ − 1; same seed, same labels.
     moves : int
         Moves to try while it cools.
     quench : int
-        Moves per record at temperature 0, at the end, where nothing is as dear as to miss t.
+        Moves per record at temperature 0, at the end, where nothing is as dear as to miss a demand.
     room : int
         Records that a class may grow to, at least.
     go_on : callable
@@ -105,8 +106,8 @@ def annealed_close(
     labels : (n,) int64
         Classes numbered by their first rows.
 
-    Guarantee: every class has at least k records. That all are within t, or that the SSE is lower, is not promised: see
-    for yourself.
+    Guarantee: every class has at least k records. That all hold the demands, or that the SSE is lower, is not promised:
+    see for yourself.
 
     Complexity: O(s · d) for each move, s being the size of the classes it is about.
     """
@@ -114,9 +115,10 @@ def annealed_close(
     if len(np.unique(labels)) < 2 and len(labels) < 2 * k:
         return numbered(labels)
     a = arrange(where.x, labels, k, room)
-    r = roster_of(a, c)
+    t, heat = max(d.c.t, _CLOSEST), float(where.heat.mean())
+    r = roster_of(a, d, _RECORD / (_PRICE / t) if d.close.any() else 1.0)
     random = np.array([seed], np.uint64)
-    price = _PRICE * float(where.heat.mean()) / max(c.t, _CLOSEST)
+    price = _PRICE * heat / t if d.close.any() else _RECORD * heat
     for share, temperature, some in schedule(moves, quench * len(labels), _HOT):
         _anneal(a, r, where, k, some, temperature, price if temperature > 0 else price * _FINALLY, random)
         if not go_on(share):

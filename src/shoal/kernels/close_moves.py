@@ -1,4 +1,4 @@
-"""Moves between classes that must stay close to the table: what each changes in SSE and in closeness.
+"""Moves between classes that must hold what is demanded of them: what each changes in SSE and in excess.
 
 As in :mod:`shoal.kernels.moves`, but a class also has an excess, see :mod:`shoal.kernels.roster`. A move is made if
 what it changes, SSE plus `price` times excess, is no more than `limit`; else all is left as it was. Each returns the
@@ -13,7 +13,7 @@ import numpy as np
 from shoal.kernels.arrangement import refresh, release
 from shoal.kernels.gap import gap
 from shoal.kernels.jit import part
-from shoal.kernels.roster import arrive, depart, excess_of, transfer
+from shoal.kernels.roster import arrive, depart, excess_of, excess_of_union, transfer
 
 
 @part
@@ -109,18 +109,26 @@ def _between(a, b, c):
 
 @part
 def close_join(a, r, c, b, price, limit):
-    """Give all records of class c to class b. The excess does not rise: a union of close classes is close."""
+    """Give all records of class c to class b.
+
+    The excess does not rise, a union of close classes being close, unless a demand is not monotone; nor is its fall
+    counted for the move, unless there are rules: where only t is asked for, two classes that miss it seldom make a
+    good one.
+    """
     m, other = a.size[c], a.size[b]
+    before, rules = r.excess[b] + r.excess[c], r.d.rules.whole.shape[0] > 0
     change = _between(a, c, b) * m * other / (m + other)
-    if m + other > a.member.shape[1] or change > limit:
+    if m + other > a.member.shape[1] or change - (price * before if rules else 0.0) > limit:
         return np.inf
-    before = r.excess[b] + r.excess[c]
+    after = excess_of_union(a, r, b, c)
+    if rules and change + price * (after - before) > limit:
+        return np.inf
     for _ in range(m):
         transfer(a, r, a.member[c, 0], b)
-    r.excess[b], r.excess[c] = excess_of(a, r, b, -1, -1), 0.0
+    r.excess[b], r.excess[c] = after, 0.0
     refresh(a, b)
     release(a, c)
-    return change + price * (r.excess[b] - before)
+    return change + price * (after - before)
 
 
 @part

@@ -1,9 +1,9 @@
-"""Lower the loss of a partition while every class stays close to the table.
+"""Lower the loss of a partition while every class holds what is demanded of it: closeness to the table, other rules.
 
 As :mod:`shoal.kernels.refine`: a table of moderate size is annealed as a whole, from several seeds where the effort
 allows, and of what comes out the best classes are put together; a large one is annealed in blocks made of whole
-classes, and again in other blocks. Classes from different partitions may be mixed, for whether one is close to the
-table depends on no other.
+classes, and again in other blocks. Classes from different partitions may be mixed, for whether one holds its demands
+depends on no other.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 from shoal.kernels.annealing import Ground, ground
 from shoal.kernels.arrangement import numbered
 from shoal.kernels.close_annealing import annealed_close
-from shoal.kernels.earth_mover import Closeness, distances
+from shoal.kernels.demands import Demands, hold, least_size, rows_of
 from shoal.kernels.mdav import in_range
-from shoal.kernels.merging import merge_until_close
 from shoal.kernels.overlay import recombine
+from shoal.kernels.satisfy import satisfy
 from shoal.kernels.set_partition import best_of_pool
 from shoal.kernels.sse import sse
 from shoal.kernels.together import GoOn, Watch, together
@@ -77,8 +77,8 @@ def _quench(moves: int, n: int) -> int:
     return min(_QUENCH, max(moves // n, _LEAST_QUENCH))
 
 
-def refine_close(points: np.ndarray, labels: np.ndarray, k: int, c: Closeness, effort: Effort, seed: int) -> np.ndarray:
-    """Lower the SSE of a partition whose classes are close to the table.
+def refine_close(points: np.ndarray, labels: np.ndarray, k: int, d: Demands, effort: Effort, seed: int) -> np.ndarray:
+    """Lower the SSE of a partition whose classes hold what is demanded.
 
     Parameters
     ----------
@@ -88,8 +88,8 @@ def refine_close(points: np.ndarray, labels: np.ndarray, k: int, c: Closeness, e
         A partition into classes of at least k.
     k : int
         Least size of a class, at least 2.
-    c : Closeness
-        What classes must be close to, and how close.
+    d : Demands
+        What classes must hold.
     effort : Effort
         How much to try.
     seed : int
@@ -100,31 +100,31 @@ def refine_close(points: np.ndarray, labels: np.ndarray, k: int, c: Closeness, e
     labels : (n,) int64
         Classes numbered by their first rows.
 
-    Guarantee: every class has at least k records. If every class given is within t of the table in every attribute, so
-    is every class returned, and the SSE is at most what it was. If not, the partition is returned as it came.
+    Guarantee: every class has at least k records. If every class given holds all demands, so does every class
+    returned, and the SSE is at most what it was. If not, the partition is returned as it came.
     """
     x = in_range(points)
     labels = numbered(labels)
-    if not distances(c, labels)[1].all() or not np.ptp(x, axis=0).any():
+    if not hold(d, labels).all() or not np.ptp(x, axis=0).any():
         return labels
     seeds = np.random.default_rng(seed)
     if len(x) > WHOLE:
-        return _in_blocks(x, labels, k, c, effort, seeds)
+        return _in_blocks(x, labels, k, d, effort, seeds)
     order = arranged(x, np.arange(len(x)))  # so that nothing depends on the order of rows
     out = np.empty(len(x), np.int64)
-    near = c._replace(codes=np.ascontiguousarray(c.codes[:, order]))
-    out[order] = _as_a_whole(np.ascontiguousarray(x[order]), numbered(labels[order]), k, near, effort, seeds)
+    inside = np.ascontiguousarray(x[order])
+    out[order] = _as_a_whole(inside, numbered(labels[order]), k, rows_of(d, order), effort, seeds)
     return numbered(out)
 
 
 def _as_a_whole(
-    x: np.ndarray, labels: np.ndarray, k: int, c: Closeness, effort: Effort, seeds: np.random.Generator
+    x: np.ndarray, labels: np.ndarray, k: int, d: Demands, effort: Effort, seeds: np.random.Generator
 ) -> np.ndarray:
     """Anneal from several seeds, and put together the best of what comes out."""
-    where, moves = ground(x, max(k, 3), _NEAR), _moves(effort, len(x), least_size(c, k))
+    where, moves = ground(x, max(k, 3), _NEAR), _moves(effort, len(x), least_size(d, k))
 
     def work(seed: int, go_on: GoOn) -> np.ndarray:
-        return _close(where, x, labels, k, c, seed, moves, go_on)
+        return _close(where, x, labels, k, d, seed, moves, go_on)
 
     found, stopped = together(work, [int(seed) for seed in seeds.integers(1 << 60, size=effort.runs)], Watch())
     pool = [labels, *(one for one in found if one is not None)]
@@ -138,28 +138,20 @@ def _as_a_whole(
 
 
 def _close(
-    where: Ground, x: np.ndarray, labels: np.ndarray, k: int, c: Closeness, seed: int, moves: int, go_on: GoOn
+    where: Ground, x: np.ndarray, labels: np.ndarray, k: int, d: Demands, seed: int, moves: int, go_on: GoOn
 ) -> np.ndarray:
-    """Anneal once; what is still not close in the end is merged. What is then worse than before is dropped."""
-    room = max(_ROOM * least_size(c, k), _LEAST_ROOM)
+    """Anneal once; what does not hold in the end is repaired. What is then worse than before is dropped."""
+    room = max(_ROOM * least_size(d, k), _LEAST_ROOM)
     alone = not labels.any() and len(x) >= 2 * k  # one class has no neighbour to begin with
-    start = halved(x, labels, c, (len(x) + 1) // 2 if alone else room)
-    found = annealed_close(where, start, k, c, seed, moves, quench=_quench(moves, len(x)), room=room, go_on=go_on)
-    if not distances(c, found)[1].all():
-        found = merge_until_close(x, found, c)
-    close = [one for one in (labels, start, found) if distances(c, one)[1].all()]
-    return min(close, key=lambda one: sse(x, one))
+    start = halved(x, labels, d, (len(x) + 1) // 2 if alone else room)
+    found = annealed_close(where, start, k, d, seed, moves, quench=_quench(moves, len(x)), room=room, go_on=go_on)
+    if not hold(d, found).all():
+        found = satisfy(x, found, k, d)
+    good = [one for one in (labels, start, found) if hold(d, one).all()]
+    return min(good, key=lambda one: sse(x, one))
 
 
-def least_size(c: Closeness, k: int) -> int:
-    """Return the size from which a class with a record from each of as many equal shares of the table is close.
-
-    [SC15] eq. (3), for values without ties: max{k, n / (2(n−1)t + 1)}, rounded up.
-    """
-    return max(k, int(np.ceil(c.n / (2 * (c.n - 1) * c.t + 1) - 1e-9)))
-
-
-def halved(x: np.ndarray, labels: np.ndarray, c: Closeness, most: int) -> np.ndarray:
+def halved(x: np.ndarray, labels: np.ndarray, d: Demands, most: int) -> np.ndarray:
     """Halve classes of more than `most` records until none is left.
 
     Of two records that follow each other in the first attribute one goes to either half, so that halves have nearly the
@@ -170,7 +162,7 @@ def halved(x: np.ndarray, labels: np.ndarray, c: Closeness, most: int) -> np.nda
     while waiting:
         number = waiting.pop()
         inside = np.flatnonzero(out == number)
-        inside = inside[np.argsort(c.codes[0, inside], kind="stable")]
+        inside = inside[np.argsort(d.c.codes[0, inside], kind="stable")]
         axis = int(np.argmax(x[inside].std(axis=0)))
         pairs = inside[: len(inside) // 2 * 2].reshape(-1, 2)
         side = np.argmin(x[pairs, axis], axis=1)
@@ -181,7 +173,7 @@ def halved(x: np.ndarray, labels: np.ndarray, c: Closeness, most: int) -> np.nda
 
 
 def _in_blocks(
-    x: np.ndarray, labels: np.ndarray, k: int, c: Closeness, effort: Effort, seeds: np.random.Generator
+    x: np.ndarray, labels: np.ndarray, k: int, d: Demands, effort: Effort, seeds: np.random.Generator
 ) -> np.ndarray:
     """Anneal in blocks of whole classes, and again in blocks cut along other directions."""
     stopped, turn = False, 0
@@ -196,8 +188,7 @@ def _in_blocks(
             inside, seed = block
             there, own = np.ascontiguousarray(x[inside]), numbered(before[inside])
             where = ground(there, max(k, 3), _NEAR_IN_BLOCKS)
-            few = c._replace(codes=np.ascontiguousarray(c.codes[:, inside]))
-            return _close(where, there, own, k, few, seed, effort.in_blocks * len(inside), go_on)
+            return _close(where, there, own, k, rows_of(d, inside), seed, effort.in_blocks * len(inside), go_on)
 
         found, stopped = together(work, each, Watch(begin=turn / effort.rounds, end=(turn + 1) / effort.rounds))
         after, classes = np.empty(len(x), np.int64), 0

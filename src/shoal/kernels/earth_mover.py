@@ -101,7 +101,11 @@ def _line(a: Confidential) -> dict[str, np.ndarray]:
 
 def _tree(a: Confidential) -> dict[str, np.ndarray]:
     values = len(a.counts)
-    parent = np.full(values, -1) if a.parents is None else np.asarray(a.parents)
+    if a.parents is None:
+        nothing, one, own = np.zeros(values, np.int64), np.ones(values, np.int64), np.arange(values)
+        star = {"parent": -one, "low": own, "high": own + 1, "length": one, "below": a.counts}
+        return star | {"area": nothing, "scale": np.array(2)}
+    parent = np.asarray(a.parents)
     nodes = len(parent)
     low, high, below, height = (np.zeros(nodes, np.int64) for _ in range(4))
     low[:], low[:values], high[:values] = values, np.arange(values), np.arange(values) + 1
@@ -192,6 +196,15 @@ def is_close(c, at, codes, s):
     if s <= c.exact[at]:
         return work(c, at, codes, s) <= most_work(c, at, s)
     return distance(c, at, codes, s) <= c.t - _MARGIN
+
+
+@part
+def over(c, at, codes, s):
+    """Return s · (EMD − t) of a class of s records with these codes, ascending; 0 if and only if it is close enough."""
+    if s > c.exact[at]:
+        return max(distance(c, at, codes, s) - c.t + _MARGIN, 0.0) * s
+    more = work(c, at, codes, s) - most_work(c, at, s)
+    return more / (float(c.n) * c.scale[at]) if more > 0 else 0.0
 
 
 @kernel

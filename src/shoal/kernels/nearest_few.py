@@ -36,7 +36,7 @@ def _rise(distances, rows, slots, i, distance, row, slot):
 
 
 @part
-def _sink(distances, rows, slots, distance, row, slot):
+def sink(distances, rows, slots, distance, row, slot):
     """Put a record in the place of the root or, while a child is worse, below."""
     size = distances.shape[0]
     i, c = 0, 1
@@ -65,7 +65,7 @@ def offer(nearest, size, remaining, slot, distance):
             _rise(distances, rows, slots, size, distance, row, slot)
             size += 1
         elif distance < distances[0] or (distance == distances[0] and row < rows[0]):
-            _sink(distances, rows, slots, distance, row, slot)
+            sink(distances, rows, slots, distance, row, slot)
         else:
             break
     return size

@@ -1,7 +1,6 @@
-"""The members of classes in the order of their confidential values, and by how much classes miss t.
+"""The members of classes in the order of their confidential values, and by how much classes miss what is demanded.
 
-A class has an *excess*: the work by which it misses t, over n · scale, added up over the attributes; 0 if and only if
-it is close enough in all of them.
+A class has an *excess*: what it misses t and the rules by, added up over the attributes; 0 if and only if it holds all.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -12,39 +11,44 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.arrangement import Arrangement, enter, leave
-from shoal.kernels.earth_mover import Closeness, most_work, work
+from shoal.kernels.demands import Demands, excess_in
 from shoal.kernels.jit import kernel, part
 
 
 class Roster(NamedTuple):
     """The members of each class in the order of their confidential values, kept up to date while records move."""
 
-    c: Closeness
+    d: Demands
     record: np.ndarray  #: (attributes, classes, most) int32, records by code
     code: np.ndarray  #: (attributes, classes, most) int32, their codes
     excess: np.ndarray  #: (classes,) float64
     trial: np.ndarray  #: (most + 1,) int32, codes of a class as it would be
     side: np.ndarray  #: (most + 1,) int32, members that go to the other half of a class
+    scratch: np.ndarray  #: of the rules
+    each: float  #: what a rule counts for a record that it lacks
 
 
-def roster_of(a: Arrangement, c: Closeness) -> Roster:
+def roster_of(a: Arrangement, d: Demands, each: float = 1.0) -> Roster:
     """Sort the members of every class of an arrangement by each attribute."""
     classes, most = a.member.shape
-    shape = (len(c.line), classes, most)
+    codes = d.c.codes
+    shape = (len(codes), classes, most)
     r = Roster(
-        c,
+        d,
         np.zeros(shape, np.int32),
         np.zeros(shape, np.int32),
         np.zeros(classes),
         np.zeros(most + 1, np.int32),
         np.zeros(most + 1, np.int32),
+        np.zeros(d.scratch, np.int64),
+        float(each),
     )
-    for at in range(len(c.line)):
-        order = np.lexsort((c.codes[at], a.label))
+    for at in range(len(codes)):
+        order = np.lexsort((codes[at], a.label))
         label = a.label[order]
         place = np.arange(len(order)) - np.concatenate(([0], np.cumsum(a.size)))[label]
         r.record[at, label, place] = order
-        r.code[at, label, place] = c.codes[at][order]
+        r.code[at, label, place] = codes[at][order]
     _assess(a, r)
     return r
 
@@ -61,8 +65,8 @@ def excess_of(a, r, b, out, into):
     total, m = 0.0, a.size[b]
     for at in range(r.code.shape[0]):
         s, gone, fresh = 0, out < 0, into < 0
-        leaving = -1 if gone else r.c.codes[at, out]
-        coming = -1 if fresh else r.c.codes[at, into]
+        leaving = -1 if gone else r.d.c.codes[at, out]
+        coming = -1 if fresh else r.d.c.codes[at, into]
         for q in range(m):
             code = r.code[at, b, q]
             if not gone and code == leaving:
@@ -77,9 +81,24 @@ def excess_of(a, r, b, out, into):
         if not fresh:
             r.trial[s] = coming
             s += 1
-        over = work(r.c, at, r.trial, s) - most_work(r.c, at, s)
-        if over > 0:
-            total += over / (float(r.c.n) * r.c.scale[at])
+        total += excess_in(r.d, at, r.trial, s, r.each, r.scratch)
+    return total
+
+
+@part
+def excess_of_union(a, r, b, c):
+    """Return the excess of classes b and c if they were one; there must be room for it."""
+    total, m, other = 0.0, a.size[b], a.size[c]
+    for at in range(r.code.shape[0]):
+        i = j = 0
+        for s in range(m + other):
+            if j == other or (i < m and r.code[at, b, i] <= r.code[at, c, j]):
+                r.trial[s] = r.code[at, b, i]
+                i += 1
+            else:
+                r.trial[s] = r.code[at, c, j]
+                j += 1
+        total += excess_in(r.d, at, r.trial, m + other, r.each, r.scratch)
     return total
 
 
@@ -101,7 +120,7 @@ def depart(a, r, x):
 def arrive(a, r, x, b):
     """Put record x into class b; mean and excess are not touched."""
     for at in range(r.code.shape[0]):
-        code, p = r.c.codes[at, x], a.size[b]
+        code, p = r.d.c.codes[at, x], a.size[b]
         while p > 0 and r.code[at, b, p - 1] > code:
             r.record[at, b, p] = r.record[at, b, p - 1]
             r.code[at, b, p] = r.code[at, b, p - 1]
@@ -120,7 +139,7 @@ def transfer(a, r, x, b):
 @part
 def likest(a, r, at, b, x):
     """Return the record of class b whose value is nearest to that of x by rank in one attribute."""
-    code, low, high = r.c.codes[at, x], 0, a.size[b]
+    code, low, high = r.d.c.codes[at, x], 0, a.size[b]
     while low < high:
         middle = (low + high) // 2
         if r.code[at, b, middle] < code:

@@ -21,14 +21,15 @@ _BYTES = 4e9  # of points, beyond which only a method that holds little else is 
 class Auto(Checked):
     """Take the first of these that fits into the time: the optimum, `anneal` with most effort to least, `blocks`.
 
-    With t: `t_first` where all confidential attributes are ranked, else `t_close_merge`, refined with as much effort as
-    fits, or not at all.
+    With t: `t_first` where all confidential attributes are ranked, else `t_close_merge`. Where something else is
+    required of classes, `mdav` repaired until it holds. Either is refined with as much effort as fits, or not at all.
 
     How long each takes is computed from counts alone (records, coordinates, k), never from a clock, so that the same
     table gets the same method on every machine.
 
     **Guarantee.** That of the method taken: n ≥ k → every record in exactly one class of at least k records; with t,
-    each within t of the table in every confidential attribute.
+    each within t of the table in every confidential attribute; with other requirements, each holds them if all records
+    together do.
 
     **Complexity.** That of the method taken.
 
@@ -50,8 +51,13 @@ class Auto(Checked):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of at least k records by the method that fits."""
+        from shoal.kernels.demands import demands_of
+
         if self.t is not None:
-            return self._close(points, rng, self.t)
+            confidential(self, points)
+        demands = demands_of(points, self.k, self.t)
+        if demands is not None:
+            return self._demanding(points, rng, demands)
         key, given, reason = self._choice(points)
         chosen = f"{key} ({', '.join(f'{name} {value}' for name, value in given.items())})" if given else key
         note = f"auto took {chosen}: {reason}"
@@ -59,28 +65,40 @@ class Auto(Checked):
         partition: Partition = build(registry.load("partition", key), {"k": self.k, **given}).partition(points, rng)
         return replace(partition, note=note)
 
-    def _close(self, points: Points, rng: np.random.Generator, t: float) -> Partition:
-        """Form classes within t of the table, and lower their loss for as long as there is time."""
-        from shoal.kernels.close_refine import EFFORTS, least_size, refine_close, seconds_to_refine
-        from shoal.kernels.earth_mover import closeness
+    def _demanding(self, points: Points, rng: np.random.Generator, demands: Any) -> Partition:
+        """Form classes that hold what is required, and lower their loss for as long as there is time."""
+        from shoal.kernels.close_refine import EFFORTS, refine_close, seconds_to_refine
+        from shoal.kernels.demands import hold, least_size
         from shoal.kernels.refine import seconds_to_start
+        from shoal.kernels.satisfy import satisfy
 
-        attributes = confidential(self, points)
-        (n, d), c = points.coordinates.shape, closeness(attributes, t)
-        key = "t_first" if all(attribute.ranked for attribute in attributes) else "t_close_merge"
+        key, given = self._first(points)
+        n, d = points.coordinates.shape
         start = 2 * seconds_to_start(n, d, self.k)
-        times = {effort: start + seconds_to_refine(EFFORTS[effort], n, least_size(c, self.k)) for effort in EFFORTS}
+        times = {
+            effort: start + seconds_to_refine(EFFORTS[effort], n, least_size(demands, self.k)) for effort in EFFORTS
+        }
         effort = next((effort for effort in ("best", "default", "fast") if times[effort] <= self.seconds), None)
         how = f"refined with effort {effort}" if effort else "not refined"
         about = f"{n:,} records of {d} coordinates take about {_about(times[effort] if effort else start)}"
         note = f"auto took {key}, {how}: {about} of the {self.seconds:g} s at hand"
         say(note)
-        first: Partition = build(registry.load("partition", key), {"k": self.k, "t": t}).partition(points, rng)
-        if effort is None:
-            return replace(first, note=note)
-        block, seed = first.blocks[0], int(rng.integers(1 << 60))
-        labels = refine_close(points.coordinates, block.labels, self.k, c, EFFORTS[effort], seed)
+        first: Partition = build(registry.load("partition", key), {"k": self.k, **given}).partition(points, rng)
+        block, x = first.blocks[0], points.coordinates
+        labels = block.labels if hold(demands, block.labels).all() else satisfy(x, block.labels, self.k, demands)
+        if effort is not None:
+            labels = refine_close(x, labels, self.k, demands, EFFORTS[effort], int(rng.integers(1 << 60)))
         return replace(first, blocks=(replace(block, labels=labels),), note=note)
+
+    def _first(self, points: Points) -> tuple[str, dict[str, Any]]:
+        """Return the method whose classes are refined: one that sees to t where it is given."""
+        if self.t is None:
+            return "mdav", {}
+        if all(attribute.ranked for attribute in points.confidential):
+            return "t_first", {"t": self.t}
+        if points.required or points.subjects is not None:  # all is repaired at once
+            return "mdav", {}
+        return "t_close_merge", {"t": self.t}
 
     def _choice(self, points: Points) -> tuple[str, dict[str, Any], str]:
         n, d = points.coordinates.shape

@@ -70,7 +70,8 @@ class Steered(Checked):
         if self.first not in registry.keys("partition"):
             raise ParameterError(unknown("Steered", "method (first)", self.first, registry.keys("partition")))
         method = registry.load("partition", self.first)
-        if getattr(method, "promises_t", False) or not getattr(method, "promises_k", True):
+        looks = getattr(method, "promises_t", False) or getattr(method, "promises", ())
+        if looks or not getattr(method, "promises_k", True):
             raise ParameterError(
                 f"Steered: first must be a method that forms classes of at least k records and does not look at "
                 f"confidential attributes, got {self.first!r}. Take mdav."

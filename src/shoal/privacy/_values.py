@@ -76,7 +76,7 @@ def _told_apart(name: str, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], p
     import pyarrow as pa
 
     try:
-        encoded = _normal(cells).combine_chunks().dictionary_encode(null_encoding="mask")
+        encoded = normal(cells).combine_chunks().dictionary_encode(null_encoding="mask")
     except pa.ArrowException:
         raise SchemaError(f"Column {name!r}: {cells.type} cannot be confidential. Give it another role.") from None
     missing = int(encoded.indices.null_count > 0)
@@ -84,18 +84,18 @@ def _told_apart(name: str, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], p
     return codes.to_numpy().astype(np.int64), encoded.dictionary, missing
 
 
-def _normal(cells: pa.ChunkedArray) -> pa.ChunkedArray:
+def normal(cells: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return plain values: no dictionaries, NaN missing, −0 as 0."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     kind = cells.type
     if isinstance(kind, pa.BaseExtensionType):
-        return _normal(cells.cast(kind.storage_type))
+        return normal(cells.cast(kind.storage_type))
     if pa.types.is_dictionary(kind):
-        return _normal(cells.cast(kind.value_type))
+        return normal(cells.cast(kind.value_type))
     if pa.types.is_run_end_encoded(kind):
-        return _normal(pa.chunked_array([pc.run_end_decode(chunk) for chunk in cells.chunks], kind.value_type))
+        return normal(pa.chunked_array([pc.run_end_decode(chunk) for chunk in cells.chunks], kind.value_type))
     if not pa.types.is_floating(kind):
         return cells
     plain = pc.add(cells, pa.scalar(0, kind))
@@ -143,7 +143,7 @@ def _in_order(column: Column, cells: pa.ChunkedArray) -> pa.ChunkedArray:
 
     if pa.types.is_dictionary(cells.type) and cells.type.ordered:
         return pa.chunked_array([chunk.indices for chunk in cells.unify_dictionaries().chunks])
-    plain = _normal(cells)
+    plain = normal(cells)
     if column.kind is Kind.ORDINAL and not _is_number(plain.type):
         raise SchemaError(
             f"Column {column.name!r}: the order of an ordinal column must be known, {cells.type} has none. "

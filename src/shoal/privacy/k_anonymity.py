@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shoal.errors import DataError
 from shoal.parameters import Checked, Param
+from shoal.privacy._classes import classes_of, comparable
 from shoal.types import Finding, Release
 
 if TYPE_CHECKING:
@@ -34,13 +35,15 @@ class KAnonymity(Checked):
     """
 
     short: ClassVar[str] = "k"
+    reported: ClassVar[bool] = True
+    example: ClassVar[str] = "5"
 
     k: Annotated[int | None, Param("Smallest class that is allowed; none: only report.", low=2)] = None
 
     def audit(self, release: Release, attributes: Sequence[str]) -> Finding:
         """Find the smallest class over some columns."""
         names = tuple(attributes)
-        sizes = class_sizes(release.data.select(list(names)), release.subjects)
+        sizes = class_sizes(release, names)
         achieved = int(sizes.min()) if len(sizes) else 0
         order = np.lexsort((np.arange(len(sizes)), sizes))[:_WORST]
         return Finding(
@@ -52,42 +55,37 @@ class KAnonymity(Checked):
             classes=len(sizes),
             worst=tuple((int(number), int(sizes[number])) for number in order),
             note="counted in subjects" if release.subjects is not None else "",
+            short=self.short,
+            level="k",
         )
 
 
-def class_sizes(data: pa.Table, subjects: pa.ChunkedArray | None) -> np.ndarray:
+def class_sizes(release: Release, names: Sequence[str]) -> NDArray[np.int64]:
     """Return the number of records (of different subjects) of each class, classes in order of their first row."""
+    if release.subjects is not None:
+        return _subjects(release.data.select(list(names)), release.subjects)
+    classes = classes_of(release, names)
+    sizes = np.empty(len(classes.sizes), np.int64)
+    sizes[classes.numbers()] = classes.sizes
+    return sizes
+
+
+def _subjects(data: pa.Table, subjects: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Return the number of different subjects of each class, classes in order of their first row."""
     import pyarrow as pa
 
-    names = [f"q{j}" for j in range(data.num_columns)]
     keys = [comparable(name, data.column(name)) for name in data.column_names]
-    grouped = pa.table([*keys, np.arange(len(data))], names=[*names, "row"])
-    if subjects is not None:
-        pairs = grouped.append_column("subject", same_subject(comparable("subject", subjects)))
-        grouped = pairs.group_by([*names, "subject"]).aggregate([("row", "min")])
-        grouped = grouped.rename_columns([*names, "subject", "row"]).drop_columns(["subject"])
+    keys = keys or [np.zeros(len(subjects), np.int8)]  # over no columns all records are one class
+    names = [f"q{j}" for j in range(len(keys))]
+    pairs = pa.table(
+        [*keys, np.arange(len(subjects)), same_subject(comparable("subject", subjects))],
+        names=[*names, "row", "subject"],
+    )
+    grouped = pairs.group_by([*names, "subject"]).aggregate([("row", "min")])
+    grouped = grouped.rename_columns([*names, "subject", "row"]).drop_columns(["subject"])
     found = grouped.group_by(names).aggregate([("row", "min"), ("row", "count")])
     order = np.argsort(found.column("row_min").to_numpy(), kind="stable")
     return np.asarray(found.column("row_count").to_numpy()[order])
-
-
-def comparable(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column whose values can be told apart; lists and structures cannot, and are refused."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    kind = column.type
-    if isinstance(kind, pa.BaseExtensionType):
-        return comparable(name, column.cast(kind.storage_type))
-    if pa.types.is_dictionary(kind):
-        return column.cast(kind.value_type)
-    if pa.types.is_run_end_encoded(kind):
-        return pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], kind.value_type)
-    if pa.types.is_nested(kind):
-        raise DataError(
-            f"Column {name!r}: lists and structures cannot be audited. Give its parts columns of their own."
-        )
-    return column
 
 
 def same_subject(column: pa.ChunkedArray) -> pa.ChunkedArray:

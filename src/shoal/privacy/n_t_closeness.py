@@ -61,6 +61,8 @@ class NTCloseness(Checked):
 
     short: ClassVar[str] = "n_t"
     of_confidential: ClassVar[bool] = True
+    reported: ClassVar[bool] = False
+    example: ClassVar[str] = "200:0.1"
 
     n: Annotated[int, Param("How many records a superset must hold.", low=1)]
     t: Annotated[float | None, Param("How far a class may be from its superset; none: only report.", low=0, high=1)] = (
@@ -70,7 +72,7 @@ class NTCloseness(Checked):
     def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
         """Find how far classes over some columns are from the nearest superset, in each confidential column."""
         names = tuple(attributes)
-        classes = classes_of(release.data.select(list(names)))
+        classes = classes_of(release, names)
         where = places(release, names, classes) if self.n < release.data.num_rows else None
         return tuple(self._one(release, names, classes, where, name) for name in confidential)
 
@@ -98,6 +100,7 @@ class NTCloseness(Checked):
             confidential=confidential,
             short=self.short,
             given=(("n", self.n),),
+            level="t",
         )
 
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import SchemaError, listing
 from shoal.parameters import Checked, Param
-from shoal.privacy.k_anonymity import class_sizes, comparable, same_subject
+from shoal.privacy._classes import comparable
+from shoal.privacy.k_anonymity import class_sizes, same_subject
 from shoal.types import Finding, Release
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class StreamKAnonymity(Checked):
         counted = "subjects" if release.subjects is not None else "tuples, each taken to be about another subject"
         notes = [f"counted in {counted}"]
         if self.class_column is None:
-            levels = class_sizes(release.data.select(list(names)), release.subjects)
+            levels = class_sizes(release, names)
             notes.append("classes that left with the same quasi-identifiers are counted as one")
         else:
             left = _classes(release, names, self.class_column)
@@ -89,6 +90,7 @@ class StreamKAnonymity(Checked):
             worst=tuple((int(number), int(levels[number])) for number in order),
             note="; ".join(notes),
             short=self.short,
+            level="k",
         )
 
 
@@ -102,7 +104,6 @@ class _Classes(NamedTuple):
 
 def _classes(release: Release, names: tuple[str, ...], column: str) -> _Classes:
     """Count what is in each class."""
-
     if column not in release.data.column_names:
         raise SchemaError(
             f"StreamKAnonymity: class_column must be a column of the stream, there is none called {column!r}; "

@@ -10,9 +10,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from shoal.parameters import Checked, Param
-from shoal.privacy._classes import Classes, classes_of
 from shoal.privacy._earth_mover import distance, largest, noted, roughly, within, work
-from shoal.privacy._values import Values, values_of
+from shoal.privacy._histograms import Histograms, histograms_of
+from shoal.privacy._levels import rounded
 from shoal.types import Finding, Release
 
 _WORST = 5
@@ -53,39 +53,41 @@ class TCloseness(Checked):
 
     short: ClassVar[str] = "t"
     of_confidential: ClassVar[bool] = True
+    reported: ClassVar[bool] = True
+    example: ClassVar[str] = "0.2"
 
     t: Annotated[float | None, Param("How far a class may be from the table; none: only report.", low=0, high=1)] = None
 
     def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
         """Find how far classes over some columns are from the table, in each confidential column."""
-        names = tuple(attributes)
-        classes = classes_of(release.data.select(list(names)))
-        return tuple(self._one(release, names, classes, name) for name in confidential)
+        return tuple(self._one(release, tuple(attributes), name) for name in confidential)
 
-    def _one(self, release: Release, names: tuple[str, ...], classes: Classes, confidential: str) -> Finding:
-        values = values_of(release.schema[confidential], release.values(confidential))
-        achieved, worst = farthest(values, classes)
+    def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
+        found = histograms_of(release, names, confidential)
+        achieved, worst = farthest(found)
         return Finding(
             model="t_closeness",
             attributes=names,
-            achieved=float(achieved),
+            achieved=rounded(achieved, self.t),
             required=self.t,
             holds=within(achieved, self.t),
-            classes=len(classes.sizes),
+            classes=len(found.classes.sizes),
             worst=worst,
-            note=f"bins are the distinct values, and {values.reading}",
+            note=f"bins are the distinct values, and {found.values.reading}",
             confidential=confidential,
             short=self.short,
+            level="t",
         )
 
 
-def farthest(values: Values, classes: Classes) -> tuple[Fraction, tuple[tuple[int, float], ...]]:
+def farthest(found: Histograms) -> tuple[Fraction, tuple[tuple[int, float], ...]]:
     """Return how far the farthest class is from the table, and the farthest few by number."""
+    values, sizes = found.values, found.classes.sizes
     n = len(values.codes)
-    works = work(values, classes.codes(values.codes, values.count), classes.sizes, np.sort(values.codes))
-    numbers = classes.numbers()
-    rough = roughly(works, classes.sizes, n, values.scale)
+    works = work(values, found.codes, sizes, found.base)
+    numbers = found.classes.numbers()
+    rough = roughly(works, sizes, n, values.scale)
     far = np.flatnonzero(rough >= np.partition(rough, -min(_WORST, len(rough)))[-min(_WORST, len(rough))])
     order = far[np.lexsort((numbers[far], -rough[far]))][:_WORST]
-    worst = [(int(numbers[i]), distance(works[i], classes.sizes[i], n, values.scale)) for i in order]
-    return largest(works, classes.sizes, n, values.scale), noted(worst)
+    worst = [(int(numbers[i]), distance(works[i], sizes[i], n, values.scale)) for i in order]
+    return largest(works, sizes, n, values.scale), noted(worst)

@@ -27,6 +27,9 @@ class Release:
     read: Mapping[str, pa.ChunkedArray] = field(
         default_factory=dict, repr=False
     )  #: cells of text read as values, for the audits that look at values
+    cache: dict[Any, Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )  #: what the audits found out of it so far; another release begins without
 
     def values(self, name: str) -> pa.ChunkedArray:
         """Return the values of a column, read where it is written as text."""
@@ -63,6 +66,14 @@ class Finding:
         The short name of the level, as in ``--require``.
     given
         What the level is for, where a model has more than one number: (name, value).
+    level
+        The name of the number that `achieved` and `required` are about.
+    found
+        Further numbers that were achieved: (name, value).
+
+    >>> rare = Finding("kpqr", ("age",), 0.7, 0.5, False, 9, given=(("p", 4),), level="r", found=(("p", 3),))
+    >>> rare.levels
+    ('p=4, r=0.5', 'p=3, r=0.7')
     """
 
     model: str
@@ -77,6 +88,8 @@ class Finding:
     confidential: str | None = None
     short: str = ""
     given: tuple[tuple[str, float], ...] = ()
+    level: str = ""
+    found: tuple[tuple[str, float], ...] = ()
 
     @property
     def subject(self) -> str:
@@ -87,12 +100,15 @@ class Finding:
     @property
     def levels(self) -> tuple[str, str]:
         """What is required and what is achieved, rounded for people, but never so that a failure looks like success."""
-        achieved = f"{self.achieved:.4g}" if isinstance(self.achieved, float) else f"{self.achieved:g}"
-        if self.required is None:
-            return "—", achieved
-        required = f"{self.required:g}"
-        seen = (float(achieved) - float(required)) * (self.achieved - self.required) > 0
-        return (required, achieved) if self.holds or seen else (repr(self.required), repr(self.achieved))
+        required, achieved = _shown(self.required, self.achieved, self.holds)
+        found = dict(self.found)
+        both = [(name, asked, found[name]) for name, asked in self.given if name in found]
+        if self.required is None or not both:
+            return required, achieved
+        # more than one number decides: all of them are shown, or a failure of one would look like success
+        pairs = [(name, *_shown(asked, got, self.holds)) for name, asked, got in both]
+        pairs.append((self.level, required, achieved))
+        return ", ".join(f"{p[0]}={p[1]}" for p in pairs), ", ".join(f"{p[0]}={p[2]}" for p in pairs)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as plain values, as in the JSON of ``shoal audit``."""
@@ -101,11 +117,22 @@ class Finding:
             "attributes": list(self.attributes),
             **({} if self.confidential is None else {"confidential": self.confidential}),
             **dict(self.given),
+            "level": self.level,
             "required": self.required,
             "achieved": self.achieved,
+            **({"found": dict(self.found)} if self.found else {}),
             "holds": self.holds,
             "note": self.note,
         }
+
+
+def _shown(required: float | None, achieved: float, holds: bool) -> tuple[str, str]:
+    got = f"{achieved:.4g}" if isinstance(achieved, float) else f"{achieved:g}"
+    if required is None:
+        return "—", got
+    asked = f"{required:g}"
+    seen = (float(got) - float(asked)) * (achieved - required) > 0
+    return (asked, got) if holds or seen else (repr(required), repr(achieved))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +178,7 @@ class Audit:
     def _found_of(self, name: str) -> dict[str, Any]:
         """Return the levels of a confidential column over all quasi-identifiers."""
         return {
-            f.short: {**dict(f.given), "achieved": f.achieved} if f.given else f.achieved
+            f.short: {**dict(f.given), f.level: f.achieved, **dict(f.found)} if f.given or f.found else f.achieved
             for f in self.findings
             if f.confidential == name and f.attributes == self.quasi
         }

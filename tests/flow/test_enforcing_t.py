@@ -104,16 +104,19 @@ def test_strata_are_compared_with_the_whole_table() -> None:
 
 def test_strata_that_differ_too_much_are_refused_and_nothing_leaves() -> None:
     apart = FRAME.append_column("r", pa.array(np.where(np.asarray(FRAME["pay"]) > 5000, "rich", "poor")))
-    with pytest.raises(shoal.GuaranteeError, match=r"t_closeness of pay over age, size requires 0\.2 and achieves"):
+    with pytest.raises(shoal.DataError, match=r"t must be at least 0\.\d+, got 0\.2: a stratum of 'r' holds no less"):
         shoal.protect(apart, {**RECIPE, "confidential": ["pay"], "strata": ["r"], "method": "mdav", "refine": "fast"})
 
 
 @pytest.mark.parametrize(
     ("recipe", "message"),
     [
-        ({"blocks": [["age"], ["size"]], "method": "mdav"}, "t must be left out where quasi-identifiers are"),
-        ({"method": "individual_ranking"}, "t must be left out where quasi-identifiers are"),
-        ({"method": "mic1d"}, "t must be left out, for this method forms no classes"),
+        (
+            {"blocks": [["age"], ["size"]], "method": "mdav"},
+            "t and require must be left out where quasi-identifiers are",
+        ),
+        ({"method": "individual_ranking"}, "t and require must be left out where quasi-identifiers are"),
+        ({"method": "mic1d"}, "t, require and subject must be left out, for this method forms no classes"),
         ({"t": -0.1}, "t must be a number ≥ 0 and ≤ 1, got -0.1. Raise t"),
         ({"t": "half"}, "t must be a number ≥ 0 and ≤ 1, got 'half'"),
         ({"t": True}, "t must be a number ≥ 0 and ≤ 1, got True"),

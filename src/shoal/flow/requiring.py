@@ -1,0 +1,96 @@
+"""What must hold of a table, and what is reported besides: the models that an audit looks through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from shoal import registry
+from shoal.errors import DataError, ParameterError, SchemaError
+from shoal.recipe import Recipe
+from shoal.requirements import Required, of_confidential, resolve
+from shoal.types import Finding, Release, Requirement
+
+
+def required_in(recipe: Recipe) -> list[Required]:
+    """Return everything that a recipe requires of confidential columns, t among it."""
+    from shoal.privacy.n_t_closeness import NTCloseness
+    from shoal.privacy.t_closeness import TCloseness
+
+    if recipe.t is None:
+        return resolve("Recipe", recipe.require)
+    model = TCloseness(recipe.t) if recipe.n is None else NTCloseness(recipe.n, recipe.t)
+    key = "t_closeness" if recipe.n is None else "n_t_closeness"
+    return [Required(key, model), *resolve("Recipe", recipe.require)]
+
+
+def as_requirements(required: Sequence[Required], names: Sequence[str]) -> tuple[Requirement, ...]:
+    """Return what is required of each of some confidential attributes, as methods see it."""
+    return tuple(
+        Requirement(one.key, name, one.levels)
+        for one in required
+        for name in names
+        if one.columns is None or name in one.columns
+    )
+
+
+def reported_besides(required: Sequence[Required], confidential: Sequence[str]) -> list[Required]:
+    """Return the models that are looked at for information, where nothing is required by them."""
+    found = []
+    for key in registry.keys("privacy"):
+        model = registry.load("privacy", key)
+        if not getattr(model, "reported", False) or not of_confidential(key):
+            continue
+        asked = [one for one in required if one.key == key]
+        rest = [name for name in confidential if not any(one.columns is None or name in one.columns for one in asked)]
+        if rest:
+            found.append(Required(key, model(), tuple(rest)))
+    return found
+
+
+def about_confidential(owner: str, required: Sequence[Required], confidential: Sequence[str]) -> None:
+    """Refuse requirements of columns that are not said to be confidential."""
+    for one in required:
+        if of_confidential(one.key) and not confidential:
+            raise ParameterError(
+                f"{owner}: {one.key} needs at least one confidential column, got none. Name what must not be learnt "
+                f"(--confidential), or leave out {one.key}."
+            )
+        for column in one.columns or ():
+            if column not in confidential:
+                raise ParameterError(
+                    f"{owner}: {one.key} is required of {column!r}, which is not confidential. Name it there, too."
+                )
+
+
+def findings_of(
+    release: Release, names: Sequence[str], required: Sequence[Required], confidential: Sequence[str]
+) -> list[Finding]:
+    """Audit a release by each model; it must be possible to read the confidential columns."""
+    found: list[Finding] = []
+    for one in required:
+        if of_confidential(one.key):
+            found += one.model.audit(release, names, one.columns or confidential)
+        else:
+            found.append(one.model.audit(release, names))
+    return found
+
+
+def findings_if_readable(release: Any, names: Sequence[str], required: Sequence[Required]) -> list[Finding]:
+    """Audit a release by models that nothing is required by; a column that cannot be read is passed over."""
+    from shoal.flow.confidential import with_values
+
+    found: list[Finding] = []
+    columns = dict.fromkeys(name for one in required for name in one.columns or ())
+    for name in columns:
+        try:
+            readable = with_values(release, [name])
+        except (DataError, SchemaError):
+            continue
+        for one in required:
+            if name in (one.columns or ()):
+                try:
+                    found += one.model.audit(readable, names, [name])
+                except (DataError, SchemaError):
+                    continue
+    return found

@@ -1,0 +1,35 @@
+"""Whom records are about, for methods that count subjects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoal.flow.categories import categories
+from shoal.types import Role, Table
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def subjects_of(table: Table) -> NDArray[np.int64] | None:
+    """Return the number of the subject of each record; None if no column names them.
+
+    Blanks around a name make no other subject, nor does −0; all records without one are of one subject.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names = table.schema.names(Role.SUBJECT)
+    if not names:
+        return None
+    column = table.data.column(names[0])
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        column = pc.utf8_trim_whitespace(column)
+        column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
+    elif pa.types.is_floating(column.type):
+        column = pc.add(column, pa.scalar(0.0, column.type))
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    return categories(names[0], column, "cannot be a subject. Give it another role.")

@@ -1,0 +1,87 @@
+"""(α,k)-anonymity: in no class is a confidential value more frequent than α."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.parameters import Checked, Param
+from shoal.privacy._histograms import Histograms, histograms_of
+from shoal.privacy._levels import rounded, worst, written
+from shoal.types import Finding, Release
+
+
+@dataclass(frozen=True)
+class AlphaK(Checked):
+    """(α,k)-anonymity (Wong et al.), audited on the table as it is written.
+
+    A release is (α,k)-anonymous if it is k-anonymous, and in every class the share of each value of a confidential
+    attribute is at most α; for each confidential attribute on its own. That classes hold at least k records is the
+    audit of k-anonymity. Shares are of records, also where k counts subjects.
+
+    A missing value is a value. NaN is missing, and −0 is 0. Classes are those of the audit of k-anonymity. Nothing is
+    dropped, so the order of rows cannot matter.
+
+    **Guarantee.** Shares are fractions of integers, and are compared with α as it is written (0.1 is one tenth): no
+    rounding decides. `achieved` is the largest of them.
+
+    **Complexity.** O(n log n) for n records, for each attribute.
+
+    **Departures.** [WLFW06] look at one confidential value, or at several that are named; here at all of them, as
+    [DSS08] do.
+
+    **What it does not promise.** That values differ by much, or that a class is like the table.
+
+    References: [WLFW06], [DSS08].
+
+    >>> import pyarrow as pa
+    >>> from shoal.types import Column, Kind, Role, Schema
+    >>> schema = Schema((Column("age", Role.QUASI, Kind.INTEGER), Column("ill", Role.CONFIDENTIAL, Kind.NOMINAL)))
+    >>> release = Release(pa.table({"age": [30, 30, 30, 30, 50, 50], "ill": list("aaabcd")}), schema)
+    >>> AlphaK(alpha=0.5).audit(release, ["age"], ["ill"])[0].achieved
+    0.75
+    """
+
+    short: ClassVar[str] = "alpha"
+    of_confidential: ClassVar[bool] = True
+    reported: ClassVar[bool] = True
+    example: ClassVar[str] = "0.5"
+
+    alpha: Annotated[
+        float | None, Param("How frequent a value may be in a class; none: only report.", low=0, high=1)
+    ] = None
+
+    def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
+        """Find the largest share of any value in any class over some columns, in each confidential column."""
+        return tuple(self._one(release, tuple(attributes), name) for name in confidential)
+
+    def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
+        found = histograms_of(release, names, confidential)
+        shares = found.commonest / found.classes.sizes
+        achieved = _largest(shares, found)
+        return Finding(
+            model="alpha_k",
+            attributes=names,
+            achieved=rounded(achieved, self.alpha),
+            required=self.alpha,
+            holds=self.alpha is None or achieved <= written(self.alpha),
+            classes=len(shares),
+            worst=tuple((number, -share) for number, share in worst(-shares, found.classes)),
+            confidential=confidential,
+            short=self.short,
+            level="alpha",
+        )
+
+
+def _largest(shares: NDArray[np.float64], found: Histograms) -> Fraction:
+    """Return the largest share exactly. Division rounds to nearest: it is among those whose float is largest."""
+    near = np.flatnonzero(shares == shares.max())
+    if int(found.classes.sizes[near].max()) < 2**26:
+        near = near[:1]  # two different fractions of such integers are different floats
+    pairs = {(int(found.commonest[i]), int(found.classes.sizes[i])) for i in near}
+    return max(Fraction(count, size) for count, size in pairs)

@@ -1,0 +1,111 @@
+"""Entropy l-diversity: in every class confidential values are as uncertain as l values equally often."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.parameters import Checked, Param
+from shoal.privacy._entropy import at_least, effective, entropies, kinds
+from shoal.privacy._histograms import Histograms, histograms_of
+from shoal.privacy._levels import beside, worst, written
+from shoal.types import Finding, Release
+
+
+@dataclass(frozen=True)
+class EntropyLDiversity(Checked):
+    """Entropy l-diversity (Machanavajjhala et al.), audited on the table as it is written.
+
+    Let pᵢ be the shares of the values of a confidential attribute in a class. Its entropy is −Σ pᵢ log pᵢ. A release is
+    l-diverse in this sense if the entropy of every class is at least log l; for each confidential attribute on its own.
+    l need not be whole. Shares are of records, also where k counts subjects.
+
+    A missing value is a value. NaN is missing, and −0 is 0. Classes are those of the audit of k-anonymity. Nothing is
+    dropped, so the order of rows cannot matter.
+
+    **Guarantee.** l is taken as it is written (2.5 is five halves), and no rounding decides: entropies that floats
+    cannot tell from log l are compared as products of powers of integers. `achieved` is exp(entropy) of the worst
+    class, rounded.
+
+    **Complexity.** O(n log n) for n records, for each attribute.
+
+    **Departures.** None.
+
+    **What it does not promise.** That values differ by much, or that a class is like the table. The whole table must be
+    l-diverse itself, which one very common value makes impossible.
+
+    References: [MKGV07], [DSS08].
+
+    >>> import pyarrow as pa
+    >>> from shoal.types import Column, Kind, Role, Schema
+    >>> schema = Schema((Column("age", Role.QUASI, Kind.INTEGER), Column("ill", Role.CONFIDENTIAL, Kind.NOMINAL)))
+    >>> release = Release(pa.table({"age": [30] * 4 + [50] * 3, "ill": list("aabcdef")}), schema)
+    >>> found = EntropyLDiversity(l=2.9).audit(release, ["age"], ["ill"])[0]
+    >>> round(found.achieved, 6), found.holds
+    (2.828427, False)
+    """
+
+    short: ClassVar[str] = "l_entropy"
+    of_confidential: ClassVar[bool] = True
+    reported: ClassVar[bool] = True
+    example: ClassVar[str] = "2.5"
+
+    l: Annotated[  # noqa: E741 - the literature's name
+        float | None, Param("As how many equally frequent values a class must be uncertain; none: only report.", low=1)
+    ] = None
+
+    def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
+        """Find exp(entropy) of the least diverse class over some columns, in each confidential column."""
+        return tuple(self._one(release, tuple(attributes), name) for name in confidential)
+
+    def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
+        found = histograms_of(release, names, confidential)
+        rough, error = _effective(found)
+        holds, level = self.l is None or _holds(found, rough, error, self.l), _least(found, rough, error)
+        return Finding(
+            model="entropy_l_diversity",
+            attributes=names,
+            achieved=level if holds or self.l is None else beside(level, False, self.l),
+            required=self.l,
+            holds=holds,
+            classes=len(rough),
+            worst=worst(rough, found.classes),
+            confidential=confidential,
+            short=self.short,
+            level="l",
+        )
+
+
+def _effective(found: Histograms) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return exp(entropy) of each class in floats, and how far it may be off; nothing where counts are all equal."""
+    rough, error = found.distinct.astype(np.float64), np.zeros(len(found.distinct))
+    some = found.uneven
+    if len(some.at):
+        entropy, off = entropies(some)
+        rough[some.at] = np.exp(entropy)
+        error[some.at] = rough[some.at] * (2 * off + 1e-15)
+    return rough, error
+
+
+def _holds(found: Histograms, rough: NDArray[np.float64], error: NDArray[np.float64], l: float) -> bool:  # noqa: E741
+    """Tell whether every class is l-diverse, exactly."""
+    asked, some = written(l), found.uneven
+    if (rough + error < l * (1 - 1e-15)).any():
+        return False
+    if bool((found.distinct[found.even] < math.ceil(asked)).any()):
+        return False
+    near = np.flatnonzero((rough - error)[some.at] <= l * (1 + 1e-15))
+    return all(at_least(counts, asked) for counts in kinds(some, near))
+
+
+def _least(found: Histograms, rough: NDArray[np.float64], error: NDArray[np.float64]) -> float:
+    """Return the least exp(entropy) of any class, rounded once."""
+    near = np.flatnonzero(rough - error <= (rough + error).min())
+    even: list[float] = found.distinct[near[found.even[near]]][:1].astype(np.float64).tolist()
+    uneven = np.flatnonzero(np.isin(found.uneven.at, near[~found.even[near]]))
+    return min([*even, *(float(effective(counts)) for counts in kinds(found.uneven, uneven))])

@@ -1,0 +1,134 @@
+"""(k,p,q,r)-anonymity: classes with a rare confidential value hold at least p values, and vary almost as the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.parameters import Checked, Param
+from shoal.privacy._histograms import Histograms, histograms_of
+from shoal.privacy._levels import nearest, rounded, worst, written
+from shoal.privacy._numbers import Numbers, numbers_of
+from shoal.privacy._variances import Runs, variances
+from shoal.types import Finding, Release
+
+
+class _Found(NamedTuple):
+    any: bool  #: whether a class has a rare value
+    p: int
+    r: Fraction
+    r_rare: Fraction
+    worst: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True)
+class Kpqr(Checked):
+    """(k,p,q,r)-anonymity (Domingo-Ferrer, Sebé and Solanas), audited on the table as it is written.
+
+    A confidential value is rare if its share in the whole table is less than q. A release is (k,p,q,r)-anonymous if it
+    is k-anonymous, and every class with a rare value holds at least p different values, and its variance is at least r
+    times that of the whole table; for each confidential attribute on its own. That classes hold at least k records is
+    the audit of k-anonymity. Shares are of records, also where k counts subjects.
+
+    **Variance** is half the mean squared distance between two records. Numbers are as they are, moments in days, and
+    what is missing or not finite is left out: 0 if nothing is left. Ordinal values are their ranks. Nominal ones have
+    Gini's 1 − Σ share². The squared distance of two values of a taxonomy is the way between them in its tree, as in
+    t-closeness. If the variance of the table is 0, so is that of every class, and the ratio is 1.
+
+    A missing value is a value: it may be rare, and it is one of the p. Classes are those of the audit of k-anonymity.
+    No record is dropped, so the order of rows cannot matter.
+
+    **Guarantee.** Numbers, q and r are taken as they are written: no rounding decides. `achieved` is the smallest ratio
+    of any class with a rare value, 1 if there is none. `found` holds the fewest values p of these classes, and
+    `r_rare`: the same ratio, against the variance of the rare records alone.
+
+    **Complexity.** O(n log n) for n records, for each attribute.
+
+    **Departures.** Definition 7 of [DSS08] compares with the whole table, and so does this audit; their heuristic
+    compares with the rare records: `r_rare`. They leave open what the variance of categories is: here that of
+    [LM71], of which the variance of numbers is a case.
+
+    References: [DSS08], [LM71], [DT05].
+
+    >>> import pyarrow as pa
+    >>> from shoal.types import Column, Kind, Role, Schema
+    >>> schema = Schema((Column("age", Role.QUASI, Kind.INTEGER), Column("pay", Role.CONFIDENTIAL, Kind.INTEGER)))
+    >>> release = Release(pa.table({"age": [30, 30, 50, 50, 50], "pay": [1, 3, 2, 2, 2]}), schema)
+    >>> Kpqr(p=2, q=0.5, r=1).audit(release, ["age"], ["pay"])[0].achieved
+    2.5
+    """
+
+    short: ClassVar[str] = "kpqr"
+    of_confidential: ClassVar[bool] = True
+    reported: ClassVar[bool] = False
+    example: ClassVar[str] = "4:0.2:0.5"
+
+    p: Annotated[int | None, Param("How many values a class with a rare one must hold; none: only report.", low=1)] = (
+        None
+    )
+    q: Annotated[float | None, Param("Values of a smaller share are rare; none: all are.", low=0, high=1)] = None
+    r: Annotated[
+        float | None, Param("How many times as the table such a class must vary; none: only report.", low=0)
+    ] = None
+
+    def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
+        """Find how little classes with a rare value vary, over some columns, in each confidential column."""
+        return tuple(self._one(release, tuple(attributes), name) for name in confidential)
+
+    def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
+        counted = histograms_of(release, names, confidential)
+        numbers = numbers_of(release, confidential, counted.values)
+        rare = _rare(counted.table, self.q)
+        found = _least(counted, numbers, rare, None if self.r is None else written(self.r))
+        return Finding(
+            model="kpqr",
+            attributes=names,
+            achieved=rounded(found.r, self.r),
+            required=self.r,
+            holds=not found.any or self._met(found),
+            classes=len(counted.distinct),
+            worst=found.worst,
+            note=f"of classes with a value whose share is less than {self.q:g}" if self.q is not None else "",
+            confidential=confidential,
+            short=self.short,
+            given=tuple((name, value) for name, value in (("p", self.p), ("q", self.q)) if value is not None),
+            level="r",
+            found=(("p", found.p), ("r_rare", nearest(found.r_rare))),
+        )
+
+    def _met(self, found: _Found) -> bool:
+        return (self.p is None or found.p >= self.p) and (self.r is None or found.r >= written(self.r))
+
+
+def _rare(table: NDArray[np.int64], q: float | None) -> NDArray[np.bool_]:
+    """Tell of each value whether it is rare: strictly less frequent than q."""
+    if q is None:
+        return np.ones(len(table), np.bool_)
+    limit = written(q) * int(table.sum())
+    return np.asarray(table < -(-limit.numerator // limit.denominator))  # below a limit is below the integer above it
+
+
+def _least(counted: Histograms, numbers: Numbers | None, rare: NDArray[np.bool_], r: Fraction | None) -> _Found:
+    """Return what the classes with a rare value have at least; all there is if there are none."""
+    which = np.logical_or.reduceat(rare[counted.codes[counted.runs]], counted.begins)
+    if not which.any():
+        return _Found(False, int((counted.table > 0).sum()), Fraction(1), Fraction(1), ())
+    levels = counted.values.levels
+    inside = variances(Runs.of(counted, which), levels, numbers)
+    table = variances(Runs.one(counted.table), levels, numbers).least()
+    alone = variances(Runs.one(np.where(rare, counted.table, 0)), levels, numbers).least()
+    ratios = np.full(len(which), np.inf)
+    ratios[which] = inside.rough / float(table.high) if table.high else 1.0
+    least = inside.least()
+    return _Found(
+        True,
+        int(counted.distinct[which].min()),
+        Fraction(1) if len(which) == 1 else least.over(table, r),
+        least.over(alone, None),
+        tuple(pair for pair in worst(ratios, counted.classes) if pair[1] < np.inf),
+    )

@@ -1,0 +1,68 @@
+"""p-sensitive k-anonymity: every class holds at least p different confidential values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from shoal.parameters import Checked, Param
+from shoal.privacy._histograms import histograms_of
+from shoal.privacy._levels import worst
+from shoal.types import Finding, Release
+
+
+@dataclass(frozen=True)
+class PSensitivity(Checked):
+    """p-sensitivity (Truta and Vinay), audited on the table as it is written.
+
+    A release is p-sensitive if in every class a confidential attribute takes at least p different values; for each
+    confidential attribute on its own. That classes hold at least k records is the audit of k-anonymity.
+
+    A missing value is a value. NaN is missing, and −0 is 0. Classes are those of the audit of k-anonymity. Nothing is
+    dropped, so the order of rows cannot matter.
+
+    **Guarantee.** `achieved` is the smallest number of different values in any class; it is counted, not estimated.
+
+    **Complexity.** O(n log n) for n records, for each attribute.
+
+    **Departures.** None.
+
+    **What it does not promise.** That values occur equally often, or that they differ by much.
+
+    References: [TV06], [DSS08].
+
+    >>> import pyarrow as pa
+    >>> from shoal.types import Column, Kind, Role, Schema
+    >>> schema = Schema((Column("age", Role.QUASI, Kind.INTEGER), Column("ill", Role.CONFIDENTIAL, Kind.NOMINAL)))
+    >>> release = Release(pa.table({"age": [30, 30, 30, 50, 50], "ill": list("aabcd")}), schema)
+    >>> PSensitivity(p=2).audit(release, ["age"], ["ill"])[0].achieved
+    2
+    """
+
+    short: ClassVar[str] = "p"
+    of_confidential: ClassVar[bool] = True
+    reported: ClassVar[bool] = True
+    example: ClassVar[str] = "3"
+
+    p: Annotated[int | None, Param("How many values a class must hold at least; none: only report.", low=1)] = None
+
+    def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
+        """Find the fewest values in any class over some columns, in each confidential column."""
+        return tuple(self._one(release, tuple(attributes), name) for name in confidential)
+
+    def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
+        found = histograms_of(release, names, confidential)
+        achieved = int(found.distinct.min())
+        return Finding(
+            model="p_sensitivity",
+            attributes=names,
+            achieved=achieved,
+            required=self.p,
+            holds=self.p is None or achieved >= self.p,
+            classes=len(found.distinct),
+            worst=worst(found.distinct, found.classes),
+            confidential=confidential,
+            short=self.short,
+            level="p",
+        )

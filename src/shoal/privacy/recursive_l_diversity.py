@@ -1,0 +1,104 @@
+"""Recursive (c,l)-diversity: in no class is the commonest value too frequent against the rarer ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.parameters import Checked, Param
+from shoal.privacy._histograms import Histograms, histograms_of
+from shoal.privacy._levels import worst, written
+from shoal.types import Finding, Release
+
+_EXACT = 2**62
+
+
+@dataclass(frozen=True)
+class RecursiveLDiversity(Checked):
+    """Recursive (c,l)-diversity (Machanavajjhala et al.), audited on the table as it is written.
+
+    Let r₁ ≥ r₂ ≥ … ≥ rₘ be how often the values of a confidential attribute occur in a class. The class is
+    (c,l)-diverse if r₁ < c · (r_l + r_{l+1} + … + rₘ): not even who can rule out l − 2 of its values is nearly certain
+    of one. A class of fewer than l values is not. A release is if all classes are; for each confidential attribute on
+    its own. Counts are of records, also where k counts subjects.
+
+    A missing value is a value. NaN is missing, and −0 is 0. Classes are those of the audit of k-anonymity. Nothing is
+    dropped, so the order of rows cannot matter.
+
+    **Guarantee.** Counts are integers, and c is taken as it is written: no rounding decides. `achieved` is the largest
+    l with which all classes are (c,l)-diverse, 0 if there is none.
+
+    **Complexity.** O(n log n) for n records, for each attribute.
+
+    **Departures.** The formula is that of [MKGV07]; [DSS08] print r₁ for r_l.
+
+    **What it does not promise.** That values differ by much, or that a class is like the table.
+
+    References: [MKGV07], [DSS08].
+
+    >>> import pyarrow as pa
+    >>> from shoal.types import Column, Kind, Role, Schema
+    >>> schema = Schema((Column("age", Role.QUASI, Kind.INTEGER), Column("ill", Role.CONFIDENTIAL, Kind.NOMINAL)))
+    >>> release = Release(pa.table({"age": [30] * 7, "ill": list("aaabbcd")}), schema)
+    >>> [RecursiveLDiversity(c=c).audit(release, ["age"], ["ill"])[0].achieved for c in (1, 2, 4)]
+    [2, 3, 4]
+    """
+
+    short: ClassVar[str] = "l_recursive"
+    of_confidential: ClassVar[bool] = True
+    reported: ClassVar[bool] = True
+    example: ClassVar[str] = "2:3"
+
+    c: Annotated[float, Param("How many times the rarer values the commonest may occur.", low=0)] = 2
+    l: Annotated[  # noqa: E741 - the literature's name
+        int | None, Param("From which value on, in order of frequency, values are rarer; none: only report.", low=1)
+    ] = None
+
+    def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
+        """Find the largest l that holds in all classes over some columns, in each confidential column."""
+        return tuple(self._one(release, tuple(attributes), name) for name in confidential)
+
+    def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
+        found = histograms_of(release, names, confidential)
+        levels = _levels(found, written(self.c))
+        achieved = int(levels.min())
+        return Finding(
+            model="recursive_l_diversity",
+            attributes=names,
+            achieved=achieved,
+            required=self.l,
+            holds=self.l is None or achieved >= self.l,
+            classes=len(levels),
+            worst=worst(levels, found.classes),
+            note=f"the largest l with c = {self.c:g}",
+            confidential=confidential,
+            short=self.short,
+            given=(("c", self.c),),
+            level="l",
+        )
+
+
+def _levels(found: Histograms, c: Fraction) -> NDArray[np.int64]:
+    """Return the largest l with which each class is (c,l)-diverse.
+
+    The sum of the rarer values falls as l grows, so it is the number of l for which the condition holds.
+    """
+    # all values equally often: r₁ < c · (m − l + 1) · r₁ for the l with m − l + 1 > 1/c
+    spoilt = c.denominator // c.numerator if c else len(found.codes)
+    levels = found.distinct - np.minimum(found.distinct, spoilt)
+    some = found.uneven
+    if len(some.at):
+        largest = max(c.numerator, c.denominator) * int(some.sizes.max())
+        number = np.int64 if largest < _EXACT else object
+        passed = np.cumsum(some.counts) - some.counts
+        passed -= np.repeat(passed[some.begins], some.distinct)
+        rarer = np.repeat(some.sizes, some.distinct) - passed
+        commonest = np.repeat(some.counts[some.begins], some.distinct)
+        holds = c.denominator * commonest.astype(number) < c.numerator * rarer.astype(number)
+        levels[some.at] = np.add.reduceat(holds.astype(np.int64), some.begins)
+    return levels

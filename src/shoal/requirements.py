@@ -1,0 +1,103 @@
+"""What must hold, by name: ``{"k": 5, "l_entropy": 3, "e": {"pay": 900}}`` → privacy models at their levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from numbers import Real
+from typing import Any
+
+from shoal import registry
+from shoal.errors import ParameterError, raise_all
+from shoal.parameters import build, declarations, shown, unknown
+
+#: Models that a recipe has fields for, and these fields.
+FIELDS = {"k_anonymity": ("k",), "t_closeness": ("t",), "n_t_closeness": ("n", "t")}
+
+
+@dataclass(frozen=True)
+class Required:
+    """A privacy model at the level that must hold, and of which columns."""
+
+    key: str
+    model: Any
+    columns: tuple[str, ...] | None = None  #: None: every confidential one
+
+    @property
+    def levels(self) -> tuple[tuple[str, float], ...]:
+        """The model's parameters by name."""
+        return tuple((declared.name, getattr(self.model, declared.name)) for declared in declarations(type(self.model)))
+
+
+@cache
+def named() -> dict[str, str]:
+    """Return the key of each model by the names it goes by: its key, and its short name."""
+    found = {key: registry.load("privacy", key).short for key in registry.keys("privacy")}
+    return {name: key for key, short in found.items() for name in (key, short)}
+
+
+def of_confidential(key: str) -> bool:
+    """Tell whether a model looks at confidential columns."""
+    return bool(getattr(registry.load("privacy", key), "of_confidential", False))
+
+
+def resolve(owner: str, require: Mapping[str, Any]) -> list[Required]:
+    """Make the models that are required, each at its level; what cannot be understood is refused in a sentence.
+
+    >>> [(r.key, r.levels, r.columns) for r in resolve("Audit", {"t": {"pay": 0.2}, "k": 5})]
+    [('t_closeness', (('t', 0.2),), ('pay',)), ('k_anonymity', (('k', 5),), None)]
+    """
+    if not require:
+        return []
+    names = named()
+    raise_all(ParameterError, [unknown(owner, "model", name, list(names)) for name in require if name not in names])
+    found: list[Required] = []
+    for name, level in require.items():
+        key = names[name]
+        if any(one.key == key for one in found):
+            raise ParameterError(f"{owner}: {key} is required twice. Require it once.")
+        if isinstance(level, Mapping):
+            if not of_confidential(key):
+                raise ParameterError(f"{owner}: {key} is not about single columns, got some. Give it one level.")
+            found += [Required(key, _at(owner, key, own), (str(column),)) for column, own in level.items()]
+        else:
+            found.append(Required(key, _at(owner, key, level)))
+    return found
+
+
+def _at(owner: str, key: str, level: Any) -> Any:
+    """Make a model at its level: one number, or as many as it has; what else it may be told comes after these."""
+    cls = registry.load("privacy", key)
+    names = [declared.name for declared in declarations(cls)]
+    numbers = sum(any(declared.accepts(number) for number in (0.5, 1, 10)) for declared in declarations(cls))
+    values = list(level) if isinstance(level, (tuple, list)) else [level]
+    if not numbers <= len(values) <= len(names) or not all(isinstance(value, Real) for value in values[:numbers]):
+        names = names[:numbers]
+        got = f"{len(values)} values" if len(values) > 1 else shown(values[0]) if values else "nothing"
+        raise ParameterError(
+            f"{owner}: {key} must be {':'.join(names)}, got {got}. Write for example {cls.short}={cls.example}."
+        )
+    return build(cls, dict(zip(names, values, strict=False)))
+
+
+def into_fields(require: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what is required besides what a recipe has fields for, and these fields.
+
+    `given` are the fields as they are, None where nobody gave one. A field that is given and required with another
+    level is an error.
+    """
+    rest, fields = dict(require), dict[str, Any]()
+    for name in require:
+        names = FIELDS.get(named().get(name, ""))
+        if names is None or isinstance(require[name], Mapping):
+            continue
+        level = rest.pop(name)
+        values = list(level) if isinstance(level, (tuple, list)) else [level]
+        if len(values) != len(names):
+            _at("Recipe", named()[name], level)  # which refuses it
+        for field, value in zip(names, values, strict=True):
+            if given.get(field, fields.get(field)) not in (None, value) or fields.get(field) not in (None, value):
+                raise ParameterError(f"Recipe: {field} is given, and required at another level. Say it once.")
+            fields[field] = value
+    return rest, fields
