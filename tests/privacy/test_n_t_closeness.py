@@ -87,7 +87,7 @@ def test_equal_to_the_definition(rows: list[tuple], n: int, t: float, nominal: b
 def test_with_n_records_it_is_t_closeness_and_less_is_implied(rows: list[tuple], t: float, more: int) -> None:
     frame = pa.table({name: [row[j] for row in rows] for j, name in enumerate("xyc")})
     audit = shoal.audit(frame, ["x", "y"], ["c"], require={"n_t": (len(rows) + more, t), "t": t})
-    plain, weak = (f for f in audit.findings if f.confidential == "c")
+    plain, weak = (next(f for f in audit.findings if f.model == m) for m in ("t_closeness", "n_t_closeness"))
     assert (plain.achieved, plain.holds) == (weak.achieved, weak.holds)
     assert finding(frame, 3, t).achieved <= plain.achieved
 
@@ -182,11 +182,11 @@ def test_dates_and_cells_of_text_have_places(tmp_path: Path) -> None:
     )
     found = shoal.audit_file(path, ["x"], ["c"], require={"n_t": (4, 0.0)})
     assert found.holds
-    assert found.to_dict()["confidential"]["c"] == {"t": 0.0, "n_t": {"n": 4, "t": 0.0}}
+    assert found.to_dict()["confidential"]["c"].items() >= {"t": 0.0, "n_t": {"n": 4, "t": 0.0}}.items()
     assert found.to_dict()["requirements"][0]["n"] == 4
     path.write_text("x,c\n" + "1.5,1\n1.5,2\n2.5,1\n2.5,2\n90,3\n90,3\noops,3\noops,3\n")
     found = shoal.audit_file(path, ["x"], ["c"], require={"n_t": (4, 0.0)})
-    assert "only the whole table" in found.findings[-1].note
+    assert "only the whole table" in next(f for f in found.findings if f.model == "n_t_closeness").note
 
 
 def test_huge_and_tiny_places() -> None:

@@ -105,8 +105,7 @@ def _line(
     passed = np.cumsum(member)
     before = (passed[begins] - member[begins])[owner]
     gap = np.diff(code, append=code[-1])
-    gap[begins[1:] - 1] = 0  # beyond its last record all of both are passed
-    until = np.arange(1, len(code) + 1) - begins[owner]
+    until = np.arange(1, len(code) + 1) - begins[owner]  # at the last of an owner all of both are passed: 0 is added
     return np.asarray(np.add.reduceat(abs(n[owner] * (passed - before) - s[owner] * until) * gap, begins))
 
 
