@@ -76,8 +76,10 @@ def _numbers(column: pa.ChunkedArray, values: Values) -> Numbers:
     elif pa.types.is_temporal(cells.type):
         per = 86_400 * _TICKS[cells.type.unit]
         cells = cells.cast(pa.int64() if cells.type.bit_width == 64 else pa.int32())
-    rough = np.array(cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)) / per
-    rough[~np.isfinite(rough)] = np.nan
+    rough = cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    rough = rough / per if per > 1 else rough
+    if not np.isfinite(rough).all():
+        rough = np.where(np.isfinite(rough), rough, np.nan)
     if pa.types.is_integer(cells.type) and float(np.nanmax(np.abs(rough), initial=0.0)) * per < _EXACT:
         return Numbers(rough, cells.cast(pa.int64()).fill_null(0).to_numpy(), per, cells)
     if pa.types.is_floating(cells.type):
@@ -106,7 +108,7 @@ def _decimal(rough: NDArray[np.float64], powers: tuple[int, ...]) -> tuple[NDArr
     A decimal of up to fifteen digits is the only one of them that is read as its float: where it is, it is what the
     float is written as.
     """
-    numbers = np.nan_to_num(rough)  # no place: any number
+    numbers = np.nan_to_num(rough) if np.isnan(rough).any() else rough  # no place: any number
     few = numbers[:: max(len(numbers) // 100, 1)]
     for per in powers:
         if not _reads(few, per):

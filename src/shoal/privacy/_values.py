@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError
+from shoal.privacy._ranks import ranks_of
 from shoal.types import Column, Kind, Taxonomy
 
 if TYPE_CHECKING:
@@ -113,6 +114,8 @@ def _ranks(column: Column, cells: pa.ChunkedArray) -> NDArray[np.int64]:
         raise SchemaError(
             f"Column {column.name!r}: {ordered.type} has no order. Give it another kind (nominal), or another role."
         )
+    if not ordered.null_count:
+        return _dense(ordered.combine_chunks())
     ranks = np.empty(len(ordered), np.int64)
     there = np.asarray(ordered.is_valid().to_numpy())
     present = _dense(ordered.drop_null().combine_chunks())
@@ -130,11 +133,7 @@ def _dense(present: pa.Array) -> NDArray[np.int64]:
     if pa.types.is_temporal(present.type):
         present = present.view(pa.int64() if present.type.bit_width == 64 else pa.int32())
     numbers = present.to_numpy(zero_copy_only=False)
-    order = np.argsort(numbers)
-    rising = numbers[order]
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.cumsum(np.concatenate(([False], rising[1:] != rising[:-1]))[: len(order)])
-    return ranks
+    return ranks_of(numbers)
 
 
 def _in_order(column: Column, cells: pa.ChunkedArray) -> pa.ChunkedArray:
