@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +21,7 @@ from shoal.parameters import declarations
 from shoal.privacy.alpha_k import AlphaK
 from shoal.privacy.distinct_l_diversity import DistinctLDiversity
 from shoal.privacy.entropy_l_diversity import EntropyLDiversity
+from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.k_e import KE
 from shoal.privacy.kpqr import Kpqr
 from shoal.privacy.p_sensitivity import PSensitivity

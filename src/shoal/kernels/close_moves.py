@@ -99,7 +99,7 @@ def close_rotate(a, r, i, y, z, price, limit):
 
 
 @part
-def _between(a, b, c):
+def between(a, b, c):
     """Return the squared distance between the means of two classes."""
     total = 0.0
     for j in range(a.x.shape[1]):
@@ -117,7 +117,7 @@ def close_join(a, r, c, b, price, limit):
     """
     m, other = a.size[c], a.size[b]
     before, rules = r.excess[b] + r.excess[c], r.d.rules.whole.shape[0] > 0
-    change = _between(a, c, b) * m * other / (m + other)
+    change = between(a, c, b) * m * other / (m + other)
     if m + other > a.member.shape[1] or change - (price * before if rules else 0.0) > limit:
         return np.inf
     after = excess_of_union(a, r, b, c)
