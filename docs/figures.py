@@ -6,6 +6,7 @@ Each figure exists for a light and for a dark page. The same versions of shoal a
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -550,6 +551,28 @@ def steer_regions(theme: Theme) -> Figure:
     return figure
 
 
+def p_sensitive_values(theme: Theme) -> Figure:
+    """Draw records by confidential value: classes of MDAV, and of p_sensitive with p values in each."""
+    X, secret = _grouped(84)
+    parts = (
+        ("MDAV", shoal.microaggregate(X, 4)),
+        ("p_sensitive", shoal.microaggregate(X, 4, method="p_sensitive", confidential=secret, p=3)),
+    )
+    return _valued_panels(theme, X, secret, parts, lambda inside: len(set(inside)) < 3, "with fewer than 3 values")
+
+
+def kpqr_rare(theme: Theme) -> Figure:
+    """Draw records by confidential value, most of them alike: p values everywhere, and only where a rare one is."""
+    X, secret = _grouped(84)
+    secret = np.where(np.random.default_rng(3).random(len(secret)) < 0.8, 2, secret)
+    given = {"confidential": secret, "p": 3}
+    parts = (
+        ("p_sensitive", shoal.microaggregate(X, 4, method="p_sensitive", **given)),
+        ("kpqr", shoal.microaggregate(X, 4, method="kpqr", q=0.2, r=0.3, **given)),
+    )
+    return _valued_panels(theme, X, secret, parts, lambda inside: set(inside) == {2}, "without a rare value")
+
+
 FIGURES = (
     shoals,
     mdav_steps,
@@ -565,6 +588,8 @@ FIGURES = (
     t_first_subsets,
     t_close_merge_far,
     k_first_exchanged,
+    p_sensitive_values,
+    kpqr_rare,
     loss_by_k,
     steered_buckets,
     steer_regions,
@@ -628,6 +653,41 @@ def _close_panels(
         least, most = part.sizes.min(), part.sizes.max()
         sizes = f"{len(part)} classes of {least}" + (f" to {most}" if most > least else "")
         _title(axes, theme, name, f"{sizes}, largest EMD {far.max():.2f}, IL {_loss(points, part.labels):.0f} %")
+        _empty(axes, theme)
+    return figure
+
+
+def _grouped(n: int) -> tuple[Array, NDArray[np.int64]]:
+    """Return points, and one of five confidential values for each, which differ from left to right."""
+    rng = np.random.default_rng(21)
+    X = rng.normal(size=(n, 2)) * np.array([1.5, 1.0])
+    return X, np.clip(np.rint(1.1 * X[:, 0] / 1.5 + 2 + 0.6 * rng.normal(size=n)), 0, 4).astype(np.int64)
+
+
+def _valued_panels(
+    theme: Theme,
+    points: Array,
+    secret: NDArray[np.int64],
+    shown: tuple[tuple[str, shoal.Partition], ...],
+    marked: Callable[[list[int]], bool],
+    words: str,
+) -> Figure:
+    """Draw partitions side by side: records by confidential value, classes marked that `words` are true of."""
+    figure = _card(theme, 10.4, 4.1)
+    panels = figure.subplots(1, len(shown), sharex=True, sharey=True)
+    figure.subplots_adjust(left=0.03, right=0.97, bottom=0.05, top=0.835, wspace=0.06)
+    for axes, (name, part) in zip(panels, shown, strict=True):
+        found = [marked(secret[part.labels == label].tolist()) for label in range(len(part))]
+        for label, mark in enumerate(found):
+            corners, colour = _outline(points[part.labels == label]), theme.accent if mark else theme.water
+            axes.add_patch(Polygon(corners, facecolor=colour, alpha=theme.depth * 0.8, edgecolor="none", zorder=1))
+            axes.add_patch(Polygon(corners, facecolor="none", edgecolor=colour, linewidth=0.9, alpha=0.75, zorder=2))
+        colours = np.array(SIX)[secret]
+        axes.scatter(*points.T, s=26, color=colours, edgecolor=theme.paper, linewidth=0.4, zorder=3)
+        least, most = part.sizes.min(), part.sizes.max()
+        sizes = f"{len(part)} classes of {least}" + (f" to {most}" if most > least else "")
+        number, loss = sum(found) or "none", _loss(points, part.labels)
+        _title(axes, theme, name, f"{sizes}, {number} {words}; IL {loss:.0f} %")
         _empty(axes, theme)
     return figure
 

@@ -14,6 +14,7 @@ from shoal.kernels.arrangement import refresh, release
 from shoal.kernels.gap import gap
 from shoal.kernels.jit import part
 from shoal.kernels.roster import arrive, depart, excess_of, excess_of_union, transfer
+from shoal.kernels.rules import any_rules
 
 
 @part
@@ -99,7 +100,7 @@ def close_rotate(a, r, i, y, z, price, limit):
 
 
 @part
-def _between(a, b, c):
+def between(a, b, c):
     """Return the squared distance between the means of two classes."""
     total = 0.0
     for j in range(a.x.shape[1]):
@@ -116,8 +117,8 @@ def close_join(a, r, c, b, price, limit):
     good one.
     """
     m, other = a.size[c], a.size[b]
-    before, rules = r.excess[b] + r.excess[c], r.d.rules.whole.shape[0] > 0
-    change = _between(a, c, b) * m * other / (m + other)
+    before, rules = r.excess[b] + r.excess[c], any_rules(r.rules)
+    change = between(a, c, b) * m * other / (m + other)
     if m + other > a.member.shape[1] or change - (price * before if rules else 0.0) > limit:
         return np.inf
     after = excess_of_union(a, r, b, c)

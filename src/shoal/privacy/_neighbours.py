@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,9 @@ from shoal.types import Kind, Release
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_LEAF = 128
+_LEAF = 64  # classes
+_CACHE = 2**15  # cells that stay in the cache
+_PAIRS = 2**20  # of classes, or of a class and a leaf, looked at together
 _NUMERIC = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATETIME)
 
 
@@ -59,36 +61,103 @@ def _standardised(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     return centred / spread if spread > 0 else np.zeros(len(numbers))
 
 
+class Around(NamedTuple):
+    """Some classes, and those that lie around each of them."""
+
+    asked: NDArray[np.int64]
+    owner: NDArray[np.int64]  #: for each class around, the place in `asked` of the one that it lies around; ascending
+    near: NDArray[np.int64]
+
+
 class Neighbourhood:
-    """Finds the classes nearest to a class, in leaves of a kd-tree: boxes that are too far away are not opened."""
+    """Finds the classes nearest to classes, in leaves of a kd-tree: boxes that are too far away are not opened."""
 
     def __init__(self, places: NDArray[np.float64], sizes: NDArray[np.int64]) -> None:
-        self.places, self.sizes = places, sizes
-        self.leaves = _leaves(places)
-        self.low = np.array([places[leaf].min(axis=0) for leaf in self.leaves])
-        self.high = np.array([places[leaf].max(axis=0) for leaf in self.leaves])
-        self.records = np.array([sizes[leaf].sum() for leaf in self.leaves])
+        leaves = _leaves(places)
+        self.classes = np.concatenate(leaves)  # leaf after leaf
+        self.ends = np.cumsum([len(leaf) for leaf in leaves])
+        self.begins = np.concatenate(([0], self.ends[:-1]))
+        self.at = np.empty(len(places), np.int64)
+        self.at[self.classes] = np.arange(len(places))
+        self.places, self.sizes = np.ascontiguousarray(places[self.classes].T), sizes[self.classes]
+        self.low = np.minimum.reduceat(self.places, self.begins, axis=1)
+        self.high = np.maximum.reduceat(self.places, self.begins, axis=1)
+        self.records = np.add.reduceat(self.sizes, self.begins)
 
-    def around(self, number: int, records: int) -> NDArray[np.int64]:
-        """Return the classes nearest to a class, itself among them, as few as hold so many records.
+    def around(self, asked: NDArray[np.int64], records: int) -> Iterator[Around]:
+        """Yield classes with the classes nearest to them, themselves among them, as few as hold so many records.
 
-        Classes that are equally far away are all in, or all out.
+        Classes that are equally far away are all in, or all out. Not more records than there are may be asked for.
         """
-        here = self.places[number]
-        outside = np.maximum(np.maximum(self.low - here, here - self.high), 0)
-        bound = np.square(outside).sum(axis=1) * (1 - 1e-9)  # but for rounding no member is nearer
-        order = np.argsort(bound)
-        opened = min(int(np.searchsorted(np.cumsum(self.records[order]), records)) + 1, len(order))
-        while True:
-            near = np.concatenate([self.leaves[leaf] for leaf in order[:opened]])
-            apart = np.square(self.places[near] - here).sum(axis=1)
-            rising = np.argsort(apart)
-            last = min(int(np.searchsorted(np.cumsum(self.sizes[near[rising]]), records)), len(near) - 1)
-            reach = apart[rising[last]]
-            needed = int(np.searchsorted(bound[order], reach, side="right"))
-            if needed <= opened:
-                return np.asarray(near[apart <= reach])
-            opened = min(needed, 3 * opened)
+        asked = asked[np.argsort(self.at[asked])]
+        step = max(_PAIRS // (len(self.ends) + 4 * records), 1)
+        for together in np.split(asked, np.flatnonzero(np.diff(self.at[asked] // _LEAF)) + 1):
+            for first in range(0, len(together), step):
+                yield from self._nearest(together[first : first + step], records)
+
+    def _nearest(self, asked: NDArray[np.int64], records: int) -> Iterator[Around]:
+        """Find the neighbours of classes that lie close together: first how far they can be, then all within."""
+        here = self.places[:, self.at[asked]]
+        outside = self._outside(here)
+        few = min(1 + 2 * records // int(self.records.min()), len(self.ends))  # leaves that hold enough
+        opened = outside <= np.partition(outside, few - 1, axis=1)[:, few - 1 : few]
+        ceiling = np.concatenate([_ceiling(apart, held, records) for _, _, apart, held in self._opened(here, opened)])
+        opened = outside * (1 - 1e-9) <= ceiling[:, None]  # but for rounding no other can be as near
+        for rows, members, apart, held in self._opened(here, opened):
+            owner, near = np.divmod(np.flatnonzero(apart <= ceiling[rows, None]), len(members))
+            found = apart[owner, near]
+            kept = found <= _reach(owner, found, held[near], records)[owner]
+            yield Around(asked[rows], owner[kept], self.classes[members[near[kept]]])
+
+    def _outside(self, here: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the squared distance of each place from the box of each leaf: no member is nearer."""
+        found = np.zeros((here.shape[1], len(self.ends)))
+        for rows in _shares(len(found), len(self.ends), _CACHE):
+            for place, low, high in zip(here[:, rows], self.low, self.high, strict=True):
+                gap = np.maximum(low - place[:, None], place[:, None] - high)
+                np.maximum(gap, 0, out=gap)
+                found[rows] += np.square(gap, out=gap)
+        return found
+
+    def _opened(
+        self, here: NDArray[np.float64], opened: NDArray[np.bool_]
+    ) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]]:
+        """Yield places, the positions of all classes in leaves opened for any of them, their distances and records."""
+        leaf = np.flatnonzero(opened.any(axis=0))
+        counts = self.ends[leaf] - self.begins[leaf]
+        members = np.arange(int(counts.sum())) + np.repeat(self.ends[leaf] - np.cumsum(counts), counts)
+        there, held = self.places[:, members], self.sizes[members]
+        for share in _shares(here.shape[1], len(members), _PAIRS):
+            apart = np.zeros((share.stop - share.start, len(members)))
+            for rows in _shares(len(apart), len(members), _CACHE):
+                for place, coordinate in zip(here[:, share][:, rows], there, strict=True):
+                    gap = place[:, None] - coordinate
+                    apart[rows] += np.square(gap, out=gap)
+            yield share, members, apart, held
+
+
+def _shares(rows: int, columns: int, most: int) -> Iterator[slice]:
+    """Yield the rows of a matrix, as many at a time as have so many cells."""
+    step = max(most // columns, 1)
+    for first in range(0, rows, step):
+        yield slice(first, min(first + step, rows))
+
+
+def _ceiling(apart: NDArray[np.float64], held: NDArray[np.int64], records: int) -> NDArray[np.float64]:
+    """Return for each row a distance within which columns hold so many records, quickly."""
+    few = min(-(-records // int(held.min())), apart.shape[1])  # any so many columns hold enough
+    return np.asarray(np.partition(apart, few - 1, axis=1)[:, few - 1])
+
+
+def _reach(
+    owner: NDArray[np.int64], apart: NDArray[np.float64], held: NDArray[np.int64], records: int
+) -> NDArray[np.float64]:
+    """Return for each owner how far the nearest reach that hold so many records together, or all."""
+    order = np.lexsort((apart, owner))
+    ends = np.append(np.flatnonzero(np.diff(owner)), len(owner) - 1)
+    passed = np.cumsum(held[order])
+    before = np.concatenate(([0], passed[ends[:-1]]))
+    return np.asarray(apart[order[np.searchsorted(passed, np.minimum(before + records, passed[ends]))]])
 
 
 def _leaves(places: NDArray[np.float64]) -> list[NDArray[np.int64]]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.privacy._histograms import Histograms
+from shoal.privacy._histograms import Histograms, gaps
 from shoal.privacy._numbers import Numbers
 from shoal.privacy._values import Level
 
@@ -36,7 +36,8 @@ class Runs(NamedTuple):
     def of(cls, found: Histograms, which: NDArray[np.bool_]) -> Runs:
         """Return the values of some of the classes."""
         if which.all():
-            return cls(found.codes[found.runs], found.counts, found.begins, found.classes.sizes)
+            codes = found.codes if len(found.runs) == len(found.codes) else found.codes[found.runs]
+            return cls(codes, found.counts, found.begins, found.classes.sizes)
         mine, distinct = np.repeat(which, found.distinct), found.distinct[which]
         begins = np.cumsum(distinct) - distinct
         return cls(found.codes[found.runs[mine]], found.counts[mine], begins, found.classes.sizes[which])
@@ -45,7 +46,8 @@ class Runs(NamedTuple):
     def one(cls, counts: NDArray[np.int64]) -> Runs:
         """Return records as one class, given how often each value occurs."""
         codes = np.flatnonzero(counts)
-        return cls(codes, counts[codes], np.zeros(1, np.int64), np.array([counts.sum()]))
+        counts = counts if len(codes) == len(counts) else counts[codes]
+        return cls(codes, counts, np.zeros(1, np.int64), np.array([counts.sum()]))
 
     def class_at(self, i: int) -> Runs:
         """Return one of the classes."""
@@ -109,12 +111,28 @@ def variances(runs: Runs, levels: tuple[Level, ...], numbers: Numbers | None) ->
         return _quotients(np.zeros(len(runs.sizes), np.int64), runs.sizes, 1)
     there = units[runs.codes]
     there = there - (int(there.min()) + int(there.max())) // 2
-    largest = int(np.abs(there).max()) * int(runs.sizes.max())
-    number = np.int64 if largest < 2**31 else object  # the square must fit
-    there, counts = there.astype(number, copy=False), runs.counts.astype(number, copy=False)
-    weighted = counts * there
-    sums, squares = _sums(weighted, runs.begins), _sums(weighted * there, runs.begins)
+    largest, size = _largest(there), int(runs.sizes.max())
+    number = np.int64 if (largest * size) ** 2 < _EXACT else object
+    weighted = there if largest * size < _EXACT else there.astype(object)
+    weighted = weighted if len(there) == int(runs.sizes.sum()) else runs.counts * weighted
+    sums, squares = _sums(weighted, runs.begins).astype(number), _squares(weighted, there, runs).astype(number)
     return _quotients(runs.sizes.astype(number) * squares - sums * sums, runs.sizes, per * per)
+
+
+def _squares(weighted: NDArray[Any], there: NDArray[np.int64], runs: Runs) -> NDArray[Any]:
+    """Return the sum of squares of each class, in pieces so small that 64 bits do for each."""
+    largest = _largest(there)
+    if largest * largest * int(runs.sizes.max()) < _EXACT:
+        return _sums(weighted * there, runs.begins)
+    few = _EXACT // max(largest * largest * int(runs.counts.max()), 1)
+    if not few:
+        return _sums(weighted.astype(object) * there.astype(object), runs.begins)
+    pieces = np.union1d(np.arange(0, len(there), few), runs.begins[runs.begins < len(there)])
+    return _sums(_sums(weighted * there, pieces).astype(object), np.searchsorted(pieces, runs.begins))
+
+
+def _largest(there: NDArray[np.int64]) -> int:
+    return max(int(there.max()), -int(there.min()))
 
 
 def _quotients(works: NDArray[Any], sizes: NDArray[np.int64], per: int) -> Variances:
@@ -131,18 +149,21 @@ def _quotients(works: NDArray[Any], sizes: NDArray[np.int64], per: int) -> Varia
 
 def _sums(terms: NDArray[Any], begins: NDArray[np.int64]) -> NDArray[Any]:
     """Return the sum of each class; 0 of an empty one, of which reduceat would take the first of the next."""
-    found = np.add.reduceat(np.append(terms, terms.dtype.type(0) if terms.dtype != object else 0), begins)
-    empty = np.diff(begins, append=len(terms)) == 0
-    found[empty] = 0
-    return np.asarray(found)
+    empty = gaps(begins, len(terms)) == 0
+    if not empty.any():
+        return np.asarray(np.add.reduceat(terms, begins))
+    found = np.zeros(len(begins), terms.dtype)
+    if len(terms):
+        found[~empty] = np.add.reduceat(terms, begins[~empty])
+    return found
 
 
 def _placed(runs: Runs, numbers: Numbers) -> Runs:
     """Return the values that have a place."""
-    there = ~np.isnan(numbers.rough[runs.codes])
-    if there.all():
+    if not numbers.nowhere.any():
         return runs
-    begins = (np.cumsum(there) - there)[runs.begins]
+    there = ~numbers.nowhere[runs.codes]
+    begins: NDArray[np.int64] = (np.cumsum(there) - there)[runs.begins]
     codes, counts = runs.codes[there], runs.counts[there]
     return Runs(codes, counts, begins, _sums(counts, begins))
 
@@ -151,7 +172,10 @@ def _ways(runs: Runs, levels: tuple[Level, ...]) -> NDArray[Any]:
     """Return Σ over edges: length · records beyond it · the other records, for each class."""
     longest = sum(int(level.length.max(initial=0)) for level in levels)
     number = np.int64 if int(runs.sizes.max()) ** 2 * longest < _EXACT else object
-    owner = np.repeat(np.arange(len(runs.sizes)), np.diff(runs.begins, append=len(runs.codes)))
+    if len(levels) == 1:  # a star
+        size, counts = runs.sizes.astype(number), runs.counts.astype(number, copy=False)
+        return np.asarray(int(levels[0].length[0]) * (size * size - np.add.reduceat(counts * counts, runs.begins)))
+    owner = np.repeat(np.arange(len(runs.sizes)), gaps(runs.begins, len(runs.codes)))
     total, size = np.zeros(len(runs.sizes), number), runs.sizes.astype(number)
     for level in levels:
         node = level.node[runs.codes]
@@ -171,16 +195,18 @@ def _of_floats(runs: Runs, numbers: Numbers) -> Variances:
     runs = _placed(runs, numbers)
     sizes = np.maximum(runs.sizes, 1).astype(np.float64)
     there = numbers.rough[runs.codes]
-    power = -int(np.frexp(np.nanmax(np.abs(numbers.rough), initial=0.0))[1])
-    there = np.ldexp(there, power)  # squares neither overflow nor vanish
-    distinct = np.diff(runs.begins, append=len(runs.codes))
+    largest = float(np.nanmax(np.abs(numbers.rough), initial=0.0))
+    power = 0 if largest == 0 or 1e-100 < largest < 1e100 else -int(np.frexp(largest)[1])
+    if power:  # squares neither overflow nor vanish
+        there, largest = np.ldexp(there, power), 1.0
+    distinct = gaps(runs.begins, len(runs.codes))
     apart = there - np.repeat(_sums(runs.counts * there, runs.begins) / sizes, distinct)
     rough = _sums(runs.counts * np.square(apart), runs.begins) / sizes
     alone = distinct <= 1  # a single value has no variance
     rough[alone] = 0.0
     # each number, and each difference, is off by a rounding of the largest; a sum by one for each term
-    off = 4 * _ROUNDING
-    error = 2 * np.sqrt(rough) * off + off * off + np.square(_ROUNDING * distinct) + (distinct + 8) * _ROUNDING * rough
+    off, terms = 4 * _ROUNDING * largest, (distinct + 8) * _ROUNDING
+    error = 2 * np.sqrt(rough) * off + off * off + np.square(terms * largest) + terms * rough
     error[alone] = 0.0
 
     def exact(i: int) -> Fraction:

@@ -84,7 +84,7 @@ class Kpqr(Checked):
         counted = histograms_of(release, names, confidential)
         numbers = numbers_of(release, confidential, counted.values)
         rare = _rare(counted.table, self.q)
-        found = _least(counted, numbers, rare, None if self.r is None else written(self.r))
+        found = _least(counted, numbers, rare, self)
         return Finding(
             model="kpqr",
             attributes=names,
@@ -113,17 +113,23 @@ def _rare(table: NDArray[np.int64], q: float | None) -> NDArray[np.bool_]:
     return np.asarray(table < -(-limit.numerator // limit.denominator))  # below a limit is below the integer above it
 
 
-def _least(counted: Histograms, numbers: Numbers | None, rare: NDArray[np.bool_], r: Fraction | None) -> _Found:
+def _least(counted: Histograms, numbers: Numbers | None, rare: NDArray[np.bool_], asked: Kpqr) -> _Found:
     """Return what the classes with a rare value have at least; all there is if there are none."""
-    which = np.logical_or.reduceat(rare[counted.codes[counted.runs]], counted.begins)
+    r = None if asked.r is None else written(asked.r)
+    which = np.ones(len(counted.begins), np.bool_)
+    if not rare.all():
+        which = np.logical_or.reduceat(rare[counted.codes[counted.runs]], counted.begins)
     if not which.any():
         return _Found(False, int((counted.table > 0).sum()), Fraction(1), Fraction(1), ())
     levels = counted.values.levels
     inside = variances(Runs.of(counted, which), levels, numbers)
     table = variances(Runs.one(counted.table), levels, numbers).least()
-    alone = variances(Runs.one(np.where(rare, counted.table, 0)), levels, numbers).least()
+    alone = table if rare.all() else variances(Runs.one(np.where(rare, counted.table, 0)), levels, numbers).least()
     ratios = np.full(len(which), np.inf)
-    ratios[which] = inside.rough / float(table.high) if table.high else 1.0
+    ratios[which] = inside.rough / float((table.low + table.high) / 2) if table.high else 1.0
+    short = which & (counted.distinct < (asked.p or 0))
+    if short.any():  # these are worse than any ratio
+        ratios[~short] = np.inf
     least = inside.least()
     return _Found(
         True,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -14,12 +12,14 @@ from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
 from shoal.privacy._classes import Classes, classes_of
-from shoal.privacy._earth_mover import distance, noted, roughly, within, work
-from shoal.privacy._neighbours import Neighbourhood, places
+from shoal.privacy._earth_mover import noted, within
+from shoal.privacy._neighbours import places
+from shoal.privacy._supersets import ROUNDING, Supersets
 from shoal.privacy._values import Values, values_of
 from shoal.types import Finding, Release
 
 _WORST = 5
+_MOST = 2**15  # classes looked at before the worst few are known better
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,10 @@ class NTCloseness(Checked):
     **Guarantee.** As t-closeness: no rounding of distances between distributions decides. Which classes are nearest is
     found in floats, in a way that does not depend on the order of rows.
 
-    **Complexity.** O(n log n) for n records, and about O(records of its supersets) for each class whose supersets
-    are looked for: those that are farthest from the whole table, until no other can be worse.
+    **Complexity.** O(n log n) for n records. Then one superset for each class that is farther from the whole table than
+    the farthest turns out to be from its supersets: few classes, or all of them where quasi-identifiers tell much about
+    the confidential attribute. All supersets for a handful of classes. A superset costs about as many steps as it
+    holds records, and as many classes as lie near.
 
     **Departures.** [LLV10] have a second distance between distributions; here it is the earth mover's, as in [LLV07].
 
@@ -107,59 +109,47 @@ def _farthest(
 ) -> list[tuple[int, Fraction]]:
     """Return the classes farthest from all of their supersets, by number, the farthest first.
 
-    No class is farther from its supersets than from the whole table: they are looked at in that order, until those
-    that are left cannot be worse than the worst few found.
+    With every superset that is looked at, the distance found for a class can only fall. So the next superset is
+    looked at only for classes that are among the farthest as far as is known, until all of these have none left.
     """
-    total = len(values.codes)
-    around = _Supersets(values, classes.codes(values.codes, values.count), classes.sizes, where, n)
-    works = work(values, around.codes, classes.sizes, np.sort(values.codes))
-    rough, numbers = roughly(works, classes.sizes, total, values.scale), classes.numbers()
-    worst: list[tuple[Fraction, int]] = []  # a heap, the least of the worst on top
-    for c in np.lexsort((numbers, -rough)).tolist():
-        floor = worst[0][0] if len(worst) == _WORST else Fraction(-1)
-        if rough[c] < float(floor) - 1e-9:
-            break
-        least = around.least(c, distance(works[c], classes.sizes[c], total, values.scale), floor)
-        if least > floor:
-            (heapq.heappush if len(worst) < _WORST else heapq.heappushpop)(worst, (least, -int(numbers[c])))
-    return [(-number, found) for found, number in sorted(worst, reverse=True)]
+    around, numbers, share = Supersets(values, classes, where, n), classes.numbers(), _WORST
+    while True:
+        level, worst = _known(around, numbers)
+        new = _new(around, level, around.least(worst[-1]) if len(worst) == _WORST else Fraction(-1))
+        if len(new):  # many at a time, which is faster
+            new = new[np.lexsort((numbers[new], -around.rough[new]))][:share]
+            share = min(4 * share, _MOST)
+        else:
+            new = np.array([c for c in worst if not around.done(c)], np.int64)
+        if not len(new):
+            return [(int(numbers[c]), around.least(c)) for c in worst]
+        around.look(new)
 
 
-@dataclass(frozen=True, eq=False)
-class _Supersets:
-    values: Values
-    codes: NDArray[np.int64]  #: class after class
-    sizes: NDArray[np.int64]
-    where: NDArray[np.float64] | None  #: places of classes; None: only the whole table is a superset
-    n: int
+def _new(around: Supersets, level: float, floor: Fraction) -> NDArray[np.int64]:
+    """Return the classes not looked at that are farther from the table than a floor, which is rounded to a level."""
+    if not around.all:
+        return np.array([], np.int64)
+    unseen = np.flatnonzero((around.looked == 0) & (around.rough >= level - ROUNDING))
+    sure = unseen[around.rough[unseen] > level + ROUNDING]
+    if len(sure):
+        return np.asarray(sure)
+    works, sizes = around.whole[unseen].tolist(), around.sizes[unseen].tolist()  # many may be equally far
+    above = {pair for pair in set(zip(works, sizes, strict=True)) if around.from_table(*pair) > floor}
+    return unseen[[pair in above for pair in zip(works, sizes, strict=True)]] if above else unseen[:0]
 
-    @cached_property
-    def ends(self) -> NDArray[np.int64]:
-        return np.asarray(np.cumsum(self.sizes))
 
-    @cached_property
-    def hood(self) -> Neighbourhood | None:
-        return None if self.where is None else Neighbourhood(self.where, self.sizes)
+def _known(around: Supersets, numbers: NDArray[np.int64]) -> tuple[float, list[int]]:
+    """Return the farthest few of the classes looked at, and how far the last of them is.
 
-    def inside(self, classes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the values of the records of some classes, ascending."""
-        sizes = self.sizes[classes]
-        first = self.ends[classes] - sizes
-        rows = np.arange(int(sizes.sum())) + np.repeat(first - np.cumsum(sizes) + sizes, sizes)
-        return np.sort(self.codes[rows])
-
-    def least(self, c: int, least: Fraction, floor: Fraction) -> Fraction:
-        """Return how far a class is from the superset it is closest to, or any distance that is not above a floor.
-
-        `least` is how far it is from the whole table.
-        """
-        wanted = self.n
-        while self.hood is not None and least > max(floor, Fraction(0)):
-            near = self.hood.around(c, wanted)
-            if len(near) == len(self.sizes):
-                break
-            base = self.inside(near)
-            found = work(self.values, self.inside(np.array([c])), self.sizes[c : c + 1], base)[0]
-            least = min(least, distance(found, self.sizes[c], len(base), self.values.scale))
-            wanted *= 2
-        return least
+    Where the table is the only superset all have been looked at. Of equally far ones those with no superset left come
+    first: then there is nothing to look at for the others.
+    """
+    seen = np.flatnonzero(around.looked) if around.all else np.arange(len(numbers))
+    if len(seen) < _WORST:
+        few, level = seen, -1.0 if around.all else 0.0
+    else:
+        level = float(np.partition(around.rough[seen], -_WORST)[-_WORST])
+        few = seen[around.rough[seen] >= level - ROUNDING]
+    ranked = sorted(few.tolist(), key=lambda c: (-around.least(c), not around.done(c), numbers[c]))
+    return level, ranked[:_WORST]
