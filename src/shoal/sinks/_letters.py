@@ -76,11 +76,21 @@ def _replaced(column: Any, new: dict[Any, Any], kind: Any) -> Any:
     return found
 
 
+def letter_of(code: Any) -> str | None:
+    """Return the letter of a number that stands for one."""
+    return tags(whole=True).get(code) or tags(whole=False).get(code)
+
+
 def with_letters(column: Any, variable: Variable) -> tuple[list[Any], list[str]]:
-    """Return the values with letters for codes, as pyreadstat takes them, and the letters of values and labels."""
+    """Return the values with letters for codes, as pyreadstat takes them, and the letters of values and labels.
+
+    Where there are none, there are no values either.
+    """
     import pyarrow as pa
 
-    letters = tags(whole=pa.types.is_integer(column.type))
-    values = [letters.get(value, value) for value in column.to_pylist()]
-    labelled = {letters[value] for value, _ in variable.labels if value in letters}
-    return values, sorted({value for value in values if isinstance(value, str)} | labelled)
+    letters = {letter for value, _ in variable.labels if (letter := letter_of(value)) is not None}
+    if not variable.tagged and not letters:
+        return [], []
+    of = tags(whole=pa.types.is_integer(column.type)) if variable.tagged else {}
+    values = [of.get(value, value) for value in column.to_pylist()]
+    return values, sorted(letters | {value for value in values if isinstance(value, str)})

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from shoal.errors import DataError, SchemaError, listing, raise_all
 from shoal.parameters import Checked, Param
 from shoal.sinks._fit import Format
-from shoal.sinks._letters import ENDS, lettered, with_letters
+from shoal.sinks._letters import ENDS, letter_of, lettered, with_letters
 from shoal.sinks._statfile import cut, notes_of, numbers_of, padded, readstat, variables_of, writer
 from shoal.types import Dialect
-from shoal.types.statfile import Variable, tags
+from shoal.types.statfile import Variable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -150,15 +150,15 @@ def _series(polars: Any, name: str, column: Any, variable: Variable, version: in
         unlimited = variable.width == 0 and version >= _LONG_TEXTS  # one as wide as this is written as strL
         return polars.Series(name, polars.from_arrow(padded(column, 2_045 if unlimited else variable.width))), []
     column = numbers_of(column, variable)
-    if variable.tagged:
-        values, letters = with_letters(column, variable)
+    if variable.storage.startswith("int") and pa.types.is_floating(column.type) and _still_whole(column):
+        column = column.cast(pa.int64())  # days, which are integers there
+    values, letters = with_letters(column, variable)
+    if letters:
         return polars.Series(name, values, dtype=polars.Object), letters
     if pa.types.is_integer(column.type):
         ends = pc.min_max(column).as_py()
         small = ends["min"] is None or (ends["min"] >= ENDS[0] and ends["max"] <= ENDS[1])
         column = column.cast(pa.int32() if small else pa.float64())
-    elif variable.storage.startswith("int") and _still_whole(column):  # days, which are integers there
-        column = column.cast(pa.int32())
     return polars.Series(name, polars.from_arrow(column)), []
 
 
@@ -170,16 +170,12 @@ def _still_whole(column: Any) -> bool:
     return inside and pc.all(pc.equal(column, pc.floor(column))).as_py() is not False
 
 
-def _letter(value: Any) -> str | None:
-    return tags(whole=True).get(value) or tags(whole=False).get(value)
-
-
 def _labelable(value: float) -> bool:
-    return _letter(value) is not None or (value == int(value) and ENDS[0] <= value <= ENDS[1])
+    return letter_of(value) is not None or (value == int(value) and ENDS[0] <= value <= ENDS[1])
 
 
 def _labels(variable: Variable) -> dict[int | str, str]:
     """Return value labels with integers and letters; texts have none in Stata."""
     if variable.storage == "string":
         return {}
-    return {_letter(value) or int(value): label for value, label in variable.labels if not isinstance(value, str)}
+    return {letter_of(value) or int(value): label for value, label in variable.labels if not isinstance(value, str)}

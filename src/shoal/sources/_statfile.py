@@ -42,25 +42,19 @@ def read_statfile(path: Path, package: str, reader: str, title: str, rows_per_by
     ParameterError
         If pyreadstat is not installed.
     """
-    import pyarrow as pa
-
     try:
         with path.open("rb"):
             size = path.stat().st_size
     except OSError as error:
         raise DataError(unreadable(path, error)) from None
     read = getattr(_pyreadstat(path, title), reader)
-    found = _parsed(read, path, title, size * rows_per_byte)
-    if found is None:
-        raise DataError(f"{path.name}: must have at least one row, got none. Check that it is the right file.")
-    values, meta = found
-    columns, fields = [], []
-    for name in meta.column_names:
-        column, variable = _column(values[name], _variable(name, package, meta))
-        columns.append(column)
-        fields.append(variable.onto(pa.field(name, column.type)))
-    notes = FileNotes(package, meta.file_label, meta.file_encoding, tuple(meta.notes))
-    return check_table(path.name, pa.table(columns, schema=pa.schema(fields, metadata=notes.metadata())))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            table = _table(read, path, package, size * rows_per_byte)
+    except Exception:  # its messages may hold a value, and a damaged file raises anything
+        raise DataError(f"{path.name}: is no {title} file, or is damaged or cut short. Fetch it again.") from None
+    return check_table(path.name, table)
 
 
 def _pyreadstat(path: Path, title: str) -> Any:
@@ -74,22 +68,25 @@ def _pyreadstat(path: Path, title: str) -> Any:
     return pyreadstat
 
 
-def _parsed(read: Any, path: Path, title: str, most: int) -> tuple[Any, Any] | None:
-    """Return values and metadata; None if the file has no rows. A file that claims too many rows is not read."""
+def _table(read: Any, path: Path, package: str, most: int) -> pa.Table:
+    """Return values and what is known of them; a file that claims more rows than it can hold is not read."""
+    import pyarrow as pa
+
     options = {"output_format": "dict", "disable_datetime_conversion": True}
     if read.__name__ != "read_xport":  # where missing values have no letters that pyreadstat could tell
         options["user_missing"] = True
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            _, meta = read(str(path), metadataonly=True, **options)
-            if meta.number_rows == 0:
-                return None
-            if meta.number_rows is not None and meta.number_rows > most:
-                raise ValueError
-            return tuple(read(str(path), **options))
-    except Exception:  # its messages may hold a value, and a damaged file raises anything
-        raise DataError(f"{path.name}: is no {title} file, or is damaged or cut short. Fetch it again.") from None
+    values, meta = read(str(path), metadataonly=True, **options)
+    if meta.number_rows is not None and meta.number_rows > most:
+        raise ValueError("more rows than bytes")
+    if meta.number_rows != 0:
+        values, meta = read(str(path), **options)
+    columns, fields = [], []
+    for name in meta.column_names:
+        column, variable = _column(values[name], _variable(name, package, meta))
+        columns.append(column)
+        fields.append(variable.onto(pa.field(name, column.type)))
+    notes = FileNotes(package, meta.file_label, meta.file_encoding, tuple(meta.notes))
+    return pa.table(columns, schema=pa.schema(fields, metadata=notes.metadata()))
 
 
 def _variable(name: str, package: str, meta: Any) -> Variable:

@@ -59,11 +59,11 @@ class Clock:
         days = (x - self.origin) / (_DAY * self.per_second or 1)
         if ((days < _FIRST) | (days >= _LAST + 1)).any():
             return None
-        if self.dated and (days == np.floor(days)).all():
+        if self.dated and _same_bits(np.floor(days) * (_DAY * self.per_second or 1) + self.origin, x):
             return pa.chunked_array([pa.array(days.astype(np.int32), mask=absent).cast(pa.date32())])
         for unit in ("ms", "us") if self.per_second else ():
             ticks = self._ticks(x, _TICKS[unit] // self.per_second)
-            if (self._numbers(ticks, _TICKS[unit]) == x).all():
+            if _same_bits(self._numbers(ticks, _TICKS[unit]), x):
                 return pa.chunked_array([pa.array(ticks, pa.int64(), mask=absent).cast(pa.timestamp(unit))])
         return None
 
@@ -97,3 +97,10 @@ class Clock:
             ticks = np.asarray(moments.cast(pa.int64()).fill_null(0).to_numpy(), np.int64)
             found = self._numbers(ticks, _TICKS[kind.unit])
         return pa.chunked_array([pa.array(found, mask=absent)])
+
+
+def _same_bits(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+    """Tell whether all numbers are the same, and zeros have the same sign."""
+    import numpy as np
+
+    return bool((one.view(np.int64) == other.view(np.int64)).all())
