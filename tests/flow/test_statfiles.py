@@ -146,3 +146,11 @@ def test_audit_and_compare_read_them(tmp_path: Path) -> None:
     audit = shoal.audit_file(tmp_path / "out.sav", quasi=["sex", "born"], confidential=["pay"])
     assert audit.to_dict()["k"] >= 3
     assert shoal.compare_files(tmp_path / "in.sav", tmp_path / "out.sav", columns=["born"]).to_dict()["sse"] > 0
+
+
+def test_a_mean_that_would_pass_for_no_answer_is_refused(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"x": [98.0, 100.0, 98.0, 100.0]})
+    pyreadstat.write_sav(frame, tmp_path / "in.sav", missing_ranges={"x": [99.0]})
+    with pytest.raises(shoal.DataError, match="declares to be missing, those of 4 of 4 records are"):
+        shoal.protect_file(tmp_path / "in.sav", tmp_path / "out.sav", {"quasi": ["x"], "k": 4})
+    assert not (tmp_path / "out.sav").exists()

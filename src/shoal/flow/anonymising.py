@@ -82,6 +82,7 @@ def anonymise(
     notes = dict.fromkeys(part.note for part in parts if part.note)
     partition = Partition(tuple(_noted(block, points) for part in parts for block in part.blocks), "; ".join(notes))
     released = release.release(typed, points, partition, weights, rng)
+    _refuse_codes(released)
     readings = measure(attributes, released.data)
     certificate = None
     if certified:
@@ -103,6 +104,22 @@ def _refuse_infeasible(table: Table, recipe: Recipe, required: list[Required]) -
     subjects = table.data.column(recipe.subject) if recipe.subject is not None else None
     release = with_values(Release(table.data, table.schema, table.dialect, subjects), recipe.confidential)
     refuse_infeasible(release, recipe.strata, asked, recipe.confidential)
+
+
+def _refuse_codes(release: Release) -> None:
+    """Refuse values of classes that the file of the table would take for missing ones, which they are not."""
+    from shoal.schema.user_missing import without_user_missing
+
+    faults = []
+    for name in release.schema.names(Role.QUASI):
+        column = release.data.column(name)
+        lost = without_user_missing(release.data.schema.field(name), column).null_count - column.null_count
+        if lost:
+            faults.append(
+                f"Column {name!r}: the value of a class must be none that its file declares to be missing, those of "
+                f"{lost:,} of {len(column):,} records are. Choose another k or method, or other codes."
+            )
+    raise_all(DataError, faults)
 
 
 def _noted(block: Block, points: Points) -> Block:
