@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _LARGEST = 2.0**53  # beyond, a double does not hold every integer
 
 
-def read_statfile(path: Path, package: str, reader: str, title: str, rows_per_byte: int) -> pa.Table:
+def read_statfile(path: Path, package: str, reader: str, title: str, cells_per_byte: int) -> pa.Table:
     """Read a file with one of pyreadstat's readers.
 
     Parameters
@@ -32,8 +32,8 @@ def read_statfile(path: Path, package: str, reader: str, title: str, rows_per_by
         Name of pyreadstat's function.
     title
         What the format is called in messages.
-    rows_per_byte
-        How many rows a byte of the file can hold at most: a damaged file may claim more than any memory has.
+    cells_per_byte
+        How many values a byte of the file can hold at most: a damaged file may claim more than any memory has.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def read_statfile(path: Path, package: str, reader: str, title: str, rows_per_by
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            table = _table(read, path, package, size * rows_per_byte)
+            table = _table(read, path, package, size * cells_per_byte)
     except Exception:  # its messages may hold a value, and a damaged file raises anything
         raise DataError(f"{path.name}: is no {title} file, or is damaged or cut short. Fetch it again.") from None
     return check_table(path.name, table)
@@ -69,15 +69,15 @@ def _pyreadstat(path: Path, title: str) -> Any:
 
 
 def _table(read: Any, path: Path, package: str, most: int) -> pa.Table:
-    """Return values and what is known of them; a file that claims more rows than it can hold is not read."""
+    """Return values and what is known of them; a file that claims more values than it can hold is not read."""
     import pyarrow as pa
 
     options = {"output_format": "dict", "disable_datetime_conversion": True}
     if read.__name__ != "read_xport":  # where missing values have no letters that pyreadstat could tell
         options["user_missing"] = True
     values, meta = read(str(path), metadataonly=True, **options)
-    if meta.number_rows is not None and meta.number_rows > most:
-        raise ValueError("more rows than bytes")
+    if (meta.number_rows or 0) * (meta.number_columns or 0) > most:
+        raise ValueError("more values than bytes")
     if meta.number_rows != 0:
         values, meta = read(str(path), **options)
     columns, fields = [], []

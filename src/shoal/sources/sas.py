@@ -30,4 +30,5 @@ class Sas:
             If pyreadstat is not installed.
         """
         reader = "read_xport" if path.name.lower().endswith(".xpt") else "read_sas7bdat"
-        return read_statfile(path, "sas", reader, "SAS", rows_per_byte=1_000), None
+        # runs of up to 4,096 equal bytes are two bytes where a file is compressed
+        return read_statfile(path, "sas", reader, "SAS", cells_per_byte=2_048), None

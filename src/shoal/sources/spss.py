@@ -31,4 +31,5 @@ class Spss:
         ParameterError
             If pyreadstat is not installed.
         """
-        return read_statfile(path, "spss", "read_sav", "SPSS", rows_per_byte=8_000), None
+        # a value is at least a byte, and zlib makes at most 1,032 bytes of one, whatever the name ends in
+        return read_statfile(path, "spss", "read_sav", "SPSS", cells_per_byte=1_032), None

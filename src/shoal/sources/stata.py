@@ -31,4 +31,4 @@ class Stata:
         ParameterError
             If pyreadstat is not installed.
         """
-        return read_statfile(path, "stata", "read_dta", "Stata", rows_per_byte=1), None
+        return read_statfile(path, "stata", "read_dta", "Stata", cells_per_byte=1), None
