@@ -7,7 +7,7 @@ import sys
 
 import shoal
 
-HEAVY = ("numba", "highspy", "llvmlite", "pyarrow", "pandas", "polars", "narwhals", "matplotlib")
+HEAVY = ("numba", "highspy", "llvmlite", "pyarrow", "pandas", "polars", "narwhals", "matplotlib", "pyreadstat")
 
 
 def loaded_after(code: str) -> set[str]:

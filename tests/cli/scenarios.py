@@ -103,6 +103,24 @@ def _(folder: Path) -> list[str]:
     return ["protect", "people.parquet", "-o", "out.csv", "--quasi", "age"]
 
 
+@scenario("A damaged SPSS file", 3)
+def _(folder: Path) -> list[str]:
+    (folder / "people.sav").write_text(PEOPLE)
+    return ["protect", "people.sav", "-o", "out.csv", "--quasi", "age"]
+
+
+@scenario("A name that Stata does not allow", 3)
+def _(folder: Path) -> list[str]:
+    arguments = command(folder, text=PEOPLE.replace("region", "the region", 1))
+    return ["out.dta" if argument == "out.csv" else argument for argument in arguments]
+
+
+@scenario("Texts that SPSS does not keep", 3)
+def _(folder: Path) -> list[str]:
+    arguments = command(folder, text=PEOPLE.replace(",n\n", ",n \n"))
+    return ["out.sav" if argument == "out.csv" else argument for argument in arguments]
+
+
 @scenario("Unknown column", 3)
 def _(folder: Path) -> list[str]:
     return command(folder, quasi="age,incme")

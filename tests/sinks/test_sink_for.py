@@ -10,7 +10,9 @@ from shoal import registry
 from shoal.errors import ParameterError
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "txt", "TAB", "data", "parquet", "pq", "arrow", "feather", "ipc"])
+@pytest.mark.parametrize(
+    "suffix", ["csv", "tsv", "txt", "TAB", "data", "parquet", "pq", "arrow", "feather", "ipc", "sav", "zsav", "dta"]
+)
 def test_every_sink_has_its_source(suffix: str) -> None:
     path = Path(f"people.{suffix}")
     assert registry.for_file("sinks", path).__name__ == registry.for_file("sources", path).__name__

@@ -23,6 +23,11 @@ from shoal.errors import ParameterError
         ("a.PQ", "Parquet"),
         ("a.arrow", "Arrow"),
         ("a.feather", "Arrow"),
+        ("a.SAV", "Spss"),
+        ("a.zsav", "Spss"),
+        ("a.dta", "Stata"),
+        ("a.sas7bdat", "Sas"),
+        ("a.xpt", "Sas"),
     ],
 )
 def test_suffix_chooses(name: str, source: str) -> None:
@@ -39,6 +44,6 @@ def test_choosing_does_not_load_arrow() -> None:
     code = (
         "import sys; from pathlib import Path; from shoal import registry; "
         "registry.for_file('sources', Path('a.csv')); registry.for_file('sinks', Path('a.csv')); "
-        "assert not {'pyarrow', 'pandas', 'polars', 'narwhals'} & set(sys.modules)"
+        "assert not {'pyarrow', 'pandas', 'polars', 'narwhals', 'pyreadstat'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -42,14 +42,17 @@ if TYPE_CHECKING:
 
 
 def anonymise(
-    table: Table, recipe: Recipe, *, certified: bool = False
+    table: Table, recipe: Recipe, *, certified: bool = False, sink: type | None = None
 ) -> tuple[Partition, Release, Readings, Certificate | None]:
-    """Form the classes of a table, release them, measure what was lost, and certify it if asked to."""
+    """Form the classes of a table, release them, measure what was lost, and certify it if asked to.
+
+    Parameters of `set` may also be those of the sink, which are not for this to use.
+    """
     import numpy as np
 
     from shoal.points.encoding import Encoding
 
-    method, release, encoding = _components(recipe, Encoding)
+    method, release, encoding = _components(recipe, Encoding, sink)
     if certified and not promises_k(method):
         raise ParameterError(
             f"{type(method).__name__}: nothing can be certified, for this method forms no classes of at least k "
@@ -79,6 +82,7 @@ def anonymise(
     notes = dict.fromkeys(part.note for part in parts if part.note)
     partition = Partition(tuple(_noted(block, points) for part in parts for block in part.blocks), "; ".join(notes))
     released = release.release(typed, points, partition, weights, rng)
+    _refuse_codes(released)
     readings = measure(attributes, released.data)
     certificate = None
     if certified:
@@ -100,6 +104,22 @@ def _refuse_infeasible(table: Table, recipe: Recipe, required: list[Required]) -
     subjects = table.data.column(recipe.subject) if recipe.subject is not None else None
     release = with_values(Release(table.data, table.schema, table.dialect, subjects), recipe.confidential)
     refuse_infeasible(release, recipe.strata, asked, recipe.confidential)
+
+
+def _refuse_codes(release: Release) -> None:
+    """Refuse values of classes that the file of the table would take for missing ones, which they are not."""
+    from shoal.schema.user_missing import without_user_missing
+
+    faults = []
+    for name in release.schema.names(Role.QUASI):
+        column = release.data.column(name)
+        lost = without_user_missing(release.data.schema.field(name), column).null_count - column.null_count
+        if lost:
+            faults.append(
+                f"Column {name!r}: the value of a class must be none that its file declares to be missing, those of "
+                f"{lost:,} of {len(column):,} records are. Choose another k or method, or other codes."
+            )
+    raise_all(DataError, faults)
 
 
 def _noted(block: Block, points: Points) -> Block:
@@ -127,11 +147,11 @@ def enough_records(method: Any, n: int) -> None:
         )
 
 
-def _components(recipe: Recipe, encoding: type) -> tuple[Any, Any, Any]:
+def _components(recipe: Recipe, encoding: type, sink: type | None) -> tuple[Any, Any, Any]:
     """Make method, release and encoding; each parameter of `set` belongs to those that declare it."""
     classes = (registry.load("partition", recipe.method), registry.load("release", recipe.release), encoding)
     levels = _levels_for(classes[0], recipe)
-    known = {d.name for cls in classes for d in declarations(cls)} - {"k", "t", *levels}
+    known = {d.name for cls in (*classes, sink) if cls for d in declarations(cls)} - {"k", "t", *levels}
     raise_all(
         ParameterError,
         [unknown("Recipe", "parameter (in set)", n, known) for n in recipe.set if n not in known],
@@ -176,6 +196,7 @@ def encode(
     from shoal.points.encoding import attribute_of
     from shoal.schema.cells import is_text, moment_sign, without_nan
     from shoal.schema.order import in_order
+    from shoal.schema.user_missing import without_user_missing
 
     faults: list[str] = []
     attributes: list[Attribute] = []
@@ -184,7 +205,10 @@ def encode(
     for name in names:
         kind = table.schema[name].kind
         try:
-            encoder, column = _encoder(name, kind, what, table), table.data.column(name)
+            encoder, given = _encoder(name, kind, what, table), table.data.column(name)
+            column = without_user_missing(table.data.schema.field(name), given)
+            if column is not given:
+                typed[name] = column
             if is_text(column):
                 moment = moment_sign(column) if kind is Kind.DATETIME else moment
                 column = typed[name] = as_values(name, table, exact=True)

@@ -12,6 +12,7 @@ from shoal.errors import DataError
 from shoal.points.confidential import confidential_of
 from shoal.schema.cells import is_text, readable, tidy, values
 from shoal.schema.order import in_order
+from shoal.schema.user_missing import without_user_missing
 from shoal.types import Confidential, Dialect, Kind, Release, Role, Table
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ def as_values(name: str, table: Table, *, exact: bool = False) -> pa.ChunkedArra
     A quasi-identifier of integers is read as numbers with decimals, which its means may have, unless it is to be
     `exact`: as the table came.
     """
-    column, dialect = table.data.column(name), table.dialect or Dialect()
+    column = without_user_missing(table.data.schema.field(name), table.data.column(name))
+    dialect = table.dialect or Dialect()
     role, kind = table.schema[name].role, table.schema[name].kind
     if not is_text(column):
         return in_order(table.schema[name], column)

@@ -34,7 +34,25 @@ def read_back(staged: Path, release: Release, dialect: Dialect | None) -> Releas
         for name in release.schema.names(Role.CONFIDENTIAL)
         if _loses_order(release.data.column(name), data.column(name))
     }
-    return replace(release, data=data, dialect=dialect, read=in_order)
+    back = replace(release, data=data, dialect=dialect, read=in_order)
+    return replace(back, read={**in_order, **_declared(release, back)})
+
+
+def _declared(before: Release, after: Release) -> dict[str, pa.ChunkedArray]:
+    """Return confidential columns without the values that the input declared to be missing, where the output cannot.
+
+    They were missing values for the method, so they are for the audit.
+    """
+    from shoal.schema.user_missing import without_user_missing
+    from shoal.types.statfile import Variable
+
+    found = {}
+    for name in before.schema.names(Role.CONFIDENTIAL):
+        field = before.data.schema.field(name)
+        noted = Variable.of(field)
+        if noted is not None and noted.missing and Variable.of(after.data.schema.field(name)) is None:
+            found[name] = without_user_missing(field, with_values(after, [name]).read[name])
+    return found
 
 
 def _loses_order(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:

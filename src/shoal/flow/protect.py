@@ -13,6 +13,7 @@ from shoal.flow.anonymising import anonymise
 from shoal.flow.excluding import complete_rows, only_rows
 from shoal.flow.gating import gate, read_back
 from shoal.flow.reading import read_table, schema_for
+from shoal.parameters import build, declarations
 from shoal.recipe import Recipe
 from shoal.types import Audit, Certificate, Partition, Readings, Role, Schema, Table
 
@@ -65,7 +66,8 @@ def protect_file(
     from shoal import registry
     from shoal.sinks.atomic import atomic, same_file
 
-    sink = registry.for_file("sinks", target)()
+    maker = registry.for_file("sinks", target)
+    sink = build(maker, {d.name: recipe.set[d.name] for d in declarations(maker) if d.name in recipe.set})
     if same_file(source, target):
         raise ParameterError(f"{target}: the output must not be the input. Give the output another name.")
     if save_recipe is not None and (same_file(save_recipe, source) or same_file(save_recipe, target)):
@@ -78,8 +80,10 @@ def protect_file(
         progress.stage("Read")
         whole = read_table(source, recipe, textual=sink.textual)
         table = only_rows(whole, complete_rows(whole, recipe))
-        partition, release, readings, certificate = anonymise(table, recipe, certified=certify)
+        partition, release, readings, certificate = anonymise(table, recipe, certified=certify, sink=maker)
         progress.stage("Write")
+        if hasattr(sink, "fitted"):  # a format that has not all types says what it makes of them, or refuses
+            release = replace(release, data=sink.fitted(release.data))
         dialect = sink.dialect_for(target, release.dialect) if sink.textual else None
         sink.write(release.data, staged, dialect)
         progress.stage("Audit")

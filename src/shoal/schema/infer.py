@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from shoal.schema import cells
 from shoal.types import Dialect, Kind
+from shoal.types.statfile import Variable, declared_missing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -16,8 +17,10 @@ NUMERIC_SHARE = 0.5
 _SAMPLE = 1000
 
 
-def kind_of(column: pa.ChunkedArray, dialect: Dialect | None) -> Kind:
-    """Return the kind that a column's type, or its cells, suggest.
+def kind_of(column: pa.ChunkedArray, dialect: Dialect | None, field: pa.Field | None = None) -> Kind:
+    """Return the kind that a column's measure, its type, or its cells suggest.
+
+    A measure is what a statistical package notes of a column, in the metadata of its field.
 
     >>> import pyarrow as pa
     >>> kind_of(pa.chunked_array([["1", "2"]]), Dialect()).value
@@ -29,15 +32,47 @@ def kind_of(column: pa.ChunkedArray, dialect: Dialect | None) -> Kind:
 
     if dialect is not None and (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return _kind_of_cells(column, dialect)
-    if pa.types.is_integer(column.type):
+    noted = Variable.of(field) if field is not None else None
+    if noted is not None and (measured := _kind_of_measure(noted, column)) is not None:
+        return measured
+    return _kind_of_type(column.type)
+
+
+def _kind_of_type(kind: pa.DataType) -> Kind:
+    import pyarrow as pa
+
+    if pa.types.is_integer(kind):
         return Kind.INTEGER
-    if pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return Kind.CONTINUOUS
-    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return Kind.DATETIME
-    if pa.types.is_dictionary(column.type) and column.type.ordered:
+    if pa.types.is_dictionary(kind) and kind.ordered:
         return Kind.ORDINAL
     return Kind.NOMINAL
+
+
+def _kind_of_measure(variable: Variable, column: pa.ChunkedArray) -> Kind | None:
+    """Return the kind by the measure; where there is none, values that all have a label are categories."""
+    import pyarrow as pa
+
+    numbers = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    if variable.measure == "nominal":
+        return Kind.NOMINAL
+    if variable.measure == "ordinal":
+        return Kind.ORDINAL if numbers else Kind.NOMINAL  # texts do not say their order
+    if variable.measure == "unknown" and numbers and variable.labels:
+        values = _present(variable, column).unique().to_pylist()
+        labelled = {value for value, _ in variable.labels}
+        return Kind.NOMINAL if values and labelled.issuperset(values) else None
+    return None
+
+
+def _present(variable: Variable, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the values that are there and not declared to be missing."""
+    import pyarrow.compute as pc
+
+    return column.filter(pc.invert(declared_missing(variable, column))).drop_null()
 
 
 def _kind_of_cells(column: pa.ChunkedArray, dialect: Dialect) -> Kind:

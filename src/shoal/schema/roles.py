@@ -57,7 +57,7 @@ def schema_of(
         Column(
             name,
             roles.get(name, Role.OTHER),
-            found.get(name) or kind_of(data.column(name), dialect),
+            found.get(name) or kind_of(data.column(name), dialect, data.schema.field(name)),
             trees.get(name),
             ranks.get(name, ()),
         )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, raise_all
 from shoal.types import Dialect
+from shoal.types.statfile import untagged
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +42,7 @@ def to_text(table: pa.Table, dialect: Dialect) -> pa.Table:
             if not _is_plain(field.type)
         ],
     )
-    columns = [_text(column, dialect) for column in table.columns]
+    columns = [_text(untagged(*pair), dialect) for pair in zip(table.schema, table.columns, strict=True)]
     return pa.Table.from_arrays(columns, schema=pa.schema([(name, pa.string()) for name in table.column_names]))
 
 
