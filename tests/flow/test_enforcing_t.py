@@ -111,7 +111,10 @@ def test_strata_that_differ_too_much_are_refused_and_nothing_leaves() -> None:
 @pytest.mark.parametrize(
     ("recipe", "message"),
     [
-        ({"blocks": [["age"], ["size"]], "method": "mdav"}, "t and require must be left out where quasi-identifiers are"),
+        (
+            {"blocks": [["age"], ["size"]], "method": "mdav"},
+            "t and require must be left out where quasi-identifiers are",
+        ),
         ({"method": "individual_ranking"}, "t and require must be left out where quasi-identifiers are"),
         ({"method": "mic1d"}, "t, require and subject must be left out, for this method forms no classes"),
         ({"t": -0.1}, "t must be a number ≥ 0 and ≤ 1, got -0.1. Raise t"),
