@@ -102,6 +102,16 @@ def for_place(room: str, at: Any) -> Any:
     return known[at.scheme]
 
 
+def package(name: str, extra: str, owner: object) -> Any:
+    """Import a package that not everybody has, or say how to get it."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and error.name.partition(".")[0] != name.partition(".")[0]:
+            raise
+    raise ParameterError(f"{owner}: needs the package {name}. Install it with pip install 'shoal[{extra}]'.")
+
+
 def camel(key: str) -> str:
     """Return the class name of a key.
 

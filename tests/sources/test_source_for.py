@@ -29,7 +29,7 @@ def test_suffix_chooses(name: str, source: str) -> None:
     assert registry.for_file("sources", Path("folder.x", name)).__name__ == source
 
 
-@pytest.mark.parametrize("name", ["people.xlsx", "people", "csv"])
+@pytest.mark.parametrize("name", ["people.xls", "people", "csv"])
 def test_unknown_suffix_lists_the_known(name: str) -> None:
     with pytest.raises(ParameterError, match=r"\.csv.*\.parquet"):
         registry.for_file("sources", Path(name))

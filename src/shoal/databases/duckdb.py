@@ -8,9 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from shoal.databases.tables import TableName, package
+from shoal.databases.tables import TableName
 from shoal.errors import DataError, EngineError, ShoalError
 from shoal.places import Url
+from shoal.registry import package
 
 
 @contextmanager

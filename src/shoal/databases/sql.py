@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from shoal.databases.tables import TableName, package
+from shoal.databases.tables import TableName
 from shoal.errors import DataError, EngineError, ParameterError, ShoalError
 from shoal.places import Url
+from shoal.registry import package
 
 #: The databases that SQLAlchemy knows without more packages than their driver.
 SCHEMES = ("sqlite", "postgresql", "postgres", "mysql", "mariadb", "oracle", "mssql")

@@ -62,15 +62,3 @@ class StagedTable:
 def exists_already(url: Url) -> ParameterError:
     """Return the error about a table that would be replaced."""
     return ParameterError(f"{url}: exists already; give --force to replace it, or another name.")
-
-
-def package(name: str, extra: str, owner: object) -> Any:
-    """Import a package that not everybody has, or say how to get it."""
-    import importlib
-
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and error.name.partition(".")[0] != name.partition(".")[0]:
-            raise
-    raise ParameterError(f"{owner}: needs the package {name}. Install it with pip install 'shoal[{extra}]'.")
