@@ -26,7 +26,7 @@ SECRET = "hunter2"
         (f"sqlite:///a.db?query=SELECT '{SECRET}'", "sqlite:///a.db?query=…"),
         ("postgresql://[::1]:5432/db?table=t", "postgresql://[::1]:5432/db?table=t"),
         ("postgresql://ann@host/db", "postgresql://ann@host/db"),
-        ("sqlite:////tmp/a@b.db?table=t", "sqlite:////tmp/a@b.db?table=t"),
+        ("sqlite:////srv/a@b.db?table=t", "sqlite:////srv/a@b.db?table=t"),
     ],
 )
 def test_no_password_is_shown(given: str, shown: str) -> None:
@@ -36,10 +36,10 @@ def test_no_password_is_shown(given: str, shown: str) -> None:
 
 
 def test_what_is_for_the_database_stays_with_it() -> None:
-    found = place("postgresql+psycopg://h/db?table=s.t&sslmode=require&host=%2Ftmp")
+    found = place("postgresql+psycopg://h/db?table=s.t&sslmode=require&host=%2Fsrv")
     assert isinstance(found.at, Url)
     assert (found.at.scheme, dict(found.options)) == ("postgresql", {"table": "s.t"})
-    assert found.at.address == "postgresql+psycopg://h/db?sslmode=require&host=%2Ftmp"
+    assert found.at.address == "postgresql+psycopg://h/db?sslmode=require&host=%2Fsrv"
 
 
 @pytest.mark.parametrize("name", ["a.csv", "./a.csv", "what?.csv", "a?b.csv", "C:\\people.csv", "a:b.csv", "a.xlsx?"])
@@ -56,7 +56,7 @@ def test_options_of_a_file_unless_one_is_called_so(tmp_path: Path) -> None:
 
 def test_the_file_of_a_database() -> None:
     assert place("sqlite:///a.db?table=t").at.file == Path("a.db")
-    assert place("sqlite:////tmp/a.db").at.file == Path("/tmp/a.db")
+    assert place("sqlite:////srv/a.db").at.file == Path("/srv/a.db")
     for wrong in ("sqlite://a.db?table=t", "sqlite://", "sqlite:///"):
         with pytest.raises(ParameterError, match="three slashes"):
             place(wrong).at.file  # noqa: B018

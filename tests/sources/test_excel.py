@@ -92,7 +92,10 @@ def merged(sheet: Any) -> None:
 
 ROWS = [["a", "b"], [1, 2], [3, 4], [5, 6]]
 REFUSED = {
-    "a.xlsx: 1 formulas have no value. Open the workbook in Excel, and save it again.": (ROWS, formula),
+    "a.xlsx: every formula must have a value, 1 have none. Open the workbook in Excel, and save it again.": (
+        ROWS,
+        formula,
+    ),
     "a.xlsx: column 'b' must hold values, 1 cells are errors of Excel, in data row 2. Correct them, or empty them if "
     "the values are missing.": (ROWS, error),
     "a.xlsx: the sheet must have no merged cells, 1 ranges are. Unmerge them, and give every column one name in the "

@@ -23,6 +23,8 @@ _DRIVERS = {
     "mariadb": "mariadb+pymysql",
 }
 
+_CHECK = "Check that the database runs and lets this user in, and the names in the URL"
+
 #: What databases say by code, in words.
 _CODES = {
     "SQLITE_BUSY": "is in use by somebody else. Try again when they are done",
@@ -101,7 +103,7 @@ def _sqlite(sa: Any, file: Path, *, write: bool) -> Any:
 
 
 @contextmanager
-def said(url: Url, what: str) -> Iterator[None]:
+def said(url: Url, what: str, do: str = _CHECK) -> Iterator[None]:
     """Say in a sentence what goes wrong with a database inside the block; its own words may hold values."""
     import sqlalchemy as sa
 
@@ -110,9 +112,9 @@ def said(url: Url, what: str) -> Iterator[None]:
     except ShoalError:
         raise
     except sa.exc.DBAPIError as error:
-        raise EngineError(_sentence(url, what, error.orig)) from None
+        raise EngineError(_sentence(url, what, do, error.orig)) from None
     except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
-        raise EngineError(_sentence(url, what, error)) from None
+        raise EngineError(_sentence(url, what, do, error)) from None
 
 
 def code(error: BaseException | None) -> str | None:
@@ -121,12 +123,12 @@ def code(error: BaseException | None) -> str | None:
     return None if found is None else str(found)
 
 
-def _sentence(url: Url, what: str, error: BaseException | None) -> str:
+def _sentence(url: Url, what: str, do: str, error: BaseException | None) -> str:
     found = code(error)
     if found in _CODES:
         return f"{url}: {_CODES[found]}."
     named = f"{type(error).__name__}{', ' + found if found else ''}"
-    return f"{url}: {what} ({named}). Check that the database runs and lets this user in, and the names in the URL."
+    return f"{url}: {what} ({named}). {do}."
 
 
 def described(connection: Any, url: Url, table: TableName) -> list[tuple[str, str]]:

@@ -88,7 +88,8 @@ class Excel(Checked):
             )
         if uncomputed:
             raise DataError(
-                f"{path.name}: {uncomputed:,} formulas have no value. Open the workbook in Excel, and save it again."
+                f"{path.name}: every formula must have a value, {uncomputed:,} have none. Open the workbook in Excel, "
+                "and save it again."
             )
         return _trimmed(path.name, cells)
 
@@ -98,7 +99,7 @@ class Excel(Checked):
             return next(iter(sheets.values()))
         if self.sheet in sheets:
             return sheets[self.sheet]
-        said = "must be said which sheet to take" if self.sheet is None else f"no sheet is called {self.sheet!r}"
+        said = "it must be said which sheet to take" if self.sheet is None else f"no sheet is called {self.sheet!r}"
         raise ParameterError(
             f"{owner}: {said}; there are {listing(list(sheets))}. "
             f"Write for example '{owner}?sheet={next(iter(sheets))}'."

@@ -65,7 +65,8 @@ class Sql(Checked):
     def _read(self, connection: Any, url: Url, name: TableName | None) -> pa.Table:
         import pyarrow as pa
 
-        with said(url, "could not be read"):
+        wrong = ("could not be read",) if self.query is None else ("the query could not be run", "Check the query")
+        with said(url, *wrong):
             columns = [] if name is None else described(connection, url, name)
             statement = self.query if name is None else _select(connection, name, [column for column, _ in columns])
             plain = connection.execution_options(no_parameters=True)  # a % in it is a %
