@@ -7,7 +7,19 @@ import sys
 
 import shoal
 
-HEAVY = ("numba", "highspy", "llvmlite", "pyarrow", "pandas", "polars", "narwhals", "matplotlib")
+HEAVY = (
+    "numba",
+    "highspy",
+    "llvmlite",
+    "pyarrow",
+    "pandas",
+    "polars",
+    "narwhals",
+    "matplotlib",
+    "sqlalchemy",
+    "duckdb",
+    "openpyxl",
+)
 
 
 def loaded_after(code: str) -> set[str]:
