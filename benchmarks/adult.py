@@ -2,8 +2,8 @@
 
     python benchmarks/adult.py
 
-Quasi-identifiers age, workclass, education, marital-status, occupation, race, sex and native-country, seven of them with
-the ontologies; confidential capital-gain and prediction. The baseline is what µ-ANT does: sort records by their
+Quasi-identifiers age, workclass, education, marital-status, occupation, race, sex and native-country, seven of them
+with the ontologies; confidential capital-gain and prediction. The baseline is what µ-ANT does: sort records by their
 distance to a zero record, cut every k. Both are released and measured in the same way, with the same points.
 
 Values of the file that the ontologies do not know are put where they belong: occupations have other names there.

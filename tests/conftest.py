@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +29,42 @@ def reference_data() -> Path:
     if not folder:
         pytest.skip("SHOAL_DATA does not name the folder of the reference data (CASC, UCI)")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URL of a PostgreSQL server of its own, without options; it asks for a password and is gone afterwards."""
+    pytest.importorskip("psycopg")
+    found = [path for path in sorted(Path("/usr/lib/postgresql").glob("*/bin")) if (path / "initdb").exists()]
+    programs = Path(which).resolve().parent if (which := shutil.which("initdb")) else found[-1] if found else None
+    if programs is None:
+        (pytest.fail if os.environ.get("SHOAL_CI") else pytest.skip)("PostgreSQL is not installed: there is no initdb")
+    import pwd
+
+    names = {one.pw_name for one in pwd.getpwall()}  # it does not run as root
+    user = {"user": "postgres" if "postgres" in names else "nobody"} if os.geteuid() == 0 else {}
+    folder = tempfile.mkdtemp(prefix="pg")
+    if user:
+        shutil.chown(folder, user["user"])
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+
+    def call(name: str, *arguments: str) -> None:
+        command = [str(programs / name), "-D", f"{folder}/data", *arguments]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder, **user)
+
+    try:
+        Path(folder, "password").write_text("hunter2\n")
+        call("initdb", "-U", "ann", "-A", "scram-sha-256", f"--pwfile={folder}/password", "--no-sync", "-E", "UTF8")
+        options = f"-h 127.0.0.1 -p {port} -k {folder} -c fsync=off"
+        call("pg_ctl", "-w", "-l", f"{folder}/log", "-o", options, "start")
+        try:
+            yield f"postgresql://ann:hunter2@127.0.0.1:{port}/postgres"
+        finally:
+            call("pg_ctl", "-m", "immediate", "-w", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class Ran(NamedTuple):

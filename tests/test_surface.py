@@ -7,7 +7,21 @@ import sys
 
 import shoal
 
-HEAVY = ("numba", "highspy", "llvmlite", "pyarrow", "pandas", "polars", "narwhals", "matplotlib", "pyreadstat")
+HEAVY = (
+    "numba",
+    "highspy",
+    "llvmlite",
+    "pyarrow",
+    "pandas",
+    "polars",
+    "narwhals",
+    "matplotlib",
+    "sqlalchemy",
+    "duckdb",
+    "openpyxl",
+    "pyreadstat",
+    "rdflib",
+)
 
 
 def loaded_after(code: str) -> set[str]:

@@ -123,7 +123,7 @@ def protect_file(
     Parameters
     ----------
     source, target
-        Files of any known format, chosen by suffix.
+        Files of any known format, chosen by suffix, or URLs of tables, such as ``sqlite:///people.db?table=survey``.
     recipe
         As in :func:`protect`.
     force
@@ -134,9 +134,10 @@ def protect_file(
         As in :func:`protect`.
     """
     from shoal.flow.protect import protect_file as run
+    from shoal.places import place
 
     made, saved = _recipe(recipe), None if save_recipe is None else Path(save_recipe)
-    return run(Path(source), Path(target), made, force=force, save_recipe=saved, certify=certify)
+    return run(place(source), place(target), made, force=force, save_recipe=saved, certify=certify)
 
 
 def audit(
@@ -187,9 +188,10 @@ def audit_file(
     """
     from shoal.flow.audit import Asked
     from shoal.flow.audit import audit_file as run
+    from shoal.places import place
 
     asked = Asked(quasi, confidential, subject, require or {}, kinds or {}, taxonomies or {})
-    return run(Path(path), asked, text or {})
+    return run(place(path), asked, text or {})
 
 
 def compare(original: Any, masked: Any, columns: Sequence[str]) -> Readings:
@@ -204,8 +206,9 @@ def compare_files(
 ) -> Readings:
     """Measure what a masked file lost against its original, row by row."""
     from shoal.flow.compare import compare_files as run
+    from shoal.places import place
 
-    return run(Path(original), Path(masked), columns, text or {})
+    return run(place(original), place(masked), columns, text or {})
 
 
 def microaggregate(
@@ -285,10 +288,11 @@ def survey(records: int = 5000, seed: int = 0) -> pa.Table:
 
 
 def write_table(table: pa.Table, target: str | Path, *, force: bool = False) -> None:
-    """Write a table to a file of any known format, whole or not at all."""
+    """Write a table to a file of any known format, or to a database by URL, whole or not at all."""
     from shoal.flow.writing import write_table as run
+    from shoal.places import place
 
-    run(table, Path(target), force=force)
+    run(table, place(target), force=force)
 
 
 def save_recipe(recipe: Recipe, target: str | Path, *, force: bool = False) -> None:

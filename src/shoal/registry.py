@@ -85,6 +85,33 @@ def for_file(room: str, path: Path) -> Any:
     return known[max(fitting, key=len)]
 
 
+def for_place(room: str, at: Any) -> Any:
+    """Return the class of a room that claims a place: a file by the end of its name, else a URL by its scheme.
+
+    What a sink has staged has the scheme of the URL that it will have.
+    """
+    if isinstance(at, Path):
+        return for_file(room, at)
+    known = claims(room, "schemes")
+    if at.scheme not in known:
+        allowed = ", ".join(f"{scheme}://" for scheme in sorted(known))
+        raise ParameterError(
+            f"{at.scheme}://: a URL must begin with {allowed or 'nothing, for there is none'}, got another. "
+            "Name one of these, or a file."
+        )
+    return known[at.scheme]
+
+
+def package(name: str, extra: str, owner: object) -> Any:
+    """Import a package that not everybody has, or say how to get it."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and error.name.partition(".")[0] != name.partition(".")[0]:
+            raise
+    raise ParameterError(f"{owner}: needs the package {name}. Install it with pip install 'shoal[{extra}]'.")
+
+
 def camel(key: str) -> str:
     """Return the class name of a key.
 

@@ -6,6 +6,7 @@ wherever a value could be: it must never be printed.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -487,3 +488,117 @@ def _(folder: Path) -> list[str]:
 @scenario("A method whose model is not required", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, "--confidential", "region", "--method", "p_sensitive")
+
+
+def database(folder: Path, *rows: str) -> None:
+    with sqlite3.connect(folder / "people.db") as connection:
+        connection.execute("CREATE TABLE survey (age INTEGER, income REAL)")
+        for row in rows:
+            connection.execute(f"INSERT INTO survey VALUES ({row})")
+    connection.close()
+
+
+def book(folder: Path, *rows: list[object], sheets: tuple[str, ...] = ("Data",), formula: bool = False) -> list[str]:
+    from openpyxl import Workbook
+
+    made = Workbook()
+    made.active.title = sheets[0]
+    for row in [["age", "income"], *rows]:
+        made.active.append(row)
+    if formula:
+        made.active["B2"] = "=A2*2"
+    for name in sheets[1:]:
+        made.create_sheet(name)
+    made.save(folder / "people.xlsx")
+    return ["protect", "people.xlsx", "-o", "out.csv", "--quasi", "age", "--k", "3"]
+
+
+@scenario("A URL that is not known", 2)
+def _(folder: Path) -> list[str]:
+    return ["audit", f"ftp://ann:{SECRET}@host/people?table=survey", "--quasi", "age"]
+
+
+@scenario("A database that is not there", 3)
+def _(folder: Path) -> list[str]:
+    return ["audit", "sqlite:///people.db?table=survey", "--quasi", "age"]
+
+
+@scenario("A database with too few slashes", 2)
+def _(folder: Path) -> list[str]:
+    return ["audit", "sqlite://people.db?table=survey", "--quasi", "age"]
+
+
+@scenario("A database without a table", 2)
+def _(folder: Path) -> list[str]:
+    database(folder, f"1, {SECRET}")
+    return ["audit", "sqlite:///people.db", "--quasi", "age"]
+
+
+@scenario("A table that is not there", 3)
+def _(folder: Path) -> list[str]:
+    database(folder, f"1, {SECRET}")
+    return ["audit", "sqlite:///people.db?table=surveys", "--quasi", "age"]
+
+
+@scenario("A query that cannot be run", 5)
+def _(folder: Path) -> list[str]:
+    database(folder, f"1, {SECRET}")
+    return ["audit", f"sqlite:///people.db?query=SELECT age FROM survey WHERE {SECRET} ORDER", "--quasi", "age"]
+
+
+@scenario("A query that would change something", 5)
+def _(folder: Path) -> list[str]:
+    database(folder, f"1, {SECRET}")
+    return ["audit", f"sqlite:///people.db?query=DELETE FROM survey WHERE income = {SECRET}", "--quasi", "age"]
+
+
+@scenario("A server that is not there", 5)
+def _(folder: Path) -> list[str]:
+    return ["audit", f"postgresql://ann:{SECRET}@127.0.0.1:1/people?table=survey", "--quasi", "age"]
+
+
+@scenario("A column of a database with several kinds of values", 3)
+def _(folder: Path) -> list[str]:
+    database(folder, f"1, {SECRET}", f"'{SECRET}x', 2", "3, 4")
+    return ["audit", "sqlite:///people.db?table=survey", "--quasi", "age"]
+
+
+@scenario("A table that exists", 2)
+def _(folder: Path) -> list[str]:
+    database(folder, *(f"{i}, {SECRET}" for i in range(9)))
+    command(folder)
+    return ["protect", "people.csv", "-o", "sqlite:///people.db?table=survey", "--quasi", "age"]
+
+
+@scenario("A table that is input and output", 2)
+def _(folder: Path) -> list[str]:
+    database(folder, *(f"{i}, {SECRET}" for i in range(9)))
+    url = "sqlite:///people.db?table=survey"
+    return ["protect", url, "-o", url, "--quasi", "age", "--force"]
+
+
+@scenario("A sheet that is not named", 2)
+def _(folder: Path) -> list[str]:
+    return book(folder, [1, SECRET], sheets=("Data", "Notes"))
+
+
+@scenario("A column of a sheet with several kinds of cells", 3)
+def _(folder: Path) -> list[str]:
+    return book(folder, [1, 2], [3, 4], [f"{SECRET}x", 5])
+
+
+@scenario("Formulas that were never computed", 3)
+def _(folder: Path) -> list[str]:
+    return book(folder, [1, 2], [3, 4], formula=True)
+
+
+@scenario("A sheet with an error", 3)
+def _(folder: Path) -> list[str]:
+    return book(folder, [1, 2], [3, "#N/A"], [5, 6])
+
+
+@scenario("What Excel cannot hold", 3)
+def _(folder: Path) -> list[str]:
+    born = "".join(f"{1890 + i}-01-01\n" for i in range(12))
+    command(folder, text="born\n" + born)
+    return ["protect", "people.csv", "-o", "out.xlsx", "--quasi", "born", "--k", "6"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import shoal
 from shoal import registry
 from shoal.errors import ParameterError
 
@@ -34,7 +35,7 @@ def test_suffix_chooses(name: str, source: str) -> None:
     assert registry.for_file("sources", Path("folder.x", name)).__name__ == source
 
 
-@pytest.mark.parametrize("name", ["people.xlsx", "people", "csv"])
+@pytest.mark.parametrize("name", ["people.xls", "people", "csv"])
 def test_unknown_suffix_lists_the_known(name: str) -> None:
     with pytest.raises(ParameterError, match=r"\.csv.*\.parquet"):
         registry.for_file("sources", Path(name))
@@ -44,6 +45,25 @@ def test_choosing_does_not_load_arrow() -> None:
     code = (
         "import sys; from pathlib import Path; from shoal import registry; "
         "registry.for_file('sources', Path('a.csv')); registry.for_file('sinks', Path('a.csv')); "
-        "assert not {'pyarrow', 'pandas', 'polars', 'narwhals', 'pyreadstat'} & set(sys.modules)"
+        "heavy = {'pyarrow', 'pandas', 'polars', 'narwhals', 'pyreadstat', 'sqlalchemy', 'duckdb', 'openpyxl'}; "
+        "assert not heavy & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("place", "package", "extra"),
+    [
+        ("a.xlsx", "openpyxl", "excel"),
+        ("sqlite:///a.db?table=t", "sqlalchemy", "sql"),
+        ("duckdb:///a.duckdb?table=t", "duckdb", "duckdb"),
+    ],
+)
+def test_a_package_that_is_not_there_is_named(
+    place: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(
+        ParameterError, match=rf"needs the package {package}. Install it with pip install 'shoal\[{extra}\]'"
+    ):
+        shoal.audit_file(place, ["a"])

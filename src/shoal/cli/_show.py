@@ -16,8 +16,6 @@ from shoal import progress, registry
 from shoal.errors import EngineError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
@@ -46,7 +44,7 @@ def _finite(value: Any) -> Any:
 
 
 @contextmanager
-def summary_of(output: Path) -> Iterator[None]:
+def summary_of(output: str) -> Iterator[None]:
     """Say, if standard output fails, that only the summary was lost: the output is there by now."""
     try:
         yield

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,7 +11,7 @@ from shoal.cli._show import print_audit, print_json, progress_bar
 
 
 def audit(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to audit.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file to audit, or the URL of a table.")],
     quasi: Annotated[str, typer.Option(metavar="A,B,…", help="Quasi-identifiers: what an intruder may know.")],
     confidential: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="Confidential columns, for the models that look at them.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,8 +11,8 @@ from shoal.cli._show import print_json, print_readings, progress_bar
 
 
 def compare(
-    original: Annotated[Path, typer.Argument(metavar="ORIGINAL", help="The file as it was.")],
-    masked: Annotated[Path, typer.Argument(metavar="MASKED", help="The file as it left; same rows, same order.")],
+    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The file as it was.")],
+    masked: Annotated[str, typer.Argument(metavar="MASKED", help="The file as it left; same rows, same order.")],
     columns: Annotated[str, typer.Option(metavar="A,B,…", help="The columns to compare.")],
     delimiter: o.Delimiter = None,
     quote: o.Quote = None,

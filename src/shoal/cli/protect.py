@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 
 def protect(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="The file to protect.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT", help="Where the protected file goes.")],
+    source: Annotated[str, typer.Argument(metavar="IN", help="The file to protect, or the URL of a table.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="OUT", help="Where the protected file goes, or URL.")
+    ],
     quasi: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="Quasi-identifiers: what an intruder may know.")
     ] = None,
@@ -138,12 +140,14 @@ def protect(
     }
     made = o.recipe_from(recipe, given)
     import shoal
+    from shoal.places import place
 
+    shown = str(place(output))  # without a password
     with progress_bar(quiet=json):
         done = shoal.protect_file(source, output, made, force=force, save_recipe=save_recipe, certify=certify)
-    with summary_of(output):
+    with summary_of(shown):
         if json:
-            print_json(_as_json(output, made, done))
+            print_json(_as_json(shown, made, done))
             return
         print_schema(done.schema, done.partition)
         print_audit(done.audit)
@@ -154,13 +158,13 @@ def protect(
             print_certificate(done.certificate)
         if done.left_out:
             typer.echo(f"{done.left_out:,} records lack a quasi-identifier and were left out.")
-        typer.echo(f"{done.audit.records:,} records protected: {output}")
+        typer.echo(f"{done.audit.records:,} records protected: {shown}")
 
 
-def _as_json(output: Path, recipe: Recipe, done: Protected) -> dict[str, Any]:
+def _as_json(output: str, recipe: Recipe, done: Protected) -> dict[str, Any]:
     certificate = {} if done.certificate is None else {"certificate": done.certificate.to_dict()}
     return {
-        "output": str(output),
+        "output": output,
         "recipe": recipe.to_dict(),
         "fingerprint": recipe.fingerprint,
         "columns": {c.name: {"role": c.role, "kind": c.kind} for c in done.schema.columns},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal import registry
@@ -12,6 +11,7 @@ from shoal.errors import DataError
 from shoal.flow.confidential import with_values
 from shoal.flow.reading import listed, open_source
 from shoal.flow.requiring import about_confidential, findings_of, reported_besides
+from shoal.places import Place
 from shoal.recipe import Recipe
 from shoal.requirements import Required, resolve
 from shoal.types import Audit, Dialect, Kind, Release
@@ -51,9 +51,9 @@ def audit_frame(frame: Any, asked: Asked) -> Audit:
     return _audit(data, None, unread, asked)
 
 
-def audit_file(path: Path, asked: Asked, text: Mapping[str, Any]) -> Audit:
+def audit_file(place: Place, asked: Asked, text: Mapping[str, Any]) -> Audit:
     """Audit a file as it is: quasi-identifiers are compared as written, confidential cells are read."""
-    data, dialect = open_source(path, text).read(path)
+    data, dialect = open_source(place, text).read(place.at)
     return _audit(data, dialect, (), asked)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from shoal.errors import DataError
 from shoal.flow.anonymising import encode
 from shoal.flow.measuring import measure
 from shoal.flow.reading import open_source, schema_of_columns
+from shoal.places import Place
 from shoal.types import Kind, Readings, Schema, Table
 
 
@@ -22,11 +22,11 @@ def compare_frames(original: Any, masked: Any, columns: Sequence[str]) -> Readin
     return _compare(tables[0], tables[1], columns)
 
 
-def compare_files(original: Path, masked: Path, columns: Sequence[str], text: Mapping[str, Any]) -> Readings:
+def compare_files(original: Place, masked: Place, columns: Sequence[str], text: Mapping[str, Any]) -> Readings:
     """Measure what a masked file lost, row by row."""
     tables = []
-    for path in (original, masked):
-        data, dialect = open_source(path, text).read(path)
+    for place in (original, masked):
+        data, dialect = open_source(place, text).read(place.at)
         tables.append(Table(data, schema_of_columns(data, columns, dialect), dialect))
     return _compare(tables[0], tables[1], columns)
 

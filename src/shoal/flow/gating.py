@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shoal import registry
 from shoal.errors import GuaranteeError, listing
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
 _CLOSE = ("t_closeness", "n_t_closeness")
 
 
-def read_back(staged: Path, release: Release, dialect: Dialect | None) -> Release:
+def read_back(staged: Any, release: Release, dialect: Dialect | None) -> Release:
     """Read what was written, and see that nothing but the quasi-identifiers could have changed on the way."""
-    source = registry.for_file("sources", staged)
+    source = registry.for_place("sources", staged)
     data, _ = (source() if dialect is None else source.of(dialect)).read(staged)
     if data.column_names != release.data.column_names or data.num_rows != release.data.num_rows:
         raise GuaranteeError("The staged output lacks rows or columns of the release. Nothing was written.")

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from shoal import progress
-from shoal.errors import ParameterError
 from shoal.flow.anonymising import anonymise
 from shoal.flow.excluding import complete_rows, only_rows
 from shoal.flow.gating import gate, read_back
 from shoal.flow.reading import read_table, schema_for
-from shoal.parameters import build, declarations
+from shoal.flow.together import keep_apart
+from shoal.flow.writing import open_sink, staged
+from shoal.places import Place
 from shoal.recipe import Recipe
 from shoal.types import Audit, Certificate, Partition, Readings, Role, Schema, Table
 
@@ -54,8 +55,8 @@ def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Prote
 
 
 def protect_file(
-    source: Path,
-    target: Path,
+    source: Place,
+    target: Place,
     recipe: Recipe,
     *,
     force: bool = False,
@@ -63,31 +64,26 @@ def protect_file(
     certify: bool = False,
 ) -> Protected:
     """Protect a file; the output appears whole and audited, or not at all, and so does the saved recipe."""
-    from shoal import registry
-    from shoal.sinks.atomic import atomic, same_file
+    from shoal.sinks.atomic import atomic
 
-    maker = registry.for_file("sinks", target)
-    sink = build(maker, {d.name: recipe.set[d.name] for d in declarations(maker) if d.name in recipe.set})
-    if same_file(source, target):
-        raise ParameterError(f"{target}: the output must not be the input. Give the output another name.")
-    if save_recipe is not None and (same_file(save_recipe, source) or same_file(save_recipe, target)):
-        raise ParameterError(f"{save_recipe}: the recipe must not replace the input or the output. Name another file.")
+    sink = open_sink(target, recipe.set)
+    keep_apart(source, target, save_recipe)
     with ExitStack() as stack:
         if save_recipe is not None:
             written_recipe = stack.enter_context(atomic(save_recipe, force=force))
             written_recipe.write_text(recipe.to_toml(), encoding="utf-8")
-        staged = stack.enter_context(atomic(target, force=force))
+        hidden = stack.enter_context(staged(sink, target, force=force))
         progress.stage("Read")
         whole = read_table(source, recipe, textual=sink.textual)
         table = only_rows(whole, complete_rows(whole, recipe))
-        partition, release, readings, certificate = anonymise(table, recipe, certified=certify, sink=maker)
+        partition, release, readings, certificate = anonymise(table, recipe, certified=certify, sink=type(sink))
         progress.stage("Write")
         if hasattr(sink, "fitted"):  # a format that has not all types says what it makes of them, or refuses
             release = replace(release, data=sink.fitted(release.data))
-        dialect = sink.dialect_for(target, release.dialect) if sink.textual else None
-        sink.write(release.data, staged, dialect)
+        dialect = sink.dialect_for(target.at, release.dialect) if sink.textual else None
+        sink.write(release.data, hidden, dialect)
         progress.stage("Audit")
-        written = read_back(staged, release, dialect)
+        written = read_back(hidden, release, dialect)
         audit = gate(written, recipe, partition)
     left_out = len(whole) - len(table)
     return Protected(release.data, partition, audit, readings, recipe, table.schema, certificate, left_out)

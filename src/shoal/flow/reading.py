@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import ParameterError, listing
-from shoal.parameters import build, declarations, shown
+from shoal.parameters import build, shown
+from shoal.places import Place
 from shoal.recipe import Recipe
 from shoal.types import Dialect, Kind, Role, Schema, Table, with_columns
 
@@ -22,33 +22,40 @@ def listed(field: str, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def open_source(path: Path, text: Mapping[str, Any]) -> Any:
-    """Return the source that reads a file, told what was said about text files; others must not be told."""
+def open_source(place: Place, text: Mapping[str, Any]) -> Any:
+    """Return the source that reads a place, told what was said about text files; others must not be told."""
     from shoal import registry
 
-    source = registry.for_file("sources", path)
-    if declarations(source):
-        return build(source, text)
+    source = registry.for_place("sources", place.at)
+    if _is_textual(source):
+        return build(source, {**text, **place.options})
     if text:
-        raise ParameterError(f"{path.name}: is no text file, so {listing(list(text))} cannot be set. Leave it out.")
-    return source()
+        raise ParameterError(f"{_name(place)}: is no text file, so {listing(list(text))} cannot be set. Leave it out.")
+    return build(source, place.options)
 
 
-def read_table(path: Path, recipe: Recipe, *, textual: bool) -> Table:
-    """Read a file with its schema. For an output that is not text, cells become values from the start.
+def _is_textual(source: type) -> bool:
+    return bool(getattr(source, "textual", False))
+
+
+def _name(place: Place) -> str:
+    return str(getattr(place.at, "name", place))
+
+
+def read_table(place: Place, recipe: Recipe, *, textual: bool) -> Table:
+    """Read a table with its schema. For an output that is not text, cells become values from the start.
 
     What is said about text holds for the output where the input is none.
     """
     from shoal import registry
 
-    source = registry.for_file("sources", path)
-    if textual and not declarations(source) and recipe.text:
+    if textual and recipe.text and not _is_textual(registry.for_place("sources", place.at)):
         from shoal.sources.csv import Csv
 
-        data, _ = source().read(path)
+        data, _ = open_source(place, {}).read(place.at)
         dialect = build(Csv, recipe.text).dialect()
         return Table(data, schema_for(data, recipe, None), dialect)
-    data, dialect = open_source(path, recipe.text).read(path)
+    data, dialect = open_source(place, recipe.text).read(place.at)
     table = Table(data, schema_for(data, recipe, dialect), dialect)
     return table if dialect is None or textual else _as_values(table, dialect)
 

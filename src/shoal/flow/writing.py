@@ -1,25 +1,48 @@
-"""Write a table or a text, whole or not at all."""
+"""Write a table or a text, whole or not at all: staged first, and only when it is complete under its name."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shoal import registry
+from shoal.parameters import build, declarations
+from shoal.places import Place
 from shoal.sinks.atomic import atomic
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def write_table(data: pa.Table, target: Path, *, force: bool) -> None:
-    """Write a table to a file of any known format."""
-    sink = registry.for_file("sinks", target)()
-    with atomic(target, force=force) as staged:
-        sink.write(data, staged, None)
+def open_sink(place: Place, settings: Mapping[str, Any] | None = None) -> Any:
+    """Return the sink that writes to a place; of some settings it takes those that it declares."""
+    maker = registry.for_place("sinks", place.at)
+    given = settings or {}
+    said = {declared.name: given[declared.name] for declared in declarations(maker) if declared.name in given}
+    return build(maker, {**said, **place.options})
+
+
+def staged(sink: Any, place: Place, *, force: bool) -> AbstractContextManager[Any]:
+    """Give something that the sink writes and its source reads; on leaving the block it gets its name, all at once.
+
+    A file is hidden until then. What a URL leads to is staged by its sink.
+    """
+    if isinstance(place.at, Path):
+        return atomic(place.at, force=force)
+    held: AbstractContextManager[Any] = sink.staged(place.at, force=force)
+    return held
+
+
+def write_table(data: pa.Table, target: Place, *, force: bool) -> None:
+    """Write a table to a file of any known format, or to a database."""
+    sink = open_sink(target)
+    with staged(sink, target, force=force) as hidden:
+        sink.write(data, hidden, None)
 
 
 def write_text(text: str, target: Path, *, force: bool) -> None:
     """Write a text to a file."""
-    with atomic(target, force=force) as staged:
-        staged.write_text(text, encoding="utf-8")
+    with atomic(target, force=force) as hidden:
+        hidden.write_text(text, encoding="utf-8")

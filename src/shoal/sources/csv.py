@@ -47,6 +47,7 @@ class Csv(Checked):
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".txt", ".tab", ".data", ".csv.gz", ".tsv.gz")
+    textual: ClassVar[bool] = True  #: cells come as they are written
 
     delimiter: Annotated[str | None, Param("What separates the cells; none: found by looking.")] = None
     quote: Annotated[str, Param("What stands around cells that hold a delimiter.")] = '"'

@@ -1,0 +1,40 @@
+"""Input, output and recipe must not be one and the same place."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from shoal.errors import ParameterError
+from shoal.places import Place, Url
+
+
+def keep_apart(source: Place, target: Place, save_recipe: Path | None) -> None:
+    """Raise if the output would replace the input, or the recipe one of them."""
+    if _same(source, target):
+        raise ParameterError(f"{target}: the output must not be the input. Give the output another name.")
+    if save_recipe is not None and any(_same(Place(save_recipe), other) for other in (source, target)):
+        raise ParameterError(f"{save_recipe}: the recipe must not replace the input or the output. Name another file.")
+
+
+def _same(one: Place, other: Place) -> bool:
+    """Tell whether two places are one, be it through links or under another name of this machine."""
+    from shoal.sinks.atomic import same_file
+
+    if isinstance(one.at, Path) and isinstance(other.at, Path):
+        return same_file(one.at, other.at)
+    if isinstance(one.at, Url) and isinstance(other.at, Url):
+        return one.at.database == other.at.database and _reads(one, other.options.get("table", ""))
+    file, url = (one, other) if isinstance(one.at, Path) else (other, one)
+    if not isinstance(file.at, Path) or not isinstance(url.at, Url) or url.at.database[0] != "":
+        return False
+    return same_file(file.at, Path(url.at.database[1]))
+
+
+def _reads(source: Place, table: str) -> bool:
+    """Tell whether a source is a table, or a query that names it."""
+    if "table" in source.options:
+        (schema, name), (its, same) = (t.lower().rpartition(".")[::2] for t in (table, source.options["table"]))
+        return name.strip('"') == same.strip('"') and (not schema or not its or schema == its)
+    name = re.escape(table.rpartition(".")[2].strip('"'))
+    return re.search(rf"(?<!\w){name}(?!\w)", source.options.get("query", ""), re.IGNORECASE) is not None

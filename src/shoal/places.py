@@ -1,0 +1,125 @@
+"""Where a table is, or shall be: a file, or something that a URL leads to. What is shown of a URL holds no password."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode
+
+from shoal.errors import ParameterError
+
+_URL = re.compile(r"^(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)$", re.DOTALL)
+_WITH_OPTIONS = re.compile(r"^(?P<path>.+\.\w+)\?(?P<options>\w+=.*)$", re.DOTALL)
+_OWN = ("table", "query")  # the rest of what follows "?" is for the database
+_HERE = ("", "localhost", "127.0.0.1", "[::1]")
+
+
+@dataclass(frozen=True)
+class Url:
+    """What a URL leads to: a database.
+
+    Attributes
+    ----------
+    scheme
+        What stands before ``://``, without the driver that may follow a plus sign.
+    address
+        All of it but what is shoal's own; it may hold a password, and is never shown.
+    shown
+        What messages show of it.
+    """
+
+    scheme: str
+    address: str = field(repr=False)
+    shown: str
+
+    def __str__(self) -> str:
+        return self.shown
+
+    @property
+    def file(self) -> Path:
+        """The file of a database that is one: what follows three slashes."""
+        rest = self.address.partition("://")[2].partition("?")[0]
+        if not rest.startswith("/") or len(rest) == 1:
+            raise ParameterError(
+                f"{self}: must name a file after three slashes. Write for example {self.scheme}:///people.db?table=survey."
+            )
+        return Path(rest[1:])
+
+    @property
+    def database(self) -> tuple[str, str]:
+        """Which database it is, whoever asks: two URLs with the same lead to the same one."""
+        rest = self.address.partition("://")[2].partition("?")[0]
+        if rest.startswith("/"):
+            return "", os.path.realpath(rest[1:])
+        host, _, name = rest.rpartition("@")[2].partition("/")
+        where, _, port = host.rpartition(":") if re.search(r":\d*$", host) else (host, "", "")
+        return f"{'' if where.lower() in _HERE else where.lower()}:{port}", name
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a table is, or shall be, and which of those that are there: a sheet, a table, what a query finds."""
+
+    at: Path | Url
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)  # a query may hold values
+
+    def __str__(self) -> str:
+        return str(self.at)
+
+
+def place(given: str | Path | Place) -> Place:
+    """Return the place that a path or a URL names.
+
+    A URL begins with ``scheme://``. What follows ``?`` says which table; after the name of a file it says which sheet.
+    A file that is called exactly so goes first.
+
+    >>> place("people.xlsx?sheet=Data").options
+    {'sheet': 'Data'}
+    >>> str(place("postgresql://ann:secret@host/db?table=survey&sslmode=require"))
+    'postgresql://ann:***@host/db?table=survey'
+    """
+    if isinstance(given, Place):
+        return given
+    if not isinstance(given, (str, Path)):
+        raise ParameterError(f"A place must be a path or a URL, got a {type(given).__name__}. Give a text or a Path.")
+    if isinstance(given, Path):
+        return Place(given)
+    if found := _URL.match(given):
+        return _url(found["scheme"].lower(), found["rest"])
+    found = _WITH_OPTIONS.match(given)
+    if found is None or Path(given).exists():
+        return Place(Path(given))
+    return Place(Path(found["path"]), dict(parse_qsl(found["options"], keep_blank_values=True)))
+
+
+def _url(scheme: str, rest: str) -> Place:
+    """Read a URL, keeping apart what is for the database and what says which table."""
+    where, _, text = rest.partition("?")
+    options = parse_qsl(text, keep_blank_values=True)
+    own = {name: value for name, value in options if name in _OWN}
+    others = [(name, value) for name, value in options if name not in _OWN]
+    address = f"{scheme}://{where}" + (f"?{urlencode(others)}" if others else "")
+    # an "@" after the "?" may be the end of a password that holds a "?": better to show too little
+    shown = f"{scheme}://" + ("…" if "@" in text and "@" not in where else _without_password(where))
+    if own:
+        shown += f"?table={own['table']}" if "table" in own else "?query=…"  # a query may hold values
+    return Place(Url(scheme.partition("+")[0], address, shown), own)
+
+
+def _without_password(where: str) -> str:
+    """Return what stands before the options, with stars for the password.
+
+    >>> _without_password("ann:a/b@c@host:5432/db")
+    'ann:***@host:5432/db'
+    """
+    who, sign, rest = where.rpartition("@")
+    if sign:
+        user, colon, _ = who.partition(":")
+        return f"{user}{':***' if colon else ''}@{rest}"
+    host, slash, name = where.partition("/")
+    if not host.startswith("[") and re.search(r":(?!\d*$)", host):  # no port: a password without its host
+        return f"{host.partition(':')[0]}:***{slash}{name}"
+    return where

@@ -1,0 +1,105 @@
+"""A table of a DuckDB database, by URL: written in a transaction, audited, and only then given its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from shoal.databases.duckdb import Late, opened, said, what_is
+from shoal.databases.tables import StagedTable, TableName, exists_already
+from shoal.errors import ParameterError
+from shoal.parameters import Checked, Param
+from shoal.places import Url
+from shoal.sinks.atomic import atomic
+from shoal.types import Dialect
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_VIEW = "shoal_release"
+
+
+@dataclass(frozen=True)
+class Duckdb(Checked):
+    """A table of a DuckDB database, with the types of the release.
+
+    **Guarantee.** As that of the sink `sql`: the table is there complete, or the database is as it was. A database
+    that was not there appears whole, as files do.
+    """
+
+    schemes: ClassVar[tuple[str, ...]] = ("duckdb",)
+    textual: ClassVar[bool] = False  #: cells become values
+
+    table: Annotated[str | None, Param("The table, or schema.table.")] = None
+
+    @contextmanager
+    def staged(self, url: Url, *, force: bool) -> Iterator[StagedTable]:
+        """Give a table to write to; on leaving the block it gets its name.
+
+        Raises
+        ------
+        ParameterError
+            If the table is there and `force` is not given, or if it is a view.
+        EngineError
+            If the database is in use, or does not take it.
+        """
+        name = TableName.read(url, self.table)
+        if url.file.exists():
+            with opened(url, write=False) as connection:
+                _check_free(connection, url, name, force=force)
+            with _held(url, name, None, force=force) as table:
+                yield table
+            return
+        with atomic(url.file, force=False) as hidden:
+            hidden.unlink()  # DuckDB takes an empty file for a damaged one
+            try:
+                with _held(url, name, hidden, force=force) as table:
+                    yield table
+            finally:
+                with suppress(OSError):
+                    hidden.with_name(hidden.name + ".wal").unlink(missing_ok=True)
+
+    def write(self, table: pa.Table, staged: StagedTable, dialect: Dialect | None) -> None:
+        """Write the table; a dialect is for text files and has no say here.
+
+        Raises
+        ------
+        EngineError
+            If the database does not take it.
+        """
+        import pyarrow as pa
+
+        kinds = [pa.string() if pa.types.is_null(kind) else kind for kind in table.schema.types]
+        typed = table.cast(pa.schema(list(zip(table.column_names, kinds, strict=True))))
+        with said(staged.url, "did not take the table"):
+            connection = staged.connection.now
+            connection.execute("BEGIN")
+            connection.register(_VIEW, typed)
+            connection.execute(f"CREATE TABLE {staged.table.quoted()} AS SELECT * FROM {_VIEW}")
+            connection.unregister(_VIEW)
+
+
+@contextmanager
+def _held(url: Url, name: TableName, file: Path | None, *, force: bool) -> Iterator[StagedTable]:
+    """Give a table in a transaction; on leaving the block it gets its name. Closing undoes what is not committed."""
+    with Late(url, file) as late:
+        table = StagedTable(url.scheme, url, late, name.hidden)
+        yield table
+        with said(url, "did not take the table"):
+            if _check_free(late.now, url, name, force=force):
+                late.now.execute(f"DROP TABLE {name.quoted()}")
+            late.now.execute(f"ALTER TABLE {table.table.quoted()} RENAME TO {TableName(name.name).quoted()}")
+            late.now.execute("COMMIT")
+
+
+def _check_free(connection: Any, url: Url, name: TableName, *, force: bool) -> bool:
+    """Return whether a table is there that may be replaced; raise if it may not."""
+    there = what_is(connection, name)
+    if there == "VIEW":
+        raise ParameterError(f"{url}: must be a table, got a view. Choose another name.")
+    if there is not None and not force:
+        raise exists_already(url)
+    return there is not None

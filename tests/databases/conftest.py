@@ -1,0 +1,83 @@
+"""Databases to read from and write to: SQLite, DuckDB and PostgreSQL, each empty."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Database:
+    """One database: its URL without options, and a way past shoal to look into it."""
+
+    scheme: str
+    url: str
+    ask: Callable[[str], list[tuple[Any, ...]]]
+
+    def at(self, table: str) -> str:
+        """The URL of a table."""
+        return f"{self.url}?table={table}"
+
+    def tables(self) -> set[str]:
+        """The names of all tables there are, whoever made them."""
+        if self.scheme == "sqlite":
+            return {row[0] for row in self.ask("SELECT name FROM sqlite_master")}
+        where = "table_schema NOT IN ('pg_catalog', 'information_schema')"
+        return {row[0] for row in self.ask(f"SELECT table_name FROM information_schema.tables WHERE {where}")}
+
+
+@pytest.fixture(params=["sqlite", "duckdb", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
+    """An empty database of each kind."""
+    if request.param == "postgresql":
+        return request.getfixturevalue("postgres_database")
+    file = tmp_path / f"a.{request.param}"
+    ask = {"sqlite": _sqlite, "duckdb": _duckdb}[request.param](file)
+    return Database(request.param, f"{request.param}:///{file}", ask)
+
+
+def _sqlite(file: Path) -> Callable[[str], list[tuple[Any, ...]]]:
+    import sqlite3
+    from contextlib import closing
+
+    def ask(statement: str) -> list[tuple[Any, ...]]:
+        with closing(sqlite3.connect(file)) as connection, connection:
+            return connection.execute(statement).fetchall()
+
+    return ask
+
+
+def _duckdb(file: Path) -> Callable[[str], list[tuple[Any, ...]]]:
+    duckdb = pytest.importorskip("duckdb")
+
+    def ask(statement: str) -> list[tuple[Any, ...]]:
+        with duckdb.connect(str(file)) as connection:
+            return connection.execute(statement).fetchall()
+
+    return ask
+
+
+@pytest.fixture
+def postgres_database(postgres: str) -> Iterator[Database]:
+    """An empty database of PostgreSQL."""
+    import psycopg
+
+    server = postgres
+    name = f"d{uuid.uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    url = server.rpartition("/")[0] + f"/{name}"
+
+    def ask(statement: str) -> list[tuple[Any, ...]]:
+        with psycopg.connect(url, autocommit=True) as connection:
+            done = connection.execute(statement)
+            return done.fetchall() if done.description else []
+
+    yield Database("postgresql", url, ask)
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
