@@ -115,7 +115,7 @@ def ours(cell: Cell, folder: Path, seeds: int = PAPER["seeds"]) -> Losses:
 
 
 def comes_out(cell: Cell, folder: Path) -> bool:
-    """Whether the mean is as near to the printed value as was set beforehand."""
+    """Whether the mean is within the tolerance of the printed value."""
     return bool(abs(ours(cell, folder).mean / cell.printed - 1) <= PAPER["tolerance"][cell.model])
 
 

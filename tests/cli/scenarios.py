@@ -261,7 +261,7 @@ def _(folder: Path) -> list[str]:
     return ["protect", "people.csv", "-o", "new/out.csv", "--quasi", "age"]
 
 
-@scenario("A subject with many records", 4)
+@scenario("A subject with many records", 3)
 def _(folder: Path) -> list[str]:
     rows = "".join(f"{SECRET},{20 + i},{i}\n" for i in range(9))
     return command(folder, "--subject", "person", text="person,age,income\n" + rows)
@@ -401,7 +401,7 @@ def _(folder: Path) -> list[str]:
     return command(folder, "--recipe", "r.toml")
 
 
-@scenario("t that strata make impossible", 4)
+@scenario("t that strata make impossible", 3)
 def _(folder: Path) -> list[str]:
     return command(
         folder, "--confidential", "income", "--t", "0", "--strata", "region", "--method", "mdav", quasi="age"
@@ -424,3 +424,48 @@ def _(folder: Path) -> list[str]:
 def _(folder: Path) -> list[str]:
     command(folder)
     return ["audit", "people.csv", "--quasi", "age", "--confidential", "income", "--require", "t=0.2"]
+
+
+@scenario("More different values than there are", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--confidential", "region", "--require", "p=3")
+
+
+@scenario("A share that is too small", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--confidential", "region", "--require", "alpha=0.4")
+
+
+@scenario("A range of categories", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--confidential", "region", "--require", "e=5")
+
+
+@scenario("More different values than records", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--confidential", "region", "--require", "p=4")
+
+
+@scenario("A requirement without a confidential column", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--require", "l_entropy=2")
+
+
+@scenario("A requirement with too few numbers", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--confidential", "region", "--require", "l_recursive=2")
+
+
+@scenario("A requirement of a column that is not confidential", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--confidential", "region", "--require", "l_entropy:name=2")
+
+
+@scenario("k that is said twice", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--confidential", "region", "--require", "k=4")
+
+
+@scenario("A method whose model is not required", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--confidential", "region", "--method", "p_sensitive")

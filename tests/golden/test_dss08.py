@@ -1,4 +1,4 @@
-"""[DSS08] Tables 1 to 3: means over seeds beside what is printed, within tolerances that were set beforehand."""
+"""[DSS08] Tables 1 to 3: means over seeds beside what is printed, within the tolerances of dss08.toml."""
 
 from __future__ import annotations
 

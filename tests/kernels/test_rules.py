@@ -145,6 +145,16 @@ def test_levels_are_taken_as_written() -> None:
     assert not hold(thirds, np.zeros(3, np.int64)).any()
 
 
+@pytest.mark.parametrize("c", [1.2345678901234, 12345678.901234, 1e7 + 1 / 3, 1e300])
+def test_fine_and_large_levels_do_not_overflow(c: float) -> None:
+    codes = np.repeat([0, 1, 2], [500_000, 400_000, 100_000])
+    a = Confidential("c", codes, np.bincount(codes), ordered=False)
+    d = demands([a], [Requirement("recursive_l_diversity", "c", (("c", c), ("l", 2)))])
+    assert hold(d, np.zeros(10**6, np.int64)).all()
+    far = demands([a], [Requirement("recursive_l_diversity", "c", (("c", c), ("l", 4)))])
+    assert not hold(far, np.zeros(10**6, np.int64)).any()
+
+
 def test_what_points_demand() -> None:
     x = np.zeros((6, 1))
     a = Confidential("c", np.array([0, 1, 0, 1, 0, 1]), np.array([3, 3]))

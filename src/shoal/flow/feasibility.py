@@ -37,6 +37,7 @@ def refuse_infeasible(
 
 def _sentence(finding: Finding, strata: Sequence[str]) -> str:
     where = f" of column {finding.confidential!r}" if finding.confidential is not None else ""
+    counted = f" ({finding.note})" if finding.confidential is None and finding.note else ""
     who = f"a stratum of {listing([repr(name) for name in strata])} holds" if strata else "all records together hold"
     for name, required, achieved in _lacking(finding):
         more = required > achieved
@@ -48,7 +49,7 @@ def _sentence(finding: Finding, strata: Sequence[str]) -> str:
             allowed = f"must be {'at most' if more else 'at least'} {most}"
         return (
             f"{finding.model}{where}: {name} {allowed}{given}, got {required:g}: {who} no "
-            f"{'more' if more else 'less'}. {'Lower' if more else 'Raise'} {name}"
+            f"{'more' if more else 'less'}{counted}. {'Lower' if more else 'Raise'} {name}"
             f"{', or leave out strata' if strata else ''}."
         )
     return f"{finding.model}{where}: cannot hold. Leave it out."
@@ -74,6 +75,6 @@ def _towards(value: float, *, down: bool) -> str:
     if value == 0 or float(value).is_integer():
         return f"{value:g}" if abs(value) < 1e6 else f"{value:.0f}"
     digits = 5 - math.floor(math.log10(abs(value)))
-    scaled = Fraction(value) * Fraction(10) ** digits
+    scaled = Fraction(repr(float(value))) * Fraction(10) ** digits
     whole = math.floor(scaled) if down else math.ceil(scaled)
     return f"{float(Fraction(whole) / Fraction(10) ** digits):g}"

@@ -14,6 +14,7 @@ from shoal.kernels.arrangement import refresh, release
 from shoal.kernels.gap import gap
 from shoal.kernels.jit import part
 from shoal.kernels.roster import arrive, depart, excess_of, excess_of_union, transfer
+from shoal.kernels.rules import any_rules
 
 
 @part
@@ -116,7 +117,7 @@ def close_join(a, r, c, b, price, limit):
     good one.
     """
     m, other = a.size[c], a.size[b]
-    before, rules = r.excess[b] + r.excess[c], r.d.rules.whole.shape[0] > 0
+    before, rules = r.excess[b] + r.excess[c], any_rules(r.rules)
     change = between(a, c, b) * m * other / (m + other)
     if m + other > a.member.shape[1] or change - (price * before if rules else 0.0) > limit:
         return np.inf

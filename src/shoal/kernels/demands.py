@@ -132,16 +132,11 @@ def excesses(d: Demands, labels: np.ndarray) -> np.ndarray:
 
 
 @part
-def excess_in(d, at, codes, s, each, scratch):
-    """Return by how much a class with these codes, ascending, misses what is asked of one attribute.
-
-    An excess of t is s · (EMD − t). The rules count `each` for a record that lacks.
-    """
-    total = 0.0
-    if d.close[at]:
-        total += over(d.c, at, codes, s)
+def _excess_in(d, at, codes, s, scratch):
+    """Return by how much a class with these codes, ascending, misses what is asked of one attribute."""
+    total = over(d.c, at, codes, s) if d.close[at] else 0.0
     for q in range(d.rules.begin[at], d.rules.begin[at + 1]):
-        total += each * rule_excess(d.c, d.rules, q, at, codes, s, scratch)
+        total += rule_excess(d.c, d.rules, q, at, codes, s, scratch)
     return total
 
 
@@ -150,7 +145,7 @@ def _add_excesses(d, at, codes, bounds, scratch, out):
     for b in range(out.shape[0]):
         begin, end = bounds[b], bounds[b + 1]
         if end > begin:
-            out[b] += excess_in(d, at, codes[begin:end], end - begin, 1.0, scratch)
+            out[b] += _excess_in(d, at, codes[begin:end], end - begin, scratch)
 
 
 def _exactly(one: Requirement, name: str) -> Fraction:
@@ -161,7 +156,8 @@ def _fine(level: Fraction) -> Fraction:
     """Return a level that counts may be multiplied by: rounded down, so that more is kept than asked, if need be."""
     if max(level.numerator, level.denominator) < _LARGEST:
         return level
-    finest = 10**9 if level < 2 else 10**6
+    level = min(level, Fraction(_LARGEST - 1))  # times the records of a table that is as good as infinite
+    finest = max((_LARGEST - 1) // (math.floor(level) + 1), 1)
     return Fraction(math.floor(level * finest), finest)
 
 

@@ -19,18 +19,18 @@ import numba
 
 from shoal.progress import say
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 _njit: Any = numba.njit
 
-part = _njit(no_cpython_wrapper=True, **_OPTIONS)
+part = _njit(no_cpython_wrapper=True, **OPTIONS)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function for callers in Python, and keep it on disk where there is a place to."""
     try:
-        return _njit(cache=True, **_OPTIONS)(function)
+        return _njit(cache=True, **OPTIONS)(function)
     except RuntimeError:  # neither the package's folder nor the user's can be written to
-        return _njit(**_OPTIONS)(function)
+        return _njit(**OPTIONS)(function)
 
 
 def announce(function: Any) -> None:

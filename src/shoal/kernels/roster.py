@@ -11,14 +11,18 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.arrangement import Arrangement, enter, leave
-from shoal.kernels.demands import Demands, excess_in
+from shoal.kernels.demands import Demands
+from shoal.kernels.earth_mover import Closeness, most_work, work
 from shoal.kernels.jit import kernel, part
+from shoal.kernels.rules import Rules, rules_excess
 
 
 class Roster(NamedTuple):
     """The members of each class in the order of their confidential values, kept up to date while records move."""
 
-    d: Demands
+    c: Closeness
+    close: np.ndarray  #: (attributes,) bool: whether t is asked for
+    rules: Rules | None  #: None: t alone is asked for
     record: np.ndarray  #: (attributes, classes, most) int32, records by code
     code: np.ndarray  #: (attributes, classes, most) int32, their codes
     excess: np.ndarray  #: (classes,) float64
@@ -34,7 +38,9 @@ def roster_of(a: Arrangement, d: Demands, each: float = 1.0) -> Roster:
     codes = d.c.codes
     shape = (len(codes), classes, most)
     r = Roster(
-        d,
+        d.c,
+        d.close,
+        d.rules if len(d.rules.whole) else None,
         np.zeros(shape, np.int32),
         np.zeros(shape, np.int32),
         np.zeros(classes),
@@ -60,13 +66,24 @@ def _assess(a, r):
 
 
 @part
+def _excess_in(r, at, s):
+    """Return the excess in one attribute of the class whose codes are on trial: few enough for exact work."""
+    total = 0.0
+    if r.close[at]:
+        more = work(r.c, at, r.trial, s) - most_work(r.c, at, s)
+        if more > 0:
+            total += more / (float(r.c.n) * r.c.scale[at])
+    return total + r.each * rules_excess(r.rules, r.c, at, r.trial, s, r.scratch)
+
+
+@part
 def excess_of(a, r, b, out, into):
     """Return the excess of class b if record `out` left it and record `into` came; −1 stands for none."""
     total, m = 0.0, a.size[b]
     for at in range(r.code.shape[0]):
         s, gone, fresh = 0, out < 0, into < 0
-        leaving = -1 if gone else r.d.c.codes[at, out]
-        coming = -1 if fresh else r.d.c.codes[at, into]
+        leaving = -1 if gone else r.c.codes[at, out]
+        coming = -1 if fresh else r.c.codes[at, into]
         for q in range(m):
             code = r.code[at, b, q]
             if not gone and code == leaving:
@@ -81,7 +98,7 @@ def excess_of(a, r, b, out, into):
         if not fresh:
             r.trial[s] = coming
             s += 1
-        total += excess_in(r.d, at, r.trial, s, r.each, r.scratch)
+        total += _excess_in(r, at, s)
     return total
 
 
@@ -98,7 +115,7 @@ def excess_of_union(a, r, b, c):
             else:
                 r.trial[s] = r.code[at, c, j]
                 j += 1
-        total += excess_in(r.d, at, r.trial, m + other, r.each, r.scratch)
+        total += _excess_in(r, at, m + other)
     return total
 
 
@@ -120,7 +137,7 @@ def depart(a, r, x):
 def arrive(a, r, x, b):
     """Put record x into class b; mean and excess are not touched."""
     for at in range(r.code.shape[0]):
-        code, p = r.d.c.codes[at, x], a.size[b]
+        code, p = r.c.codes[at, x], a.size[b]
         while p > 0 and r.code[at, b, p - 1] > code:
             r.record[at, b, p] = r.record[at, b, p - 1]
             r.code[at, b, p] = r.code[at, b, p - 1]
@@ -139,7 +156,7 @@ def transfer(a, r, x, b):
 @part
 def likest(a, r, at, b, x):
     """Return the record of class b whose value is nearest to that of x by rank in one attribute."""
-    code, low, high = r.d.c.codes[at, x], 0, a.size[b]
+    code, low, high = r.c.codes[at, x], 0, a.size[b]
     while low < high:
         middle = (low + high) // 2
         if r.code[at, b, middle] < code:

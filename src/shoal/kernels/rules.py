@@ -13,14 +13,16 @@ All rules but the one on spread hold in a union of classes if they hold in each 
 # mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import extending, types
 
-from shoal.kernels.jit import part
+from shoal.kernels.jit import OPTIONS, part
 
 DISTINCT, ENTROPY, RECURSIVE, SHARE, REACH, SPREAD = range(6)  #: kinds of rules
 NUMBERS, EQUAL, TREE = range(3)  #: how far values are apart, where their spread is asked for
+_overload: Any = extending.overload
 _HAIR = 1e-11  # relative: more than rounding can do
 _LEAST = 1e-9  # excess of a class that misses a range by next to nothing
 
@@ -188,3 +190,37 @@ def rule_excess(c, u, q, at, codes, s, scratch):
     if kind == REACH:
         return _reach(u, q, codes, s)
     return _spread(c, u, q, at, codes, s)
+
+
+def rules_excess(u, c, at, codes, s, scratch):
+    """Return by how much a class misses the rules of an attribute; `u` may be None.
+
+    For kernels only. Which it is they know when they are compiled: without rules, nothing of them is left.
+    """
+    raise NotImplementedError
+
+
+@_overload(rules_excess, jit_options=OPTIONS)
+def _rules_excess(u, c, at, codes, s, scratch):
+    if isinstance(u, types.NoneType):
+        return lambda u, c, at, codes, s, scratch: 0.0
+
+    def excess(u, c, at, codes, s, scratch):
+        total = 0.0
+        for q in range(u.begin[at], u.begin[at + 1]):
+            total += rule_excess(c, u, q, at, codes, s, scratch)
+        return total
+
+    return excess
+
+
+def any_rules(u):
+    """Tell whether there are rules; `u` may be None. For kernels only."""
+    raise NotImplementedError
+
+
+@_overload(any_rules, jit_options=OPTIONS)
+def _any_rules(u):
+    if isinstance(u, types.NoneType):
+        return lambda u: False
+    return lambda u: u.whole.shape[0] > 0

@@ -10,11 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.arrangement import Arrangement
-from shoal.kernels.demands import Demands
 from shoal.kernels.gap import gap
 from shoal.kernels.jit import kernel, part
 from shoal.kernels.roster import Roster, excess_of
-from shoal.kernels.rules import KIND, METRIC, NUMBERS, REACH, SPREAD
+from shoal.kernels.rules import KIND, METRIC, NUMBERS, REACH, SPREAD, Rules
 
 FOUND = 16  #: classes that are found for each
 _LOOKS = 16  # records looked at for each of the table, all classes together, …
@@ -31,16 +30,16 @@ def far_classes(a: Arrangement, r: Roster, broken: np.ndarray) -> np.ndarray:
 
     Complexity: O(n log n), then at most 16·n looks at records, or 256 for each class if that is more.
     """
-    order = np.array([_hardest_first(r.d, at) for at in range(len(r.d.close))])
+    assert r.rules is not None  # t alone is seen to by mergers
+    order = np.array([_hardest_first(r.c.codes[at], r.rules, at) for at in range(len(r.close))])
     looks = min(max(_LOOKS * order.shape[1] // len(broken), _LEAST_LOOKS), _MOST_LOOKS)
     near = np.full((len(broken), FOUND), -1, np.int64)
     _look(a, r, broken, order, looks, near, np.empty(FOUND))
     return near
 
 
-def _hardest_first(d: Demands, at: int) -> np.ndarray:
+def _hardest_first(codes: np.ndarray, rules: Rules, at: int) -> np.ndarray:
     """Return the records of an attribute in the order in which they are looked through."""
-    codes, rules = d.c.codes[at], d.rules
     for q in range(rules.begin[at], rules.begin[at + 1]):
         kind, metric = rules.whole[q, KIND], rules.whole[q, METRIC]
         if kind == REACH or (kind == SPREAD and metric == NUMBERS):
@@ -86,12 +85,12 @@ def _look(a, r, broken, order, looks, near, apart):
     for q in range(broken.shape[0]):
         b = broken[q]
         for at in range(order.shape[0]):
-            if r.d.rules.begin[at] == r.d.rules.begin[at + 1]:
+            if r.rules.begin[at] == r.rules.begin[at + 1]:
                 continue
             for p in range(min(looks, order.shape[1])):
                 y = order[at, p]
                 c = a.label[y]
-                if c == b or _has(a, r, at, b, r.d.c.codes[at, y]):
+                if c == b or _has(a, r, at, b, r.c.codes[at, y]):
                     continue
                 distance = gap(a.x, y, a.mean, b)
                 if near[q, last] >= 0 and distance >= apart[last]:

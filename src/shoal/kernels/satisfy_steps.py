@@ -81,7 +81,7 @@ def _offer_shift(a, r, best, b, c, x, k):
 @part
 def _alike(r, i, y):
     for at in range(r.code.shape[0]):
-        if r.d.c.codes[at, i] != r.d.c.codes[at, y]:
+        if r.c.codes[at, i] != r.c.codes[at, y]:
             return False
     return True
 

@@ -43,7 +43,8 @@ class Classes:
     def codes(self, codes: NDArray[np.int64], values: int) -> NDArray[np.int64]:
         """Return the numbers of the values of an attribute, class after class, ascending within each."""
         before = np.repeat(np.arange(len(self.sizes)) * values, self.sizes)
-        keys = codes[self.rows] + before
+        keys = codes[self.rows]
+        keys += before
         keys.sort()  # classes stay where they are
         keys -= before
         return np.asarray(keys)

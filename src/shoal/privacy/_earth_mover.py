@@ -104,11 +104,10 @@ class _Trees:
 
     def __init__(self, values: Values, base: NDArray[np.int64]) -> None:
         self.n, self.levels = len(base), values.levels
-        nodes = [level.node[base] for level in values.levels]
-        self.below = [
-            np.bincount(there[there >= 0], minlength=len(level.length))
-            for there, level in zip(nodes, values.levels, strict=True)
-        ]
+        counts = np.bincount(base, minlength=values.count)
+        self.below = [np.zeros(len(level.length), np.int64) for level in values.levels]
+        for level, below in zip(values.levels, self.below, strict=True):
+            np.add.at(below, level.node[level.node >= 0], counts[level.node >= 0])
         self.empty = sum(int((e.length * below).sum()) for e, below in zip(self.levels, self.below, strict=True))
 
     def work(self, codes: NDArray[np.int64], sizes: NDArray[np.int64], number: np.dtype[Any]) -> NDArray[Any]:

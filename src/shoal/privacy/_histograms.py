@@ -50,12 +50,14 @@ class Histograms:
     @cached_property
     def counts(self) -> NDArray[np.int64]:
         """How many records each run has."""
-        return np.diff(self.runs, append=len(self.codes))
+        if len(self.runs) == len(self.codes):
+            return np.ones(len(self.runs), np.int64)
+        return gaps(self.runs, len(self.codes))
 
     @cached_property
     def distinct(self) -> NDArray[np.int64]:
         """How many different values each class has."""
-        return np.diff(self.begins, append=len(self.runs))
+        return gaps(self.begins, len(self.runs))
 
     @cached_property
     def commonest(self) -> NDArray[np.int64]:
@@ -73,6 +75,8 @@ class Histograms:
     def uneven(self) -> Uneven:
         """The other classes, with their counts sorted."""
         at = np.flatnonzero(~self.even)
+        if not len(at):
+            return Uneven(at, at, at, at, at)
         distinct = self.distinct[at]
         begins = np.cumsum(distinct) - distinct
         counts = self.counts if len(at) == len(self.even) else self.counts[np.repeat(~self.even, self.distinct)]
@@ -89,7 +93,17 @@ class Histograms:
     @cached_property
     def base(self) -> NDArray[np.int64]:
         """The numbers of the values of all records, ascending."""
+        if len(self.table) == len(self.codes) and int(self.table.max()) == 1:
+            return np.arange(len(self.table))
         return np.repeat(np.arange(len(self.table)), self.table)
+
+
+def gaps(begins: NDArray[np.int64], end: int) -> NDArray[np.int64]:
+    """Return how far it is from each beginning to the next, and from the last to the end."""
+    found = np.empty(len(begins), np.int64)
+    np.subtract(begins[1:], begins[:-1], out=found[:-1])
+    found[-1:] = end - begins[-1:]
+    return found
 
 
 def histograms_of(release: Release, names: Sequence[str], confidential: str) -> Histograms:

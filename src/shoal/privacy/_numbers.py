@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +39,11 @@ class Numbers:
     units: NDArray[np.int64] | None = field(repr=False)
     per: int
     cells: pa.Array = field(repr=False)
+
+    @cached_property
+    def nowhere(self) -> NDArray[np.bool_]:
+        """Which values have no place."""
+        return np.isnan(self.rough)
 
     def exact(self, code: int) -> Fraction:
         """Return the number that a value is written as."""
@@ -92,11 +98,9 @@ def _of_values(column: pa.ChunkedArray, values: Values) -> pa.Array:
     """Return one cell for each value."""
     import pyarrow as pa
 
+    if values.numbers is not None and pa.types.is_floating(column.type) and len(values.numbers) == values.count:
+        return pa.array(values.numbers)  # known already: none is missing
     cells = normal(column).combine_chunks()
-    if pa.types.is_floating(cells.type) and not cells.null_count:  # most often, and faster
-        found = np.empty(values.count, cells.type.to_pandas_dtype())
-        found[values.codes] = cells.to_numpy()
-        return pa.array(found)
     rows = np.empty(values.count, np.int64)
     rows[values.codes] = np.arange(len(values.codes))
     return cells.take(pa.array(rows))
@@ -111,14 +115,14 @@ def _decimal(rough: NDArray[np.float64], powers: tuple[int, ...]) -> tuple[NDArr
     numbers = np.nan_to_num(rough) if np.isnan(rough).any() else rough  # no place: any number
     few = numbers[:: max(len(numbers) // 100, 1)]
     for per in powers:
-        if not _reads(few, per):
-            continue
-        if _reads(numbers, per):
-            return np.rint(numbers * per).astype(np.int64), per
+        if _units(few, per) is not None and (units := _units(numbers, per)) is not None:
+            return units, per
     return None, 1
 
 
-def _reads(numbers: NDArray[np.float64], per: int) -> bool:
+def _units(numbers: NDArray[np.float64], per: int) -> NDArray[np.int64] | None:
     with np.errstate(over="ignore"):
-        units = np.rint(numbers * per)
-    return bool((np.abs(units) < 1e15).all() and (units / per == numbers).all())
+        units = np.rint(numbers * per if per > 1 else numbers)
+    if len(units) and max(units.max(), -units.min()) >= 1e15:
+        return None
+    return units.astype(np.int64) if np.array_equal(units / per if per > 1 else units, numbers) else None

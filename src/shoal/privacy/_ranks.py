@@ -7,45 +7,56 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_SIGN = np.int64(-(2**63))
+_ALL_BUT_SIGN = np.int64(2**63 - 1)
 
 
-def ranks_of(numbers: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the ranks from 0 of numbers, none of them NaN, equal ones the same.
+def ranks_of(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the ranks from 0 of numbers, none of them NaN, equal ones the same, and the different numbers, ascending.
 
-    >>> ranks_of(np.array([0.5, -2.0, 0.5, 7.0])).tolist()
+    >>> ranks_of(np.array([0.5, -2.0, 0.5, 7.0]))[0].tolist()
     [1, 0, 1, 2]
     """
     n = len(numbers)
     whole = numbers.dtype.kind in "iu" and n > 0
     if whole and int(numbers.max()) - int(numbers.min()) < 2 * n:  # few enough to have a place for each
-        above = (numbers - numbers.min()).astype(np.int64)
-        return np.asarray((np.cumsum(np.bincount(above) > 0) - 1)[above])
-    order = _order(numbers)
-    rising = numbers[order]
+        least = numbers.min()
+        above = (numbers - least).astype(np.int64)
+        places = np.bincount(above) > 0
+        return np.asarray((np.cumsum(places) - 1)[above]), np.flatnonzero(places) + int(least)
+    order, rising = _ordered(numbers)
     ranks = np.empty(n, np.int64)
-    ranks[order] = np.cumsum(np.concatenate(([False], rising[1:] != rising[:-1]))[:n])
-    return ranks
+    new = np.ones(n, np.bool_)
+    np.not_equal(rising[1:], rising[:-1], out=new[1:])
+    ranks[order] = np.cumsum(new) - 1
+    return ranks, rising if bool(new.all()) else rising[new]
 
 
-def _order(numbers: NDArray[Any]) -> NDArray[np.int64]:
-    """Return positions in ascending order of their numbers; equal ones in any order."""
+def _ordered(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return positions in ascending order of their numbers, and the numbers; equal ones in any order."""
     n = len(numbers)
     shift = max(n - 1, 1).bit_length()
     if numbers.dtype != np.float64 or n < 1000:
-        return np.argsort(numbers)
-    # as bits, floats are in order, but for the sign; the lowest bits make place for the position
-    bits = (numbers + 0.0).view(np.int64)
-    keys = np.where(bits < 0, ~bits ^ _SIGN, bits)
-    keys = (keys >> shift << shift) | np.arange(n)
+        order = np.argsort(numbers)
+        return order, numbers[order]
+    # as bits, floats are in order, if the others are turned round where the sign is set
+    keys = (numbers + 0.0).view(np.int64)
+    if int(keys.min()) < 0:
+        turned = keys >> 63
+        turned &= _ALL_BUT_SIGN
+        keys ^= turned
+    keys >>= shift  # the lowest bits make place for the position
+    keys <<= shift
+    keys |= np.arange(n)
     keys.sort()
     order = keys & ((1 << shift) - 1)
     rising = numbers[order]
     wrong = np.flatnonzero(rising[1:] < rising[:-1])  # numbers that only differ in their lowest bits
     if len(wrong) > n // 100:
-        return np.argsort(numbers)
+        order = np.argsort(numbers)
+        return order, numbers[order]
     ends = np.flatnonzero(np.diff(keys >> shift)) + 1 if len(wrong) else wrong
     for at in np.unique(np.searchsorted(ends, wrong, side="right")).tolist():
         same = slice(int(ends[at - 1]) if at else 0, int(ends[at]) if at < len(ends) else n)
         order[same] = order[same][np.argsort(rising[same])]
-    return np.asarray(order)
+        rising[same] = numbers[order[same]]
+    return np.asarray(order), rising

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,8 @@ class Values:
         What a length of 1 is: distances between values are lengths over this.
     reading
         How distances are measured, in words.
+    numbers
+        The numbers that the values are, a missing one left out, where they are known without another look.
     """
 
     codes: NDArray[np.int64]
@@ -46,6 +48,7 @@ class Values:
     levels: tuple[Level, ...]
     scale: int
     reading: str
+    numbers: NDArray[Any] | None = None
 
 
 def values_of(column: Column, cells: pa.ChunkedArray) -> Values:
@@ -67,9 +70,9 @@ def values_of(column: Column, cells: pa.ChunkedArray) -> Values:
         count = len(found) + missing
         star = Level(np.arange(count), np.ones(count, np.int64))
         return Values(codes, count, (star,), 2, "values are equally far apart")
-    codes = _ranks(column, cells)
+    codes, numbers = _ranks(column, cells)
     count = int(codes.max()) + 1
-    return Values(codes, count, (), max(count - 1, 1), "values are as far apart as their ranks")
+    return Values(codes, count, (), max(count - 1, 1), "values are as far apart as their ranks", numbers)
 
 
 def _told_apart(name: str, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array, int]:
@@ -105,8 +108,8 @@ def normal(cells: pa.ChunkedArray) -> pa.ChunkedArray:
     return plain
 
 
-def _ranks(column: Column, cells: pa.ChunkedArray) -> NDArray[np.int64]:
-    """Return ranks from 0, equal values the same, missing ones last."""
+def _ranks(column: Column, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[Any] | None]:
+    """Return ranks from 0, equal values the same, missing ones last; and the values if they are plain numbers."""
     import pyarrow as pa
 
     ordered = _in_order(column, cells)
@@ -118,18 +121,18 @@ def _ranks(column: Column, cells: pa.ChunkedArray) -> NDArray[np.int64]:
         return _dense(ordered.combine_chunks())
     ranks = np.empty(len(ordered), np.int64)
     there = np.asarray(ordered.is_valid().to_numpy())
-    present = _dense(ordered.drop_null().combine_chunks())
+    present, numbers = _dense(ordered.drop_null().combine_chunks())
     ranks[there], ranks[~there] = present, present.max(initial=-1) + 1
-    return ranks
+    return ranks, numbers
 
 
-def _dense(present: pa.Array) -> NDArray[np.int64]:
-    """Return the ranks from 0 of values none of which is missing, equal ones the same."""
+def _dense(present: pa.Array) -> tuple[NDArray[np.int64], NDArray[Any] | None]:
+    """Return the ranks from 0 of values none of which is missing, equal ones the same; and the values if numbers."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_decimal(present.type):
-        return np.asarray(pc.rank(present, "ascending", tiebreaker="dense").to_numpy(), np.int64) - 1
+        return np.asarray(pc.rank(present, "ascending", tiebreaker="dense").to_numpy(), np.int64) - 1, None
     if pa.types.is_temporal(present.type):
         present = present.view(pa.int64() if present.type.bit_width == 64 else pa.int32())
     numbers = present.to_numpy(zero_copy_only=False)

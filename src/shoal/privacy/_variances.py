@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.privacy._histograms import Histograms
+from shoal.privacy._histograms import Histograms, gaps
 from shoal.privacy._numbers import Numbers
 from shoal.privacy._values import Level
 
@@ -111,16 +111,17 @@ def variances(runs: Runs, levels: tuple[Level, ...], numbers: Numbers | None) ->
         return _quotients(np.zeros(len(runs.sizes), np.int64), runs.sizes, 1)
     there = units[runs.codes]
     there = there - (int(there.min()) + int(there.max())) // 2
-    largest, size = int(np.abs(there).max()), int(runs.sizes.max())
+    largest, size = _largest(there), int(runs.sizes.max())
     number = np.int64 if (largest * size) ** 2 < _EXACT else object
-    weighted = runs.counts * (there if largest * size < _EXACT else there.astype(object))
+    weighted = there if largest * size < _EXACT else there.astype(object)
+    weighted = weighted if len(there) == int(runs.sizes.sum()) else runs.counts * weighted
     sums, squares = _sums(weighted, runs.begins).astype(number), _squares(weighted, there, runs).astype(number)
     return _quotients(runs.sizes.astype(number) * squares - sums * sums, runs.sizes, per * per)
 
 
 def _squares(weighted: NDArray[Any], there: NDArray[np.int64], runs: Runs) -> NDArray[Any]:
     """Return the sum of squares of each class, in pieces so small that 64 bits do for each."""
-    largest = int(np.abs(there).max())
+    largest = _largest(there)
     if largest * largest * int(runs.sizes.max()) < _EXACT:
         return _sums(weighted * there, runs.begins)
     few = _EXACT // max(largest * largest * int(runs.counts.max()), 1)
@@ -128,6 +129,10 @@ def _squares(weighted: NDArray[Any], there: NDArray[np.int64], runs: Runs) -> ND
         return _sums(weighted.astype(object) * there.astype(object), runs.begins)
     pieces = np.union1d(np.arange(0, len(there), few), runs.begins[runs.begins < len(there)])
     return _sums(_sums(weighted * there, pieces).astype(object), np.searchsorted(pieces, runs.begins))
+
+
+def _largest(there: NDArray[np.int64]) -> int:
+    return max(int(there.max()), -int(there.min()))
 
 
 def _quotients(works: NDArray[Any], sizes: NDArray[np.int64], per: int) -> Variances:
@@ -144,18 +149,21 @@ def _quotients(works: NDArray[Any], sizes: NDArray[np.int64], per: int) -> Varia
 
 def _sums(terms: NDArray[Any], begins: NDArray[np.int64]) -> NDArray[Any]:
     """Return the sum of each class; 0 of an empty one, of which reduceat would take the first of the next."""
-    found = np.add.reduceat(np.append(terms, terms.dtype.type(0) if terms.dtype != object else 0), begins)
-    empty = np.diff(begins, append=len(terms)) == 0
-    found[empty] = 0
-    return np.asarray(found)
+    empty = gaps(begins, len(terms)) == 0
+    if not empty.any():
+        return np.asarray(np.add.reduceat(terms, begins))
+    found = np.zeros(len(begins), terms.dtype)
+    if len(terms):
+        found[~empty] = np.add.reduceat(terms, begins[~empty])
+    return found
 
 
 def _placed(runs: Runs, numbers: Numbers) -> Runs:
     """Return the values that have a place."""
-    there = ~np.isnan(numbers.rough[runs.codes])
-    if there.all():
+    if not numbers.nowhere.any():
         return runs
-    begins = (np.cumsum(there) - there)[runs.begins]
+    there = ~numbers.nowhere[runs.codes]
+    begins: NDArray[np.int64] = (np.cumsum(there) - there)[runs.begins]
     codes, counts = runs.codes[there], runs.counts[there]
     return Runs(codes, counts, begins, _sums(counts, begins))
 
@@ -167,7 +175,7 @@ def _ways(runs: Runs, levels: tuple[Level, ...]) -> NDArray[Any]:
     if len(levels) == 1:  # a star
         size, counts = runs.sizes.astype(number), runs.counts.astype(number, copy=False)
         return np.asarray(int(levels[0].length[0]) * (size * size - np.add.reduceat(counts * counts, runs.begins)))
-    owner = np.repeat(np.arange(len(runs.sizes)), np.diff(runs.begins, append=len(runs.codes)))
+    owner = np.repeat(np.arange(len(runs.sizes)), gaps(runs.begins, len(runs.codes)))
     total, size = np.zeros(len(runs.sizes), number), runs.sizes.astype(number)
     for level in levels:
         node = level.node[runs.codes]
@@ -191,7 +199,7 @@ def _of_floats(runs: Runs, numbers: Numbers) -> Variances:
     power = 0 if largest == 0 or 1e-100 < largest < 1e100 else -int(np.frexp(largest)[1])
     if power:  # squares neither overflow nor vanish
         there, largest = np.ldexp(there, power), 1.0
-    distinct = np.diff(runs.begins, append=len(runs.codes))
+    distinct = gaps(runs.begins, len(runs.codes))
     apart = there - np.repeat(_sums(runs.counts * there, runs.begins) / sizes, distinct)
     rough = _sums(runs.counts * np.square(apart), runs.begins) / sizes
     alone = distinct <= 1  # a single value has no variance

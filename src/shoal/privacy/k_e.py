@@ -109,7 +109,7 @@ def _ranges(found: Histograms, numbers: Numbers) -> tuple[NDArray[np.float64], F
 def _ends(found: Histograms, numbers: Numbers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the lowest and the highest value of each class; twice the same where none has a place."""
     begins, sizes = found.classes.begins, found.classes.sizes
-    nowhere = np.isnan(numbers.rough)
+    nowhere = numbers.nowhere
     if not nowhere.any():
         return found.codes[begins], found.codes[begins + sizes - 1]
     codes, skip = found.codes, nowhere[found.codes]
