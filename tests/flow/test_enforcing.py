@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,8 @@ import pyarrow as pa
 import pytest
 
 import shoal
+from shoal.kernels import satisfy as satisfying
+from shoal.privacy.p_sensitivity import PSensitivity
 from shoal.types import Finding
 
 RNG = np.random.default_rng(11)
@@ -175,6 +177,20 @@ class TestSentences:
     def test_e_of_categories(self) -> None:
         with pytest.raises(shoal.SchemaError, match="illness"):
             shoal.protect(FRAME, {**BASE, "confidential": ["illness"], "require": {"e": 3}})
+
+
+class TestTheGate:
+    RECIPE: ClassVar[dict[str, Any]] = {**BASE, "confidential": ["illness"], "require": {"p": 2}, "method": "mdav"}
+
+    def test_does_not_believe_the_repair(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(satisfying, "satisfy", lambda points, labels, k, demands: labels)
+        with pytest.raises(shoal.GuaranteeError, match=r"p_sensitivity of illness .* requires 2 and achieves 1"):
+            shoal.protect(FRAME, self.RECIPE)
+
+    def test_fails_where_a_model_was_not_looked_at(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(PSensitivity, "audit", lambda self, release, attributes, confidential: ())
+        with pytest.raises(shoal.GuaranteeError, match="p_sensitivity of column 'illness' was required, but the audit"):
+            shoal.protect(FRAME, self.RECIPE)
 
 
 def test_recipes_keep_it(tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ def test_k_counts_subjects_where_they_are_named() -> None:
     assert "who" not in done.data.column_names
     assert done.audit.overall.note == "counted in subjects"
     twins = ARROW.append_column("who", pa.array([0] * N))
-    with pytest.raises(shoal.GuaranteeError, match=r"requires 4 and achieves 1 \(counted in subjects\)"):
+    with pytest.raises(shoal.DataError, match=r"k must be at most 1, got 4: .* \(counted in subjects\)"):
         shoal.protect(twins, {**RECIPE, "subject": "who"})
 
 

@@ -95,7 +95,17 @@ def test_requirements_are_reported_as_the_contract_says() -> None:
         "classes": 2,
         "k": 2,
         "quasi": ["x"],
-        "confidential": {"c": {"t": 1 / 3}},
+        "confidential": {
+            "c": {
+                "p": 2,
+                "l_distinct": 2,
+                "l_entropy": 2.0,
+                "l_recursive": {"c": 2, "l": 2},
+                "alpha": 0.5,
+                "e": 1.0,
+                "t": 1 / 3,
+            }
+        },
         "requirements": [
             {
                 "model": "k_anonymity",

@@ -74,7 +74,8 @@ def print_audit(audit: Audit) -> None:
     from rich.table import Table
 
     table = Table("Model", "Over", "Required", "Achieved", "Classes", "Verdict", title="Audit", title_justify="left")
-    table.columns[1].overflow = "fold"  # a name cut short would hide what was audited
+    for column in table.columns[:4]:
+        column.overflow = "fold"  # a name or a level cut short would hide what was audited
     table.columns[-1].no_wrap = True
     besides = [f for f in audit.findings if f.confidential is not None and f.required is None and f.promised]
     asked = [f for f in audit.findings if f not in besides]

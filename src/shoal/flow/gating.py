@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from shoal.errors import GuaranteeError, listing
 from shoal.flow.confidential import with_values
 from shoal.flow.requiring import findings_if_readable, findings_of, reported_besides, required_in
 from shoal.recipe import Recipe
+from shoal.requirements import Required
 from shoal.types import Audit, Block, Dialect, Finding, Partition, Release, Role
 
 if TYPE_CHECKING:
@@ -159,10 +161,27 @@ def _confidential(release: Release, recipe: Recipe, promised: bool) -> list[Find
     # as for k: who knows a record's stratum learns no more
     over = [recipe.quasi, *([(*recipe.quasi, *recipe.strata)] if recipe.strata else [])]
     found = [f for names in over for f in findings_of(readable, names, required, recipe.confidential)]
+    _all_looked_at(required, recipe.confidential, over, found)
     if not promised:
         found = [_not_promised(f) if f.model == "t_closeness" else f for f in found]
         besides = [one for one in besides if one.key != "t_closeness"]
     return [*found, *findings_of(readable, recipe.quasi, besides, recipe.confidential)]
+
+
+def _all_looked_at(
+    required: Sequence[Required],
+    confidential: Sequence[str],
+    over: Sequence[tuple[str, ...]],
+    found: Sequence[Finding],
+) -> None:
+    """Fail if a model that is required has no finding of a column: what was not looked at does not hold."""
+    seen = {(f.model, f.confidential, f.attributes) for f in found}
+    for one in required:
+        for name in one.columns or confidential:
+            if any((one.key, name, names) not in seen for names in over) and one.key not in _CLOSE:
+                raise GuaranteeError(
+                    f"{one.key} of column {name!r} was required, but the audit did not look at it. Nothing was written."
+                )
 
 
 def _not_promised(finding: Finding) -> Finding:
