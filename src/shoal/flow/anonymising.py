@@ -214,7 +214,8 @@ def encode(
                 column = typed[name] = as_values(name, table, exact=True)
             if missing != "refuse":
                 column = typed[name] = without_nan(column)
-            attributes.append(attribute_of(table.schema[name], in_order(table.schema[name], column), encoder, missing))
+            meant = table.schema[name]
+            attributes.append(attribute_of(meant, in_order(meant, column), encoder, missing, given.type))
         except (DataError, SchemaError) as error:
             faults.append(str(error))
         except pa.ArrowException:  # whose message may hold a value

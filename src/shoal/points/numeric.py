@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, SchemaError, data_rows
 from shoal.kernels.class_means import class_means, class_means_of_integers
 from shoal.kernels.standardise import place
-from shoal.types import Footing, Kind, Placed, Scale
+from shoal.types import Categories, Footing, Kind, Placed, Scale
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,7 +59,14 @@ class Numeric:
         """Return the coordinate of another column of numbers."""
         return coordinate(self.encode(self.name, column).values, placed.footings[0])
 
-    def centroid(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, *, whole: bool) -> pa.Array:
+    def centroid(
+        self,
+        labels: NDArray[np.int64],
+        weights: NDArray[np.float64] | None,
+        *,
+        whole: bool,
+        categories: Categories = "leaf",
+    ) -> pa.Array:
         """Return for each record the (weighted) mean of its class, in the column's type where that can hold it."""
         import pyarrow as pa
 
