@@ -44,12 +44,13 @@ def distance_to_group(taxonomy, group, value):
 def likest_leaf(taxonomy, values, weights, candidates):
     """The candidate of least total distance; of several the first by name, a missing one last."""
     ordered = sorted(candidates, key=lambda value: (value is None, value))
-    return min(ordered, key=lambda one: sum(w * distance(taxonomy, one, v) for v, w in zip(values, weights)))
+    pairs = list(zip(values, weights, strict=True))
+    return min(ordered, key=lambda one: sum(w * distance(taxonomy, one, v) for v, w in pairs))
 
 
 def least_total(taxonomy, values, weights, candidates):
     """The least total distance of any leaf or group."""
     groups = {path[:depth] for path in taxonomy.values() for depth in range(len(path) + 1)}
-    pairs = list(zip(values, weights))
+    pairs = list(zip(values, weights, strict=True))
     leaves = [sum(w * distance(taxonomy, one, v) for v, w in pairs) for one in candidates]
     return min(leaves + [sum(w * distance_to_group(taxonomy, g, v) for v, w in pairs) for g in groups])

@@ -14,8 +14,8 @@ from shoal.errors import DataError
 from shoal.kernels.standardise import extent, location_and_spread
 from shoal.parameters import Checked, Param
 from shoal.points.missing import Missing
-from shoal.points.numeric import present
-from shoal.types import Attribute, Column, Comparison, Footing, Placed, Points, Scale
+from shoal.points.numeric import finite, present
+from shoal.types import Attribute, Column, Comparison, Footing, Kind, Placed, Points, Scale
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -96,6 +96,9 @@ def attribute_of(
     leaves
         The type that the column leaves in, if `cells` were put in the order of the column.
     """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     if missing == "refuse":
         present(column.name, cells)
     if len(cells) and cells.null_count == len(cells):
@@ -105,4 +108,6 @@ def attribute_of(
     encode = partial(encoder.encode, leaves=leaves) if column.order else encoder.encode
     if not cells.null_count:
         return encode(column.name, cells)  # type: ignore[no-any-return]
+    if column.kind is Kind.CONTINUOUS:  # while rows have their own numbers
+        finite(column.name, pc.fill_null(cells.cast(pa.float64(), safe=False), 0.0).to_numpy())
     return Missing.encode(column.name, cells, encode, apart=missing == "category")

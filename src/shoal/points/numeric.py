@@ -43,12 +43,7 @@ class Numeric:
             raise SchemaError(f"Column {name!r}: must be of numbers, is of {kind}. Give it another kind or role.")
         present(name, column)
         values = column.cast(pa.float64(), safe=False).combine_chunks().to_numpy(zero_copy_only=False)
-        odd = np.flatnonzero(~np.isfinite(values)).tolist()
-        if odd:
-            raise DataError(
-                f"Column {name!r}: values must be finite, {len(odd):,} of {len(column):,} are NaN or infinite, "
-                f"in {data_rows(odd)}. Correct or remove these rows."
-            )
+        finite(name, values)
         return cls(name, values, column)
 
     def place(self, scale: Scale) -> Placed:
@@ -126,6 +121,16 @@ def coordinate(values: NDArray[np.float64], footing: Footing) -> NDArray[np.floa
 def placed(values: NDArray[np.float64], footing: Footing) -> Placed:
     """Return values on a footing, and the footing."""
     return Placed(coordinate(values, footing), (footing,))
+
+
+def finite(name: str, values: NDArray[np.float64]) -> None:
+    """Refuse NaN and infinities, with their row numbers."""
+    odd = np.flatnonzero(~np.isfinite(values)).tolist()
+    if odd:
+        raise DataError(
+            f"Column {name!r}: values must be finite, {len(odd):,} of {len(values):,} are NaN or infinite, "
+            f"in {data_rows(odd)}. Correct or remove these rows."
+        )
 
 
 def present(name: str, column: pa.ChunkedArray) -> None:

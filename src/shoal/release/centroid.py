@@ -80,7 +80,8 @@ class Centroid(Checked):
             if not isinstance(attribute, Numbers):
                 raise SchemaError(
                     f"Column {attribute.name!r}: this method makes the values that leave itself, and can do so for "
-                    f"numbers and moments only. Take another method, or give it another role."
+                    f"numbers, moments and ranks only, none of them missing. Take another method, exclude records "
+                    f"(when_missing), or give it another role."
                 )
             (j,) = points.places[attribute.name]
             released[attribute.name] = attribute.decode(points.footings[j].undo(block.values[:, j]), whole=whole)
