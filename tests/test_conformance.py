@@ -258,3 +258,76 @@ def test_every_measure_has_goal_and_range_and_is_perfect_on_the_original(key: st
     assert measure.goal in ("low", "high")
     assert low <= value <= high
     assert value == (low if measure.goal == "low" else high)
+
+
+def mixed(n: int = 24) -> dict[str, list[Any]]:
+    """Columns of every kind, in each of which some values are missing."""
+    from datetime import date, timedelta
+
+    rng = np.random.default_rng(4)
+    columns: dict[str, list[Any]] = {
+        "numbers": rng.normal(size=n).tolist(),
+        "ordinal": rng.choice(["low", "middle", "high"], n).tolist(),
+        "nominal": rng.choice(["a", "b", "c"], n).tolist(),
+        "taxonomy": rng.choice(["flu", "asthma", "ulcer"], n).tolist(),
+        "dates": [date(1990, 1, 1) + timedelta(int(d)) for d in rng.integers(0, 9_000, n)],
+    }
+    for values in columns.values():
+        for row in rng.choice(n, 3, replace=False):
+            values[row] = None
+    return {**columns, "secret": rng.permutation(n).tolist()}
+
+
+MIXED = {
+    "orders": {"ordinal": ["low", "middle", "high"]},
+    "taxonomies": {"taxonomy": {"lungs": ["flu", "asthma"], "belly": ["ulcer"]}},
+}
+KINDS = {kind: [kind] for kind in ("numbers", "ordinal", "nominal", "taxonomy", "dates")} | {"mixed": list(mixed())[:5]}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", KINDS)
+class TestOnEveryKind:
+    @pytest.mark.parametrize("policy", ["category", "exclude", "fill"])
+    def test_k_is_kept_and_the_input_too_whatever_is_missing(self, method: str, kind: str, policy: str) -> None:
+        import pyarrow as pa
+
+        frame, before = pa.table(mixed()), pa.table(mixed())
+        quasi = KINDS[kind]
+        recipe = {"quasi": quasi, "k": K, "method": method, "when_missing": policy}
+        recipe |= {name: {c: v for c, v in given.items() if c in quasi} for name, given in MIXED.items()}
+        if levels(method):
+            recipe |= {"confidential": ["secret"], **({"t": T} if promises_t(method) else {})}
+        if promises(method):
+            recipe["require"] = {model: list(LEVELS[model].values()) for model in promises(method)}
+        if method == "individual_ranking":  # whose optimal cut is of one coordinate
+            recipe["set"] = {"by": "mdav"}
+        if refused := self.refusal(method, kind, policy):
+            with pytest.raises(shoal.ShoalError, match=refused):
+                shoal.protect(frame, recipe)
+            return
+        done = shoal.protect(frame, recipe)
+        assert frame.equals(before)
+        whole = [all(v is not None for v in row) for row in zip(*(mixed()[c] for c in quasi), strict=True)]
+        assert done.data.num_rows == (sum(whole) if policy == "exclude" else len(whole))
+        for names in [block.attributes for block in done.partition.blocks] if promises_k(method) else []:
+            assert shoal.audit(done.data, quasi=names).overall.achieved >= K
+        for column in quasi:
+            assert done.data[column].type == frame[column].type
+            assert policy != "exclude" or done.data[column].null_count == 0
+            if policy == "fill":  # nothing is left but what a class has nothing for
+                labels = next(block.labels for block in done.partition.blocks if column in block.attributes)
+                for row in np.flatnonzero(done.data[column].is_null()):
+                    assert (
+                        frame[column].filter(pa.array(labels == labels[row])).null_count
+                        == (labels == labels[row]).sum()
+                    )
+
+    def refusal(self, method: str, kind: str, policy: str) -> str | None:
+        """What a method says that cannot serve a kind: it takes one coordinate only, or makes the values itself."""
+        one = kind in ("numbers", "ordinal", "dates")
+        if getattr(registry.load("partition", method), "dimensions", None) == 1:
+            return None if one and policy != "category" else "exactly 1 coordinate"
+        if not promises_k(method):
+            return None if one and policy == "exclude" else "numbers, moments and ranks only, none of them missing"
+        return None

@@ -157,14 +157,49 @@ def _(folder: Path) -> list[str]:
     return ["protect", "people.parquet", "-o", "out.parquet", "--quasi", "age", "--k", "3"]
 
 
-@scenario("A missing value in a quasi-identifier", 3)
+@scenario("A quasi-identifier that is missing everywhere", 3)
 def _(folder: Path) -> list[str]:
-    return command(folder, text=PEOPLE + f"{SECRET},,5,n\n")
+    return command(folder, text="age,region\n" + "".join(f"{20 + i},\n" for i in range(9)), quasi="age,region")
 
 
-@scenario("A quasi-identifier that is nominal", 3)
+@scenario("Every record excluded", 3)
 def _(folder: Path) -> list[str]:
-    return command(folder, quasi="age,region")
+    text = "age,income\n" + "1,\n,2\n" * 6
+    return command(folder, "--when-missing", "exclude", text=text)
+
+
+@scenario("What to do with missing values misspelt", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--when-missing", "drop")
+
+
+@scenario("A category that is not in the order", 3)
+def _(folder: Path) -> list[str]:
+    text = "age,pay\n" + "".join(f"{20 + i},{('low', 'high', SECRET)[i % 3]}\n" for i in range(9))
+    return command(folder, "--order", "pay=low,high", text=text, quasi="age,pay")
+
+
+@scenario("A category that is not in the taxonomy", 3)
+def _(folder: Path) -> list[str]:
+    (folder / "regions.csv").write_text("n;north;*\n")
+    return command(folder, "--taxonomy", "region=regions.csv", quasi="age,region")
+
+
+@scenario("A taxonomy in a file that is no tree", 3)
+def _(folder: Path) -> list[str]:
+    (folder / "regions.csv").write_text("n;coast;north;*\ns;coast;south;*\n")
+    return command(folder, "--taxonomy", "region=regions.csv", quasi="age,region")
+
+
+@scenario("A taxonomy that is damaged", 3)
+def _(folder: Path) -> list[str]:
+    (folder / "regions.json").write_text('{"north": ["n"')
+    return command(folder, "--taxonomy", "region=regions.json", quasi="age,region")
+
+
+@scenario("The weight of an attribute below 0", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--attribute-weight", "age=-1")
 
 
 @scenario("A date that does not exist", 3)

@@ -25,6 +25,7 @@ from shoal.types import (
     Attribute,
     Block,
     Certificate,
+    Column,
     Kind,
     Numbers,
     Partition,
@@ -184,9 +185,7 @@ def _optional(cls: type, name: str) -> bool:
     return any(f.name == name and f.default is not MISSING for f in fields(cls))
 
 
-def encode(
-    table: Table, names: Sequence[str], *, what: str = "a quasi-identifier", missing: str = "refuse"
-) -> tuple[Table, list[Attribute]]:
+def encode(table: Table, names: Sequence[str], *, missing: str = "refuse") -> tuple[Table, list[Attribute]]:
     """Return the table with cells of these columns as values, and the attributes; raises all faults at once.
 
     `missing` says what a missing value is: ``category``, ``fill``, or ``refuse``.
@@ -202,10 +201,12 @@ def encode(
     attributes: list[Attribute] = []
     typed = {}
     moment = "T"
+    encoders = registry.claims("points", "kinds")
     for name in names:
-        kind = table.schema[name].kind
+        meant, given = table.schema[name], table.data.column(name)
+        kind = meant.kind
         try:
-            encoder, given = _encoder(name, kind, what, table), table.data.column(name)
+            _refuse_commas(meant, table)
             column = without_user_missing(table.data.schema.field(name), given)
             if column is not given:
                 typed[name] = column
@@ -214,7 +215,7 @@ def encode(
                 column = typed[name] = as_values(name, table, exact=True)
             if missing != "refuse":
                 column = typed[name] = without_nan(column)
-            attributes.append(attribute_of(table.schema[name], in_order(table.schema[name], column), encoder, missing))
+            attributes.append(attribute_of(meant, in_order(meant, column), encoders[kind], missing, given.type))
         except (DataError, SchemaError) as error:
             faults.append(str(error))
         except pa.ArrowException:  # whose message may hold a value
@@ -226,32 +227,24 @@ def encode(
 
 def numbers_in(table: Table, name: str, what: str) -> NDArray[np.float64]:
     """Return the values of a column of numbers or moments."""
-    (attribute,) = encode(table, [name], what=what)[1]
+    (attribute,) = encode(table, [name])[1]
     if not isinstance(attribute, Numbers):
         raise SchemaError(f"Column {name!r}: {what} must be of numbers or moments. Name another column.")
     return attribute.values
 
 
-def _encoder(name: str, kind: Kind, what: str, table: Table) -> Any:
-    encoder = registry.claims("points", "kinds").get(kind)
-    if encoder is None:
-        served = [k.value for k in Kind if k in registry.claims("points", "kinds")]
-        raise SchemaError(
-            f"Column {name!r}: {what} must be {', '.join(served[:-1])} or {served[-1]}, this one is {kind.value}. "
-            f"{_way_out(name, served[0], table)}"
-        )
-    return encoder
-
-
-def _way_out(name: str, kind: str, table: Table) -> str:
-    """Say what may help with a column whose kind cannot be aggregated."""
+def _refuse_commas(column: Column, table: Table) -> None:
+    """Refuse numbers that would pass for categories, because nobody said that they have a decimal comma."""
     from shoal.schema.cells import has_decimal_comma, is_text
 
-    if not is_text(table.data.column(name)):
-        return "Give it another role."
-    if table.dialect is not None and has_decimal_comma(table.data.column(name), table.dialect):
-        return "Its cells look like numbers with a decimal comma: give --decimal , then."
-    return f"Give it another role, or another kind (--kind {name}={kind}) if its values are numbers."
+    cells = table.data.column(column.name)
+    if column.kind is not Kind.NOMINAL or column.taxonomy is not None or not is_text(cells) or table.dialect is None:
+        return
+    if has_decimal_comma(cells, table.dialect):
+        raise DataError(
+            f"Column {column.name!r}: its cells look like numbers with a decimal comma, and would be categories. Give "
+            f"--decimal , then."
+        )
 
 
 def _weights(table: Table) -> NDArray[np.float64] | None:

@@ -37,10 +37,10 @@ def _compare(original: Table, masked: Table, columns: Sequence[str]) -> Readings
             f"Compare: both tables must have the same rows in the same order, got {len(original):,} and "
             f"{len(masked):,}. Give the file that was masked and its masked version."
         )
-    _, attributes = encode(original, columns, what="a column to compare")
+    _, attributes = encode(original, columns)
     kinds = {c.name: _relaxed(c.kind) for c in original.schema.columns}  # a mean of integers has decimals
     schema = Schema(tuple(replace(c, kind=kinds.get(c.name, c.kind)) for c in masked.schema.columns))
-    typed, _ = encode(replace(masked, schema=schema), columns, what="a column to compare")
+    typed, _ = encode(replace(masked, schema=schema), columns)
     return measure(attributes, typed.data)
 
 

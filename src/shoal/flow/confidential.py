@@ -40,8 +40,9 @@ def as_values(name: str, table: Table, *, exact: bool = False) -> pa.ChunkedArra
     read = column if table.dialect is None else tidy(column, dialect)
     if table.schema[name].order:
         return in_order(table.schema[name], read)
-    if kind is Kind.ORDINAL and readable(tidy(column, dialect), Kind.CONTINUOUS, dialect):
-        return values(column, name, Kind.CONTINUOUS, dialect)
+    for number in (Kind.INTEGER, Kind.CONTINUOUS) if kind is Kind.ORDINAL else ():  # 1 leaves as 1, not as 1.0
+        if readable(tidy(column, dialect), number, dialect):
+            return values(column, name, number, dialect)
     return read
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from shoal.errors import DataError
+from shoal.errors import DataError, raise_all
 from shoal.recipe import Recipe
-from shoal.types import Dialect, Role, Table
+from shoal.types import Role, Table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,15 +18,18 @@ def complete_rows(table: Table, recipe: Recipe) -> NDArray[np.int64] | None:
     """Return the records that leave, where some are excluded; None if all leave."""
     import numpy as np
 
-    from shoal.schema.cells import is_text, tidy, without_nan
+    from shoal.flow.confidential import as_values
+    from shoal.schema.cells import without_nan
 
     if recipe.when_missing != "exclude":
         return None
-    lacking = np.zeros(len(table), np.bool_)
+    lacking, faults = np.zeros(len(table), np.bool_), []
     for name in table.schema.names(Role.QUASI):
-        column = table.data.column(name)
-        read = tidy(column, table.dialect or Dialect()) if is_text(column) else without_nan(column)
-        lacking |= np.asarray(read.is_null().to_numpy())
+        try:  # as it will be encoded
+            lacking |= np.asarray(without_nan(as_values(name, table, exact=True)).is_null().to_numpy())
+        except DataError as error:
+            faults.append(str(error))
+    raise_all(DataError, faults)  # now, while rows have the numbers that they have in the file
     if not lacking.any():
         return None
     if lacking.all():

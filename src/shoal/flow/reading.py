@@ -62,12 +62,15 @@ def read_table(place: Place, recipe: Recipe, *, textual: bool) -> Table:
 
 def _as_values(table: Table, dialect: Dialect) -> Table:
     """Return the table with values for cells; a column that would lose something by it stays text."""
-    from shoal.schema.cells import lossless, values, without_missing
+    from shoal.flow.confidential import as_values
+    from shoal.schema.cells import lossless, tidy, values, without_missing
 
     typed = {}
     for column in table.schema.columns:
         cells = table.data.column(column.name)
-        if column.role in (Role.QUASI, Role.WEIGHT) or lossless(cells, column.kind, dialect):
+        if column.role is Role.QUASI and column.kind in (Kind.NOMINAL, Kind.ORDINAL):  # of which some may be missing
+            typed[column.name] = tidy(cells, dialect) if column.order else as_values(column.name, table, exact=True)
+        elif column.role in (Role.QUASI, Role.WEIGHT) or lossless(cells, column.kind, dialect):
             typed[column.name] = values(cells, column.name, column.kind, dialect)
         elif column.role is Role.CONFIDENTIAL and column.kind is Kind.NOMINAL:
             typed[column.name] = without_missing(cells, dialect)

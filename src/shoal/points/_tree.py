@@ -5,6 +5,7 @@ ancestor is high, over the height of the tree: 1 at most. Categories without gro
 
 One coordinate for each edge: √(its length / twice the height of the tree) for what lies below it, 0 for the rest. The
 squared distance between two leaves is then half the length of the path between them over the height: exactly that.
+What a group lies from a leaf is the same: half the path, over the height.
 """
 
 from __future__ import annotations
@@ -70,9 +71,12 @@ def tree_of(categories: Sequence[str], taxonomy: Taxonomy | None) -> Tree:
     place[()] = root = len(categories) + len(groups)
     parent = [place[paths[name]] for name in categories] + [place[path[:-1]] for path in groups] + [root]
     height = np.zeros(root + 1, np.int64)
-    for node in range(root):
-        height[parent[node]] = max(height[parent[node]], height[node] + 1)
-    whole = 1 if taxonomy is None else taxonomy.height
-    height[root] = max(height[root], whole)  # of the whole taxonomy, so that distances do not depend on the table
+    height[root] = 1
+    # those of the whole taxonomy, so that distances do not depend on which of its values a table has
+    for path in taxonomy.paths.values() if taxonomy is not None else ():
+        for depth in range(len(path) + 1):
+            if path[:depth] in place:
+                node = place[path[:depth]]
+                height[node] = max(height[node], len(path) + 1 - depth)
     names = (*categories, *(path[-1] for path in groups), "*")
     return Tree(names, len(categories), np.array(parent, np.int64), height)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError
-from shoal.types import Column, Confidential, Kind, Taxonomy
+from shoal.types import Column, Confidential, Kind, Taxonomy, called
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -105,14 +105,14 @@ def _leaves(name: str, values: pa.ChunkedArray, taxonomy: Taxonomy) -> Confident
     codes, found = _told_apart(name, values)
     leaves = sorted(taxonomy.paths, key=lambda leaf: (*taxonomy.paths[leaf], ""))  # those of a group are neighbours
     number = {leaf: at for at, leaf in enumerate(leaves)}
-    strange = np.array([str(value) not in number for value in found.to_pylist()], np.bool_)
+    strange = np.array([called(value) not in number for value in found.to_pylist()], np.bool_)
     if strange.any():
         records = int(np.isin(codes, np.flatnonzero(strange)).sum())
         raise DataError(
             f"Column {name!r}: every value must be in its taxonomy, {int(strange.sum()):,} of {len(found):,} are not, "
             f"in {records:,} of {len(codes):,} records. Add them to the taxonomy."
         )
-    new = np.array([*(number[str(value)] for value in found.to_pylist()), len(leaves)], np.int64)
+    new = np.array([*(number[called(value)] for value in found.to_pylist()), len(leaves)], np.int64)
     missing = int(values.null_count > 0)
     counts = np.bincount(new[codes], minlength=len(leaves) + missing)
     groups = sorted({path[:depth] for path in taxonomy.paths.values() for depth in range(1, len(path) + 1)}, key=len)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shoal.errors import SchemaError
 from shoal.kernels.class_means import class_means_of_integers
 from shoal.points.numeric import coordinate, placed, present
-from shoal.types import Kind, Placed, Scale
+from shoal.types import Categories, Kind, Placed, Scale
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,7 +63,14 @@ class Datetime:
             return np.asarray(ticks - origin, np.float64)
         return ticks.astype(np.float64) - float(origin)  # centuries of nanoseconds: to the nearest microsecond
 
-    def centroid(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, *, whole: bool) -> pa.Array:
+    def centroid(
+        self,
+        labels: NDArray[np.int64],
+        weights: NDArray[np.float64] | None,
+        *,
+        whole: bool,
+        categories: Categories = "leaf",
+    ) -> pa.Array:
         """Return for each record the mean moment of its class, to the nearest tick."""
         return self._column(class_means_of_integers(self.ticks, labels, weights)[labels])
 

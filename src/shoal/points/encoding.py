@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -13,8 +14,8 @@ from shoal.errors import DataError
 from shoal.kernels.standardise import extent, location_and_spread
 from shoal.parameters import Checked, Param
 from shoal.points.missing import Missing
-from shoal.points.numeric import present
-from shoal.types import Attribute, Column, Comparison, Footing, Placed, Points, Scale
+from shoal.points.numeric import finite, present
+from shoal.types import Attribute, Column, Comparison, Footing, Kind, Placed, Points, Scale
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,7 +78,9 @@ def _standard_or_unit(values: NDArray[np.float64]) -> Footing:
     return Footing(location, spread, exponent)
 
 
-def attribute_of(column: Column, cells: pa.ChunkedArray, encoder: Any, missing: str) -> Attribute:
+def attribute_of(
+    column: Column, cells: pa.ChunkedArray, encoder: Any, missing: str, leaves: pa.DataType | None = None
+) -> Attribute:
     """Return the attribute of a column by the encoder that claims its kind.
 
     Parameters
@@ -90,13 +93,21 @@ def attribute_of(column: Column, cells: pa.ChunkedArray, encoder: Any, missing: 
         A class of `points/`.
     missing
         What a missing value is: ``category``, a value of its own; ``fill``, whatever its class has; ``refuse``.
+    leaves
+        The type that the column leaves in, if `cells` were put in the order of the column.
     """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     if missing == "refuse":
         present(column.name, cells)
+    if len(cells) and cells.null_count == len(cells):
+        raise DataError(f"Column {column.name!r}: every value is missing. Give it another role, or leave it out.")
     if getattr(encoder, "tells_apart", False):
         return encoder.encode(column, cells, missing)  # type: ignore[no-any-return]
+    encode = partial(encoder.encode, leaves=leaves) if column.order else encoder.encode
     if not cells.null_count:
-        return encoder.encode(column.name, cells)  # type: ignore[no-any-return]
-    if cells.null_count == len(cells):
-        raise DataError(f"Column {column.name!r}: every value is missing. Give it another role, or leave it out.")
-    return Missing.encode(column.name, cells, encoder, apart=missing == "category")
+        return encode(column.name, cells)  # type: ignore[no-any-return]
+    if column.kind is Kind.CONTINUOUS:  # while rows have their own numbers
+        finite(column.name, pc.fill_null(cells.cast(pa.float64(), safe=False), 0.0).to_numpy())
+    return Missing.encode(column.name, cells, encode, apart=missing == "category")

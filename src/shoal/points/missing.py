@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.types import Footing, Placed, Scale
+from shoal.types import Categories, Footing, Placed, Scale
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,7 +24,7 @@ class Missing:
 
     >>> import pyarrow as pa
     >>> from shoal.points.numeric import Numeric
-    >>> pay = Missing.encode("pay", pa.chunked_array([[10.0, None, 30.0]]), Numeric, apart=True)
+    >>> pay = Missing.encode("pay", pa.chunked_array([[10.0, None, 30.0]]), Numeric.encode, apart=True)
     >>> pay.place(lambda values: Footing(0.0, 10.0, 0)).coordinates.tolist()
     [[1.0, 0.0], [2.0, 1.0], [3.0, 0.0]]
     >>> pay.centroid(np.zeros(3, np.int64), None, whole=False).to_pylist()
@@ -34,13 +35,12 @@ class Missing:
     inner: Any  #: the attribute of the values that are there
     absent: NDArray[np.bool_] = field(repr=False)
     apart: bool
-    type: pa.DataType
 
     @classmethod
-    def encode(cls, name: str, column: pa.ChunkedArray, encoder: Any, *, apart: bool) -> Missing:
-        """Take a column of which at least one value is there, and the encoder of those that are."""
+    def encode(cls, name: str, column: pa.ChunkedArray, encode: Callable[..., Any], *, apart: bool) -> Missing:
+        """Take a column of which at least one value is there, and what encodes those that are."""
         absent = np.asarray(column.is_null().to_numpy())
-        return cls(name, encoder.encode(name, column.drop_null()), absent, apart, column.type)
+        return cls(name, encode(name, column.drop_null()), absent, apart)
 
     def place(self, scale: Scale) -> Placed:
         """Return the coordinate of the values, and where they are apart, of being missing."""
@@ -57,13 +57,21 @@ class Missing:
         absent = np.asarray(column.is_null().to_numpy())
         coordinates = np.empty((len(absent), 1 + self.apart))
         there = Placed(placed.coordinates[~self.absent, :1], placed.footings[:1])
-        coordinates[~absent, :1] = self.inner.like(column.drop_null(), there)
+        if not absent.all():
+            coordinates[~absent, :1] = self.inner.like(column.drop_null(), there)
         coordinates[absent, 0] = there.coordinates.mean()
         if self.apart:
             coordinates[:, 1] = absent
         return coordinates
 
-    def centroid(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, *, whole: bool) -> pa.Array:
+    def centroid(
+        self,
+        labels: NDArray[np.int64],
+        weights: NDArray[np.float64] | None,
+        *,
+        whole: bool,
+        categories: Categories = "leaf",
+    ) -> pa.Array:
         """Return the centroid of the values that are there; none where most are missing and apart, or all are."""
         import pyarrow as pa
 
@@ -75,7 +83,8 @@ class Missing:
         if self.apart:
             empty |= lacking > np.bincount(labels, share, classes) / 2
         known, compact = np.unique(labels[~self.absent], return_inverse=True)
-        inside = self.inner.centroid(compact, None if weights is None else weights[~self.absent], whole=whole)
+        known_weights = None if weights is None else weights[~self.absent]
+        inside = self.inner.centroid(compact, known_weights, whole=whole, categories=categories)
         first = np.zeros(classes, np.int64)
         first[known] = np.unique(compact, return_index=True)[1]  # a record of each class
         return inside.take(pa.array(first[labels], mask=empty[labels]))

@@ -9,13 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError
+from shoal.points._column import as_column
+from shoal.points._likest import below, common_ancestor, likest_leaf, likest_node
 from shoal.points._tree import Tree, tree_of
-from shoal.types import Column, Footing, Kind, Placed, Scale
+from shoal.types import Categories, Column, Footing, Kind, Placed, Scale, called
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_TIE = 1e-9  # scores that are as near as this are the same
+#: So many coordinates of one attribute are too many: 1 GiB.
+MOST = 2**27
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +50,14 @@ class Nominal:
     def encode(cls, column: Column, cells: pa.ChunkedArray, missing: str) -> Nominal:
         """Take a column of anything that can be told apart; `missing`: ``category`` or ``fill``."""
         codes, found = told_apart(column.name, cells)
-        names = [str(value) for value in found.to_pylist()]
+        names = [called(value) for value in found.to_pylist()]
         if column.taxonomy is not None:
             _known(column, names, codes)
         order = sorted(range(len(names)), key=names.__getitem__)
         place = np.empty(len(names) + 1, np.int64)
         place[order], place[-1] = np.arange(len(names)), -1
         tree = tree_of([names[at] for at in order], column.taxonomy)
+        _few(column.name, len(names), len(tree.names) * len(codes))
         return cls(column.name, place[codes], tree, missing == "category", found.take(_indices(order)), cells.type)
 
     @property
@@ -80,56 +84,64 @@ class Nominal:
         codes, found = told_apart(self.name, column)
         number = {name: at for at, name in reversed(list(enumerate(self.tree.names)))}  # categories before groups
         missing = len(self.tree.names) if (self.codes < 0).any() else self.tree.root
-        places = [number.get(str(value), self.tree.root) for value in found.to_pylist()]
+        places = [number.get(called(value), self.tree.root) for value in found.to_pylist()]
         return np.asarray(self._embedding[np.array([*places, missing], np.int64)[codes]])
 
-    def centroid(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, *, whole: bool) -> pa.Array:
-        """Return for each record the category of least total distance to its class; of several the first by name.
+    def centroid(
+        self,
+        labels: NDArray[np.int64],
+        weights: NDArray[np.float64] | None,
+        *,
+        whole: bool,
+        categories: Categories = "leaf",
+    ) -> pa.Array:
+        """Return for each record the category or the group that stands for its class, of several the first by name.
 
-        A class leaves without a value if that is as near, and a missing value is a category; or if nobody has one.
+        A class leaves without a value if that is nearest, and a missing value is a category; or if nobody has one.
         """
         import pyarrow as pa
 
-        chosen = self.likest(labels, weights)
-        if len(chosen) <= labels.max():  # the last classes have no value at all
-            chosen = np.append(chosen, np.full(int(labels.max()) + 1 - len(chosen), -1))
-        places = pa.array(chosen[labels].astype(np.int32), mask=chosen[labels] < 0)
-        if pa.types.is_dictionary(self.type):
-            return pa.DictionaryArray.from_arrays(places, self.categories).cast(self.type)
-        return self.categories.take(places)
+        chosen = self.likest(labels, weights, categories)[labels]
+        if categories == "leaf":
+            return as_column(chosen, self.categories, self.type)
+        names = list(dict.fromkeys(self.tree.names))  # a group may be called as one of its categories is
+        place = {name: at for at, name in enumerate(names)}
+        new = np.array([*(place[name] for name in self.tree.names), -1], np.int64)
+        return as_column(new[chosen], pa.array(names, pa.string()), _type_of_names(self.type))
 
-    def likest(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None) -> NDArray[np.int64]:
-        """Return the category of least total distance to each class; −1: none.
+    def likest(
+        self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, categories: Categories = "leaf"
+    ) -> NDArray[np.int64]:
+        """Return the category or group that stands for each class; −1: none.
 
-        The total squared distance of a class to a point is least where the point is nearest to the class's mean, and in
-        a tree no category is nearer than all that members have. So those of the members are looked at.
+        ``leaf``: the category of least total distance; ``node``: the category or group; ``ancestor``: the lowest group
+        that all are in. A missing value that is a category hangs on the root, beside all groups.
         """
-        embedding, last = self._embedding, len(self.tree.names)
-        codes = np.where(self.codes < 0, last, self.codes)
+        missing, classes = len(self.tree.names), int(labels.max(initial=-1)) + 1
+        parent, height = np.append(self.tree.parent, self.tree.root), np.append(self.tree.height, 0)
+        codes = np.where(self.codes < 0, missing, self.codes)
+        if categories == "ancestor":
+            weights = None
         if not self.apart:
-            labels, codes, weights = _only(self.codes >= 0, labels, codes, weights)
-        classes = int(labels.max(initial=-1)) + 1
-        pairs, inverse = np.unique(labels * (last + 1) + codes, return_inverse=True)
-        count = np.bincount(inverse, weights, len(pairs)).astype(np.float64)
-        of, code = pairs // (last + 1), pairs % (last + 1)
-        total = np.zeros((classes, embedding.shape[1]))
-        np.add.at(total, of, count[:, None] * embedding[code])
-        size = np.bincount(of, count, classes)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean = total / size[:, None]
-        near = ((embedding[code] - mean[of]) ** 2).sum(axis=1)
-        near[size[of] == 0] = 0.0  # weights that are all 0
-        order = np.lexsort((code, np.rint(near / _TIE), of))
-        first = order[np.concatenate(([True], of[order][1:] != of[order][:-1]))[: len(order)]]
-        chosen = np.full(classes, -1, np.int64)
-        chosen[of[first]] = np.where(code[first] == last, -1, code[first])
-        return chosen
+            there = self.codes >= 0
+            labels, codes = labels[there], codes[there]
+            weights = None if weights is None else weights[there]
+        inside = below(parent, labels, codes, weights, classes)
+        if categories == "leaf":
+            chosen = likest_leaf(parent, height, inside)
+        else:
+            chosen = (likest_node if categories == "node" else common_ancestor)(height, inside)
+        return np.where(chosen == missing, -1, chosen)
 
 
-def _only(
-    there: NDArray[np.bool_], labels: NDArray[np.int64], codes: NDArray[np.int64], weights: NDArray[np.float64] | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64] | None]:
-    return labels[there], codes[there], None if weights is None else weights[there]
+def _type_of_names(kind: pa.DataType) -> pa.DataType:
+    """Return a type for names of groups: the column's own if it holds text."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(pa.int32(), _type_of_names(kind.value_type))
+    text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return kind if any(is_text(kind) for is_text in text) else pa.string()
 
 
 def told_apart(name: str, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
@@ -139,6 +151,8 @@ def told_apart(name: str, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa
     try:
         if pa.types.is_dictionary(cells.type):
             cells = cells.cast(cells.type.value_type)
+        if pa.types.is_string_view(cells.type):  # of which Arrow cannot take some
+            cells = cells.cast(pa.string())
         encoded = cells.combine_chunks().dictionary_encode(null_encoding="mask")
     except pa.ArrowException:
         raise SchemaError(f"Column {name!r}: {cells.type} cannot be told apart. Give it another role.") from None
@@ -154,6 +168,15 @@ def _known(column: Column, names: list[str], codes: NDArray[np.int64]) -> None:
         raise DataError(
             f"Column {column.name!r}: every value must be in its taxonomy, {int(strange.sum()):,} of {len(names):,} "
             f"are not, in {records:,} of {len(codes):,} records. Add them to the taxonomy."
+        )
+
+
+def _few(name: str, categories: int, coordinates: int) -> None:
+    """Refuse what would take too much memory: a coordinate for each edge and record."""
+    if coordinates > MOST:
+        raise DataError(
+            f"Column {name!r}: its {categories:,} categories would take {coordinates:,} coordinates, more than "
+            f"{MOST:,}. Put categories together before, give it another kind, or make it an identifier."
         )
 
 

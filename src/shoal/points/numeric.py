@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, SchemaError, data_rows
 from shoal.kernels.class_means import class_means, class_means_of_integers
 from shoal.kernels.standardise import place
-from shoal.types import Footing, Kind, Placed, Scale
+from shoal.types import Categories, Footing, Kind, Placed, Scale
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,12 +43,7 @@ class Numeric:
             raise SchemaError(f"Column {name!r}: must be of numbers, is of {kind}. Give it another kind or role.")
         present(name, column)
         values = column.cast(pa.float64(), safe=False).combine_chunks().to_numpy(zero_copy_only=False)
-        odd = np.flatnonzero(~np.isfinite(values)).tolist()
-        if odd:
-            raise DataError(
-                f"Column {name!r}: values must be finite, {len(odd):,} of {len(column):,} are NaN or infinite, "
-                f"in {data_rows(odd)}. Correct or remove these rows."
-            )
+        finite(name, values)
         return cls(name, values, column)
 
     def place(self, scale: Scale) -> Placed:
@@ -59,7 +54,14 @@ class Numeric:
         """Return the coordinate of another column of numbers."""
         return coordinate(self.encode(self.name, column).values, placed.footings[0])
 
-    def centroid(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, *, whole: bool) -> pa.Array:
+    def centroid(
+        self,
+        labels: NDArray[np.int64],
+        weights: NDArray[np.float64] | None,
+        *,
+        whole: bool,
+        categories: Categories = "leaf",
+    ) -> pa.Array:
         """Return for each record the (weighted) mean of its class, in the column's type where that can hold it."""
         import pyarrow as pa
 
@@ -119,6 +121,16 @@ def coordinate(values: NDArray[np.float64], footing: Footing) -> NDArray[np.floa
 def placed(values: NDArray[np.float64], footing: Footing) -> Placed:
     """Return values on a footing, and the footing."""
     return Placed(coordinate(values, footing), (footing,))
+
+
+def finite(name: str, values: NDArray[np.float64]) -> None:
+    """Refuse NaN and infinities, with their row numbers."""
+    odd = np.flatnonzero(~np.isfinite(values)).tolist()
+    if odd:
+        raise DataError(
+            f"Column {name!r}: values must be finite, {len(odd):,} of {len(values):,} are NaN or infinite, "
+            f"in {data_rows(odd)}. Correct or remove these rows."
+        )
 
 
 def present(name: str, column: pa.ChunkedArray) -> None:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError
+from shoal.points._column import as_column
 from shoal.points.numeric import coordinate, placed, present
-from shoal.types import Kind, Placed, Scale
+from shoal.types import Categories, Kind, Placed, Scale
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,11 +38,19 @@ class Ordinal:
     type: pa.DataType
 
     @classmethod
-    def encode(cls, name: str, column: pa.ChunkedArray) -> Ordinal:
-        """Take ordered categories, or numbers that stand for some; missing values are refused."""
+    def encode(cls, name: str, column: pa.ChunkedArray, leaves: pa.DataType | None = None) -> Ordinal:
+        """Take ordered categories, or numbers that stand for some; missing values are refused.
+
+        They leave in the column's type, or in another that can hold all categories.
+        """
+        import pyarrow as pa
+
         present(name, column)
         categories = _categories(name, column)
-        return cls(name, _ranks(name, column, categories), categories, column.type)
+        ranks = _ranks(name, column, categories)
+        if leaves is not None:
+            categories = categories.cast(leaves.value_type if pa.types.is_dictionary(leaves) else leaves)
+        return cls(name, ranks, categories, leaves or column.type)
 
     def place(self, scale: Scale) -> Placed:
         """Return one coordinate of ranks."""
@@ -51,19 +60,21 @@ class Ordinal:
         """Return the coordinate of the ranks of another column, whose categories must be among these."""
         return coordinate(_ranks(self.name, column, self.categories), placed.footings[0])
 
-    def centroid(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, *, whole: bool) -> pa.Array:
+    def centroid(
+        self,
+        labels: NDArray[np.int64],
+        weights: NDArray[np.float64] | None,
+        *,
+        whole: bool,
+        categories: Categories = "leaf",
+    ) -> pa.Array:
         """Return for each record the (weighted) median of its class; of two the lower, so that it is a category."""
         return self.decode(medians(self.values, labels, weights)[labels], whole=whole)
 
     def decode(self, values: NDArray[np.float64], *, whole: bool) -> pa.Array:
         """Return ranks as categories, to the nearest one."""
-        import pyarrow as pa
-
-        places = np.clip(np.rint(values), 0, len(self.categories) - 1).astype(np.int32)
-        if pa.types.is_dictionary(self.type):
-            found = pa.DictionaryArray.from_arrays(pa.array(places), self.categories, ordered=self.type.ordered)
-            return found.cast(self.type)
-        return self.categories.take(pa.array(places))
+        places = np.clip(np.rint(values), 0, len(self.categories) - 1).astype(np.int64)
+        return as_column(places, self.categories, self.type)
 
 
 def medians(
@@ -95,7 +106,7 @@ def _categories(name: str, column: pa.ChunkedArray) -> pa.Array:
 
     if pa.types.is_dictionary(column.type) and column.type.ordered:
         return column.unify_dictionaries().chunk(0).dictionary if column.num_chunks else pa.array([])
-    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
         return column.unique().sort()
     raise SchemaError(
         f"Column {name!r}: the order of an ordinal column must be known, {column.type} has none. Give its categories "

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError
 from shoal.privacy._ranks import ranks_of
-from shoal.types import Column, Kind, Taxonomy
+from shoal.types import Column, Kind, Taxonomy, called
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -165,7 +165,7 @@ def _tree(name: str, cells: pa.ChunkedArray, taxonomy: Taxonomy) -> Values:
     codes, found, missing = _told_apart(name, cells)
     leaves = sorted(taxonomy.paths, key=lambda leaf: (*taxonomy.paths[leaf], ""))
     place = {leaf: at for at, leaf in enumerate(leaves)}
-    new = np.array([*(place.get(str(value), -1) for value in found.to_pylist()), len(leaves)], np.int64)
+    new = np.array([*(place.get(called(value), -1) for value in found.to_pylist()), len(leaves)], np.int64)
     strange = int((new < 0).sum())
     if strange:
         raise DataError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,12 @@ class Centroid(Checked):
 
     Numbers: the mean, weighted where the table has sampling weights, so that (weighted) totals are kept. Integers
     leave as numbers with decimals unless `round_integers`. Dates and times: the mean moment, to the nearest tick
-    of the column's type.
+    of the column's type. Ordered categories: the (weighted) median, of two the lower.
+
+    Categories without an order have no mean. By `categories`, a class leaves as ``leaf``, the category of least total
+    distance to its members; ``node``, the category or group of the taxonomy of least total distance; or ``ancestor``,
+    the lowest group that all members are in, which is true of each. What is above all groups is ``*``. Names of groups
+    are text, and so is the column then.
 
     A method may make the values that leave itself: then these leave, in the column's type, in place of means.
 
@@ -31,6 +36,10 @@ class Centroid(Checked):
     """
 
     round_integers: Annotated[bool, Param("Round the means of integer columns to integers.")] = False
+    categories: Annotated[
+        Literal["leaf", "node", "ancestor"],
+        Param("Categories: the likest one, the likest one or group, or the lowest group that all are in."),
+    ] = "leaf"
 
     def release(
         self,
@@ -57,7 +66,10 @@ class Centroid(Checked):
         """Return the columns of a block as they leave; `points` are those of its attributes."""
         whole = self.round_integers
         if block.values is None:
-            return {a.name: a.centroid(block.labels, weights, whole=whole) for a in points.attributes}
+            return {
+                a.name: a.centroid(block.labels, weights, whole=whole, categories=self.categories)
+                for a in points.attributes
+            }
         if weights is not None:
             raise ParameterError(
                 "Centroid: a method that makes the values itself has no means to weight. Leave out the weight column's "
@@ -68,7 +80,8 @@ class Centroid(Checked):
             if not isinstance(attribute, Numbers):
                 raise SchemaError(
                     f"Column {attribute.name!r}: this method makes the values that leave itself, and can do so for "
-                    f"numbers and moments only. Take another method, or give it another role."
+                    f"numbers, moments and ranks only, none of them missing. Take another method, exclude records "
+                    f"(when_missing), or give it another role."
                 )
             (j,) = points.places[attribute.name]
             released[attribute.name] = attribute.decode(points.footings[j].undo(block.values[:, j]), whole=whole)

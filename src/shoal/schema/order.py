@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError
-from shoal.types import Column
+from shoal.types import Column, called
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,19 +21,18 @@ def in_order(column: Column, cells: pa.ChunkedArray) -> pa.ChunkedArray:
     [1, None, 0]
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     if not column.order:
         return cells
-    text = cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells
-    text = text.cast(pa.string())
-    categories = pa.array(column.order, pa.string())
-    places = pc.index_in(text, value_set=categories).combine_chunks()
-    if places.null_count > text.null_count:
-        records, values = places.null_count - text.null_count, len(text.drop_null().unique())
-        strange = values - len(pc.unique(places.drop_null()))
+    plain = cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells
+    encoded = plain.combine_chunks().dictionary_encode(null_encoding="mask")
+    rank = {name: at for at, name in enumerate(column.order)}
+    ranks = [rank.get(called(value)) for value in encoded.dictionary.to_pylist()]
+    places = pa.array(ranks, pa.int32()).take(encoded.indices)
+    if None in ranks:
         raise DataError(
-            f"Column {column.name!r}: every value must be in its order, {strange:,} of {values:,} are not, in "
-            f"{records:,} of {len(text):,} records. Add them to the order."
+            f"Column {column.name!r}: every value must be in its order, {ranks.count(None):,} of {len(ranks):,} are "
+            f"not, in {places.null_count - plain.null_count:,} of {len(plain):,} records. Add them to the order."
         )
-    return pa.chunked_array([pa.DictionaryArray.from_arrays(places, categories, ordered=True)])
+    names = pa.array(column.order, pa.string())
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(places, names, ordered=True)])

@@ -9,7 +9,7 @@ from shoal.errors import SchemaError, raise_all
 from shoal.parameters import unknown
 from shoal.schema.infer import kind_of
 from shoal.schema.taxonomy import taxonomy_of
-from shoal.types import Column, Dialect, Kind, Role, Schema, Taxonomy
+from shoal.types import Column, Dialect, Kind, Role, Schema, Taxonomy, called
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,7 +49,7 @@ def schema_of(
         Once, with every fault that was found.
     """
     trees = {name: taxonomy_of(name, nested) for name, nested in (taxonomies or {}).items()}
-    ranks = {name: tuple(map(str, order)) for name, order in (orders or {}).items()}
+    ranks = {name: tuple(map(called, order)) for name, order in (orders or {}).items()}
     known = {**trees, **ranks, **kinds}
     raise_all(SchemaError, [*_faults(data, roles, known, unread), *_misfits(trees, ranks, kinds)])
     found = {**dict.fromkeys(trees, Kind.NOMINAL), **dict.fromkeys(ranks, Kind.ORDINAL), **kinds}

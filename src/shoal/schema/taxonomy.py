@@ -8,7 +8,7 @@ from typing import Any
 
 from shoal.errors import ParameterError, raise_all
 from shoal.schema.taxonomy_files import read_taxonomy
-from shoal.types import Taxonomy
+from shoal.types import Taxonomy, called
 
 
 def taxonomy_of(name: str, nested: Mapping[str, Any] | str) -> Taxonomy:
@@ -41,11 +41,11 @@ def _leaves(name: str, nested: Any, path: tuple[str, ...]) -> Iterator[tuple[str
             yield from _leaves(name, inner, (*path, str(group)))
     elif isinstance(nested, Sequence) and not isinstance(nested, str) and path:
         for value in nested:
-            if isinstance(value, (Mapping, list, tuple)):
+            if value is None or isinstance(value, (Mapping, list, tuple)):
                 raise ParameterError(
                     f"Taxonomy of {name!r}: group {path[-1]!r} must be a list of values or a table of groups, not both."
                 )
-            yield str(value), path
+            yield called(value), path
     else:
         raise ParameterError(
             f"Taxonomy of {name!r}: must be groups of values, each a list of values or a table of groups. "

@@ -15,6 +15,7 @@ from shoal.types import Taxonomy
 
 #: A taxonomy as nested groups, or as the path from the root to each value.
 Found = Mapping[str, Any] | Taxonomy
+_THING = "Thing"  # what OWL puts above all classes
 
 
 def read_taxonomy(column: str, path: Path) -> Found:
@@ -43,15 +44,24 @@ def read_taxonomy(column: str, path: Path) -> Found:
 def _csv(column: str, path: Path, raw: bytes) -> Found:
     """Read a row for each leaf: the leaf, the group around it, the one around that, up to ``*``; as ARX writes it."""
     text = _text(column, path, raw)
-    delimiter = ";" if text.partition("\n")[0].count(";") >= text.partition("\n")[0].count(",") else ","
-    paths: dict[str, tuple[str, ...]] = {}
-    rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(text), delimiter=delimiter) if any(row)]
+    first = text.lstrip().partition("\n")[0]
+    try:
+        read = list(csv.reader(io.StringIO(text), delimiter=";" if first.count(";") >= first.count(",") else ","))
+    except csv.Error:
+        raise _damaged(column, path, "CSV") from None
+    rows = [row for row in ([cell.strip() for cell in cells] for cells in read) if any(row)]
     widths = {len(row) for row in rows}
     if len(widths) > 1:
         raise DataError(
             f"Taxonomy of {column!r}: all rows of {path.name} must have as many cells, got {min(widths)} to "
             f"{max(widths)}. Give each leaf all its levels."
         )
+    if lacking := sum(not all(row) for row in rows):
+        raise DataError(
+            f"Taxonomy of {column!r}: no cell of {path.name} must be empty, some of {lacking:,} of {len(rows):,} rows "
+            f"are. Give each leaf all its levels; where there is no group, repeat the level below."
+        )
+    paths: dict[str, tuple[str, ...]] = {}
     for number, row in enumerate(rows, 1):
         above = tuple(reversed([cell for cell in row[1:] if cell != "*"]))
         # a level that repeats the one below says nothing new
@@ -59,21 +69,31 @@ def _csv(column: str, path: Path, raw: bytes) -> Found:
         if row[0] in paths and paths[row[0]] != groups:
             raise DataError(f"Taxonomy of {column!r}: the leaf of row {number} is there twice. Name it once.")
         paths[row[0]] = groups
+    over = {(path[at], path[:at]) for path in paths.values() for at in range(len(path))}
+    _refuse_several(column, path, len(over) - len({group for group, _ in over}))
     return _checked(column, path, paths)
 
 
 def _toml(column: str, path: Path, raw: bytes) -> Found:
     try:
         return tomllib.loads(_text(column, path, raw))
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         raise _damaged(column, path, "TOML") from None
 
 
 def _json(column: str, path: Path, raw: bytes) -> Found:
     try:
-        found: Mapping[str, Any] = json.loads(_text(column, path, raw))
-    except ValueError:
+        found: Mapping[str, Any] = json.loads(_text(column, path, raw), object_pairs_hook=_each_once)
+    except (ValueError, RecursionError):
         raise _damaged(column, path, "JSON") from None
+    return found
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a table, none of whose names is there twice: the first would be lost."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
     return found
 
 
@@ -91,13 +111,20 @@ def _owl(column: str, path: Path, raw: bytes) -> Found:
         graph.parse(data=raw, format="turtle" if path.suffix.lower() == ".ttl" else "xml")
     except Exception:  # each of its parsers has errors of its own, and they may quote the file
         raise _damaged(column, path, "OWL") from None
+    links = [*graph.subject_objects(RDFS.subClassOf)]
+    links += [
+        (child, parent)
+        for child in graph.subjects(RDF.type, OWL.NamedIndividual)
+        for parent in graph.objects(child, RDF.type)
+        if parent != OWL.NamedIndividual
+    ]
     above: dict[str, set[str]] = {}
-    for child, parent in graph.subject_objects(RDFS.subClassOf):
-        above.setdefault(_name(child), set()).add(_name(parent))
-    for child in graph.subjects(RDF.type, OWL.NamedIndividual):
-        above.setdefault(_name(child), set()).update(
-            _name(parent) for parent in graph.objects(child, RDF.type) if parent != OWL.NamedIndividual
-        )
+    for child, parent in links:
+        if isinstance(child, rdflib.URIRef) and isinstance(parent, rdflib.URIRef):  # not what has no name: restrictions
+            above.setdefault(_name(child), set()).add(_name(parent))
+    for parents in above.values():
+        if len(parents) > 1:
+            parents.discard(_THING)  # which is above everything anyway
     return _checked(column, path, _from_parents(column, path, above))
 
 
@@ -108,14 +135,11 @@ def _name(node: object) -> str:
 
 def _from_parents(column: str, path: Path, above: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:
     """Return the path to every node; a node with others below it is also a value, within a group of its name."""
-    twice = [name for name, parents in above.items() if len(parents) > 1]
-    if twice:
-        raise DataError(
-            f"Taxonomy of {column!r}: {path.name} must be a tree, but {len(twice):,} of its nodes hang on several "
-            f"others. Keep one of them."
-        )
+    _refuse_several(column, path, sum(len(parents) > 1 for parents in above.values()))
     parent = {name: next(iter(parents)) for name, parents in above.items()}
     inner = set(parent.values())
+    roots = inner - set(parent)
+    top = roots if len(roots) == 1 else {_THING}  # several trees hang side by side
     paths = {}
     for name in parent:
         chain, at = [name], name
@@ -124,9 +148,17 @@ def _from_parents(column: str, path: Path, above: Mapping[str, set[str]]) -> dic
             if at in chain:
                 raise DataError(f"Taxonomy of {column!r}: {path.name} must be a tree, but goes round in a circle.")
             chain.append(at)
-        groups = tuple(reversed(chain[:-1]))  # the last is the root
+        groups = tuple(reversed(chain[:-1] if chain[-1] in top else chain))
         paths[name] = groups if name in inner else groups[:-1]
     return paths
+
+
+def _refuse_several(column: str, path: Path, several: int) -> None:
+    if several:
+        raise DataError(
+            f"Taxonomy of {column!r}: {path.name} must be a tree, but {several:,} of its nodes hang on several others. "
+            f"Keep one of them."
+        )
 
 
 def _checked(column: str, path: Path, paths: dict[str, tuple[str, ...]]) -> Taxonomy:

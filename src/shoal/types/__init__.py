@@ -10,6 +10,7 @@ from __future__ import annotations
 from shoal.types.partition import Block, Partition
 from shoal.types.points import (
     Attribute,
+    Categories,
     Comparison,
     Confidential,
     Footing,
@@ -20,12 +21,14 @@ from shoal.types.points import (
     Scale,
 )
 from shoal.types.release import Audit, Certificate, Finding, Reading, Readings, Release
-from shoal.types.table import Column, Columns, Dialect, Kind, Role, Schema, Table, Taxonomy, with_columns
+from shoal.types.table import Column, Columns, Dialect, Kind, Role, Schema, Table, Taxonomy, called, with_columns
 
 __all__ = [
     "Attribute",
     "Audit",
     "Block",
+    "called",
+    "Categories",
     "Certificate",
     "Column",
     "Columns",

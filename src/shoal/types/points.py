@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,6 +40,10 @@ class Placed(NamedTuple):
 Scale = Callable[["NDArray[np.float64]"], Footing]
 
 
+#: What stands for a class of categories: one of them, the nearest node of their tree, or what is true of all.
+Categories = Literal["leaf", "node", "ancestor"]
+
+
 class Attribute(Protocol):
     """An attribute of the points: made by the file of `points/` that claims its kind.
 
@@ -56,8 +60,18 @@ class Attribute(Protocol):
     def like(self, column: pa.ChunkedArray, placed: Placed) -> NDArray[np.float64]:
         """Return the coordinates of another column of the same meaning, on the footing of this one as it is placed."""
 
-    def centroid(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, *, whole: bool) -> pa.Array:
-        """Return for each record the centroid of its class; integers rounded if `whole`."""
+    def centroid(
+        self,
+        labels: NDArray[np.int64],
+        weights: NDArray[np.float64] | None,
+        *,
+        whole: bool,
+        categories: Categories = "leaf",
+    ) -> pa.Array:
+        """Return for each record the centroid of its class; integers rounded if `whole`.
+
+        What has no mean says with `categories` what stands for a class; others take no notice of it.
+        """
 
 
 @runtime_checkable

@@ -62,6 +62,15 @@ class Taxonomy:
         return hash(frozenset(self.paths.items()))
 
 
+def called(value: object) -> str:
+    """Return what a value is called in a taxonomy or an order; a whole number the same with and without decimals.
+
+    >>> called("flu"), called(3), called(3.0), called(True)
+    ('flu', '3', '3', 'True')
+    """
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column: its name, what it is for, what its values are, and what is above them."""
