@@ -55,6 +55,7 @@ def test_the_level_equals_the_definition(data: st.DataObject, n: int, shuffled: 
         (pa.array([0.0, float("nan")]), pa.array([None, -0.0])),
         (pa.array(["a", "b"]).dictionary_encode(), pa.array(["b", "a"], pa.large_string())),
         (pa.array([0, 86400], pa.timestamp("s")), pa.array([1, 0], pa.date32())),
+        (pa.array([True, False]), pa.array([0.0, 1.0])),
         (pa.array([1, 2], pa.decimal128(5, 2)), pa.array([2.0, 1.0])),
         (pa.array([2**60, 2**60 + 1]), pa.array([2**60 + 1, 2**60])),
     ],

@@ -16,6 +16,7 @@ import pytest
 import shoal
 from shoal import registry
 from shoal.parameters import declarations
+from shoal.types.statfile import Variable
 
 RELEASES = registry.keys("release")
 OF_CELLS = [key for key in RELEASES if getattr(registry.load("release", key), "as_written", False)]
@@ -124,3 +125,35 @@ class TestEveryReleaseOfCells:
         read = shoal.compare(frame, done.data, ["pay", "born"])
         for measure, value in done.readings.to_dict().items():
             assert value == pytest.approx(read[measure])
+
+    @pytest.mark.parametrize("target", ["out.sav", "out.dta", "out.xlsx", "out.csv"])
+    def test_formats_that_lack_types_are_audited_by_value(self, release: str, target: str, tmp_path: Path) -> None:
+        pytest.importorskip({".sav": "pyreadstat", ".dta": "pyreadstat", ".xlsx": "openpyxl"}.get(target[3:], "csv"))
+        pq.write_table(TABLE, tmp_path / "in.parquet")
+        recipe = {"quasi": [*QUASI, "sick"], "orders": RECIPE["orders"], "k": K, "release": release}
+        assert shoal.protect_file(tmp_path / "in.parquet", tmp_path / target, recipe).audit.holds
+
+    @pytest.mark.parametrize("target", ["out.sav", "out.csv", "out.parquet"])
+    def test_codes_that_a_file_declares_to_be_missing_leave_as_cells(
+        self, release: str, target: str, tmp_path: Path
+    ) -> None:
+        pytest.importorskip("pyreadstat")
+        pay = Variable("spss", missing=((-9.0, -9.0),)).onto(pa.field("pay", pa.float64()))
+        values = [-9.0 if i % 4 == 0 else float(i) for i in range(30)]
+        shoal.write_table(pa.table([pa.array(values)], schema=pa.schema([pay])), tmp_path / "in.sav")
+        done = shoal.protect_file(
+            tmp_path / "in.sav", tmp_path / target, {"quasi": ["pay"], "k": 3, "release": release}
+        )
+        assert done.audit.holds
+        assert -9.0 in done.data["pay"].to_pylist()
+        assert set(done.data["pay"].to_pylist()) <= set(values)
+
+    def test_cells_with_a_decimal_comma_and_words_for_no_value(self, release: str, tmp_path: Path) -> None:
+        cells = ["NA" if i % 6 == 0 else f"{i},5" for i in range(30)]
+        (tmp_path / "in.csv").write_text("x;y\n" + "".join(f"{cell};{i}\n" for i, cell in enumerate(cells)))
+        text = {"decimal": ",", "delimiter": ";", "missing": ["NA"]}
+        recipe = {"quasi": ["x"], "k": 3, "release": release, "text": text}
+        for target in ("out.csv", "out.parquet"):
+            assert shoal.protect_file(tmp_path / "in.csv", tmp_path / target, recipe).audit.holds
+        lines = (tmp_path / "out.csv").read_text().splitlines()[1:]
+        assert {line.partition(";")[0] for line in lines} <= set(cells)

@@ -168,13 +168,21 @@ def _common(one: pa.DataType, other: pa.DataType) -> pa.DataType:
     kinds = (one, other)
     if all(pa.types.is_integer(kind) for kind in kinds):
         return pa.int64()
-    if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) for kind in kinds):
+    if all(_is_number(kind) for kind in kinds):
         return pa.float64()
     if all(pa.types.is_timestamp(kind) or pa.types.is_date(kind) for kind in kinds):
         zones = [kind.tz for kind in kinds if pa.types.is_timestamp(kind)]
         units = [kind.unit for kind in kinds if pa.types.is_timestamp(kind)]
         return pa.timestamp("ns" if "ns" in units else "us", zones[0] if len(set(zones)) == 1 else None)
     return pa.large_string()
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    """Tell whether values are numbers, or 0 and 1 where a format has no truth values."""
+    import pyarrow as pa
+
+    is_one = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
+    return any(test(kind) for test in is_one)
 
 
 def _different(
