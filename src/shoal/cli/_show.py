@@ -54,12 +54,13 @@ def summary_of(output: str) -> Iterator[None]:
         raise EngineError(f"{output}: was written and audited, but the summary could not be printed.") from None
 
 
-def print_schema(schema: Schema, partition: Partition) -> None:
-    """Print what each column was taken for."""
+def print_schema(schema: Schema, partition: Partition, release: str) -> None:
+    """Print what each column was taken for, and how the release makes it leave."""
     from rich.table import Table
 
     made = {name for block in partition.blocks if block.values is not None for name in block.attributes}
-    fates = {c.name: _FATES.get(c.role, "as it is") for c in schema.columns}
+    known = {**_FATES, "quasi": getattr(registry.load("release", release), "fate", _FATES["quasi"])}
+    fates = {c.name: known.get(c.role, "as it is") for c in schema.columns}
     fates |= dict.fromkeys(made, "as the method makes it")
     table = Table("Column", "Role", "Kind", "How it leaves", title="Columns", title_justify="left")
     for column in schema.columns[:40]:

@@ -41,7 +41,7 @@ def demo(
         shoal.write_table(shoal.survey(), original, force=True)
         done = shoal.protect_file(original, protected, recipe, force=True)
         shoal.save_recipe(recipe, recipe_file, force=True)
-    print_schema(done.schema, done.partition)
+    print_schema(done.schema, done.partition, done.recipe.release)
     print_audit(done.audit)
     print_readings(done.readings)
     typer.echo(f"The survey          {original}")

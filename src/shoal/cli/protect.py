@@ -149,7 +149,7 @@ def protect(
         if json:
             print_json(_as_json(shown, made, done))
             return
-        print_schema(done.schema, done.partition)
+        print_schema(done.schema, done.partition, made.release)
         print_audit(done.audit)
         if done.partition.note:
             typer.echo(f"{done.partition.note}.")

@@ -14,6 +14,7 @@ from shoal.flow.enforcing import enforced, one_block, promises_t
 from shoal.flow.feasibility import refuse_infeasible
 from shoal.flow.measuring import measure
 from shoal.flow.refining import refined
+from shoal.flow.releasing import as_written, refuse_what_cannot_be_released, with_origins
 from shoal.flow.requiring import as_requirements, required_in
 from shoal.flow.steering import steering_in
 from shoal.flow.strata import partition_strata, strata_of
@@ -61,6 +62,7 @@ def anonymise(
         )
     enough_records(method, len(table))
     required = required_in(recipe)
+    refuse_what_cannot_be_released(type(release), recipe)
     if required:
         one_block(type(method), len(recipe.all_blocks))
     _refuse_infeasible(table, recipe, required)
@@ -82,9 +84,11 @@ def anonymise(
     parts = [steering.without(partition_strata(steering.onto(p), method, strata, rng), p) for p in seen]
     notes = dict.fromkeys(part.note for part in parts if part.note)
     partition = Partition(tuple(_noted(block, points) for part in parts for block in part.blocks), "; ".join(notes))
-    released = release.release(typed, points, partition, weights, rng)
-    _refuse_codes(released)
-    readings = measure(attributes, released.data)
+    written = as_written(release)
+    released = release.release(table if written else typed, points, partition, weights, rng)
+    if not written:
+        _refuse_codes(released)
+    readings = measure(attributes, with_origins(released, typed.data) if written else released.data)
     certificate = None
     if certified:
         progress.stage("Certify")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shoal import registry
 from shoal.errors import GuaranteeError, listing
 from shoal.flow.confidential import with_values
+from shoal.flow.releasing import by_grouping, comparable_with_original, guarantee
 from shoal.flow.requiring import findings_if_readable, findings_of, reported_besides, required_in
 from shoal.recipe import Recipe
 from shoal.requirements import Required
@@ -99,30 +100,42 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
     Of the partition only its blocks are believed: which attributes are promised to be k-anonymous together, and whether
     anything is promised at all. Together they must be the quasi-identifiers.
     """
-    from shoal.privacy.k_anonymity import KAnonymity
-
     stray = [n for n in (*recipe.identifier, recipe.subject) if n in release.data.column_names]
     if stray:
         raise GuaranteeError(f"Identifiers would have left: {listing(stray)}. Nothing was written.")
     if lacking := [n for n in recipe.confidential if n not in release.data.column_names]:
         raise GuaranteeError(f"Confidential columns are not in the output: {listing(lacking)}. Nothing was written.")
     blocks = _blocks(recipe, partition)
-    findings = [
-        KAnonymity(recipe.k).audit(release, names) if block.promised else _unpromised(release, names, block.note)
-        for names, block in blocks
-    ]
-    # classes do not cross strata, so who knows a record's stratum learns no more
-    strata = [(*names, *recipe.strata) for names, block in blocks if block.promised] if recipe.strata else []
-    findings += [KAnonymity(recipe.k).audit(release, names) for names in strata]
+    grouped = by_grouping(recipe)
+    findings = _of_records(release if grouped else comparable_with_original(release), recipe, blocks)
     overall = findings[0]
-    if len(blocks) > 1:
-        overall = KAnonymity().audit(release, recipe.quasi)
+    if not grouped:
+        overall = _unpromised(release, recipe.quasi, "combinations are counted as they leave")
+        findings.append(overall)
+    elif len(blocks) > 1:
+        overall = registry.load("privacy", "k_anonymity")().audit(release, recipe.quasi)
         findings.append(replace(overall, note="over all blocks together, which is not promised"))
-    findings += _confidential(release, recipe, all(block.promised_t for block in partition.blocks))
+    if grouped:  # else the classes cannot be seen, and nothing is required of them
+        findings += _confidential(release, recipe, all(block.promised_t for block in partition.blocks))
     audit = Audit(release.data.num_rows, recipe.quasi, recipe.confidential, overall, tuple(findings))
     if not audit.holds:
         raise GuaranteeError(_failed(audit))
     return audit
+
+
+def _of_records(release: Release, recipe: Recipe, blocks: list[tuple[tuple[str, ...], Block]]) -> list[Finding]:
+    """Audit what the release promises of records, in each block."""
+    model = registry.load("privacy", guarantee(recipe))(recipe.k)
+    found = [
+        model.audit(release, names) if block.promised else _unpromised(release, names, block.note)
+        for names, block in blocks
+    ]
+    # classes do not cross strata, so who knows a record's stratum learns no more
+    strata = [(*names, *recipe.strata) for names, block in blocks if block.promised] if recipe.strata else []
+    found += [model.audit(release, names) for names in strata]
+    if by_grouping(recipe):
+        return found
+    return [replace(f, note=f"{f.note}; who knows the seed may undo it") if f.promised else f for f in found]
 
 
 def _blocks(recipe: Recipe, partition: Partition) -> list[tuple[tuple[str, ...], Block]]:
@@ -196,7 +209,7 @@ def _failed(audit: Audit) -> str:
         for f in broken
     ]
     remedies = []
-    if any(f.note for f in broken if f.confidential is None):
+    if any("counted in subjects" in f.note for f in broken):
         remedies.append(" Raise k, or keep one record of each subject.")
     if any(f.model in _CLOSE for f in broken):
         remedies.append(" Raise t.")

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import listing
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from shoal.types.table import Dialect, Schema
 
@@ -27,6 +29,15 @@ class Release:
     read: Mapping[str, pa.ChunkedArray] = field(
         default_factory=dict, repr=False
     )  #: cells of text read as values, for the audits that look at values
+    origins: Mapping[str, NDArray[np.int64]] = field(
+        default_factory=dict, repr=False
+    )  #: for each column whose cells are those of other records, which; for the measures, does not leave
+    original: pa.Table | None = field(
+        default=None, repr=False
+    )  #: columns as they were before; for an audit that compares, does not leave
+    classes: Mapping[str, NDArray[np.int64]] = field(
+        default_factory=dict, repr=False
+    )  #: for each of these the class of every record, where it cannot be seen; for the audit, does not leave
     cache: dict[Any, Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )  #: what the audits found out of it so far; another release begins without

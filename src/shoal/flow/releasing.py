@@ -1,0 +1,84 @@
+"""What releases differ in: whose cells leave, and what is promised of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from shoal import registry
+from shoal.errors import ParameterError
+from shoal.flow.confidential import as_values
+from shoal.recipe import Recipe
+from shoal.types import Release, Schema, Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_GROUPING = "k_anonymity"
+
+
+def as_written(release: Any) -> bool:
+    """Tell whether the cells that leave are cells of the table, as they were written; such a release must say so."""
+    return bool(getattr(type(release), "as_written", False))
+
+
+def guarantee(recipe: Recipe) -> str:
+    """Return the model that the release of a recipe promises: k-anonymity by grouping, unless it says otherwise."""
+    return str(getattr(registry.load("release", recipe.release), "guarantee", _GROUPING))
+
+
+def by_grouping(recipe: Recipe) -> bool:
+    """Tell whether the classes can be seen in what leaves: records that are equal in their quasi-identifiers."""
+    return guarantee(recipe) == _GROUPING
+
+
+def refuse_what_cannot_be_released(release: type, recipe: Recipe) -> None:
+    """Refuse what a recipe asks for and its release cannot give."""
+    if not by_grouping(recipe) and (recipe.t is not None or recipe.require):
+        raise ParameterError(
+            f"{release.__name__}: t and require must be left out, for the classes cannot be seen in what leaves, and "
+            f"nothing is promised of confidential values. Leave them out, or take the release centroid or medoid."
+        )
+    if getattr(release, "as_written", False) and recipe.when_missing == "fill":
+        raise ParameterError(
+            f"{release.__name__}: when_missing must be 'category' or 'exclude', got 'fill': cells leave as they were "
+            f"written, and none is filled. Take one of these, or the release centroid."
+        )
+
+
+def with_origins(release: Release, typed: pa.Table) -> pa.Table:
+    """Return the values of cells that were written by other records, for the measures."""
+    import pyarrow as pa
+
+    return pa.table({name: typed.column(name).take(pa.array(rows)) for name, rows in release.origins.items()})
+
+
+def comparable_with_original(release: Release) -> Release:
+    """Return a release whose quasi-identifiers are read as values, after as before, for an audit that compares them.
+
+    What a file declares to be missing is a value here: it must have been there before, too.
+    """
+    if release.original is None:
+        return release
+    before = _read(release.original, release)
+    after = _read(release.data.select(release.original.column_names), release)
+    read = {**release.read, **{name: after.column(name) for name in after.column_names}}
+    return replace(release, read=read, original=before)
+
+
+def _read(data: pa.Table, release: Release) -> pa.Table:
+    """Return the columns with their cells of text read, whatever files note of them and whatever their order is."""
+    import pyarrow as pa
+
+    from shoal.schema.cells import is_text
+
+    found = {}
+    for name in data.column_names:
+        column = data.column(name)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if is_text(column):
+            schema = Schema((replace(release.schema[name], order=()),))
+            column = as_values(name, Table(pa.table({name: column}), schema, release.dialect), exact=True)
+        found[name] = column
+    return pa.table(found)

@@ -1,0 +1,195 @@
+"""Probabilistic k-anonymity: a record is linked to its own quasi-identifiers with a chance of at most 1 in k."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import GuaranteeError, ParameterError
+from shoal.parameters import Checked, Param
+from shoal.privacy._classes import comparable
+from shoal.privacy._values import normal
+from shoal.privacy.k_anonymity import same_subject
+from shoal.types import Finding, Release
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_WORST = 5
+
+
+@dataclass(frozen=True)
+class ProbabilisticKAnonymity(Checked):
+    """Probabilistic k-anonymity (Soria-Comas and Domingo-Ferrer), audited from the table before and after.
+
+    A release has it if nobody who knows somebody's quasi-identifiers picks the record with a chance above 1 in k
+    ([SD12]). Values that change places at random within classes of k give it. Two things of that can be seen where the
+    classes are known, and both are looked at: every class has at least k records, or subjects; and every
+    quasi-identifier has in every class the same values before and after, each as often. The level of a class where
+    it has not is 0.
+
+    Attributes that were not permuted, such as strata, are known as they are: they split the classes.
+
+    Values are compared as values, exactly. A missing value is a value, NaN is a missing one, and −0 is 0.
+
+    **Guarantee.** Counts are integers: nothing is rounded. Nothing is dropped.
+
+    **Complexity.** O(n log n) for each attribute.
+
+    **What it does not promise.** That the order within the classes was random: this cannot be seen. That k holds by
+    grouping: combinations may be unique. Anything about confidential values: if all members of a class share one, it is
+    disclosed to everybody who finds out the class. If a subject has several records, its share of a class may be
+    above 1 in k; the largest is in the note.
+
+    **Departures.** Cited from memory.
+
+    References: [SD12].
+
+    >>> import pyarrow as pa
+    >>> from shoal.types import Column, Kind, Role, Schema
+    >>> schema, classes = Schema((Column("age", Role.QUASI, Kind.INTEGER),)), {"age": np.array([0, 0, 1, 1])}
+    >>> before = pa.table({"age": [30, 31, 50, 52]})
+    >>> for ages in ([31, 30, 50, 52], [31, 50, 30, 52]):
+    ...     release = Release(pa.table({"age": ages}), schema, original=before, classes=classes)
+    ...     print(ProbabilisticKAnonymity(2).audit(release, ["age"]).achieved)
+    2
+    0
+    """
+
+    short: ClassVar[str] = "prob_k"
+    reported: ClassVar[bool] = False
+    example: ClassVar[str] = "5"
+
+    k: Annotated[int | None, Param("Smallest class that is allowed; none: only report.", low=2)] = None
+
+    def audit(self, release: Release, attributes: Sequence[str]) -> Finding:
+        """Find the smallest class within which the values of some columns changed places."""
+        names = tuple(attributes)
+        if release.original is None:
+            raise ParameterError(
+                "ProbabilisticKAnonymity: the table before and its classes must be known, a table by itself shows "
+                "neither. It is audited where a table is protected, with the release swap; leave it out here."
+            )
+        owner = _classes(release, names, release.original.num_rows)
+        sizes, notes = _sizes(release, owner)
+        strange, moved = np.zeros(len(sizes), np.bool_), False
+        for name in (name for name in names if name in release.classes):
+            before, after = _codes(name, release.original.column(name), release.values(name))
+            strange |= _different(owner, before, after, len(sizes))
+            moved |= bool((before != after).any())
+        levels = np.where(strange, 0, sizes)
+        if strange.any():
+            notes.append(f"{int(strange.sum()):,} classes whose values are others than before count as 0")
+        if not moved:
+            notes.append("every value is in the record where it was before")
+        notes.append("that the order within a class is random cannot be seen")
+        order = np.lexsort((np.arange(len(levels)), levels))[:_WORST]
+        achieved = int(levels.min()) if len(levels) else 0
+        return Finding(
+            model="probabilistic_k_anonymity",
+            attributes=names,
+            achieved=achieved,
+            required=self.k,
+            holds=self.k is None or achieved >= self.k,
+            classes=len(levels),
+            worst=tuple((int(number), int(levels[number])) for number in order),
+            note="; ".join(notes),
+            short=self.short,
+            level="k",
+        )
+
+
+def _classes(release: Release, names: Sequence[str], before: int) -> NDArray[np.int64]:
+    """Return the class of each record over some columns, numbered in order of first rows."""
+    n = release.data.num_rows
+    if n != before or any(len(labels) != n for labels in release.classes.values()):
+        raise GuaranteeError(
+            "ProbabilisticKAnonymity: every record must have one class, before and after, but there are not as many. "
+            "Nothing was written."
+        )
+    owner = np.zeros(n, np.int64)
+    for name in names:
+        own = release.classes.get(name)
+        own = _numbers(normal(release.values(name))) if own is None else np.asarray(own)
+        own = np.unique(own, return_inverse=True)[1]
+        owner = np.unique(owner * (int(own.max(initial=0)) + 1) + own, return_inverse=True)[1]
+    _, first, numbers = np.unique(owner, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[numbers])
+
+
+def _sizes(release: Release, owner: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:
+    """Return how many records, or subjects, each class has, and what must be known of the counts."""
+    records = np.bincount(owner)
+    if release.subjects is None:
+        return records, []
+    who = _numbers(same_subject(comparable("subject", release.subjects)))
+    pairs, times = np.unique(owner * (int(who.max(initial=0)) + 1) + who, return_counts=True)
+    inside = pairs // (int(who.max(initial=0)) + 1)
+    share = float((times / records[inside]).max(initial=0.0))
+    notes = ["counted in subjects"]
+    if int(times.max(initial=1)) > 1:
+        notes.append(f"the largest share of one subject in the records of a class is {share:.4g}")
+    return np.bincount(inside), notes
+
+
+def _numbers(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Return a number for each value, missing ones among them."""
+    import pyarrow.compute as pc
+
+    encoded = pc.dictionary_encode(comparable("class", column), null_encoding="encode")
+    return np.asarray(encoded.combine_chunks().indices.to_numpy().astype(np.int64))
+
+
+def _codes(name: str, before: pa.ChunkedArray, after: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return a number for each value before and after, the same for the same."""
+    import pyarrow as pa
+
+    one, other = normal(comparable(name, before)), normal(comparable(name, after))
+    if one.type != other.type:
+        common = _common(one.type, other.type)
+        try:
+            one, other = (normal(column.cast(common)) for column in (one, other))
+        except pa.ArrowException:  # whose message may hold a value
+            raise GuaranteeError(
+                f"Column {name!r}: {before.type} left as {after.type}, which cannot be compared. Nothing was written."
+            ) from None
+    both = _numbers(pa.chunked_array([*one.chunks, *other.chunks], one.type))
+    return both[: len(one)], both[len(one) :]
+
+
+def _common(one: pa.DataType, other: pa.DataType) -> pa.DataType:
+    """Return a type in which values of two types can be compared; a cast that would lose something fails."""
+    import pyarrow as pa
+
+    kinds = (one, other)
+    if all(pa.types.is_integer(kind) for kind in kinds):
+        return pa.int64()
+    if all(_is_number(kind) for kind in kinds):
+        return pa.float64()
+    if all(pa.types.is_timestamp(kind) or pa.types.is_date(kind) for kind in kinds):
+        zones = [kind.tz for kind in kinds if pa.types.is_timestamp(kind)]
+        units = [kind.unit for kind in kinds if pa.types.is_timestamp(kind)]
+        return pa.timestamp("ns" if "ns" in units else "us", zones[0] if len(set(zones)) == 1 else None)
+    return pa.large_string()
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    """Tell whether values are numbers, or 0 and 1 where a format has no truth values."""
+    import pyarrow as pa
+
+    is_one = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
+    return any(test(kind) for test in is_one)
+
+
+def _different(
+    owner: NDArray[np.int64], before: NDArray[np.int64], after: NDArray[np.int64], classes: int
+) -> NDArray[np.bool_]:
+    """Tell for each class whether its values are others after than before, or not as often."""
+    found = np.zeros(classes, np.bool_)
+    first, second = np.lexsort((before, owner)), np.lexsort((after, owner))
+    found[owner[first[before[first] != after[second]]]] = True
+    return found

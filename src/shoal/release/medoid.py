@@ -1,0 +1,79 @@
+"""Medoid: every member of a class leaves with the quasi-identifiers of one of its records, the most central one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.class_means import class_means
+from shoal.parameters import Checked
+from shoal.release._taken import refuse_values, taken
+from shoal.types import Partition, Points, Release, Table
+
+_TIE = 1e-9  # of the largest squared distance of a class: records that are as near as this are equally near
+
+
+@dataclass(frozen=True)
+class Medoid(Checked):
+    """The combination of quasi-identifiers of one record of the class in place of all of them.
+
+    It is the record that is nearest to the class's mean in the points, where attributes are scaled and weighted; the
+    mean is weighted where the table has sampling weights. Of several that are equally near it is the first. Cells
+    leave as they were written.
+
+    **Guarantee.** Records of a class are equal in its block's attributes, and have there what one of them had: with
+    one block, no combination leaves that was not in the table. What is not a quasi-identifier is unchanged;
+    identifiers and subjects are gone; rows and columns keep their order. Nothing is random.
+
+    **Complexity.** O(nd) for n records in d coordinates.
+
+    **Departures.** The record of least total squared distance to its class is the record nearest to the mean, so that
+    is what is looked for. Totals are not kept.
+
+    >>> import pyarrow as pa
+    >>> from shoal.types import Column, Kind, Role, Schema
+    >>> table = Table(pa.table({"age": [30, 31, 50]}), Schema((Column("age", Role.QUASI, Kind.INTEGER),)))
+    >>> points = Points(np.array([[30.0], [31.0], [50.0]]), ("age",))
+    >>> part = Partition.of(np.array([0, 0, 0]), ["age"])
+    >>> Medoid().release(table, points, part, None, np.random.default_rng(0)).data["age"].to_pylist()
+    [31, 31, 31]
+    """
+
+    as_written: ClassVar[bool] = True
+    fate: ClassVar[str] = "as in one record per class"
+
+    def release(
+        self,
+        table: Table,
+        points: Points,
+        partition: Partition,
+        weights: NDArray[np.float64] | None,
+        rng: np.random.Generator,
+    ) -> Release:
+        """Give each record the quasi-identifiers of its class's medoid."""
+        refuse_values(self, partition)
+        rows: dict[str, NDArray[np.int64]] = {}
+        for block in partition.blocks:
+            chosen = medoids(points.only(block.attributes).coordinates, block.labels, weights)
+            rows |= dict.fromkeys(block.attributes, chosen[block.labels])
+        return taken(table, rows)
+
+
+def medoids(
+    coordinates: NDArray[np.float64], labels: NDArray[np.int64], weights: NDArray[np.float64] | None
+) -> NDArray[np.int64]:
+    """Return the record of each class that is nearest to the class's (weighted) mean; of several the first."""
+    near = np.zeros(len(labels))
+    largest = float(np.abs(coordinates).max(initial=0.0)) or 1.0  # squares must not overflow
+    for column in coordinates.T:
+        scaled = column / largest
+        near += (scaled - class_means(scaled, labels, weights)[labels]) ** 2
+    classes = int(labels.max(initial=-1)) + 1
+    least, most = np.full(classes, np.inf), np.zeros(classes)
+    np.minimum.at(least, labels, near)
+    np.maximum.at(most, labels, near)
+    nearest = np.flatnonzero(near - least[labels] <= _TIE * most[labels])
+    return np.asarray(nearest[np.unique(labels[nearest], return_index=True)[1]])
