@@ -153,6 +153,7 @@ def audit(
     require: Mapping[str, Any] | None = None,
     kinds: Mapping[str, str] | None = None,
     taxonomies: Mapping[str, Mapping[str, Any] | str] | None = None,
+    weight: str | None = None,
 ) -> Audit:
     """Audit a frame as it is, ours or not.
 
@@ -166,6 +167,8 @@ def audit(
         Levels that must hold, by model: ``{"k": 5, "l_recursive": (2, 3), "e": {"pay": 900}}``. Others are reported.
     kinds, taxonomies
         Of confidential columns, where the inferred kind is not meant, or values have groups; as in a recipe.
+    weight
+        A column of sampling weights: what the smallest class weighs is reported besides k, as ``weighted_k``.
 
     >>> import pyarrow as pa
     >>> audit(pa.table({"age": [40, 40, 50, None]}), quasi=["age"]).to_dict()["k"]
@@ -173,7 +176,7 @@ def audit(
     """
     from shoal.flow.audit import Asked, audit_frame
 
-    return audit_frame(frame, Asked(quasi, confidential, subject, require or {}, kinds or {}, taxonomies or {}))
+    return audit_frame(frame, Asked(quasi, confidential, subject, require or {}, kinds or {}, taxonomies or {}, weight))
 
 
 def audit_file(
@@ -185,6 +188,7 @@ def audit_file(
     text: Mapping[str, Any] | None = None,
     kinds: Mapping[str, str] | None = None,
     taxonomies: Mapping[str, Mapping[str, Any] | str] | None = None,
+    weight: str | None = None,
 ) -> Audit:
     """Audit a file as it is, with arguments as in :func:`audit`.
 
@@ -195,7 +199,7 @@ def audit_file(
     from shoal.flow.audit import audit_file as run
     from shoal.places import place
 
-    asked = Asked(quasi, confidential, subject, require or {}, kinds or {}, taxonomies or {})
+    asked = Asked(quasi, confidential, subject, require or {}, kinds or {}, taxonomies or {}, weight)
     return run(place(path), asked, text or {})
 
 

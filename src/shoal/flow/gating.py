@@ -105,6 +105,7 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
     if lacking := [n for n in recipe.confidential if n not in release.data.column_names]:
         raise GuaranteeError(f"Confidential columns are not in the output: {listing(lacking)}. Nothing was written.")
     blocks = _blocks(recipe, partition)
+    release = with_values(release, recipe.columns(Role.WEIGHT))
     findings = [
         KAnonymity(recipe.k).audit(release, names) if block.promised else _unpromised(release, names, block.note)
         for names, block in blocks

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
 from shoal.privacy._classes import classes_of, comparable
-from shoal.types import Finding, Release
+from shoal.types import Finding, Release, Role
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +29,10 @@ class KAnonymity(Checked):
     Two values are the same only if they are written the same: a missing value is a value, NaN is one, −0 is not 0.
     Nothing is dropped, so the order of rows cannot matter. Subjects are told apart more cautiously: blanks around a
     name make no other subject, and all missing ones are one.
+
+    k counts records as they are, whatever they weigh. Where the table has a column of sampling weights, the smallest
+    sum of weights of a class is reported besides, as ``weighted_k``: how many of the population the rarest class stands
+    for. A missing weight counts as nothing.
 
     **What it does not promise.** That members of a class differ in their confidential values: if all of them
     share one, it is disclosed without singling anybody out.
@@ -57,6 +61,7 @@ class KAnonymity(Checked):
             note="counted in subjects" if release.subjects is not None else "",
             short=self.short,
             level="k",
+            found=smallest_weight(release, names),
         )
 
 
@@ -68,6 +73,28 @@ def class_sizes(release: Release, names: Sequence[str]) -> NDArray[np.int64]:
     sizes = np.empty(len(classes.sizes), np.int64)
     sizes[classes.numbers()] = classes.sizes
     return sizes
+
+
+def smallest_weight(release: Release, names: Sequence[str]) -> tuple[tuple[str, float], ...]:
+    """Return the smallest sum of sampling weights of a class, where there are weights.
+
+    >>> import pyarrow as pa
+    >>> from shoal.types import Column, Kind, Schema
+    >>> schema = Schema((Column("age", Role.QUASI, Kind.INTEGER), Column("w", Role.WEIGHT, Kind.CONTINUOUS)))
+    >>> smallest_weight(Release(pa.table({"age": [40, 40, 50], "w": [1.5, 2.0, 9.0]}), schema), ["age"])
+    (('weighted_k', 3.5),)
+    """
+    weights = [name for name in release.schema.names(Role.WEIGHT) if name in release.data.column_names]
+    if not weights or not release.data.num_rows:
+        return ()
+    import pyarrow as pa
+
+    column = release.values(weights[0]).cast(pa.float64(), safe=False).fill_null(0.0)
+    weight = np.nan_to_num(np.asarray(column.to_numpy(), np.float64))
+    classes = classes_of(release, names)
+    with np.errstate(over="ignore"):  # weights may be so large that their sum is infinite
+        sums = np.add.reduceat(weight[classes.rows], classes.begins)
+    return (("weighted_k", float(sums.min())),)
 
 
 def _subjects(data: pa.Table, subjects: pa.ChunkedArray) -> NDArray[np.int64]:
