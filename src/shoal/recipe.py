@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ _NAMES = ("subject", "weight")
 EFFORTS = ("fast", "default", "best")
 _TABLES = ("set", "text", "taxonomies", "orders", "attribute_weights", "require")
 WHEN_MISSING = ("category", "exclude", "fill")
+SMALL_STRATA = ("refuse", "merge")
 _K = 5
 
 
@@ -67,6 +68,8 @@ class Recipe:
     when_missing
         What a missing quasi-identifier is: a `category` of its own; a reason to `exclude` the record, which then does
         not leave; or something to `fill` with what its class has.
+    small_strata
+        What to do about strata that hold fewer than k: `refuse` the table, or `merge` them with the nearest ones.
     blocks
         Disjoint blocks of quasi-identifiers, each partitioned on its own. Empty: one block of all.
     steer
@@ -96,6 +99,7 @@ class Recipe:
     orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
     attribute_weights: Mapping[str, float] = field(default_factory=dict)
     when_missing: str = "category"
+    small_strata: str = "refuse"
     blocks: tuple[tuple[str, ...], ...] = ()
     steer: tuple[Mapping[str, Any], ...] = ()
     text: Mapping[str, Any] = field(default_factory=dict)
@@ -162,6 +166,8 @@ class Recipe:
         faults = [] if self.refine in (None, *EFFORTS) else [unknown("Recipe", "refine", self.refine, EFFORTS)]
         if self.when_missing not in WHEN_MISSING:
             faults.append(unknown("Recipe", "when_missing", self.when_missing, WHEN_MISSING))
+        if self.small_strata not in SMALL_STRATA:
+            faults.append(unknown("Recipe", "small_strata", self.small_strata, SMALL_STRATA))
         return faults + [
             unknown("Recipe", field_, getattr(self, field_), registry.keys(room))
             for field_, room in (("method", "partition"), ("release", "release"))
@@ -205,6 +211,8 @@ class Recipe:
                 faults.append(
                     f"Recipe: the weight of attribute {name!r} must be a number ≥ 0 and ≤ 1e6, got {shown(weight)}."
                 )
+        if self.small_strata == "merge" and not self.strata:
+            faults.append("Recipe: small_strata needs strata, got none. Name their columns, or leave it out.")
         if self.n is not None and self.t is None:
             faults.append("Recipe: n needs t, got none. Say how close classes must be: t = 0.2, or leave out n.")
         seen: dict[str, Role] = {}
@@ -276,7 +284,8 @@ class Recipe:
         found: dict[str, Any] = {}
         for f in fields(self):
             value = getattr(self, f.name)
-            if f.name in ("k", "method", "release", "seed") or value not in (None, (), {}, "category"):
+            plain = f.default if f.default_factory is MISSING else f.default_factory()
+            if f.name in ("k", "method", "release", "seed") or value != plain:
                 found[f.name] = _plain(value)
         return found
 

@@ -39,6 +39,10 @@ def protect(
     strata: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="Columns whose values classes never cross.")
     ] = None,
+    small_strata: Annotated[
+        str | None,
+        typer.Option(help="Strata of fewer than k: refuse, or merge them with the nearest.", show_default="refuse"),
+    ] = None,
     k: Annotated[
         int | None, typer.Option("--k", help="Smallest number of records in a class.", show_default="5")
     ] = None,
@@ -116,6 +120,7 @@ def protect(
         "confidential": o.names(confidential),
         "identifier": o.names(identifier),
         "strata": o.names(strata),
+        "small_strata": small_strata,
         "subject": subject,
         "weight": weight,
         "k": k,

@@ -16,7 +16,7 @@ from shoal.flow.measuring import measure
 from shoal.flow.refining import refined
 from shoal.flow.requiring import as_requirements, required_in
 from shoal.flow.steering import steering_in
-from shoal.flow.strata import partition_strata, strata_of
+from shoal.flow.strata import merge_small, merged_note, partition_strata, refuse_small, strata_of, with_strata
 from shoal.flow.subjects import subjects_of
 from shoal.parameters import build, declarations, unknown
 from shoal.recipe import Recipe
@@ -62,7 +62,9 @@ def anonymise(
     required = required_in(recipe)
     if required:
         one_block(type(method), len(recipe.all_blocks))
-    _refuse_infeasible(table, recipe, required)
+    merging = recipe.small_strata == "merge" and promises_k(method)
+    if not merging:
+        _refuse_infeasible(table, recipe, required)
     more = bool(recipe.require) or (recipe.subject is not None and promises_k(method))
     plain, method = method, refined(enforced(method, recipe.t, more=more), recipe.refine, recipe.t)
     rng = np.random.default_rng(recipe.seed)
@@ -74,13 +76,17 @@ def anonymise(
         asked = as_requirements(resolve("Recipe", recipe.require), recipe.confidential)
         points = replace(points, confidential=confidential_columns(table), required=asked)
     points = replace(points, subjects=subjects_of(table))
+    strata, merged = _strata(table, recipe, points, k=recipe.k if promises_k(method) else 1, merging=merging)
+    if merging and strata is not None:
+        joined = replace(table, data=with_strata(table.data, recipe.strata, strata))
+        _refuse_infeasible(joined, recipe, required)
     steering = steering_in(recipe, plain, points, table)
     progress.stage("Partition")
-    strata = strata_of(table, recipe.k if promises_k(method) else 1)
     seen = [points.only(names) for names in recipe.all_blocks]
     parts = [steering.without(partition_strata(steering.onto(p), method, strata, rng), p) for p in seen]
-    notes = dict.fromkeys(part.note for part in parts if part.note)
-    partition = Partition(tuple(_noted(block, points) for part in parts for block in part.blocks), "; ".join(notes))
+    notes = dict.fromkeys(note for note in (merged, *(part.note for part in parts)) if note)
+    blocks = tuple(_noted(block, points) for part in parts for block in part.blocks)
+    partition = Partition(blocks, "; ".join(notes), strata if merged else None)
     released = release.release(typed, points, partition, weights, rng)
     _refuse_codes(released)
     readings = measure(attributes, released.data)
@@ -90,6 +96,18 @@ def anonymise(
         tables = [points.only(block.attributes) for block in partition.blocks]
         certificate = certify(tables, [block.labels for block in partition.blocks], strata, recipe.k)
     return partition, released, readings, certificate
+
+
+def _strata(
+    table: Table, recipe: Recipe, points: Points, *, k: int, merging: bool
+) -> tuple[NDArray[np.int64] | None, str]:
+    """Return the stratum of each record, small ones merged if the recipe says so, and what was merged in words."""
+    strata = strata_of(table)
+    if strata is None or not merging:
+        refuse_small(table, strata, k)
+        return strata, ""
+    merged = merge_small(points, strata, k, points.subjects)
+    return merged, merged_note(strata, merged, k)
 
 
 def _refuse_infeasible(table: Table, recipe: Recipe, required: list[Required]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shoal import registry
 from shoal.errors import GuaranteeError, listing
 from shoal.flow.confidential import with_values
+from shoal.flow.merged import joined_strata, noted
 from shoal.flow.requiring import findings_if_readable, findings_of, reported_besides, required_in
 from shoal.recipe import Recipe
 from shoal.types import Audit, Block, Dialect, Finding, Partition, Release, Role
@@ -112,12 +113,13 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
     ]
     # classes do not cross strata, so who knows a record's stratum learns no more
     strata = [(*names, *recipe.strata) for names, block in blocks if block.promised] if recipe.strata else []
-    findings += [KAnonymity(recipe.k).audit(release, names) for names in strata]
+    joined, merged = joined_strata(release, recipe, partition)
+    findings += [noted(KAnonymity(recipe.k).audit(joined, names), merged) for names in strata]
     overall = findings[0]
     if len(blocks) > 1:
         overall = KAnonymity().audit(release, recipe.quasi)
         findings.append(replace(overall, note="over all blocks together, which is not promised"))
-    findings += _confidential(release, recipe, all(block.promised_t for block in partition.blocks))
+    findings += _confidential(release, recipe, all(block.promised_t for block in partition.blocks), joined, merged)
     audit = Audit(release.data.num_rows, recipe.quasi, recipe.confidential, overall, tuple(findings))
     if not audit.holds:
         raise GuaranteeError(_failed(audit))
@@ -144,8 +146,11 @@ def _unpromised(release: Release, names: tuple[str, ...], note: str) -> Finding:
     return replace(found, promised=False, note="; ".join(text for text in notes if text))
 
 
-def _confidential(release: Release, recipe: Recipe, promised: bool) -> list[Finding]:
-    """Audit confidential columns: what is required of them, and for information what else holds."""
+def _confidential(release: Release, recipe: Recipe, promised: bool, joined: Release, merged: str) -> list[Finding]:
+    """Audit confidential columns: what is required of them, and for information what else holds.
+
+    `joined` is the release with strata as they were merged, and `merged` says how.
+    """
     from shoal.privacy.t_closeness import TCloseness
 
     required = required_in(recipe)
@@ -158,8 +163,11 @@ def _confidential(release: Release, recipe: Recipe, promised: bool) -> list[Find
     if not promised:
         required = [replace(one, model=TCloseness()) if one.key in _CLOSE else one for one in required]
     # as for k: who knows a record's stratum learns no more
-    over = [recipe.quasi, *([(*recipe.quasi, *recipe.strata)] if recipe.strata else [])]
-    found = [f for names in over for f in findings_of(readable, names, required, recipe.confidential)]
+    found = findings_of(readable, recipe.quasi, required, recipe.confidential)
+    if recipe.strata:
+        inside = readable if joined is release else replace(readable, data=joined.data)
+        within = findings_of(inside, (*recipe.quasi, *recipe.strata), required, recipe.confidential)
+        found += [noted(f, merged) for f in within]
     if not promised:
         found = [_not_promised(f) if f.model == "t_closeness" else f for f in found]
         besides = [one for one in besides if one.key != "t_closeness"]
@@ -178,7 +186,7 @@ def _failed(audit: Audit) -> str:
         for f in broken
     ]
     remedies = []
-    if any(f.note for f in broken if f.confidential is None):
+    if any("subjects" in f.note for f in broken if f.confidential is None):
         remedies.append(" Raise k, or keep one record of each subject.")
     if any(f.model in _CLOSE for f in broken):
         remedies.append(" Raise t.")
