@@ -16,7 +16,7 @@ from shoal.requirements import into_fields, of_confidential, resolve
 from shoal.types import Kind, Role
 
 _LISTS = ("quasi", "confidential", "identifier", "strata")
-_NAMES = ("subject", "weight")
+_NAMES = ("subject", "weight", "together")
 EFFORTS = ("fast", "default", "best")
 _TABLES = ("set", "text", "taxonomies", "orders", "attribute_weights", "require")
 WHEN_MISSING = ("category", "exclude", "fill")
@@ -43,6 +43,9 @@ class Recipe:
         Columns of these roles (see the glossary).
     subject, weight
         The column that says whom a record is about; the column of sampling weights.
+    together
+        A column, such as the household: records with the same value are never separated, and k counts these groups.
+        It takes the place of a subject, and does not leave.
     k
         Smallest number of records in a class.
     t
@@ -86,6 +89,7 @@ class Recipe:
     strata: tuple[str, ...] = ()
     subject: str | None = None
     weight: str | None = None
+    together: str | None = None
     k: int = _K
     t: float | None = None
     n: int | None = None
@@ -127,7 +131,7 @@ class Recipe:
         object.__setattr__(self, "kinds", {name: Kind(kind) for name, kind in self.kinds.items()})
         for name in _TABLES:
             object.__setattr__(self, name, _plain(getattr(self, name)))
-        raise_all(ParameterError, [*self._roles(), *self._blocks(), *self._required()])
+        raise_all(ParameterError, [*self._roles(), *self._groups(), *self._blocks(), *self._required()])
 
     def _types(self) -> list[str]:
         faults = [
@@ -211,8 +215,6 @@ class Recipe:
                 faults.append(
                     f"Recipe: the weight of attribute {name!r} must be a number ≥ 0 and ≤ 1e6, got {shown(weight)}."
                 )
-        if self.small_strata == "merge" and not self.strata:
-            faults.append("Recipe: small_strata needs strata, got none. Name their columns, or leave it out.")
         if self.n is not None and self.t is None:
             faults.append("Recipe: n needs t, got none. Say how close classes must be: t = 0.2, or leave out n.")
         seen: dict[str, Role] = {}
@@ -223,6 +225,19 @@ class Recipe:
                 elif name in seen:
                     faults.append(f"Recipe: column {name!r} is both {seen[name]} and {role}. Give it one role.")
                 seen[name] = role
+        return faults
+
+    def _groups(self) -> list[str]:
+        faults = []
+        if self.together is not None and self.subject is not None:
+            faults.append("Recipe: subject and together cannot both be given: k counts one of them. Leave out one.")
+        if self.together is not None and (self.t is not None or self.require):
+            faults.append(
+                "Recipe: t and require must be left out where records stay together, for what mends classes would "
+                "separate them. Leave them out, or leave out together."
+            )
+        if self.small_strata == "merge" and not self.strata:
+            faults.append("Recipe: small_strata needs strata, got none. Name their columns, or leave it out.")
         return faults
 
     def _required(self) -> list[str]:
@@ -266,8 +281,13 @@ class Recipe:
         """Return the columns that were given a role."""
         if role is Role.OTHER:
             return ()
-        given = getattr(self, role.value)
+        given = self.counted if role is Role.SUBJECT else getattr(self, role.value)
         return given if isinstance(given, tuple) else (given,) if given else ()
+
+    @property
+    def counted(self) -> str | None:
+        """The column that says what k counts; None: records."""
+        return self.subject or self.together
 
     @property
     def roles(self) -> dict[str, Role]:

@@ -35,6 +35,10 @@ def protect(
         str | None, typer.Option(metavar="A,B,…", help="Columns that name somebody; they do not leave.")
     ] = None,
     subject: o.Subject = None,
+    together: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Such as the household: its records stay together, and k counts them."),
+    ] = None,
     weight: Annotated[str | None, typer.Option(metavar="COLUMN", help="Sampling weights; means are weighted.")] = None,
     strata: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="Columns whose values classes never cross.")
@@ -122,6 +126,7 @@ def protect(
         "strata": o.names(strata),
         "small_strata": small_strata,
         "subject": subject,
+        "together": together,
         "weight": weight,
         "k": k,
         "t": t,

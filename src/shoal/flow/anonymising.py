@@ -12,6 +12,7 @@ from shoal.flow.certifying import certify
 from shoal.flow.confidential import as_values, confidential_columns, with_values
 from shoal.flow.enforcing import enforced, one_block, promises_t
 from shoal.flow.feasibility import refuse_infeasible
+from shoal.flow.households import groups_of, partition_together, strata_of_groups
 from shoal.flow.measuring import measure
 from shoal.flow.refining import refined
 from shoal.flow.requiring import as_requirements, required_in
@@ -62,6 +63,7 @@ def anonymise(
     required = required_in(recipe)
     if required:
         one_block(type(method), len(recipe.all_blocks))
+    groups = groups_of(table, recipe, method)
     merging = recipe.small_strata == "merge" and promises_k(method)
     if not merging:
         _refuse_infeasible(table, recipe, required)
@@ -83,7 +85,12 @@ def anonymise(
     steering = steering_in(recipe, plain, points, table)
     progress.stage("Partition")
     seen = [points.only(names) for names in recipe.all_blocks]
-    parts = [steering.without(partition_strata(steering.onto(p), method, strata, rng), p) for p in seen]
+    if groups is None:
+        parts = [partition_strata(steering.onto(p), method, strata, rng) for p in seen]
+    else:
+        inside = strata_of_groups(recipe, groups, strata)
+        parts = [partition_together(steering.onto(p), method, groups, inside, rng) for p in seen]
+    parts = [steering.without(part, p) for part, p in zip(parts, seen, strict=True)]
     notes = dict.fromkeys(note for note in (merged, *(part.note for part in parts)) if note)
     blocks = tuple(_noted(block, points) for part in parts for block in part.blocks)
     partition = Partition(blocks, "; ".join(notes), strata if merged else None)
@@ -115,11 +122,11 @@ def _refuse_infeasible(table: Table, recipe: Recipe, required: list[Required]) -
     from shoal.privacy.k_anonymity import KAnonymity
 
     asked = [one for one in required if one.key != "n_t_closeness"]  # which t implies
-    if recipe.subject is not None:
+    if recipe.counted is not None:
         asked = [Required("k_anonymity", KAnonymity(recipe.k)), *asked]
     if not asked:
         return
-    subjects = table.data.column(recipe.subject) if recipe.subject is not None else None
+    subjects = table.data.column(recipe.counted) if recipe.counted is not None else None
     release = with_values(Release(table.data, table.schema, table.dialect, subjects), recipe.confidential)
     refuse_infeasible(release, recipe.strata, asked, recipe.confidential)
 

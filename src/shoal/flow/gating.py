@@ -100,7 +100,7 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
     """
     from shoal.privacy.k_anonymity import KAnonymity
 
-    stray = [n for n in (*recipe.identifier, recipe.subject) if n in release.data.column_names]
+    stray = [n for n in (*recipe.identifier, *recipe.columns(Role.SUBJECT)) if n in release.data.column_names]
     if stray:
         raise GuaranteeError(f"Identifiers would have left: {listing(stray)}. Nothing was written.")
     if lacking := [n for n in recipe.confidential if n not in release.data.column_names]:
@@ -115,6 +115,8 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
     strata = [(*names, *recipe.strata) for names, block in blocks if block.promised] if recipe.strata else []
     joined, merged = joined_strata(release, recipe, partition)
     findings += [noted(KAnonymity(recipe.k).audit(joined, names), merged) for names in strata]
+    if recipe.together is not None:
+        _refuse_split(release, recipe, [names for names, _ in blocks])
     overall = findings[0]
     if len(blocks) > 1:
         overall = KAnonymity().audit(release, recipe.quasi)
@@ -124,6 +126,20 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
     if not audit.holds:
         raise GuaranteeError(_failed(audit))
     return audit
+
+
+def _refuse_split(release: Release, recipe: Recipe, blocks: list[tuple[str, ...]]) -> None:
+    """Refuse a release in which records that must stay together are not written the same."""
+    from shoal.privacy.k_anonymity import split_subjects
+
+    if release.subjects is None:
+        raise GuaranteeError("It is not known which records must stay together. Nothing was written.")
+    for names in blocks:
+        if split := split_subjects(release, names):
+            raise GuaranteeError(
+                f"Records of {split:,} groups of {recipe.together!r} must stay together and are in several classes "
+                f"over {listing(names)}. Nothing was written."
+            )
 
 
 def _blocks(recipe: Recipe, partition: Partition) -> list[tuple[tuple[str, ...], Block]]:

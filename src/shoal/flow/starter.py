@@ -51,6 +51,13 @@ def starter(name: str, records: int, k: int, columns: Sequence[Guess], text: Map
     if rest := [guess for guess in columns if guess.role is Role.OTHER]:
         lines += ["# These leave as they are, because nothing was guessed of them. Is that right?"]
         lines += [f"#   {_toml(guess.name)}  {guess.reason}" for guess in rest] + [""]
+    for guess in columns:
+        if guess.reason.startswith("named as a household") and not any(c.role is Role.SUBJECT for c in columns):
+            lines += [
+                "# To keep households together, and let k count them: take the column out of identifier, and write",
+                f"# together = {_toml(guess.name)}",
+                "",
+            ]
     lines += ["# Smallest number of records in a class.", f"k = {k}", ""]
     if text:
         lines += [

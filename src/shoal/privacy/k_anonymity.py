@@ -99,20 +99,44 @@ def smallest_weight(release: Release, names: Sequence[str]) -> tuple[tuple[str, 
 
 def _subjects(data: pa.Table, subjects: pa.ChunkedArray) -> NDArray[np.int64]:
     """Return the number of different subjects of each class, classes in order of their first row."""
-    import pyarrow as pa
-
-    keys = [comparable(name, data.column(name)) for name in data.column_names]
-    keys = keys or [np.zeros(len(subjects), np.int8)]  # over no columns all records are one class
-    names = [f"q{j}" for j in range(len(keys))]
-    pairs = pa.table(
-        [*keys, np.arange(len(subjects)), same_subject(comparable("subject", subjects))],
-        names=[*names, "row", "subject"],
-    )
+    names, pairs = _pairs(data, subjects)
     grouped = pairs.group_by([*names, "subject"]).aggregate([("row", "min")])
     grouped = grouped.rename_columns([*names, "subject", "row"]).drop_columns(["subject"])
     found = grouped.group_by(names).aggregate([("row", "min"), ("row", "count")])
     order = np.argsort(found.column("row_min").to_numpy(), kind="stable")
     return np.asarray(found.column("row_count").to_numpy()[order])
+
+
+def split_subjects(release: Release, names: Sequence[str]) -> int:
+    """Return how many subjects have records in more than one class.
+
+    >>> import pyarrow as pa
+    >>> from shoal.types import Schema
+    >>> whose = pa.chunked_array([["a", "a", "b", "b"]])
+    >>> split_subjects(Release(pa.table({"age": [40, 40, 40, 50]}), Schema(()), subjects=whose), ["age"])
+    1
+    """
+    if release.subjects is None:
+        return 0
+    keys, pairs = _pairs(release.data.select(list(names)), release.subjects)
+    found = (
+        pairs.group_by([*keys, "subject"])
+        .aggregate([("row", "min")])
+        .group_by("subject")
+        .aggregate([("row_min", "count")])
+    )
+    return int((found.column("row_min_count").to_numpy() > 1).sum())
+
+
+def _pairs(data: pa.Table, subjects: pa.ChunkedArray) -> tuple[list[str], pa.Table]:
+    """Return what tells classes apart with the subject of each row; and the names of the former."""
+    import pyarrow as pa
+
+    keys = [comparable(name, data.column(name)) for name in data.column_names]
+    keys = keys or [np.zeros(len(subjects), np.int8)]  # over no columns all records are one class
+    names = [f"q{j}" for j in range(len(keys))]
+    columns = [*keys, np.arange(len(subjects)), same_subject(comparable("subject", subjects))]
+    return names, pa.table(columns, names=[*names, "row", "subject"])
 
 
 def same_subject(column: pa.ChunkedArray) -> pa.ChunkedArray:
