@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from shoal.flow.protect import Protected
     from shoal.recipe import Recipe
-    from shoal.types import Audit, Certificate, Kind, Partition, Readings, Role, Schema
+    from shoal.types import Audit, Certificate, Inspection, Kind, Partition, Readings, Role, Schema
 
 __version__ = "0.1.0"
 
@@ -42,6 +42,7 @@ __all__ = [
     "DataError",
     "EngineError",
     "GuaranteeError",
+    "Inspection",
     "Kind",
     "ParameterError",
     "Partition",
@@ -57,6 +58,8 @@ __all__ = [
     "compare",
     "compare_files",
     "errors",
+    "inspect",
+    "inspect_file",
     "lower_bound",
     "microaggregate",
     "protect",
@@ -70,7 +73,9 @@ __all__ = [
 _LATE = {
     "Protected": "shoal.flow.protect",
     "Recipe": "shoal.recipe",
-    **dict.fromkeys(("Audit", "Certificate", "Kind", "Partition", "Readings", "Role", "Schema"), "shoal.types"),
+    **dict.fromkeys(
+        ("Audit", "Certificate", "Inspection", "Kind", "Partition", "Readings", "Role", "Schema"), "shoal.types"
+    ),
 }
 
 
@@ -148,6 +153,7 @@ def audit(
     require: Mapping[str, Any] | None = None,
     kinds: Mapping[str, str] | None = None,
     taxonomies: Mapping[str, Mapping[str, Any] | str] | None = None,
+    weight: str | None = None,
 ) -> Audit:
     """Audit a frame as it is, ours or not.
 
@@ -161,6 +167,8 @@ def audit(
         Levels that must hold, by model: ``{"k": 5, "l_recursive": (2, 3), "e": {"pay": 900}}``. Others are reported.
     kinds, taxonomies
         Of confidential columns, where the inferred kind is not meant, or values have groups; as in a recipe.
+    weight
+        A column of sampling weights: what the smallest class weighs is reported besides k, as ``weighted_k``.
 
     >>> import pyarrow as pa
     >>> audit(pa.table({"age": [40, 40, 50, None]}), quasi=["age"]).to_dict()["k"]
@@ -168,7 +176,7 @@ def audit(
     """
     from shoal.flow.audit import Asked, audit_frame
 
-    return audit_frame(frame, Asked(quasi, confidential, subject, require or {}, kinds or {}, taxonomies or {}))
+    return audit_frame(frame, Asked(quasi, confidential, subject, require or {}, kinds or {}, taxonomies or {}, weight))
 
 
 def audit_file(
@@ -180,6 +188,7 @@ def audit_file(
     text: Mapping[str, Any] | None = None,
     kinds: Mapping[str, str] | None = None,
     taxonomies: Mapping[str, Mapping[str, Any] | str] | None = None,
+    weight: str | None = None,
 ) -> Audit:
     """Audit a file as it is, with arguments as in :func:`audit`.
 
@@ -190,7 +199,7 @@ def audit_file(
     from shoal.flow.audit import audit_file as run
     from shoal.places import place
 
-    asked = Asked(quasi, confidential, subject, require or {}, kinds or {}, taxonomies or {})
+    asked = Asked(quasi, confidential, subject, require or {}, kinds or {}, taxonomies or {}, weight)
     return run(place(path), asked, text or {})
 
 
@@ -209,6 +218,55 @@ def compare_files(
     from shoal.places import place
 
     return run(place(original), place(masked), columns, text or {})
+
+
+def inspect(frame: Any) -> Inspection:
+    """Look at a frame that nobody has described yet: what its columns seem to be, and how far they single people out.
+
+    Parameters
+    ----------
+    frame
+        The table, of pandas, polars or pyarrow.
+
+    Returns
+    -------
+    Inspection
+        ``columns`` (a guess each, with the reason), ``together``, ``combinations``, and ``recipe``, TOML to begin with.
+
+    >>> import pyarrow as pa
+    >>> seen = inspect(pa.table({"age": [40, 40, 50, 61], "sex": list("fmff"), "illness": list("abab")}))
+    >>> [guess.role.value for guess in seen.columns], seen.together.unique
+    (['quasi', 'quasi', 'confidential'], 4)
+    """
+    from shoal.flow.inspect import inspect_frame
+
+    return inspect_frame(frame)
+
+
+def inspect_file(
+    path: str | Path,
+    text: Mapping[str, Any] | None = None,
+    *,
+    recipe: str | Path | None = None,
+    force: bool = False,
+) -> Inspection:
+    """Look at a file, or a table by URL, as in :func:`inspect`.
+
+    Parameters
+    ----------
+    path
+        A file of any known format, or the URL of a table.
+    text
+        How a text file is written, with the same names as ``[text]`` in a recipe.
+    recipe
+        Where to write the recipe to begin with, whole or not at all.
+    force
+        Replace the recipe if it exists.
+    """
+    from shoal.flow.inspect import inspect_file as run
+    from shoal.places import place
+
+    return run(place(path), text or {}, recipe=None if recipe is None else Path(recipe), force=force)
 
 
 def microaggregate(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,11 @@ from shoal.requirements import into_fields, of_confidential, resolve
 from shoal.types import Kind, Role
 
 _LISTS = ("quasi", "confidential", "identifier", "strata")
-_NAMES = ("subject", "weight")
+_NAMES = ("subject", "weight", "together")
 EFFORTS = ("fast", "default", "best")
 _TABLES = ("set", "text", "taxonomies", "orders", "attribute_weights", "require")
 WHEN_MISSING = ("category", "exclude", "fill")
+SMALL_STRATA = ("refuse", "merge")
 _K = 5
 
 
@@ -42,6 +43,9 @@ class Recipe:
         Columns of these roles (see the glossary).
     subject, weight
         The column that says whom a record is about; the column of sampling weights.
+    together
+        A column, such as the household: records with the same value are never separated, and k counts these groups.
+        It takes the place of a subject, and does not leave.
     k
         Smallest number of records in a class.
     t
@@ -67,6 +71,8 @@ class Recipe:
     when_missing
         What a missing quasi-identifier is: a `category` of its own; a reason to `exclude` the record, which then does
         not leave; or something to `fill` with what its class has.
+    small_strata
+        What to do about strata that hold fewer than k: `refuse` the table, or `merge` them with the nearest ones.
     blocks
         Disjoint blocks of quasi-identifiers, each partitioned on its own. Empty: one block of all.
     steer
@@ -83,6 +89,7 @@ class Recipe:
     strata: tuple[str, ...] = ()
     subject: str | None = None
     weight: str | None = None
+    together: str | None = None
     k: int = _K
     t: float | None = None
     n: int | None = None
@@ -96,6 +103,7 @@ class Recipe:
     orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
     attribute_weights: Mapping[str, float] = field(default_factory=dict)
     when_missing: str = "category"
+    small_strata: str = "refuse"
     blocks: tuple[tuple[str, ...], ...] = ()
     steer: tuple[Mapping[str, Any], ...] = ()
     text: Mapping[str, Any] = field(default_factory=dict)
@@ -123,7 +131,7 @@ class Recipe:
         object.__setattr__(self, "kinds", {name: Kind(kind) for name, kind in self.kinds.items()})
         for name in _TABLES:
             object.__setattr__(self, name, _plain(getattr(self, name)))
-        raise_all(ParameterError, [*self._roles(), *self._blocks(), *self._required()])
+        raise_all(ParameterError, [*self._roles(), *self._groups(), *self._blocks(), *self._required()])
 
     def _types(self) -> list[str]:
         faults = [
@@ -162,6 +170,8 @@ class Recipe:
         faults = [] if self.refine in (None, *EFFORTS) else [unknown("Recipe", "refine", self.refine, EFFORTS)]
         if self.when_missing not in WHEN_MISSING:
             faults.append(unknown("Recipe", "when_missing", self.when_missing, WHEN_MISSING))
+        if self.small_strata not in SMALL_STRATA:
+            faults.append(unknown("Recipe", "small_strata", self.small_strata, SMALL_STRATA))
         return faults + [
             unknown("Recipe", field_, getattr(self, field_), registry.keys(room))
             for field_, room in (("method", "partition"), ("release", "release"))
@@ -217,6 +227,19 @@ class Recipe:
                 seen[name] = role
         return faults
 
+    def _groups(self) -> list[str]:
+        faults = []
+        if self.together is not None and self.subject is not None:
+            faults.append("Recipe: subject and together cannot both be given: k counts one of them. Leave out one.")
+        if self.together is not None and (self.t is not None or self.require):
+            faults.append(
+                "Recipe: t and require must be left out where records stay together, for what mends classes would "
+                "separate them. Leave them out, or leave out together."
+            )
+        if self.small_strata == "merge" and not self.strata:
+            faults.append("Recipe: small_strata needs strata, got none. Name their columns, or leave it out.")
+        return faults
+
     def _required(self) -> list[str]:
         faults = []
         for one in resolve("Recipe", self.require):
@@ -258,8 +281,13 @@ class Recipe:
         """Return the columns that were given a role."""
         if role is Role.OTHER:
             return ()
-        given = getattr(self, role.value)
+        given = self.counted if role is Role.SUBJECT else getattr(self, role.value)
         return given if isinstance(given, tuple) else (given,) if given else ()
+
+    @property
+    def counted(self) -> str | None:
+        """The column that says what k counts; None: records."""
+        return self.subject or self.together
 
     @property
     def roles(self) -> dict[str, Role]:
@@ -276,7 +304,8 @@ class Recipe:
         found: dict[str, Any] = {}
         for f in fields(self):
             value = getattr(self, f.name)
-            if f.name in ("k", "method", "release", "seed") or value not in (None, (), {}, "category"):
+            plain = f.default if f.default_factory is MISSING else f.default_factory()
+            if f.name in ("k", "method", "release", "seed") or value != plain:
                 found[f.name] = _plain(value)
         return found
 

@@ -88,6 +88,9 @@ def print_audit(audit: Audit) -> None:
     for finding in asked:
         if not finding.holds:
             typer.echo(_worst(finding))
+    for name, value in audit.overall.found:
+        if name == "weighted_k":
+            typer.echo(f"By sampling weights, the smallest class stands for {value:,.6g}.")
     for note in dict.fromkeys(_note(finding) for finding in audit.findings if finding.note):
         typer.echo(note)
 

@@ -17,6 +17,9 @@ def audit(
         str | None, typer.Option(metavar="A,B,…", help="Confidential columns, for the models that look at them.")
     ] = None,
     subject: o.Subject = None,
+    weight: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Sampling weights; what the smallest class weighs is reported.")
+    ] = None,
     require: Annotated[
         str | None,
         typer.Option(metavar="MODEL=LEVEL,…", help="What must hold, e.g. k=5,l_entropy=3,e:pay=900; else exit code 4."),
@@ -51,6 +54,7 @@ def audit(
                 delimiter=delimiter, quote=quote, encoding=encoding, decimal=decimal, missing=missing, datetime=datetime
             ),
             o.pairs("--kind", kind, last=True),
+            weight=weight,
         )
     if json:
         print_json(found.to_dict())

@@ -35,9 +35,17 @@ def protect(
         str | None, typer.Option(metavar="A,B,…", help="Columns that name somebody; they do not leave.")
     ] = None,
     subject: o.Subject = None,
+    together: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Such as the household: its records stay together, and k counts them."),
+    ] = None,
     weight: Annotated[str | None, typer.Option(metavar="COLUMN", help="Sampling weights; means are weighted.")] = None,
     strata: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="Columns whose values classes never cross.")
+    ] = None,
+    small_strata: Annotated[
+        str | None,
+        typer.Option(help="Strata of fewer than k: refuse, or merge them with the nearest.", show_default="refuse"),
     ] = None,
     k: Annotated[
         int | None, typer.Option("--k", help="Smallest number of records in a class.", show_default="5")
@@ -116,7 +124,9 @@ def protect(
         "confidential": o.names(confidential),
         "identifier": o.names(identifier),
         "strata": o.names(strata),
+        "small_strata": small_strata,
         "subject": subject,
+        "together": together,
         "weight": weight,
         "k": k,
         "t": t,

@@ -12,12 +12,13 @@ from shoal.flow.certifying import certify
 from shoal.flow.confidential import as_values, confidential_columns, with_values
 from shoal.flow.enforcing import enforced, one_block, promises_t
 from shoal.flow.feasibility import refuse_infeasible
+from shoal.flow.households import groups_of, partition_together, strata_of_groups
 from shoal.flow.measuring import measure
 from shoal.flow.refining import refined
 from shoal.flow.releasing import as_written, refuse_what_cannot_be_released, with_origins
 from shoal.flow.requiring import as_requirements, required_in
 from shoal.flow.steering import steering_in
-from shoal.flow.strata import partition_strata, strata_of
+from shoal.flow.strata import merge_small, merged_note, partition_strata, refuse_small, strata_of, with_strata
 from shoal.flow.subjects import subjects_of
 from shoal.parameters import build, declarations, unknown
 from shoal.recipe import Recipe
@@ -40,6 +41,7 @@ from shoal.types import (
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
 
 
@@ -65,30 +67,38 @@ def anonymise(
     refuse_what_cannot_be_released(type(release), recipe)
     if required:
         one_block(type(method), len(recipe.all_blocks))
-    _refuse_infeasible(table, recipe, required)
+    groups = groups_of(table, recipe, method)
+    merging = recipe.small_strata == "merge" and promises_k(method)
+    if not merging:
+        _refuse_infeasible(table, recipe, required)
     more = bool(recipe.require) or (recipe.subject is not None and promises_k(method))
     plain, method = method, refined(enforced(method, recipe.t, more=more), recipe.refine, recipe.t)
     rng = np.random.default_rng(recipe.seed)
     missing = "fill" if recipe.when_missing == "fill" else "category"
     typed, attributes = encode(table, table.schema.names(Role.QUASI), missing=missing)
-    weights = _weights(table)
     points = encoding.encode(attributes, recipe.attribute_weights)
     if required:
         asked = as_requirements(resolve("Recipe", recipe.require), recipe.confidential)
         points = replace(points, confidential=confidential_columns(table), required=asked)
     points = replace(points, subjects=subjects_of(table))
+    strata, merged = _strata(table, recipe, points, k=recipe.k if promises_k(method) else 1, merging=merging)
+    if merging and strata is not None:
+        joined = replace(table, data=with_strata(table.data, recipe.strata, strata))
+        _refuse_infeasible(joined, recipe, required)
     steering = steering_in(recipe, plain, points, table)
     progress.stage("Partition")
-    strata = strata_of(table, recipe.k if promises_k(method) else 1)
     seen = [points.only(names) for names in recipe.all_blocks]
-    parts = [steering.without(partition_strata(steering.onto(p), method, strata, rng), p) for p in seen]
-    notes = dict.fromkeys(part.note for part in parts if part.note)
-    partition = Partition(tuple(_noted(block, points) for part in parts for block in part.blocks), "; ".join(notes))
-    written = as_written(release)
-    released = release.release(table if written else typed, points, partition, weights, rng)
-    if not written:
-        _refuse_codes(released)
-    readings = measure(attributes, with_origins(released, typed.data) if written else released.data)
+    if groups is None:
+        parts = [partition_strata(steering.onto(p), method, strata, rng) for p in seen]
+    else:
+        inside = strata_of_groups(recipe, groups, strata)
+        parts = [partition_together(steering.onto(p), method, groups, inside, rng) for p in seen]
+    parts = [steering.without(part, p) for part, p in zip(parts, seen, strict=True)]
+    notes = dict.fromkeys(note for note in (merged, *(part.note for part in parts)) if note)
+    blocks = tuple(_noted(block, points) for part in parts for block in part.blocks)
+    partition = Partition(blocks, "; ".join(notes), strata if merged else None)
+    released, left = _released(release, table, typed, points, partition, _weights(table), rng)
+    readings = measure(attributes, left)
     certificate = None
     if certified:
         progress.stage("Certify")
@@ -97,16 +107,46 @@ def anonymise(
     return partition, released, readings, certificate
 
 
+def _strata(
+    table: Table, recipe: Recipe, points: Points, *, k: int, merging: bool
+) -> tuple[NDArray[np.int64] | None, str]:
+    """Return the stratum of each record, small ones merged if the recipe says so, and what was merged in words."""
+    strata = strata_of(table)
+    if strata is None or not merging:
+        refuse_small(table, strata, k)
+        return strata, ""
+    merged = merge_small(points, strata, k, points.subjects)
+    return merged, merged_note(strata, merged, k)
+
+
+def _released(
+    release: Any,
+    table: Table,
+    typed: Table,
+    points: Points,
+    partition: Partition,
+    weights: NDArray[np.float64] | None,
+    rng: np.random.Generator,
+) -> tuple[Release, pa.Table]:
+    """Release the classes, from cells as they are written or from values; and what leaves, as values to be measured."""
+    if as_written(release):
+        released: Release = release.release(table, points, partition, weights, rng)
+        return released, with_origins(released, typed.data)
+    released = release.release(typed, points, partition, weights, rng)
+    _refuse_codes(released)
+    return released, released.data
+
+
 def _refuse_infeasible(table: Table, recipe: Recipe, required: list[Required]) -> None:
     """Refuse what cannot hold even if all records, or all of a stratum, are one class."""
     from shoal.privacy.k_anonymity import KAnonymity
 
     asked = [one for one in required if one.key != "n_t_closeness"]  # which t implies
-    if recipe.subject is not None:
+    if recipe.counted is not None:
         asked = [Required("k_anonymity", KAnonymity(recipe.k)), *asked]
     if not asked:
         return
-    subjects = table.data.column(recipe.subject) if recipe.subject is not None else None
+    subjects = table.data.column(recipe.counted) if recipe.counted is not None else None
     release = with_values(Release(table.data, table.schema, table.dialect, subjects), recipe.confidential)
     refuse_infeasible(release, recipe.strata, asked, recipe.confidential)
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shoal import registry
-from shoal.errors import DataError
+from shoal.errors import DataError, SchemaError
 from shoal.flow.confidential import with_values
 from shoal.flow.reading import listed, open_source
 from shoal.flow.requiring import about_confidential, findings_of, reported_besides
 from shoal.places import Place
 from shoal.recipe import Recipe
 from shoal.requirements import Required, resolve
-from shoal.types import Audit, Dialect, Kind, Release
+from shoal.types import Audit, Dialect, Kind, Release, Role
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,6 +30,7 @@ class Asked:
     require: Mapping[str, Any] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
     taxonomies: Mapping[str, Mapping[str, Any] | str] = field(default_factory=dict)
+    weight: str | None = None
 
     @property
     def recipe(self) -> Recipe:
@@ -38,6 +39,7 @@ class Asked:
             quasi=listed("quasi", self.quasi),
             confidential=listed("confidential", self.confidential),
             subject=self.subject,
+            weight=self.weight,
             kinds=self.kinds,  # type: ignore[arg-type]
             taxonomies=self.taxonomies,
         )
@@ -64,11 +66,13 @@ def _audit(data: pa.Table, dialect: Dialect | None, unread: tuple[str, ...], ask
     required = resolve("Audit", asked.require)
     about_confidential("Audit", required, recipe.confidential)
     placed = any(one.key == "n_t_closeness" for one in required)  # quasi-identifiers are places then
-    told_apart = (name for name in recipe.roles if name not in recipe.confidential and not placed)
+    values = {*recipe.confidential, *recipe.columns(Role.WEIGHT)}
+    told_apart = (name for name in recipe.roles if name not in values and not placed)
     kinds = {**dict.fromkeys(told_apart, Kind.NOMINAL), **recipe.kinds}
     schema = schema_of(data, recipe.roles, kinds, dialect, unread, recipe.taxonomies)
     release = Release(data, schema, dialect, data.column(asked.subject) if asked.subject else None)
     release = with_values(release, recipe.confidential)
+    release = _weighed(release, recipe)
     for name in recipe.quasi if placed else ():
         try:
             release = with_values(release, [name])
@@ -80,3 +84,11 @@ def _audit(data: pa.Table, dialect: Dialect | None, unread: tuple[str, ...], ask
     models.sort(key=lambda one: one.key != "k_anonymity")  # it comes first
     findings = findings_of(release, recipe.quasi, models, recipe.confidential)
     return Audit(data.num_rows, recipe.quasi, recipe.confidential, findings[0], tuple(findings))
+
+
+def _weighed(release: Release, recipe: Recipe) -> Release:
+    """Return a release whose weights are read; they must be numbers."""
+    for name in recipe.columns(Role.WEIGHT):
+        if release.schema[name].kind not in (Kind.CONTINUOUS, Kind.INTEGER):
+            raise SchemaError(f"Column {name!r}: a weight must be a number, this one is {release.schema[name].kind}.")
+    return with_values(release, recipe.columns(Role.WEIGHT))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shoal import registry
 from shoal.errors import GuaranteeError, listing
 from shoal.flow.confidential import with_values
+from shoal.flow.merged import joined_strata, noted
 from shoal.flow.releasing import by_grouping, comparable_with_original, guarantee
 from shoal.flow.requiring import findings_if_readable, findings_of, reported_besides, required_in
 from shoal.recipe import Recipe
@@ -100,14 +101,19 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
     Of the partition only its blocks are believed: which attributes are promised to be k-anonymous together, and whether
     anything is promised at all. Together they must be the quasi-identifiers.
     """
-    stray = [n for n in (*recipe.identifier, recipe.subject) if n in release.data.column_names]
+    stray = [n for n in (*recipe.identifier, *recipe.columns(Role.SUBJECT)) if n in release.data.column_names]
     if stray:
         raise GuaranteeError(f"Identifiers would have left: {listing(stray)}. Nothing was written.")
     if lacking := [n for n in recipe.confidential if n not in release.data.column_names]:
         raise GuaranteeError(f"Confidential columns are not in the output: {listing(lacking)}. Nothing was written.")
     blocks = _blocks(recipe, partition)
     grouped = by_grouping(recipe)
-    findings = _of_records(release if grouped else comparable_with_original(release), recipe, blocks)
+    release = with_values(release, recipe.columns(Role.WEIGHT))
+    seen = release if grouped else comparable_with_original(release)
+    joined, merged = joined_strata(seen, recipe, partition)
+    findings = _of_records(seen, joined, merged, recipe, blocks)
+    if recipe.together is not None:
+        _refuse_split(release, recipe, [names for names, _ in blocks])
     overall = findings[0]
     if not grouped:
         overall = _unpromised(release, recipe.quasi, "combinations are counted as they leave")
@@ -116,15 +122,18 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
         overall = registry.load("privacy", "k_anonymity")().audit(release, recipe.quasi)
         findings.append(replace(overall, note="over all blocks together, which is not promised"))
     if grouped:  # else the classes cannot be seen, and nothing is required of them
-        findings += _confidential(release, recipe, all(block.promised_t for block in partition.blocks))
+        promised = all(block.promised_t for block in partition.blocks)
+        findings += _confidential(release, recipe, promised, joined, merged)
     audit = Audit(release.data.num_rows, recipe.quasi, recipe.confidential, overall, tuple(findings))
     if not audit.holds:
         raise GuaranteeError(_failed(audit))
     return audit
 
 
-def _of_records(release: Release, recipe: Recipe, blocks: list[tuple[tuple[str, ...], Block]]) -> list[Finding]:
-    """Audit what the release promises of records, in each block."""
+def _of_records(
+    release: Release, joined: Release, merged: str, recipe: Recipe, blocks: list[tuple[tuple[str, ...], Block]]
+) -> list[Finding]:
+    """Audit what the release promises of records, in each block; of `joined`, where strata that were merged are one."""
     model = registry.load("privacy", guarantee(recipe))(recipe.k)
     found = [
         model.audit(release, names) if block.promised else _unpromised(release, names, block.note)
@@ -132,10 +141,24 @@ def _of_records(release: Release, recipe: Recipe, blocks: list[tuple[tuple[str, 
     ]
     # classes do not cross strata, so who knows a record's stratum learns no more
     strata = [(*names, *recipe.strata) for names, block in blocks if block.promised] if recipe.strata else []
-    found += [model.audit(release, names) for names in strata]
+    found += [noted(model.audit(joined, names), merged) for names in strata]
     if by_grouping(recipe):
         return found
     return [replace(f, note=f"{f.note}; who knows the seed may undo it") if f.promised else f for f in found]
+
+
+def _refuse_split(release: Release, recipe: Recipe, blocks: list[tuple[str, ...]]) -> None:
+    """Refuse a release in which records that must stay together are not written the same."""
+    from shoal.privacy.k_anonymity import split_subjects
+
+    if release.subjects is None:
+        raise GuaranteeError("It is not known which records must stay together. Nothing was written.")
+    for names in blocks:
+        if split := split_subjects(release, names):
+            raise GuaranteeError(
+                f"Records of {split:,} groups of {recipe.together!r} must stay together and are in several classes "
+                f"over {listing(names)}. Nothing was written."
+            )
 
 
 def _blocks(recipe: Recipe, partition: Partition) -> list[tuple[tuple[str, ...], Block]]:
@@ -158,8 +181,11 @@ def _unpromised(release: Release, names: tuple[str, ...], note: str) -> Finding:
     return replace(found, promised=False, note="; ".join(text for text in notes if text))
 
 
-def _confidential(release: Release, recipe: Recipe, promised: bool) -> list[Finding]:
-    """Audit confidential columns: what is required of them, and for information what else holds."""
+def _confidential(release: Release, recipe: Recipe, promised: bool, joined: Release, merged: str) -> list[Finding]:
+    """Audit confidential columns: what is required of them, and for information what else holds.
+
+    `joined` is the release with strata as they were merged, and `merged` says how.
+    """
     from shoal.privacy.t_closeness import TCloseness
 
     required = required_in(recipe)
@@ -173,7 +199,10 @@ def _confidential(release: Release, recipe: Recipe, promised: bool) -> list[Find
         required = [replace(one, model=TCloseness()) if one.key in _CLOSE else one for one in required]
     # as for k: who knows a record's stratum learns no more
     over = [recipe.quasi, *([(*recipe.quasi, *recipe.strata)] if recipe.strata else [])]
-    found = [f for names in over for f in findings_of(readable, names, required, recipe.confidential)]
+    found = findings_of(readable, recipe.quasi, required, recipe.confidential)
+    if recipe.strata:
+        inside = readable if joined is release else replace(readable, data=joined.data)
+        found += [noted(f, merged) for f in findings_of(inside, over[1], required, recipe.confidential)]
     _all_looked_at(required, recipe.confidential, over, found)
     if not promised:
         found = [_not_promised(f) if f.model == "t_closeness" else f for f in found]

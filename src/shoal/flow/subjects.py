@@ -9,6 +9,7 @@ from shoal.types import Role, Table
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
 
 
@@ -17,13 +18,18 @@ def subjects_of(table: Table) -> NDArray[np.int64] | None:
 
     Blanks around a name make no other subject, nor does −0; all records without one are of one subject.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     names = table.schema.names(Role.SUBJECT)
     if not names:
         return None
-    column = table.data.column(names[0])
+    return categories(names[0], told_apart(table, names[0]), "cannot be a subject. Give it another role.")
+
+
+def told_apart(table: Table, name: str) -> pa.ChunkedArray:
+    """Return a column so that one subject is not taken for two; where there is none, the value is missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = table.data.column(name)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
@@ -32,4 +38,4 @@ def subjects_of(table: Table) -> NDArray[np.int64] | None:
     elif pa.types.is_floating(column.type):
         column = pc.add(column, pa.scalar(0.0, column.type))
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-    return categories(names[0], column, "cannot be a subject. Give it another role.")
+    return column

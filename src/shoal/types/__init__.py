@@ -7,6 +7,7 @@ Rows are positions, never index labels. Only numpy is needed to import this modu
 
 from __future__ import annotations
 
+from shoal.types.inspection import Combination, Guess, Inspection
 from shoal.types.partition import Block, Partition
 from shoal.types.points import (
     Attribute,
@@ -32,11 +33,14 @@ __all__ = [
     "Certificate",
     "Column",
     "Columns",
+    "Combination",
     "Comparison",
     "Confidential",
     "Dialect",
     "Finding",
     "Footing",
+    "Guess",
+    "Inspection",
     "Kind",
     "Numbers",
     "Partition",

@@ -180,6 +180,7 @@ class Audit:
             "records": self.records,
             "classes": self.overall.classes,
             "k": self.overall.achieved,
+            **dict(self.overall.found),
             "quasi": list(self.quasi),
             "confidential": {name: self._found_of(name) for name in self.confidential},
             "requirements": [f.to_dict() for f in self.findings if f.required is not None],

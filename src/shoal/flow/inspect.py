@@ -1,0 +1,183 @@
+"""Look at a table that nobody has described yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import progress
+from shoal.errors import ParameterError
+from shoal.flow.reading import open_source
+from shoal.flow.starter import STARTER_K, starter
+from shoal.places import Place
+from shoal.schema.guess import Seen, role_of
+from shoal.types import Combination, Dialect, Guess, Inspection, Kind, Role
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LOOKED_AT = 12  # columns whose pairs and triples are counted: 66 and 220
+_SAFE = "no column seems to be known from elsewhere: to be on the safe side"
+_ONCE = (Role.WEIGHT, Role.SUBJECT, Role.STRATA)
+_INSTEAD = {Role.WEIGHT: Role.OTHER, Role.SUBJECT: Role.IDENTIFIER, Role.STRATA: Role.QUASI}
+_SPOKEN = {Role.WEIGHT: "weights", Role.SUBJECT: "subjects", Role.STRATA: "strata"}
+
+
+def inspect_frame(frame: Any) -> Inspection:
+    """Look at a frame of pandas, polars or pyarrow."""
+    from shoal.sources.frame import Frame
+
+    data, unread = Frame().read(frame)
+    return _inspect(data, None, unread, {}, "table")
+
+
+def inspect_file(place: Place, text: Mapping[str, Any], *, recipe: Path | None, force: bool) -> Inspection:
+    """Look at a file; the recipe to begin with is written whole, or not at all."""
+    from shoal.flow.writing import write_text
+    from shoal.sinks.atomic import same_file
+
+    if recipe is not None and isinstance(place.at, Path) and same_file(place.at, recipe):
+        raise ParameterError(f"{recipe}: the recipe must not replace the input. Name another file.")
+    if recipe is not None and recipe.exists() and not force:  # before the work, not after
+        raise ParameterError(f"{recipe}: exists already; give --force to replace it, or another name.")
+    progress.stage("Read")
+    data, dialect = open_source(place, text).read(place.at)
+    found = _inspect(data, dialect, (), text, str(getattr(place.at, "name", place)))
+    if recipe is not None:
+        write_text(found.recipe, recipe, force=force)
+    return found
+
+
+def _inspect(
+    data: pa.Table, dialect: Dialect | None, unread: Sequence[str], text: Mapping[str, Any], name: str
+) -> Inspection:
+    progress.stage("Look")
+    k = max(2, min(STARTER_K, data.num_rows))
+    guesses: list[Guess] = []
+    codes: dict[str, NDArray[np.int64]] = {}
+    for at, column in enumerate(data.column_names):
+        progress.report(at, data.num_columns)
+        seen, found = _look(data, column, dialect)
+        role, reason = role_of(seen, k)
+        guesses.append(Guess(column, seen.kind, role, reason, seen.missing, seen.distinct))
+        if found is not None and role in (Role.QUASI, Role.STRATA, Role.OTHER):
+            codes[column] = found
+    mixed = "holds values of mixed types, which cannot be audited"
+    guesses += [Guess(column, Kind.NOMINAL, Role.IDENTIFIER, mixed, 0, 0) for column in unread]
+    columns = _settled(guesses, k)
+    known = [guess.name for guess in columns if guess.role in (Role.QUASI, Role.STRATA)]
+    chosen = sorted(known, key=lambda one: -int(codes[one].max()))[:_LOOKED_AT]
+    counted = _counted({one: codes[one] for one in known if one in chosen})
+    together = _combination(tuple(known), [codes[one] for one in known], data.num_rows)
+    recipe = starter(name, data.num_rows, k, columns, text)
+    return Inspection(data.num_rows, columns, together, counted, len(known) - len(chosen), recipe)
+
+
+def _look(data: pa.Table, name: str, dialect: Dialect | None) -> tuple[Seen, NDArray[np.int64] | None]:
+    """Count a column: what is missing, what differs; and number its values, where they can be told apart."""
+    import pyarrow as pa
+
+    from shoal.schema.cells import is_text, tidy, without_nan
+    from shoal.schema.infer import kind_of
+    from shoal.schema.user_missing import without_user_missing
+
+    field, n = data.schema.field(name), data.num_rows
+    column = without_nan(without_user_missing(field, data.column(name)))
+    kind = kind_of(data.column(name), dialect, field)
+    if is_text(column):
+        column = tidy(column, dialect or Dialect())
+    try:
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        encoded = column.combine_chunks().dictionary_encode(null_encoding="mask")
+        distinct = len(encoded.dictionary)
+        codes = encoded.indices.fill_null(distinct).to_numpy().astype(np.int64)
+    except pa.ArrowException:
+        return Seen(name, kind, n, column.null_count, 0, 0, comparable=False), None
+    sizes = np.bincount(codes, minlength=1)
+    weights = _may_be_weights(encoded.dictionary, kind, dialect) and not column.null_count
+    return Seen(name, kind, n, column.null_count, distinct, int(sizes[sizes > 0].min()), weights), codes
+
+
+def _may_be_weights(values: pa.Array, kind: Kind, dialect: Dialect | None) -> bool:
+    """Tell whether all of some different values are numbers that may be sampling weights."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from shoal.schema.cells import is_text, readable
+    from shoal.schema.cells import values as read
+
+    if kind not in (Kind.CONTINUOUS, Kind.INTEGER):
+        return False
+    numbers = pa.chunked_array([values])
+    if is_text(numbers):
+        if not readable(numbers, kind, dialect or Dialect()):
+            return False
+        numbers = read(numbers, "", kind, dialect or Dialect())
+    numbers = numbers.cast(pa.float64(), safe=False)
+    low, high = pc.min_max(numbers).as_py().values()
+    return low is not None and bool(low >= 0 and 0 < high < np.inf)
+
+
+def _settled(guesses: Sequence[Guess], k: int) -> tuple[Guess, ...]:
+    """Let one column have each role that only one can have, and see that there are quasi-identifiers."""
+    taken: set[Role] = set()
+    found = []
+    several = any(guess.role is Role.SUBJECT and guess.distinct >= k for guess in guesses)
+    for guess in guesses:
+        found.append(_only_once(guess, taken, several, k))
+        taken.add(found[-1].role)
+    if Role.QUASI in taken:
+        return tuple(found)
+    return tuple(_cautious(guess) for guess in found)
+
+
+def _only_once(guess: Guess, taken: set[Role], several: bool, k: int) -> Guess:
+    """Return a guess with another role, where the one that it has is taken or cannot be had."""
+    instead = _INSTEAD.get(guess.role, Role.OTHER)
+    if guess.role is Role.SUBJECT and guess.distinct < k:
+        return replace(guess, role=instead, reason="named as a person, but there are too few")
+    if guess.role is Role.STRATA and several:  # each stratum would need k subjects
+        return replace(guess, role=instead)
+    if guess.role in _ONCE and guess.role in taken:
+        return replace(guess, role=instead, reason=f"{guess.reason}; another column has the {_SPOKEN[guess.role]}")
+    return guess
+
+
+def _cautious(guess: Guess) -> Guess:
+    """Take what says nothing for known to everybody, where nothing else seems to be."""
+    if guess.role in (Role.OTHER, Role.STRATA) and guess.distinct > 0:
+        return replace(guess, role=Role.QUASI, reason=_SAFE)
+    return guess
+
+
+def _counted(codes: Mapping[str, NDArray[np.int64]]) -> tuple[Combination, ...]:
+    """Count what each column, each pair and each triple singles out, the most singling first."""
+    groups = [names for size in (1, 2, 3) for names in combinations(codes, size)]
+    found = []
+    for at, names in enumerate(groups):
+        progress.report(at, len(groups))
+        found.append(_combination(names, [codes[name] for name in names], 0))
+    return tuple(sorted(found, key=lambda one: (len(one.attributes), -one.unique)))
+
+
+def _combination(names: tuple[str, ...], codes: Sequence[NDArray[np.int64]], n: int) -> Combination:
+    """Count the records that share their combination of values with nobody, and the fewest that share one."""
+    if not codes:
+        return Combination((), int(n == 1), n, 1)
+    keys = codes[0]
+    for more in codes[1:]:
+        width = int(more.max()) + 1
+        if (int(keys.max()) + 1) * width >= 1 << 62:
+            keys = np.unique(keys, return_inverse=True)[1].astype(np.int64)
+        keys = keys * width + more
+    keys = np.sort(keys)
+    begins = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    sizes = np.diff(np.append(begins, len(keys)))
+    return Combination(names, int((sizes == 1).sum()), int(sizes.min()), len(sizes))

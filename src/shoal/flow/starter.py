@@ -1,0 +1,97 @@
+"""A recipe to begin with: what was guessed of a table, as TOML with comments, to be looked through."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shoal.types import Guess, Role
+
+STARTER_K = 5
+_LISTS = {
+    Role.QUASI: "What an intruder may know from elsewhere. Leaves as one value per class.",
+    Role.CONFIDENTIAL: "What nobody should learn about somebody. Leaves as it is; ask for t or require to protect it.",
+    Role.IDENTIFIER: "What names somebody. Does not leave.",
+    Role.STRATA: "Classes never cross its values. Leaves as it is.",
+}
+_NAMES = {
+    Role.SUBJECT: "Whom a record is about: k counts them. Does not leave.",
+    Role.WEIGHT: "Sampling weights: means are weighted by them. Leaves as it is.",
+}
+
+
+def starter(name: str, records: int, k: int, columns: Sequence[Guess], text: Mapping[str, Any]) -> str:
+    """Return the recipe that guesses make.
+
+    Parameters
+    ----------
+    name
+        What the table is called.
+    records
+        How many records it has.
+    k
+        The smallest number of records in a class.
+    columns
+        What each column seems to be.
+    text
+        What was said of how its text file is written.
+    """
+    lines = [
+        f"# A recipe to begin with, for {_printable(name)}: {records:,} records, {len(columns):,} columns.",
+        "# Roles were guessed by names and counts. Read every line: you know what others can know.",
+        "",
+    ]
+    for role, meaning in _LISTS.items():
+        lines += _list(role, meaning, [guess for guess in columns if guess.role is role])
+    for role, meaning in _NAMES.items():
+        for guess in columns:
+            if guess.role is role:
+                lines += [f"# {meaning}", f"{role.value} = {_toml(guess.name)}  # {guess.reason}", ""]
+    if rest := [guess for guess in columns if guess.role is Role.OTHER]:
+        lines += ["# These leave as they are, because nothing was guessed of them. Is that right?"]
+        lines += [f"#   {_toml(guess.name)}  {guess.reason}" for guess in rest] + [""]
+    for guess in columns:
+        if guess.reason.startswith("named as a household") and not any(c.role is Role.SUBJECT for c in columns):
+            lines += [
+                "# To keep households together, and let k count them: take the column out of identifier, and write",
+                f"# together = {_toml(guess.name)}",
+                "",
+            ]
+    lines += ["# Smallest number of records in a class.", f"k = {k}", ""]
+    if text:
+        lines += [
+            "# How the text file is written.",
+            "[text]",
+            *(f"{key} = {_toml(value)}" for key, value in text.items()),
+        ]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _list(role: Role, meaning: str, guesses: Sequence[Guess]) -> list[str]:
+    if not guesses:
+        return (
+            [f"# {meaning}", f"# {role.value} = []", ""]
+            if role is not Role.QUASI
+            else [f"# {meaning}", "quasi = []", ""]
+        )
+    inside = [f"  {_toml(guess.name)},  # {guess.reason}; {guess.distinct:,} different" for guess in guesses]
+    return [f"# {meaning}", f"{role.value} = [", *inside, "]", ""]
+
+
+def _toml(value: Any) -> str:
+    """Return a value on one line of TOML.
+
+    >>> _toml('a "b"')
+    '"a \\\\"b\\\\""'
+    """
+    import tomli_w
+
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_toml, value))}]"
+    return tomli_w.dumps({"v": value}).removeprefix("v = ").strip()
+
+
+def _printable(name: str) -> str:
+    """Return a name without what a comment cannot hold."""
+    return re.sub(r"[\x00-\x1f\x7f]", "?", name)
