@@ -51,6 +51,10 @@ def protected(method: str, X: np.ndarray, k: int) -> shoal.Protected:
     """Protect a table, with a confidential column and t where the method asks for them."""
     frame = frame_of(X)
     recipe = {"quasi": frame.column_names, "k": k, "method": method}
+    if models := getattr(registry.load("partition", method), "promises", ()):
+        frame = frame.append_column("c", pa.array(np.arange(len(X)) % 2))
+        levels = {"p_sensitivity": 2, "kpqr": [2, 0.3, 0.3]}
+        return shoal.protect(frame, {**recipe, "confidential": ["c"], "require": {m: levels[m] for m in models}})
     if needs_t(method):
         frame, recipe = frame.append_column("c", pa.array(secret(len(X)))), {**recipe, "confidential": ["c"], "t": 0.4}
     return shoal.protect(frame, recipe)
@@ -116,6 +120,9 @@ def best_sse(X: np.ndarray, k: int) -> float:
 def test_no_method_beats_the_optimum_in_any_block(method: str, table: tuple[np.ndarray, int]) -> None:
     whole, k = fitting(method, table[0]), table[1]
     more = {"confidential": secret(len(whole)), "t": 0.4} if needs_t(method) else {}
+    levels = {"p_sensitivity": {"p": 2}, "kpqr": {"p": 2, "q": 0.3, "r": 0.3}}
+    for model in getattr(registry.load("partition", method), "promises", ()):
+        more = {"confidential": np.arange(len(whole)) % 2, **levels[model]}
     blocks = shoal.microaggregate(whole, k, method=method, **more).blocks
     for block in blocks:
         X = whole if len(blocks) == 1 else whole[:, [int(number) for number in block.attributes]]

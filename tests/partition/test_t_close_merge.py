@@ -23,7 +23,8 @@ _spec.loader.exec_module(oracle)
 
 def can_come_first(method: str) -> bool:
     cls = registry.load("partition", method)
-    return getattr(cls, "promises_k", True) and not getattr(cls, "promises_t", False)
+    takes_levels = getattr(cls, "promises_t", False) or getattr(cls, "promises", ())
+    return getattr(cls, "promises_k", True) and not takes_levels
 
 
 @pytest.mark.parametrize("method", [method for method in registry.keys("partition") if can_come_first(method)])

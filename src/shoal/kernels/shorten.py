@@ -14,7 +14,7 @@ from shoal.kernels.jit import announce, kernel, part
 from shoal.kernels.trip import Trip, distance, exchange, following, try_again, turned
 
 _SEGMENT = 3  # records moved together at most
-_TINY = 1e-12  # least gain, as a share of what is given up: below that rounding decides
+_TINY = 1e-12  # least gain, as a share of all edges that are given up: below that rounding decides, and without end
 _TURNED = 25_000_000  # records turned round at a time times n, at most: so that large tables take linear time
 _DISTANCES_PER_CALL = 10_000_000
 
@@ -31,8 +31,9 @@ def _two_opt(trip, a, step):
         if ac >= ab:
             break
         d = following(trip, c, step)
-        gain = ab - ac + distance(trip, c, d) - distance(trip, b, d)
-        if gain > _TINY * ab and turned(trip, b, c) <= trip.state[3]:
+        cd = distance(trip, c, d)
+        gain = ab - ac + cd - distance(trip, b, d)
+        if gain > _TINY * (ab + cd) and turned(trip, b, c) <= trip.state[3]:
             trip.gained[0] += gain
             exchange(trip, a, b, c, d)
             try_again(trip, a)
@@ -61,8 +62,11 @@ def _move(trip, segment, places, step):
 
 
 @part
-def _insert(trip, segment, length, away, step):
-    """Try to put the segment a … e, taking away which gains `away`, next to a near neighbour of a."""
+def _insert(trip, segment, length, given, away, step):
+    """Try to put the segment a … e next to a near neighbour of a.
+
+    To take it away gives up edges as long as `given`, and gains `away`.
+    """
     a, e, p, q = segment
     for i in range(trip.near.shape[1]):
         c = np.int64(trip.near[a, i])
@@ -80,8 +84,9 @@ def _insert(trip, segment, length, away, step):
             if c == (p if side == 0 else q):
                 continue  # that edge leads into the segment
             d = following(trip, c, step if side == 0 else -step)
-            gain = away - ac + distance(trip, c, d) - distance(trip, e, d)
-            if gain > _TINY * away and turned(trip, q, c) < trip.state[3]:
+            cd = distance(trip, c, d)
+            gain = away - ac + cd - distance(trip, e, d)
+            if gain > _TINY * (given + cd) and turned(trip, q, c) < trip.state[3]:
                 trip.gained[0] += gain
                 _move(trip, segment, (c, d, side), step)
                 return True
@@ -97,8 +102,8 @@ def _or_opt(trip, a, step):
         q = following(trip, e, step)
         if e == trip.stop.shape[0] - 1 or p in (e, q):
             return False
-        away = pa + distance(trip, e, q) - distance(trip, p, q)
-        if _insert(trip, (a, e, p, q), length, away, step):
+        given = pa + distance(trip, e, q)
+        if _insert(trip, (a, e, p, q), length, given, given - distance(trip, p, q), step):
             return True
         e = q
     return False

@@ -58,6 +58,11 @@ class TCloseMerge(Checked):
                 f"TCloseMerge: first must be a method that leaves t to others, got {self.first!r}, which sees to it "
                 f"itself. Take {self.first!r} alone, or another first."
             )
+        if getattr(method, "promises", ()):
+            raise ParameterError(
+                f"TCloseMerge: first must be a method that needs nothing but k, got {self.first!r}, which sees to "
+                f"another model. Take {self.first!r} alone, with --t, or another first."
+            )
         if not getattr(method, "promises_k", True):
             raise ParameterError(
                 f"TCloseMerge: first must form classes of at least k records, got {self.first!r}, which promises none. "
