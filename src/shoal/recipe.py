@@ -12,7 +12,7 @@ from typing import Any
 from shoal import registry
 from shoal.errors import ParameterError, listing, raise_all
 from shoal.parameters import shown, unknown
-from shoal.requirements import into_fields, of_confidential, resolve
+from shoal.requirements import into_fields, misplaced, of_confidential, resolve
 from shoal.types import Kind, Role
 
 _LISTS = ("quasi", "confidential", "identifier", "strata")
@@ -119,7 +119,6 @@ class Recipe:
             object.__setattr__(self, "method", "auto" if self.require or self.t is not None else "mdav")
         faults = [*self._types(), *self._names(), *self._numbers()]
         raise_all(ParameterError, faults)
-        resolve("Recipe", self.require)
         for name in _LISTS:
             object.__setattr__(self, name, tuple(getattr(self, name)))
         for name in ("k", "seed", *(("n",) if self.n is not None else ())):
@@ -241,20 +240,11 @@ class Recipe:
         return faults
 
     def _required(self) -> list[str]:
-        faults = []
-        for one in resolve("Recipe", self.require):
+        required = resolve("Recipe", self.require)
+        faults = misplaced("Recipe", required, self.confidential)
+        for one in required:
             if not of_confidential(one.key):
                 faults.append(f"Recipe: {one.key} cannot be required of a table that is to be protected. Leave it out.")
-            elif not self.confidential:
-                faults.append(
-                    f"Recipe: {one.key} needs at least one confidential column, got none. Name what must not be "
-                    f"learnt, or leave out {one.key}."
-                )
-            faults += [
-                f"Recipe: {one.key} is required of {column!r}, which is not confidential. Name it there, too."
-                for column in one.columns or ()
-                if self.confidential and column not in self.confidential
-            ]
             if (p := dict(one.levels).get("p", 0)) > self.k:
                 faults.append(f"Recipe: p must be at most k, got p = {p} and k = {self.k}. Raise k, or lower p.")
         return faults

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from numbers import Real
@@ -64,6 +64,24 @@ def resolve(owner: str, require: Mapping[str, Any]) -> list[Required]:
         else:
             found.append(Required(key, _at(owner, key, level)))
     return found
+
+
+def misplaced(owner: str, required: Sequence[Required], confidential: Sequence[str], how: str = "") -> list[str]:
+    """Return what is wrong with requirements of columns that are not said to be confidential; `how` they are named."""
+    faults = []
+    for one in required:
+        if of_confidential(one.key) and not confidential:
+            faults.append(
+                f"{owner}: {one.key} needs at least one confidential column, got none. Name what must not be "
+                f"learnt{how}, or leave out {one.key}."
+            )
+        elif of_confidential(one.key):
+            faults += [
+                f"{owner}: {one.key} is required of {column!r}, which is not confidential. Name it there, too."
+                for column in one.columns or ()
+                if column not in confidential
+            ]
+    return faults
 
 
 def _at(owner: str, key: str, level: Any) -> Any:

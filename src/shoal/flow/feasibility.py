@@ -39,31 +39,28 @@ def _sentence(finding: Finding, strata: Sequence[str]) -> str:
     where = f" of column {finding.confidential!r}" if finding.confidential is not None else ""
     counted = f" ({finding.note})" if finding.confidential is None and finding.note else ""
     who = f"a stratum of {listing([repr(name) for name in strata])} holds" if strata else "all records together hold"
-    for name, required, achieved in _lacking(finding):
-        more = required > achieved
-        given = "".join(f" with {of} = {value:g}" for of, value in finding.given if of != name)
-        most = _towards(achieved, down=more)
-        if more and achieved <= 0:
-            allowed = "cannot be had at all"
-        else:
-            allowed = f"must be {'at most' if more else 'at least'} {most}"
-        return (
-            f"{finding.model}{where}: {name} {allowed}{given}, got {required:g}: {who} no "
-            f"{'more' if more else 'less'}{counted}. {'Lower' if more else 'Raise'} {name}"
-            f"{', or leave out strata' if strata else ''}."
-        )
-    return f"{finding.model}{where}: cannot hold. Leave it out."
+    name, required, achieved = _lacking(finding)
+    more = required > achieved
+    given = "".join(f" with {of} = {value:g}" for of, value in finding.given if of != name)
+    if more and achieved <= 0:
+        allowed = "cannot be had at all"
+    else:
+        allowed = f"must be {'at most' if more else 'at least'} {_towards(achieved, down=more)}"
+    return (
+        f"{finding.model}{where}: {name} {allowed}{given}, got {required:g}: {who} no "
+        f"{'more' if more else 'less'}{counted}. {'Lower' if more else 'Raise'} {name}"
+        f"{', or leave out strata' if strata else ''}."
+    )
 
 
-def _lacking(finding: Finding) -> list[tuple[str, float, float]]:
-    """Return what is required and not achieved: (name, required, achieved), the further numbers of a model first."""
-    given, pairs = dict(finding.given), []
+def _lacking(finding: Finding) -> tuple[str, float, float]:
+    """Return what is required and not achieved: (name, required, achieved), a further number of the model first."""
+    given = dict(finding.given)
     for name, achieved in finding.found:
         if name in given and achieved < given[name]:
-            pairs.append((name, given[name], achieved))
-    if finding.required is not None:
-        pairs.append((finding.level or finding.short, finding.required, finding.achieved))
-    return pairs
+            return name, given[name], achieved
+    assert finding.required is not None  # for it does not hold
+    return finding.level, finding.required, finding.achieved
 
 
 def _towards(value: float, *, down: bool) -> str:

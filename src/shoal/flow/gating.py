@@ -196,7 +196,9 @@ def _confidential(release: Release, recipe: Recipe, promised: bool, joined: Rele
     if any(one.key == "n_t_closeness" for one in required):  # quasi-identifiers are places then
         readable = with_values(readable, recipe.quasi)
     if not promised:
-        required = [replace(one, model=TCloseness()) if one.key in _CLOSE else one for one in required]
+        required = [
+            replace(one, key="t_closeness", model=TCloseness()) if one.key in _CLOSE else one for one in required
+        ]
     # as for k: who knows a record's stratum learns no more
     over = [recipe.quasi, *([(*recipe.quasi, *recipe.strata)] if recipe.strata else [])]
     found = findings_of(readable, recipe.quasi, required, recipe.confidential)
@@ -220,7 +222,7 @@ def _all_looked_at(
     seen = {(f.model, f.confidential, f.attributes) for f in found}
     for one in required:
         for name in one.columns or confidential:
-            if any((one.key, name, names) not in seen for names in over) and one.key not in _CLOSE:
+            if any((one.key, name, names) not in seen for names in over):
                 raise GuaranteeError(
                     f"{one.key} of column {name!r} was required, but the audit did not look at it. Nothing was written."
                 )

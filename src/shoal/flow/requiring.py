@@ -8,7 +8,7 @@ from typing import Any
 from shoal import registry
 from shoal.errors import DataError, ParameterError, SchemaError
 from shoal.recipe import Recipe
-from shoal.requirements import Required, of_confidential, resolve
+from shoal.requirements import Required, misplaced, of_confidential, resolve
 from shoal.types import Finding, Release, Requirement
 
 
@@ -50,17 +50,8 @@ def reported_besides(required: Sequence[Required], confidential: Sequence[str]) 
 
 def about_confidential(owner: str, required: Sequence[Required], confidential: Sequence[str]) -> None:
     """Refuse requirements of columns that are not said to be confidential."""
-    for one in required:
-        if of_confidential(one.key) and not confidential:
-            raise ParameterError(
-                f"{owner}: {one.key} needs at least one confidential column, got none. Name what must not be learnt "
-                f"(--confidential), or leave out {one.key}."
-            )
-        for column in one.columns or ():
-            if column not in confidential:
-                raise ParameterError(
-                    f"{owner}: {one.key} is required of {column!r}, which is not confidential. Name it there, too."
-                )
+    for fault in misplaced(owner, required, confidential, " (--confidential)"):
+        raise ParameterError(fault)
 
 
 def findings_of(

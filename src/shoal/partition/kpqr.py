@@ -100,4 +100,4 @@ class Kpqr(Checked):
             f"{least / whole if whole > 0 else 1.0:.3g} of that of {of}"
             for whole, of in ((inside, "all records with rare values"), (table, "the table"))
         )
-        return f"{int(holds.sum()):,} classes hold rare values; their least variance is {', '.join(shares)}"
+        return f"{int(holds.sum()):,} classes hold rare values; their least variance is {', '.join(shares)}, as formed"

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from shoal.parameters import Checked, Param
-from shoal.privacy._histograms import histograms_of
-from shoal.privacy._levels import worst
+from shoal.privacy._distinct import Fewest, fewest_values
 from shoal.types import Finding, Release
 
 
@@ -51,20 +50,5 @@ class DistinctLDiversity(Checked):
 
     def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
         """Find the fewest values in any class over some columns, in each confidential column."""
-        return tuple(self._one(release, tuple(attributes), name) for name in confidential)
-
-    def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
-        found = histograms_of(release, names, confidential)
-        achieved = int(found.distinct.min())
-        return Finding(
-            model="distinct_l_diversity",
-            attributes=names,
-            achieved=achieved,
-            required=self.l,
-            holds=self.l is None or achieved >= self.l,
-            classes=len(found.distinct),
-            worst=worst(found.distinct, found.classes),
-            confidential=confidential,
-            short=self.short,
-            level="l",
-        )
+        asked = Fewest("distinct_l_diversity", self.short, "l", self.l)
+        return tuple(fewest_values(asked, release, tuple(attributes), name) for name in confidential)

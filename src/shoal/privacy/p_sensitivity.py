@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from shoal.parameters import Checked, Param
-from shoal.privacy._histograms import histograms_of
-from shoal.privacy._levels import worst
+from shoal.privacy._distinct import Fewest, fewest_values
 from shoal.types import Finding, Release
 
 
@@ -49,20 +48,5 @@ class PSensitivity(Checked):
 
     def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
         """Find the fewest values in any class over some columns, in each confidential column."""
-        return tuple(self._one(release, tuple(attributes), name) for name in confidential)
-
-    def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
-        found = histograms_of(release, names, confidential)
-        achieved = int(found.distinct.min())
-        return Finding(
-            model="p_sensitivity",
-            attributes=names,
-            achieved=achieved,
-            required=self.p,
-            holds=self.p is None or achieved >= self.p,
-            classes=len(found.distinct),
-            worst=worst(found.distinct, found.classes),
-            confidential=confidential,
-            short=self.short,
-            level="p",
-        )
+        asked = Fewest("p_sensitivity", self.short, "p", self.p)
+        return tuple(fewest_values(asked, release, tuple(attributes), name) for name in confidential)
