@@ -20,7 +20,7 @@ _HOUSE = Path(__file__).parent
 ROOMS: dict[str, tuple[str, ...]] = {
     "methods": ("partition",),
     "models": ("privacy",),
-    "measures": ("utility",),
+    "measures": ("utility", "risk"),
     "releases": ("release",),
     "steerings": ("steer",),
 }

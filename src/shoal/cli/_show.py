@@ -154,8 +154,14 @@ def print_readings(readings: Readings) -> None:
     table = Table("Measure", "Value", "What it is", title="Loss", title_justify="left")
     for reading in readings.readings:
         value = f"{reading.value:.3f} {reading.unit}" if reading.unit else f"{reading.value:,.6g}"
-        table.add_row(reading.measure, value, registry.summary("utility", reading.measure))
+        table.add_row(reading.name, value, _what(reading.measure))
     console().print(table)
+
+
+def _what(measure: str) -> str:
+    """Return what a measure is, in a line."""
+    room = next(room for room in registry.ROOMS["measures"] if measure in registry.keys(room))
+    return registry.summary(room, measure)
 
 
 def print_certificate(certificate: Certificate) -> None:

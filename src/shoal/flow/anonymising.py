@@ -13,7 +13,7 @@ from shoal.flow.confidential import as_values, confidential_columns, with_values
 from shoal.flow.enforcing import enforced, one_block, promises_t
 from shoal.flow.feasibility import refuse_infeasible
 from shoal.flow.households import groups_of, partition_together, strata_of_groups
-from shoal.flow.measuring import measure
+from shoal.flow.measuring import compared, measures, read_measures
 from shoal.flow.refining import refined
 from shoal.flow.releasing import as_written, refuse_what_cannot_be_released, with_origins
 from shoal.flow.requiring import as_requirements, required_in
@@ -98,7 +98,8 @@ def anonymise(
     blocks = tuple(_noted(block, points) for part in parts for block in part.blocks)
     partition = Partition(blocks, "; ".join(notes), strata if merged else None)
     released, left = _released(release, table, typed, points, partition, _weights(table), rng)
-    readings = measure(attributes, left)
+    comparison = compared(attributes, table.schema, typed.data, left)
+    readings = read_measures(comparison, measures(quick=True))
     certificate = None
     if certified:
         progress.stage("Certify")

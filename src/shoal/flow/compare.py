@@ -8,7 +8,7 @@ from typing import Any
 
 from shoal.errors import DataError
 from shoal.flow.anonymising import encode
-from shoal.flow.measuring import measure
+from shoal.flow.measuring import compared, measures, read_measures
 from shoal.flow.reading import open_source, schema_of_columns
 from shoal.places import Place
 from shoal.types import Kind, Readings, Schema, Table
@@ -37,11 +37,12 @@ def _compare(original: Table, masked: Table, columns: Sequence[str]) -> Readings
             f"Compare: both tables must have the same rows in the same order, got {len(original):,} and "
             f"{len(masked):,}. Give the file that was masked and its masked version."
         )
-    _, attributes = encode(original, columns)
+    read, attributes = encode(original, columns)
     kinds = {c.name: _relaxed(c.kind) for c in original.schema.columns}  # a mean of integers has decimals
     schema = Schema(tuple(replace(c, kind=kinds.get(c.name, c.kind)) for c in masked.schema.columns))
     typed, _ = encode(replace(masked, schema=schema), columns)
-    return measure(attributes, typed.data)
+    comparison = compared(attributes, original.schema, read.data, typed.data)
+    return read_measures(comparison, measures())
 
 
 def _relaxed(kind: Kind) -> Kind:

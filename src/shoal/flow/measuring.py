@@ -1,24 +1,73 @@
-"""Release → Readings."""
+"""Before and after → Readings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from shoal import registry
-from shoal.types import Attribute, Readings
+from shoal.errors import ParameterError, raise_all
+from shoal.parameters import build, declarations, unknown
+from shoal.types import Attribute, Comparison, Pair, Readings, Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def measure(attributes: Sequence[Attribute], masked: pa.Table) -> Readings:
-    """Read every measure of a masked table."""
+def compared(
+    attributes: Sequence[Attribute], schema: Schema, before: pa.Table, after: pa.Table, besides: Sequence[str] = ()
+) -> Comparison:
+    """Put a table before and after on the same footing, row by row.
+
+    Parameters
+    ----------
+    attributes
+        The columns that are compared, as they were.
+    schema
+        What the columns mean.
+    before, after
+        The columns as values.
+    besides
+        Further columns that somebody asks about; they are in both tables.
+    """
     import numpy as np
 
+    from shoal.points.compared import classes_in, in_own_terms
     from shoal.points.encoding import compare
 
-    measures = [registry.load("utility", key)() for key in registry.keys("utility")]
     with np.errstate(all="ignore"):  # a masked value may lie so far off that its square is infinite
-        comparison = compare(attributes, [masked.column(a.name) for a in attributes])
-        return Readings(tuple(measure.measure(comparison) for measure in measures))
+        found = compare(attributes, [after.column(a.name) for a in attributes])
+    terms = {
+        name: in_own_terms(schema[name].kind, before.column(name), after.column(name))
+        for name in dict.fromkeys((*found.attributes, *besides))
+    }
+    return replace(
+        found,
+        numbers={name: pair for name, pair in terms.items() if isinstance(pair, Pair)},
+        categories={name: codes for name, codes in terms.items() if not isinstance(codes, Pair)},
+        classes=classes_in([after.column(name) for name in found.attributes]),
+    )
+
+
+def measures(settings: Mapping[str, Any] | None = None, *, quick: bool = False) -> list[Any]:
+    """Make the measures, each with those of the settings that it declares; only those that take no time if `quick`."""
+    given = settings or {}
+    makers = [registry.load(room, key) for room in registry.ROOMS["measures"] for key in registry.keys(room)]
+    known = {declared.name for maker in makers for declared in declarations(maker)}
+    raise_all(
+        ParameterError, [unknown("Compare", "parameter (in set)", name, known) for name in given if name not in known]
+    )
+    return [
+        build(maker, {d.name: given[d.name] for d in declarations(maker) if d.name in given})
+        for maker in makers
+        if not quick or getattr(maker, "quick", False)
+    ]
+
+
+def read_measures(comparison: Comparison, chosen: Sequence[Any]) -> Readings:
+    """Read measures of a comparison."""
+    import numpy as np
+
+    with np.errstate(all="ignore"):
+        return Readings(tuple(measure.measure(comparison) for measure in chosen))

@@ -7,12 +7,12 @@ Rows are positions, never index labels. Only numpy is needed to import this modu
 
 from __future__ import annotations
 
+from shoal.types.comparison import Codes, Comparison, Pair
 from shoal.types.inspection import Combination, Guess, Inspection
 from shoal.types.partition import Block, Partition
 from shoal.types.points import (
     Attribute,
     Categories,
-    Comparison,
     Confidential,
     Footing,
     Numbers,
@@ -21,7 +21,8 @@ from shoal.types.points import (
     Requirement,
     Scale,
 )
-from shoal.types.release import Audit, Certificate, Finding, Reading, Readings, Release
+from shoal.types.reading import Reading, Readings
+from shoal.types.release import Audit, Certificate, Finding, Release
 from shoal.types.table import Column, Columns, Dialect, Kind, Role, Schema, Table, Taxonomy, called, with_columns
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "called",
     "Categories",
     "Certificate",
+    "Codes",
     "Column",
     "Columns",
     "Combination",
@@ -43,6 +45,7 @@ __all__ = [
     "Inspection",
     "Kind",
     "Numbers",
+    "Pair",
     "Partition",
     "Placed",
     "Points",

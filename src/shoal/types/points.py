@@ -216,25 +216,3 @@ class Points:
             required=self.required,
             subjects=None if self.subjects is None else self.subjects[positions],
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """Original and masked records on the same footing: numbers standardised by the original's mean and deviation."""
-
-    original: NDArray[np.float64] = field(repr=False)
-    masked: NDArray[np.float64] = field(repr=False)
-    owners: tuple[str, ...]  #: for each coordinate the attribute it belongs to
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """The attributes, each once."""
-        return tuple(dict.fromkeys(self.owners))
-
-    @property
-    def squares(self) -> NDArray[np.float64]:
-        """Squared distances between original and masked values: (n, attributes)."""
-        import numpy as np
-
-        begins = [self.owners.index(name) for name in self.attributes]  # coordinates of an attribute are neighbours
-        return np.asarray(np.add.reduceat((self.original - self.masked) ** 2, begins, axis=1))

@@ -1,4 +1,4 @@
-"""What leaves, and what is found and read of it."""
+"""What leaves, and what is found of it."""
 
 from __future__ import annotations
 
@@ -146,18 +146,6 @@ def _shown(required: float | None, achieved: float, holds: bool) -> tuple[str, s
     return (asked, got) if holds or seen else (repr(required), repr(achieved))
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What a measure read: the value, which way is better, and the range it can take."""
-
-    measure: str
-    value: float
-    goal: str  #: "low" or "high"
-    range: tuple[float, float]
-    attributes: tuple[str, ...] = ()
-    unit: str = ""
-
-
 @dataclass(frozen=True)
 class Audit:
     """What the independent audit found in a table as it is, or as it will be, written."""
@@ -194,20 +182,6 @@ class Audit:
             for f in self.findings
             if f.confidential == name and f.attributes == self.quasi
         }
-
-
-@dataclass(frozen=True)
-class Readings:
-    """What the measures read, by key."""
-
-    readings: tuple[Reading, ...]
-
-    def __getitem__(self, measure: str) -> float:
-        return {r.measure: r.value for r in self.readings}[measure]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the values by measure, as in the JSON of ``shoal compare``."""
-        return {r.measure: r.value for r in self.readings}
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ class IlSse:
     exceeds 100. Where nothing varies, nothing can be lost: 0.
     """
 
+    quick: ClassVar[bool] = True
     goal: ClassVar[str] = "low"
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)

@@ -1,0 +1,91 @@
+"""Two columns of one meaning, before and after, as numbers or as categories: what measures look at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.types import Codes, Kind, Pair
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_NUMBERS = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATETIME)
+_DAY = 86_400e9  # in nanoseconds
+
+
+def in_own_terms(kind: Kind, before: pa.ChunkedArray, after: pa.ChunkedArray) -> Pair | Codes:
+    """Return a column before and after as numbers, if that is its kind and it left so, else as categories.
+
+    >>> import pyarrow as pa
+    >>> in_own_terms(Kind.INTEGER, pa.chunked_array([[1, None]]), pa.chunked_array([[1.5, 2.0]])).before.tolist()
+    [1.0, nan]
+    """
+    if kind in _NUMBERS:
+        numbers = [_as_numbers(column) for column in (before, after)]
+        if numbers[0] is not None and numbers[1] is not None:
+            return Pair(numbers[0], numbers[1])
+    return _as_codes(before, after)
+
+
+def _as_numbers(column: pa.ChunkedArray) -> NDArray[np.float64] | None:
+    """Return numbers, moments in days since 1970; None if the column holds something else."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind, per = column.type, 1.0
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        column, per = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64()), _DAY / 1e3
+    elif pa.types.is_time(kind):
+        column, per = column.cast(pa.time64("ns")).cast(pa.int64()), _DAY
+    elif pa.types.is_duration(kind):
+        column, per = column.cast(pa.int64()), 1.0
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        return None
+    numbers = pc.fill_null(column.cast(pa.float64(), safe=False), np.nan).to_numpy()
+    return np.asarray(numbers / per)
+
+
+def _as_codes(before: pa.ChunkedArray, after: pa.ChunkedArray) -> Codes:
+    """Return categories, in their order if both have the same, else sorted by name."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = [_as_text(column) for column in (before, after)]
+    ranked = pa.types.is_dictionary(before.type) and before.type.ordered
+    if ranked:
+        known = _as_text(pa.chunked_array([before.unify_dictionaries().chunk(0).dictionary])).combine_chunks()
+    else:
+        both = pa.chunked_array([*texts[0].chunks, *texts[1].chunks], pa.large_string())
+        known = pc.unique(pc.drop_null(both))
+        known = known.take(pc.sort_indices(known))
+    codes = [pc.fill_null(pc.index_in(text, value_set=known), -1).to_numpy().astype(np.int64) for text in texts]
+    return Codes(codes[0], codes[1], tuple(known.to_pylist()), bool(ranked))
+
+
+def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.large_string(), safe=False)
+
+
+def classes_in(columns: list[pa.ChunkedArray]) -> NDArray[np.int64]:
+    """Number records by what they hold: equal in all columns, equal number, in order of their first rows.
+
+    >>> import pyarrow as pa
+    >>> classes_in([pa.chunked_array([[5, 1, 5, None]])]).tolist()
+    [0, 1, 0, 2]
+    """
+    import pyarrow.compute as pc
+
+    found: NDArray[np.int64] = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        plain = column.cast(column.type.value_type) if hasattr(column.type, "value_type") else column
+        codes = pc.dictionary_encode(plain, null_encoding="encode").combine_chunks().indices.to_numpy()
+        found = np.unique(found * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)[1]
+    _, first, numbers = np.unique(found, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[numbers], np.int64)

@@ -1,0 +1,1 @@
+"""Findings become documents: each file is one."""

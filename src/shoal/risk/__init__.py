@@ -1,0 +1,1 @@
+"""What an intruder gains: each file is one measure with its goal and range."""

@@ -1,0 +1,94 @@
+"""A table before and after, row by row: what measures of utility and risk look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from shoal.types.points import Confidential
+
+
+class Pair(NamedTuple):
+    """A column of numbers before and after, in its own unit: moments in days, NaN where a value is missing."""
+
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+
+
+class Codes(NamedTuple):
+    """A column of categories before and after: the place of each in `names`, −1 where it is missing."""
+
+    before: NDArray[np.int64]
+    after: NDArray[np.int64]
+    names: tuple[str, ...]
+    ordered: bool = False  #: names stand from the lowest to the highest
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Original and masked records on the same footing, row by row.
+
+    Attributes
+    ----------
+    original, masked
+        Coordinates, shape (n, d): numbers standardised by the original's mean and deviation.
+    owners
+        For each coordinate the attribute it belongs to.
+    numbers, categories
+        The attributes in their own terms, and whatever other columns somebody asked about: each is in one of them.
+    classes
+        For each record the number of its class, from 0: masked records that are equal in all attributes.
+    strata
+        The number of the stratum of each record; None if there are none.
+    confidential
+        Confidential attributes, as they left.
+    seed
+        Where randomness starts, for measures that look at a sample.
+    """
+
+    original: NDArray[np.float64] = field(repr=False)
+    masked: NDArray[np.float64] = field(repr=False)
+    owners: tuple[str, ...]
+    numbers: Mapping[str, Pair] = field(default_factory=dict, repr=False)
+    categories: Mapping[str, Codes] = field(default_factory=dict, repr=False)
+    classes: NDArray[np.int64] | None = field(default=None, repr=False)
+    strata: NDArray[np.int64] | None = field(default=None, repr=False)
+    confidential: tuple[Confidential, ...] = ()
+    seed: int = 0
+
+    def __len__(self) -> int:
+        return int(self.original.shape[0])
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes that are compared, each once."""
+        return tuple(dict.fromkeys(self.owners))
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """The attributes that are numbers or moments."""
+        return tuple(name for name in self.attributes if name in self.numbers)
+
+    @property
+    def places(self) -> dict[str, tuple[int, ...]]:
+        """Where each attribute's coordinates are.
+
+        >>> import numpy as np
+        >>> Comparison(np.zeros((1, 3)), np.zeros((1, 3)), ("age", "work", "work")).places
+        {'age': (0,), 'work': (1, 2)}
+        """
+        return {name: tuple(j for j, owner in enumerate(self.owners) if owner == name) for name in self.attributes}
+
+    @cached_property
+    def squares(self) -> NDArray[np.float64]:
+        """Squared distances between original and masked values: (n, attributes)."""
+        import numpy as np
+
+        begins = [self.owners.index(name) for name in self.attributes]  # coordinates of an attribute are neighbours
+        return np.asarray(np.add.reduceat((self.original - self.masked) ** 2, begins, axis=1))
