@@ -7,6 +7,7 @@ Rows are positions, never index labels. Only numpy is needed to import this modu
 
 from __future__ import annotations
 
+from shoal.types.account import Account
 from shoal.types.comparison import Codes, Comparison, Pair
 from shoal.types.inspection import Combination, Guess, Inspection
 from shoal.types.partition import Block, Partition
@@ -26,6 +27,7 @@ from shoal.types.release import Audit, Certificate, Finding, Release
 from shoal.types.table import Column, Columns, Dialect, Kind, Role, Schema, Table, Taxonomy, called, with_columns
 
 __all__ = [
+    "Account",
     "Attribute",
     "Audit",
     "Block",
