@@ -203,21 +203,56 @@ def audit_file(
     return run(place(path), asked, text or {})
 
 
-def compare(original: Any, masked: Any, columns: Sequence[str]) -> Readings:
-    """Measure what a masked frame lost against its original, row by row."""
-    from shoal.flow.compare import compare_frames
+def compare(
+    original: Any,
+    masked: Any,
+    columns: Sequence[str],
+    kinds: Mapping[str, str] | None = None,
+    taxonomies: Mapping[str, Mapping[str, Any] | str] | None = None,
+    orders: Mapping[str, Sequence[str]] | None = None,
+) -> Readings:
+    """Measure what a masked frame lost against its original, row by row.
 
-    return compare_frames(original, masked, columns)
+    Parameters
+    ----------
+    original, masked
+        Frames of pandas, polars or pyarrow, with the same rows in the same order.
+    columns
+        The columns to compare, of any kind.
+    kinds, taxonomies, orders
+        Where the original's own kinds are not meant, or categories have groups or an order; as in a recipe.
+
+    A missing value is a value, 1 away from the others. So is a category that the original has not, unless it is a
+    group of its taxonomy, or ``*``, which is above all.
+
+    >>> import pyarrow as pa
+    >>> compare(pa.table({"sex": ["f", "m", "f", None]}), pa.table({"sex": ["f", "f", "x", None]}), ["sex"])["sse"]
+    2.0
+    """
+    from shoal.flow.compare import Compared, compare_frames
+
+    return compare_frames(original, masked, Compared(columns, kinds or {}, taxonomies or {}, orders or {}))
 
 
 def compare_files(
-    original: str | Path, masked: str | Path, columns: Sequence[str], text: Mapping[str, Any] | None = None
+    original: str | Path,
+    masked: str | Path,
+    columns: Sequence[str],
+    text: Mapping[str, Any] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    taxonomies: Mapping[str, Mapping[str, Any] | str] | None = None,
+    orders: Mapping[str, Sequence[str]] | None = None,
 ) -> Readings:
-    """Measure what a masked file lost against its original, row by row."""
+    """Measure what a masked file lost against its original, row by row, with arguments as in :func:`compare`.
+
+    `text` says how text files are written, with the same names as ``[text]`` in a recipe.
+    """
+    from shoal.flow.compare import Compared
     from shoal.flow.compare import compare_files as run
     from shoal.places import place
 
-    return run(place(original), place(masked), columns, text or {})
+    compared = Compared(columns, kinds or {}, taxonomies or {}, orders or {})
+    return run(place(original), place(masked), compared, text or {})
 
 
 def inspect(frame: Any) -> Inspection:

@@ -14,6 +14,9 @@ def compare(
     original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The file as it was.")],
     masked: Annotated[str, typer.Argument(metavar="MASKED", help="The file as it left; same rows, same order.")],
     columns: Annotated[str, typer.Option(metavar="A,B,…", help="The columns to compare.")],
+    kind: o.Kinds = None,
+    order: o.Orders = None,
+    taxonomy: o.Taxonomies = None,
     delimiter: o.Delimiter = None,
     quote: o.Quote = None,
     encoding: o.Encoding = None,
@@ -29,7 +32,15 @@ def compare(
         text = o.text_format(
             delimiter=delimiter, quote=quote, encoding=encoding, decimal=decimal, missing=missing, datetime=datetime
         )
-        readings = shoal.compare_files(original, masked, o.names(columns), text)
+        readings = shoal.compare_files(
+            original,
+            masked,
+            o.names(columns),
+            text,
+            kinds=o.pairs("--kind", kind, last=True),
+            taxonomies=o.pairs("--taxonomy", taxonomy),
+            orders=o.orders(order),
+        )
     if json:
         print_json(readings.to_dict())
     else:

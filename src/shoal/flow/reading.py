@@ -82,12 +82,3 @@ def schema_for(data: pa.Table, recipe: Recipe, dialect: Dialect | None, unread: 
     from shoal.schema.roles import schema_of
 
     return schema_of(data, recipe.roles, recipe.kinds, dialect, unread, recipe.taxonomies, recipe.orders)
-
-
-def schema_of_columns(data: pa.Table, names: Sequence[str], dialect: Dialect | None) -> Schema:
-    """Return the schema of a table in which only some columns matter."""
-    from shoal.schema.roles import schema_of
-
-    chosen = listed("columns", names)
-    others = dict.fromkeys(set(data.column_names) - set(chosen), Kind.NOMINAL)  # whose kind nobody asks for
-    return schema_of(data, dict.fromkeys(chosen, Role.QUASI), others, dialect)

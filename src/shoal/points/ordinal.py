@@ -137,6 +137,8 @@ def _ranks(name: str, column: pa.ChunkedArray, categories: pa.Array) -> NDArray[
 
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type) and not pa.types.is_floating(categories.type):  # of which 1.5 is none
+        categories = categories.cast(column.type)
     places = pc.index_in(column.cast(categories.type), value_set=categories).combine_chunks()
     if places.null_count > column.null_count:
         strange = places.null_count - column.null_count
