@@ -172,3 +172,14 @@ def test_ordered_numbers_of_a_text_file_leave_as_they_are_written(tmp_path: Path
     asked = {"quasi": ["grade"], "k": 3, "kinds": {"grade": "ordinal"}}
     shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", asked)
     assert set((tmp_path / "out.csv").read_text().split()[1:]) <= set("12345")
+
+
+def test_rows_have_the_numbers_that_they_have_in_the_table_whoever_is_excluded() -> None:
+    frame = pd.DataFrame({"a": [None, *map(float, range(11))], "b": np.arange(12.0), "w": np.ones(12)})
+    recipe = {"quasi": ["a", "b"], "k": 3, "weight": "w", "when_missing": "exclude"}
+    frame.loc[8, "b"] = np.inf
+    with pytest.raises(shoal.DataError, match="in data row 9"):
+        shoal.protect(frame, recipe)
+    frame.loc[8, ["b", "w"]] = 1.0, -1.0
+    with pytest.raises(shoal.DataError, match="not in data row 9"):
+        shoal.protect(frame, recipe)

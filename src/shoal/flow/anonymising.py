@@ -37,6 +37,7 @@ from shoal.types import (
     Role,
     Table,
     with_columns,
+    without_unused,
 )
 
 if TYPE_CHECKING:
@@ -130,11 +131,18 @@ def _released(
 ) -> tuple[Release, pa.Table]:
     """Release the classes, from cells as they are written or from values; and what leaves, as values to be measured."""
     if as_written(release):
-        released: Release = release.release(table, points, partition, weights, rng)
+        released: Release = _without_unused(release.release(table, points, partition, weights, rng))
         return released, with_origins(released, typed.data)
-    released = release.release(typed, points, partition, weights, rng)
+    released = _without_unused(release.release(typed, points, partition, weights, rng))
     _refuse_codes(released)
     return released, released.data
+
+
+def _without_unused(release: Release) -> Release:
+    """Return a release whose quasi-identifiers have no categories that none of its records has."""
+    names = release.schema.names(Role.QUASI)
+    fresh = {name: without_unused(release.data.column(name)) for name in names}
+    return replace(release, data=with_columns(release.data, fresh))
 
 
 def _refuse_infeasible(table: Table, recipe: Recipe, required: list[Required]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal import progress
+from shoal.errors import rows_kept
 from shoal.flow.anonymising import anonymise
 from shoal.flow.excluding import complete_rows, only_rows
 from shoal.flow.gating import gate, read_back
@@ -43,7 +44,8 @@ def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Prote
     rows = complete_rows(table, recipe)
     if rows is not None:
         table, frame = only_rows(table, rows), FrameSink().rows(frame, rows)
-    partition, release, readings, certificate = anonymise(table, recipe, certified=certify)
+    with rows_kept(rows):
+        partition, release, readings, certificate = anonymise(table, recipe, certified=certify)
     progress.stage("Audit")
     quasi = table.schema.names(Role.QUASI)
     gone = table.schema.names(Role.IDENTIFIER, Role.SUBJECT)
@@ -75,8 +77,10 @@ def protect_file(
         hidden = stack.enter_context(staged(sink, target, force=force))
         progress.stage("Read")
         whole = read_table(source, recipe, textual=sink.textual)
-        table = only_rows(whole, complete_rows(whole, recipe))
-        partition, release, readings, certificate = anonymise(table, recipe, certified=certify, sink=type(sink))
+        rows = complete_rows(whole, recipe)
+        table = only_rows(whole, rows)
+        with rows_kept(rows):
+            partition, release, readings, certificate = anonymise(table, recipe, certified=certify, sink=type(sink))
         progress.stage("Write")
         if hasattr(sink, "fitted"):  # a format that has not all types says what it makes of them, or refuses
             release = replace(release, data=sink.fitted(release.data))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, SchemaError, listing, raise_all
+from shoal.types import plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,4 +73,4 @@ def check_table(owner: str, table: pa.Table) -> pa.Table:
     check_names(owner, table.column_names)
     if table.num_rows == 0:
         raise DataError(f"{owner}: must have at least one row, got none. Check that it is the right file.")
-    return table
+    return plain(table)
