@@ -14,6 +14,7 @@ from shoal.flow.enforcing import enforced, one_block, promises_t
 from shoal.flow.feasibility import refuse_infeasible
 from shoal.flow.households import groups_of, partition_together, strata_of_groups
 from shoal.flow.measuring import measure
+from shoal.flow.merged import as_merged
 from shoal.flow.refining import refined
 from shoal.flow.releasing import as_written, refuse_what_cannot_be_released, with_origins
 from shoal.flow.requiring import as_requirements, required_in
@@ -96,7 +97,9 @@ def anonymise(
     parts = [steering.without(part, p) for part, p in zip(parts, seen, strict=True)]
     notes = dict.fromkeys(note for note in (merged, *(part.note for part in parts)) if note)
     blocks = tuple(_noted(block, points) for part in parts for block in part.blocks)
-    partition = Partition(blocks, "; ".join(notes), strata if merged else None)
+    partition = Partition(blocks, "; ".join(notes))
+    if merged and strata is not None:
+        table, typed = as_merged(table, strata), as_merged(typed, strata)
     released, left = _released(release, table, typed, points, partition, _weights(table), rng)
     readings = measure(attributes, left)
     certificate = None
