@@ -111,7 +111,7 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
     seen = release if grouped else comparable_with_original(release)
     findings = _of_records(seen, recipe, blocks)
     if recipe.together is not None:
-        _refuse_split(release, recipe, [names for names, _ in blocks])
+        _refuse_split(release, recipe, blocks)
     overall = findings[0]
     if not grouped:
         overall = _unpromised(release, recipe.quasi, "combinations are counted as they leave")
@@ -143,13 +143,14 @@ def _of_records(release: Release, recipe: Recipe, blocks: list[tuple[tuple[str, 
     return [replace(f, note=f"{f.note}; who knows the seed may undo it") if f.promised else f for f in found]
 
 
-def _refuse_split(release: Release, recipe: Recipe, blocks: list[tuple[str, ...]]) -> None:
+def _refuse_split(release: Release, recipe: Recipe, blocks: list[tuple[tuple[str, ...], Block]]) -> None:
     """Refuse a release in which records that must stay together are not written the same."""
     from shoal.privacy.k_anonymity import split_subjects
 
     if release.subjects is None:
         raise GuaranteeError("It is not known which records must stay together. Nothing was written.")
-    for names in blocks:
+    whole = {name for names in recipe.whole_blocks for name in names}
+    for names in [names for names, _ in blocks if whole.issuperset(names)]:
         if split := split_subjects(release, names):
             raise GuaranteeError(
                 f"Records of {split:,} groups of {recipe.together!r} must stay together and are in several classes "
