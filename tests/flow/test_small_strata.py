@@ -17,6 +17,7 @@ import shoal
 from shoal.flow import gating
 from shoal.flow.strata import merge_small, merged_note
 from shoal.types import Partition, Points, Release, Schema
+from shoal.types.statfile import Variable
 
 merged = runpy.run_path(str(Path(__file__).parents[1] / "oracles" / "small_strata.py"))["merged"]
 N = 60
@@ -84,7 +85,9 @@ def test_files_and_several_columns_of_strata(tmp_path: Path, end: str) -> None:
 
 
 @pytest.mark.parametrize("release", ["centroid", "medoid", "swap"])
-@pytest.mark.parametrize("kind", ["text", "categorical", "ordered", "integer", "float", "date", "pandas", "polars"])
+@pytest.mark.parametrize(
+    "kind", ["text", "categorical", "ordered", "integer", "whole", "float", "date", "pandas", "polars"]
+)
 def test_what_was_merged_leaves_as_one_value(kind: str, release: str) -> None:
     number = np.array(["abcde".index(r) for r in FRAME["region"].to_pylist()])
     texts = FRAME["region"].combine_chunks()
@@ -92,6 +95,7 @@ def test_what_was_merged_leaves_as_one_value(kind: str, release: str) -> None:
         "categorical": texts.dictionary_encode(),
         "ordered": pa.DictionaryArray.from_arrays(pa.array(number, pa.int8()), list("abcde"), ordered=True),
         "integer": pa.array(number),
+        "whole": pa.array(number.astype(float)),
         "float": pa.array(number + 0.5),
         "date": pa.array(number.astype(np.int32)).cast(pa.date32()),
     }.get(kind, texts)
@@ -99,23 +103,36 @@ def test_what_was_merged_leaves_as_one_value(kind: str, release: str) -> None:
     native = {"pandas": frame.to_pandas, "polars": lambda: pl.from_arrow(frame)}.get(kind, lambda: frame)()
     done = shoal.protect(native, {**RECIPE, "release": release})
     left = done.data["region"].to_pylist() if isinstance(done.data, pa.Table) else list(done.data["region"])
-    one = "b + c + d" if kind in ("text", "categorical", "pandas", "polars") else None
+    one = {"integer": "1 + 2 + 3", "whole": "1 + 2 + 3", "float": None, "date": None}.get(kind, "b + c + d")
     assert [v for v, n in zip(left, number, strict=True) if n in (1, 2, 3)] == [one] * 28
-    assert [v for v, n in zip(left, number, strict=True) if n in (0, 4)] == [
-        v for v, n in zip(frame["region"].to_pylist(), number, strict=True) if n in (0, 4)
-    ]
+    kept = [str(v) for v, n in zip(left, number, strict=True) if n in (0, 4)]
+    before = [str(v).removesuffix(".0") for v in column.to_pylist()]
+    assert kept == [v for v, n in zip(before, number, strict=True) if n in (0, 4)]
 
 
-def test_numbers_in_text_files_and_missing_names_leave_as_missing(tmp_path: Path) -> None:
-    codes = FRAME.set_column(3, "region", pa.array([str(" abcde".index(r)) for r in FRAME["region"].to_pylist()]))
+def test_text_files(tmp_path: Path) -> None:
+    codes = [str(" abcde".index(r)) for r in FRAME["region"].to_pylist()]
     names = [None if r == "d" else r for r in FRAME["region"].to_pylist()]
-    for frame in (codes, FRAME.set_column(3, "region", pa.array(names))):
-        shoal.write_table(frame, tmp_path / "in.csv", force=True)
+    for cells, one in ((codes, "2 + 3 + 4"), (names, None)):  # what was missing in one of them is missing
+        shoal.write_table(FRAME.set_column(3, "region", pa.array(cells)), tmp_path / "in.csv", force=True)
         shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", RECIPE, force=True)
-        left = pl.read_csv(tmp_path / "out.csv")["region"].to_list()
-        kept = [r for r, before in zip(left, FRAME["region"].to_pylist(), strict=True) if before in "ae"]
-        assert None not in kept
-        assert len(left) - len(kept) == left.count(None) == 28
+        left = pl.read_csv(tmp_path / "out.csv", infer_schema=False)["region"].to_list()
+        assert left == [v if r in "ae" else one for v, r in zip(cells, FRAME["region"].to_pylist(), strict=True)]
+
+
+@pytest.mark.parametrize("package", ["spss", "stata"])
+def test_codes_with_labels_leave_as_a_new_code(package: str, tmp_path: Path) -> None:
+    codes = np.array([" abcde".index(r) for r in FRAME["region"].to_pylist()], float)
+    labels = tuple((float(at), name) for at, name in enumerate(["north", "south", "east", "west"], 1))
+    variable = Variable(package, labels=(*labels, (6.0, "nobody")), missing=((7.0, 8.0),), measure="nominal")
+    table = FRAME.set_column(3, variable.onto(pa.field("region", pa.float64())), pa.array(codes))
+    left = shoal.protect(table, RECIPE).data
+    assert left["region"].to_pylist() == [9.0 if c in (2, 3, 4) else c for c in codes]
+    assert dict(Variable.of(left.schema.field("region")).labels)[9] == "south + east + west"
+    if package == "spss":
+        shoal.write_table(table, tmp_path / "in.sav")
+        done = shoal.protect_file(tmp_path / "in.sav", tmp_path / "out.dta", RECIPE)
+        assert dict(Variable.of(done.data.schema.field("region")).labels)[9] == "south + east + west"
 
 
 def test_subjects_and_requirements_hold_in_merged_strata() -> None:

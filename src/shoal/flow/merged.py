@@ -3,69 +3,119 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shoal.flow.categories import categories
-from shoal.types import Kind, Role, Table, with_columns
+from shoal.types import Role, Table
+from shoal.types.statfile import Variable
+from shoal.types.table import called
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
 _AND = " + "
+_LARGEST = 1_000_000  # of a new code
 
 
 def as_merged(table: Table, strata: NDArray[np.int64]) -> Table:
     """Return a table whose columns of strata are the same in all records of strata that were merged.
 
-    A category in text leaves with the names of all that were merged, in alphabetical order: ``north + south``. Of other
-    columns (numbers, dates, ordered categories) there is no such value: they are missing in these records, and so is
-    what was missing in one of them.
+    Categories and whole numbers leave with the names of all that were merged, in their order: ``north + south``; a
+    column of whole numbers is text then. A number of a statistical package, where labels say what it means, leaves as a
+    new number, with the labels of all. Of other columns there is no such value: they are missing in these records, and
+    so is what was missing in one of them.
 
     **Guarantee.** Records of one stratum, as merged, are equal in all columns of strata; a column in which those that
-    were merged do not differ is as it was, and so is every record of a stratum that was not merged.
+    were merged do not differ is as it was; a stratum that was not merged has the values that it had.
 
     >>> import pyarrow as pa
-    >>> from shoal.types import Column, Schema
+    >>> from shoal.types import Column, Kind, Schema
     >>> schema = Schema((Column("region", Role.STRATA, Kind.NOMINAL),))
     >>> as_merged(Table(pa.table({"region": list("abc")}), schema), np.array([0, 1, 0])).data["region"].to_pylist()
     ['a + c', 'b', 'a + c']
     """
-    columns = {}
+    data = table.data
     for name in table.schema.names(Role.STRATA):
         numbers = categories(name, table.data.column(name), "cannot be strata. Give it another role.")
         pairs = np.unique(np.column_stack((strata, numbers)), axis=0)
         differing = np.bincount(pairs[:, 0]) > 1
         if differing.any():
-            columns[name] = _one_value(table, name, strata, differing)
-    return replace(table, data=with_columns(table.data, columns)) if columns else table
+            field, column = _one_value(table, name, strata, differing)
+            data = data.set_column(data.schema.get_field_index(name), field, column)
+    return replace(table, data=data)
 
 
 def _one_value(
     table: Table, name: str, strata: NDArray[np.int64], differing: NDArray[np.bool_]
-) -> pa.Array | pa.ChunkedArray:
-    """Return a column with one value in each stratum in which it has several."""
+) -> tuple[pa.Field, pa.ChunkedArray]:
+    """Return a column with one value in each stratum in which it has several, and what is noted of it."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from shoal.schema.cells import is_text, without_missing
+    from shoal.schema.cells import is_text, without_missing, without_nan
     from shoal.schema.user_missing import without_user_missing
 
-    column = table.data.column(name)
-    coded = pa.types.is_dictionary(column.type)
-    ordered = coded and column.type.ordered
-    plain = column.cast(column.type.value_type) if coded else column
-    mask = pa.array(differing[strata])
-    if ordered or not is_text(plain) or table.schema[name].kind is not Kind.NOMINAL:
-        return pc.if_else(mask, pa.scalar(None, plain.type), plain)
-    known = without_user_missing(table.data.schema.field(name), plain)
-    known = known if table.dialect is None else without_missing(known, table.dialect)
-    joined: dict[int, str | None] = {}
-    for stratum in np.flatnonzero(differing):
-        texts = known.filter(pa.array(strata == stratum)).unique().to_pylist()
-        joined[int(stratum)] = None if None in texts else _AND.join(sorted(texts))
-    fresh = pa.chunked_array([pa.array([joined.get(int(one)) for one in strata], plain.type)])
-    found = pc.if_else(mask, fresh, plain)
-    return found.combine_chunks().dictionary_encode() if coded else found
+    field, column = table.data.schema.field(name), table.data.column(name)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    mask, known = pa.array(differing[strata]), without_nan(without_user_missing(field, column))
+    if is_text(known) and table.dialect is not None:
+        known = without_missing(known, table.dialect)
+    inside = {int(s): known.filter(pa.array(strata == s)).unique().to_pylist() for s in np.flatnonzero(differing)}
+    values: dict[int, Any] = {s: None if None in found else sorted(found) for s, found in inside.items()}
+    variable = Variable.of(field)
+    if variable is not None and not is_text(known):
+        variable, values = _with_codes(variable, known, values)
+        field = variable.onto(field)
+    elif is_text(known) or _whole(known):
+        values = {s: found and _AND.join(map(called, found)) for s, found in values.items()}
+        if not is_text(column):
+            texts = [None if v is None else called(v) for v in known.to_pylist()]
+            column = pa.chunked_array([pa.array(texts, pa.string())])
+    else:
+        values = {}
+    fresh = pa.array([values.get(int(one)) for one in strata], column.type)
+    found = pc.if_else(mask, pa.chunked_array([fresh]), column)
+    if pa.types.is_dictionary(field.type):
+        found = found.dictionary_encode()
+    return field.with_type(found.type).with_nullable(True), found
+
+
+def _with_codes(
+    variable: Variable, known: pa.ChunkedArray, values: dict[int, Any]
+) -> tuple[Variable, dict[int, float | int | None]]:
+    """Return new codes for lists of codes, and the variable with their labels: numbers above all that there are."""
+    import pyarrow as pa
+
+    labels = dict(variable.labels)
+    whole = _whole(known)
+    taken = [v for v in (*known.unique().to_pylist(), *labels) if isinstance(v, int | float) and abs(v) < _LARGEST]
+    new = int(max(taken, default=0)) if whole else 0
+    codes: dict[int, float | int | None] = {}
+    for stratum, found in values.items():
+        new += 1
+        while whole and new < _LARGEST and _declared(variable, new):
+            new += 1
+        if found is None or not whole or new >= _LARGEST:
+            codes[stratum] = None
+            continue
+        codes[stratum] = new if pa.types.is_integer(known.type) else float(new)
+        labels[new] = _AND.join(str(labels.get(value, called(value))) for value in found)
+    return replace(variable, labels=tuple(labels.items())), codes
+
+
+def _declared(variable: Variable, code: int) -> bool:
+    return any(low <= code <= high for low, high in variable.missing if not isinstance(low, str | None))  # type: ignore[operator]
+
+
+def _whole(column: pa.ChunkedArray) -> bool:
+    """Tell whether values are whole numbers, also where they are kept as others."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_floating(column.type):
+        return bool(pa.types.is_integer(column.type))
+    return pc.all(pc.equal(column, pc.floor(column))).as_py() is not False
