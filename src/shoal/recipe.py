@@ -15,7 +15,7 @@ from shoal.parameters import shown, unknown
 from shoal.requirements import into_fields, misplaced, of_confidential, resolve
 from shoal.types import Kind, Role
 
-_LISTS = ("quasi", "confidential", "identifier", "strata")
+_LISTS = ("quasi", "confidential", "identifier", "strata", "household_level")
 _NAMES = ("subject", "weight", "together")
 EFFORTS = ("fast", "default", "best")
 _TABLES = ("set", "text", "taxonomies", "orders", "attribute_weights", "require")
@@ -46,6 +46,9 @@ class Recipe:
     together
         A column, such as the household: records with the same value are never separated, and k counts these groups.
         It takes the place of a subject, and does not leave.
+    household_level
+        With together: the quasi-identifiers that are of the group, such as the dwelling of a household. Only these are
+        kept together, as one block; the others are partitioned record by record. Empty: all are kept together.
     k
         Smallest number of records in a class.
     t
@@ -90,6 +93,7 @@ class Recipe:
     subject: str | None = None
     weight: str | None = None
     together: str | None = None
+    household_level: tuple[str, ...] = ()
     k: int = _K
     t: float | None = None
     n: int | None = None
@@ -235,6 +239,16 @@ class Recipe:
                 "Recipe: t and require must be left out where records stay together, for what mends classes would "
                 "separate them. Leave them out, or leave out together."
             )
+        if self.household_level and self.together is None:
+            faults.append("Recipe: household_level needs together, got none. Name the column of households there.")
+        if extra := [name for name in self.household_level if name not in self.quasi]:
+            faults.append(
+                f"Recipe: household_level must hold quasi-identifiers only, {listing(extra)} is none. Take it out."
+            )
+        if any(0 < len(set(block) & set(self.household_level)) < len(block) for block in self.blocks):
+            faults.append(
+                "Recipe: a block must hold attributes of households or of records, one holds both. Part them."
+            )
         if self.small_strata == "merge" and not self.strata:
             faults.append("Recipe: small_strata needs strata, got none. Name their columns, or leave it out.")
         return faults
@@ -286,8 +300,24 @@ class Recipe:
 
     @property
     def all_blocks(self) -> tuple[tuple[str, ...], ...]:
-        """The blocks to partition: those given if there are several, else one of all quasi-identifiers."""
-        return self.blocks if len(self.blocks) > 1 else (self.quasi,)
+        """The blocks to partition: those given if there are several, else one of all quasi-identifiers.
+
+        Where some are of the household, these are a block, and the others another.
+        """
+        if len(self.blocks) > 1:
+            return self.blocks
+        parts = (
+            tuple(name for name in self.quasi if (name in self.household_level) is inside) for inside in (True, False)
+        )
+        return tuple(part for part in parts if part)
+
+    @property
+    def whole_blocks(self) -> tuple[tuple[str, ...], ...]:
+        """The blocks in which groups of records stay together."""
+        if self.together is None:
+            return ()
+        level = set(self.household_level or self.quasi)
+        return tuple(block for block in self.all_blocks if level.issuperset(block))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what differs from the defaults as plain values, as in TOML."""

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pyreadstat
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.types.statfile import Variable
 
 PER_COLUMN = (
     "column_names_to_labels",
@@ -154,3 +156,14 @@ def test_a_mean_that_would_pass_for_no_answer_is_refused(tmp_path: Path) -> None
     with pytest.raises(shoal.DataError, match="declares to be missing, those of 4 of 4 records are"):
         shoal.protect_file(tmp_path / "in.sav", tmp_path / "out.sav", {"quasi": ["x"], "k": 4})
     assert not (tmp_path / "out.sav").exists()
+
+
+def test_codes_that_mean_no_answer_name_no_subject() -> None:
+    who = Variable("spss", missing=((-9, -8),)).onto(pa.field("who", pa.int64()))
+    x = np.arange(8) // 2
+    frame = pa.table([pa.array(x), pa.array([1, 2, 3, 4, 5, 6, -9, -8])], schema=pa.schema([("x", pa.int64()), who]))
+    assert shoal.audit(frame, quasi=["x"], subject="who").to_dict()["k"] == 1  # two records of nobody are one subject
+    done = shoal.protect(frame, {"quasi": ["x"], "subject": "who", "k": 2})
+    assert done.audit.to_dict()["k"] == 2
+    with pytest.raises(shoal.DataError, match="2 of 8 values are missing"):
+        shoal.protect(frame, {"quasi": ["x"], "together": "who", "k": 2})

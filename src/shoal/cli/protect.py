@@ -39,6 +39,10 @@ def protect(
         str | None,
         typer.Option(metavar="COLUMN", help="Such as the household: its records stay together, and k counts them."),
     ] = None,
+    household_level: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,…", help="With --together: quasi-identifiers of the household; others go by record."),
+    ] = None,
     weight: Annotated[str | None, typer.Option(metavar="COLUMN", help="Sampling weights; means are weighted.")] = None,
     strata: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="Columns whose values classes never cross.")
@@ -118,6 +122,7 @@ def protect(
         "small_strata": small_strata,
         "subject": subject,
         "together": together,
+        "household_level": o.names(household_level),
         "weight": weight,
         "k": k,
         "t": t,

@@ -49,7 +49,9 @@ def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Prote
     progress.stage("Audit")
     quasi = table.schema.names(Role.QUASI)
     gone = table.schema.names(Role.IDENTIFIER, Role.SUBJECT)
-    native = FrameSink().write(frame, release.data.select(list(quasi)), gone)
+    merged = recipe.strata if recipe.small_strata == "merge" else ()
+    changed = [*quasi, *(n for n in merged if not release.data.column(n).equals(table.data.column(n)))]
+    native = FrameSink().write(frame, release.data.select(changed), gone)
     leaving, _ = FrameSource().read(native)
     audit = gate(replace(release, data=leaving), recipe, partition)
     left_out = 0 if rows is None else data.num_rows - len(rows)

@@ -39,6 +39,11 @@ def refuse_what_cannot_be_released(release: type, recipe: Recipe) -> None:
             f"{release.__name__}: t and require must be left out, for the classes cannot be seen in what leaves, and "
             f"nothing is promised of confidential values. Leave them out, or take the release centroid or medoid."
         )
+    if not by_grouping(recipe) and recipe.together is not None:
+        raise ParameterError(
+            f"{release.__name__}: together must be left out, for records of a group would leave with different values. "
+            f"Leave it out, or take the release centroid or medoid."
+        )
     if getattr(release, "as_written", False) and recipe.when_missing == "fill":
         raise ParameterError(
             f"{release.__name__}: when_missing must be 'category' or 'exclude', got 'fill': cells leave as they were "
