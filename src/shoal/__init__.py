@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import ArrayLike
 
+    from shoal.flow.demonstrating import Demonstration
     from shoal.flow.protect import Protected
     from shoal.recipe import Recipe
     from shoal.types import Audit, Certificate, Inspection, Kind, Partition, Readings, Role, Schema
@@ -40,6 +41,7 @@ __all__ = [
     "Audit",
     "Certificate",
     "DataError",
+    "Demonstration",
     "EngineError",
     "GuaranteeError",
     "Inspection",
@@ -57,6 +59,7 @@ __all__ = [
     "audit_file",
     "compare",
     "compare_files",
+    "demo",
     "errors",
     "inspect",
     "inspect_file",
@@ -71,6 +74,7 @@ __all__ = [
 
 
 _LATE = {
+    "Demonstration": "shoal.flow.demonstrating",
     "Protected": "shoal.flow.protect",
     "Recipe": "shoal.recipe",
     **dict.fromkeys(
@@ -203,21 +207,43 @@ def audit_file(
     return run(place(path), asked, text or {})
 
 
-def compare(original: Any, masked: Any, columns: Sequence[str]) -> Readings:
-    """Measure what a masked frame lost against its original, row by row."""
+def compare(
+    original: Any,
+    masked: Any,
+    columns: Sequence[str] = (),
+    *,
+    recipe: Recipe | Mapping[str, Any] | str | Path | None = None,
+) -> Readings:
+    """Measure what a masked frame lost against its original, row by row.
+
+    Parameters
+    ----------
+    original, masked
+        Two frames with the same rows in the same order.
+    columns
+        What to compare. Without: the quasi-identifiers of the recipe.
+    recipe
+        What the columns mean: kinds, orders, taxonomies, missing values. Without, categories are 1 apart.
+    """
     from shoal.flow.compare import compare_frames
 
-    return compare_frames(original, masked, columns)
+    return compare_frames(original, masked, columns, None if recipe is None else _recipe(recipe))
 
 
 def compare_files(
-    original: str | Path, masked: str | Path, columns: Sequence[str], text: Mapping[str, Any] | None = None
+    original: str | Path,
+    masked: str | Path,
+    columns: Sequence[str] = (),
+    text: Mapping[str, Any] | None = None,
+    *,
+    recipe: Recipe | Mapping[str, Any] | str | Path | None = None,
 ) -> Readings:
-    """Measure what a masked file lost against its original, row by row."""
+    """Measure what a masked file lost against its original, row by row; with arguments as in :func:`compare`."""
     from shoal.flow.compare import compare_files as run
     from shoal.places import place
 
-    return run(place(original), place(masked), columns, text or {})
+    meaning = None if recipe is None else _recipe(recipe)
+    return run(place(original), place(masked), columns, text or {}, meaning)
 
 
 def inspect(frame: Any) -> Inspection:
@@ -343,6 +369,27 @@ def survey(records: int = 5000, seed: int = 0) -> pa.Table:
     from shoal.sources.survey import Survey
 
     return Survey(records=records, seed=seed).read()
+
+
+def demo(folder: str | Path = "demo", *, force: bool = False) -> Demonstration:
+    """Write the synthetic survey, its taxonomy and a recipe to a folder, and protect it there.
+
+    Parameters
+    ----------
+    folder
+        Where the files go; it is made if it is not there.
+    force
+        Replace the files of an earlier run.
+
+    Returns
+    -------
+    Demonstration
+        ``files``, ``done`` (as from :func:`protect_file`), ``strata`` (an audit of each region), and one household
+        ``before`` and ``after``.
+    """
+    from shoal.flow.demonstrating import demonstrate
+
+    return demonstrate(Path(folder), force=force)
 
 
 def write_table(table: pa.Table, target: str | Path, *, force: bool = False) -> None:

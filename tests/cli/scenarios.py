@@ -369,6 +369,19 @@ def _(folder: Path) -> list[str]:
     return ["compare", "people.csv", "people.csv", "--columns", ""]
 
 
+@scenario("Compare: neither columns nor a recipe", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["compare", "people.csv", "people.csv"]
+
+
+@scenario("Compare: values that were there are missing", 3)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    (folder / "other.csv").write_text(PEOPLE.replace(",31,", ",,", 1))
+    return ["compare", "people.csv", "other.csv", "--columns", "age"]
+
+
 @scenario("A format of dates that cannot be", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, "--datetime", "%s")

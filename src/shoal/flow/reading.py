@@ -34,6 +34,14 @@ def open_source(place: Place, text: Mapping[str, Any]) -> Any:
     return build(source, place.options)
 
 
+def text_for(place: Place, text: Mapping[str, Any], recipe: Recipe | None) -> Mapping[str, Any]:
+    """Return what is said about a text file, by a recipe or besides; of other files a recipe says nothing."""
+    from shoal import registry
+
+    said = recipe is not None and _is_textual(registry.for_place("sources", place.at))
+    return {**recipe.text, **text} if recipe is not None and said else text
+
+
 def _is_textual(source: type) -> bool:
     return bool(getattr(source, "textual", False))
 
@@ -84,10 +92,18 @@ def schema_for(data: pa.Table, recipe: Recipe, dialect: Dialect | None, unread: 
     return schema_of(data, recipe.roles, recipe.kinds, dialect, unread, recipe.taxonomies, recipe.orders)
 
 
-def schema_of_columns(data: pa.Table, names: Sequence[str], dialect: Dialect | None) -> Schema:
-    """Return the schema of a table in which only some columns matter."""
+def schema_of_columns(
+    data: pa.Table, names: Sequence[str], dialect: Dialect | None, recipe: Recipe | None = None
+) -> Schema:
+    """Return the schema of a table in which only some columns matter, with what a recipe says of these."""
     from shoal.schema.roles import schema_of
 
     chosen = listed("columns", names)
-    others = dict.fromkeys(set(data.column_names) - set(chosen), Kind.NOMINAL)  # whose kind nobody asks for
-    return schema_of(data, dict.fromkeys(chosen, Role.QUASI), others, dialect)
+    kinds = dict.fromkeys(set(data.column_names) - set(chosen), Kind.NOMINAL)  # whose kind nobody asks for
+    roles = dict.fromkeys(chosen, Role.QUASI)
+    if recipe is None:
+        return schema_of(data, roles, kinds, dialect)
+    kinds |= {name: kind for name, kind in recipe.kinds.items() if name in roles}
+    trees = {name: tree for name, tree in recipe.taxonomies.items() if name in roles}
+    orders = {name: order for name, order in recipe.orders.items() if name in roles}
+    return schema_of(data, roles, kinds, dialect, (), trees, orders)
