@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, SchemaError, raise_all
 from shoal.flow.anonymising import encode
 from shoal.flow.confidential import as_values
+from shoal.flow.excluding import complete_rows, only_rows
 from shoal.flow.measuring import measure
-from shoal.flow.reading import listed, open_source
+from shoal.flow.reading import is_textual, listed, open_source, schema_for
 from shoal.places import Place
 from shoal.recipe import Recipe
 from shoal.types import Dialect, Kind, Readings, Role, Schema, Table, with_columns
@@ -27,6 +28,36 @@ class Compared:
     kinds: Mapping[str, str] = field(default_factory=dict)
     taxonomies: Mapping[str, Mapping[str, Any] | str] = field(default_factory=dict)
     orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    recipe: Recipe | None = None  #: by which it was masked, if that is known
+
+    @classmethod
+    def of(cls, recipe: Recipe | None, said: Compared) -> Compared:
+        """Return what is compared where a recipe is known: its quasi-identifiers, unless somebody names columns."""
+        if recipe is None:
+            return said
+        names = said.columns or recipe.quasi
+        kinds: dict[str, str] = {name: kind for name, kind in recipe.kinds.items() if name in names}
+        taxonomies = {name: tree for name, tree in recipe.taxonomies.items() if name in names}
+        orders = {name: order for name, order in recipe.orders.items() if name in names}
+        return cls(names, kinds | said.kinds, taxonomies | said.taxonomies, orders | said.orders, recipe)
+
+    @property
+    def missing(self) -> str:
+        """What a missing value of the original is."""
+        return "fill" if self.recipe is not None and self.recipe.when_missing == "fill" else "category"
+
+    def text_of(self, place: Place, text: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what is said about a text file, by the recipe or besides; of other files a recipe says nothing."""
+        if self.recipe is None or not is_textual(place):
+            return text
+        return {**self.recipe.text, **text}
+
+    def left(self, table: Table) -> Table:
+        """Return the records of the original that left: all, unless the recipe leaves out incomplete ones."""
+        if self.recipe is None:
+            return table
+        whole = replace(table, schema=schema_for(table.data, self.recipe, table.dialect))
+        return only_rows(table, complete_rows(whole, self.recipe))
 
     def schema(self, data: pa.Table, dialect: Dialect | None, unread: tuple[str, ...] = ()) -> Schema:
         """Return the schema of a table in which only these columns matter."""
@@ -50,15 +81,17 @@ def compare_frames(original: Any, masked: Any, compared: Compared) -> Readings:
     (before, unread), (after, lost) = (Frame().read(frame) for frame in (original, masked))
     schema = compared.schema(before, None, unread)
     _all_there(after, schema, lost)
-    return _compare(Table(before, schema), Table(after, schema))
+    return _compare(Table(before, schema), Table(after, schema), compared)
 
 
 def compare_files(original: Place, masked: Place, compared: Compared, text: Mapping[str, Any]) -> Readings:
     """Measure what a masked file lost, row by row."""
-    (before, dialect), (after, its) = (open_source(place, text).read(place.at) for place in (original, masked))
+    (before, dialect), (after, its) = (
+        open_source(place, compared.text_of(place, text)).read(place.at) for place in (original, masked)
+    )
     schema = compared.schema(before, dialect)
     _all_there(after, schema)
-    return _compare(Table(before, schema, dialect), Table(after, schema, its))
+    return _compare(Table(before, schema, dialect), Table(after, schema, its), compared)
 
 
 def _all_there(masked: pa.Table, schema: Schema, unread: tuple[str, ...] = ()) -> None:
@@ -69,15 +102,16 @@ def _all_there(masked: pa.Table, schema: Schema, unread: tuple[str, ...] = ()) -
     schema_of(masked, named, dict.fromkeys(masked.column_names, Kind.NOMINAL), None, unread)
 
 
-def _compare(original: Table, masked: Table) -> Readings:
+def _compare(original: Table, masked: Table, compared: Compared) -> Readings:
     """Measure values of the masked table on the footing of the original, where a missing value is a value."""
+    original = compared.left(original)
     if len(original) != len(masked):
         raise DataError(
             f"Compare: both tables must have the same rows in the same order, got {len(original):,} and "
             f"{len(masked):,}. Give the file that was masked and its masked version."
         )
     names = original.schema.names(Role.QUASI)
-    _, attributes = encode(original, names, missing="category")
+    _, attributes = encode(original, names, missing=compared.missing)
     return measure(attributes, _values(masked, original, names))
 
 
