@@ -39,7 +39,7 @@ class Compared:
         kinds: dict[str, str] = {name: kind for name, kind in recipe.kinds.items() if name in names}
         taxonomies = {name: tree for name, tree in recipe.taxonomies.items() if name in names}
         orders = {name: order for name, order in recipe.orders.items() if name in names}
-        return cls(names, kinds | said.kinds, taxonomies | said.taxonomies, orders | said.orders, recipe)
+        return cls(names, {**kinds, **said.kinds}, {**taxonomies, **said.taxonomies}, {**orders, **said.orders}, recipe)
 
     @property
     def missing(self) -> str:
