@@ -210,6 +210,10 @@ class Recipe:
             f"Recipe: the order of {name!r} must be a list of its categories, got {shown(order)}."
             for name, order in self.orders.items()
             if not isinstance(order, (list, tuple)) or not order
+        ] + [
+            f"Recipe: the order of {name!r} must hold categories only, got a list, a table or nothing among them."
+            for name, order in self.orders.items()
+            if isinstance(order, (list, tuple)) and any(_is_none(category) for category in order)
         ]
         for name, weight in self.attribute_weights.items():
             if name not in self.quasi:
@@ -375,6 +379,11 @@ class Recipe:
 
         canonical = json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _is_none(category: object) -> bool:
+    """Tell whether something cannot be a category: its text would pass for one that nobody has."""
+    return category is None or isinstance(category, (Mapping, list, tuple))
 
 
 def _is_names(value: object) -> bool:

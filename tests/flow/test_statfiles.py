@@ -167,3 +167,31 @@ def test_codes_that_mean_no_answer_name_no_subject() -> None:
     assert done.audit.to_dict()["k"] == 2
     with pytest.raises(shoal.DataError, match="2 of 8 values are missing"):
         shoal.protect(frame, {"quasi": ["x"], "together": "who", "k": 2})
+
+
+@pytest.mark.parametrize("target", ["out.sav", "out.dta", "out.csv", "out.parquet"])
+@pytest.mark.parametrize(("release", "categories"), [("swap", None), ("medoid", None), ("centroid", "ancestor")])
+def test_codes_and_refusals_leave_and_are_compared_as_what_they_are(
+    release: str, categories: str | None, target: str, tmp_path: Path
+) -> None:
+    codes = np.random.default_rng(0).choice([1.0, 2.0, 3.0, 4.0, -9.0], 40)
+    labels = {1.0: "baker", 2.0: "nurse", 3.0: "doctor", 4.0: "cook", -9.0: "refused"}
+    pyreadstat.write_sav(
+        pl.DataFrame({"work": codes, "x": np.arange(40.0) ** 1.5}),
+        tmp_path / "in.sav",
+        variable_value_labels={"work": labels},
+        missing_ranges={"work": [-9]},
+        variable_measure={"work": "nominal"},
+        column_labels={"work": "What do you do?"},
+    )
+    meant = {"work": {"food and drinks": [1, 4], "health": [2, 3]}}
+    recipe = {"quasi": ["work", "x"], "k": 4, "taxonomies": meant, "release": release}
+    recipe["set"] = {"categories": categories} if categories else {}
+    done = shoal.protect_file(tmp_path / "in.sav", tmp_path / target, recipe)
+    read = shoal.compare_files(tmp_path / "in.sav", tmp_path / target, ["work", "x"], taxonomies=meant)
+    assert read.to_dict() == pytest.approx(done.readings.to_dict())
+    if categories and target == "out.sav":  # codes are texts now, and so are what labels are of
+        frame, notes = pyreadstat.read_sav(tmp_path / target)
+        assert set(frame["work"]) & {"food and drinks", "health", "*"}
+        assert notes.variable_value_labels["work"] == {"1": "baker", "2": "nurse", "3": "doctor", "4": "cook"}
+        assert notes.column_names_to_labels["work"] == "What do you do?"

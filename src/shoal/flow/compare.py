@@ -129,6 +129,7 @@ def _values(masked: Table, original: Table, names: Sequence[str]) -> pa.Table:
             cells = without_nan(as_values(name, masked))
             # a format that cannot declare values to be missing holds them as they are
             found[name] = without_user_missing(original.data.schema.field(name), cells)
+            found[name] = _without_codes(original.data.schema.field(name), found[name])
         except (DataError, SchemaError) as error:
             faults.append(str(error))
         except pa.ArrowException:  # whose message may hold a value
@@ -136,3 +137,26 @@ def _values(masked: Table, original: Table, names: Sequence[str]) -> pa.Table:
             faults.append(f"Column {name!r}: {masked.data.column(name).type} cannot be {kind}, as the original is.")
     raise_all(DataError, faults)
     return with_columns(masked.data.select(list(names)), found)
+
+
+def _without_codes(field: pa.Field, cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return categories in which numbers that the original declares to be missing are, be they written as text."""
+    import pyarrow as pa
+
+    from shoal.schema.cells import is_text
+    from shoal.types.statfile import Variable
+
+    noted = Variable.of(field)
+    ranges = [pair for pair in noted.missing if not isinstance(pair[0], str)] if noted is not None else []
+    if not ranges or not is_text(cells):
+        return cells
+    encoded = cells.cast(pa.large_string()).combine_chunks().dictionary_encode(null_encoding="mask")
+    kept = [None if any(_within(text, *ends) for ends in ranges) else text for text in encoded.dictionary.to_pylist()]
+    return pa.chunked_array([pa.array(kept, pa.large_string()).take(encoded.indices)])
+
+
+def _within(text: str, low: Any, high: Any) -> bool:
+    try:
+        return bool(low <= float(text) <= high)
+    except ValueError:
+        return False

@@ -9,7 +9,7 @@ from shoal import registry
 from shoal.errors import ParameterError
 from shoal.flow.confidential import as_values
 from shoal.recipe import Recipe
-from shoal.types import Release, Schema, Table
+from shoal.types import Release, Schema, Table, with_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,14 +61,32 @@ def with_origins(release: Release, typed: pa.Table) -> pa.Table:
 def comparable_with_original(release: Release) -> Release:
     """Return a release whose quasi-identifiers are read as values, after as before, for an audit that compares them.
 
-    What a file declares to be missing is a value here: it must have been there before, too.
+    What a file declares to be missing is a value here: it must have been there before, too. Another package
+    has other words for it: there it is missing, before and after.
     """
     if release.original is None:
         return release
-    before = _read(release.original, release)
-    after = _read(release.data.select(release.original.column_names), release)
+    left = release.data.select(release.original.column_names)
+    before, after = (_read(_undeclared(one, release.original, left), release) for one in (release.original, left))
     read = {**release.read, **{name: after.column(name) for name in after.column_names}}
     return replace(release, read=read, original=before)
+
+
+def _undeclared(data: pa.Table, before: pa.Table, after: pa.Table) -> pa.Table:
+    """Return columns without what files declare to be missing, where they do not declare the same."""
+    from shoal.schema.user_missing import without_user_missing
+    from shoal.types.statfile import Variable
+
+    found = {}
+    for name in data.column_names:
+        fields = [table.schema.field(name) for table in (before, after)]
+        old, new = map(Variable.of, fields)
+        if old is not None and new is not None and old.missing != new.missing:
+            column = data.column(name)
+            for field in fields:
+                column = without_user_missing(field, column)
+            found[name] = column
+    return with_columns(data, found)
 
 
 def _read(data: pa.Table, release: Release) -> pa.Table:
