@@ -48,7 +48,8 @@ class Recipe:
         It takes the place of a subject, and does not leave.
     household_level
         With together: the quasi-identifiers that are of the group, such as the dwelling of a household. Only these are
-        kept together, as one block; the others are partitioned record by record. Empty: all are kept together.
+        kept together; the others are partitioned record by record, within the classes of the groups unless there are
+        blocks. Empty: all are kept together.
     k
         Smallest number of records in a class.
     t
@@ -314,6 +315,11 @@ class Recipe:
             tuple(name for name in self.quasi if (name in self.household_level) is inside) for inside in (True, False)
         )
         return tuple(part for part in parts if part)
+
+    @property
+    def nested(self) -> bool:
+        """Whether records are partitioned within the classes of their groups, so that k holds over both."""
+        return bool(self.household_level) and len(self.blocks) <= 1 and len(self.all_blocks) > 1
 
     @property
     def whole_blocks(self) -> tuple[tuple[str, ...], ...]:

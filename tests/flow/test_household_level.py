@@ -58,9 +58,13 @@ def test_what_is_promised_is_said() -> None:
     done = shoal.protect(FRAME, RECIPE)
     said = [(set(f.attributes), f.required, f.note) for f in done.audit.findings]
     assert said[:2] == [(set(HOUSEHOLD), 4, "counted in subjects"), (set(PERSON), 4, "counted in subjects")]
-    assert said[2] == (set(RECIPE["quasi"]), None, "over all blocks together, which is not promised")
+    assert said[2] == (set(RECIPE["quasi"]), 4, "counted in subjects")
+    assert min(map(len, households(FRAME, done.data, RECIPE["quasi"]).values())) >= 4
+    parted = shoal.protect(FRAME, {**RECIPE, "blocks": [HOUSEHOLD, PERSON]})
+    last = parted.audit.findings[2]
+    assert (last.required, last.note) == (None, "over all blocks together, which is not promised")
     whole = shoal.protect(FRAME, {**RECIPE, "household_level": []})
-    assert done.readings["il_sse"] < whole.readings["il_sse"]
+    assert parted.readings["il_sse"] < done.readings["il_sse"] < whole.readings["il_sse"]
 
 
 @given(data=st.data(), k=st.integers(2, 3), n=st.integers(6, 30))
@@ -70,11 +74,31 @@ def test_blocks_are_those_of_each_way_on_its_own(data: st.DataObject, k: int, n:
     rooms = np.array(data.draw(st.lists(st.integers(0, 9), min_size=9, max_size=9)), float)[house]
     age = np.array(data.draw(st.lists(st.integers(0, 9), min_size=n + 3, max_size=n + 3)), float)
     frame = pa.table({"house": house, "rooms": rooms, "age": age})
-    done = shoal.protect(frame, {"quasi": ["rooms", "age"], "together": "house", "household_level": ["rooms"], "k": k})
+    recipe = {"quasi": ["rooms", "age"], "together": "house", "household_level": ["rooms"], "k": k}
+    done = shoal.protect(frame, {**recipe, "blocks": [["rooms"], ["age"]]})
     one = shoal.protect(frame.select(["house", "rooms"]), {"quasi": ["rooms"], "together": "house", "k": k})
     other = shoal.protect(frame.select(["house", "age"]), {"quasi": ["age"], "subject": "house", "k": k})
     assert done.data["rooms"].equals(one.data["rooms"])
     assert done.data["age"].equals(other.data["age"])
+
+
+@given(data=st.data(), k=st.integers(2, 3), n=st.integers(6, 40))
+@settings(max_examples=25, deadline=None)
+def test_k_holds_over_both_where_there_are_no_blocks(data: st.DataObject, k: int, n: int) -> None:
+    house = np.array([*range(3), *data.draw(st.lists(st.integers(0, 12), min_size=n, max_size=n))])
+    rooms = np.array(data.draw(st.lists(st.integers(0, 9), min_size=13, max_size=13)))[house]
+    age = np.array(data.draw(st.lists(st.integers(0, 9), min_size=n + 3, max_size=n + 3)))
+    frame = pa.table({"house": house, "rooms": rooms, "age": age})
+    done = shoal.protect(frame, {"quasi": ["rooms", "age"], "together": "house", "household_level": ["rooms"], "k": k})
+    assert min(map(len, households(frame, done.data, ["rooms", "age"]).values())) >= k
+    assert sum(map(len, households(frame, done.data, ["rooms"]).values())) == len(set(house.tolist()))
+
+
+def test_classes_of_households_have_room_for_several_of_persons() -> None:
+    done = shoal.protect(FRAME, RECIPE)
+    homes, persons = (block.labels for block in done.partition.blocks)
+    assert len(set(homes)) < len(set(persons))
+    assert len(set(zip(homes, persons, strict=True))) == len(set(persons))  # each within one
 
 
 @pytest.mark.parametrize("end", ["csv", "parquet"])
@@ -108,6 +132,7 @@ def test_recipes() -> None:
             shoal.Recipe.from_dict({**RECIPE, **more})
     made = shoal.Recipe.from_dict({**RECIPE, "blocks": [["rooms"], ["dwelling"], ["age", "work"]]})
     assert made.whole_blocks == (("rooms",), ("dwelling",))
+    assert not made.nested
     assert shoal.Recipe.from_dict({**RECIPE, "household_level": RECIPE["quasi"]}).all_blocks == (made.quasi,)
     with pytest.raises(shoal.ParameterError, match="Swap: together must be left out"):
         shoal.protect(FRAME, {**RECIPE, "release": "swap"})
@@ -117,9 +142,10 @@ def test_the_gate_stops_a_household_with_two_values() -> None:
     recipe = shoal.Recipe(quasi=["rooms", "age"], together="house", household_level=["rooms"], k=2)
     whose = pa.chunked_array([["a", "b", "b", "c", "d", "a"]])
     for rooms, age, message in (
-        ([1, 1, 1, 2, 2, 1], [0, 0, 1, 1, 1, 0], None),
+        ([1, 1, 1, 2, 2, 1], [0, 0, 0, 1, 1, 0], None),
         ([1, 1, 1, 2, 2, 2], [0, 0, 1, 1, 1, 0], "Records of 1 groups of 'house' must stay together"),
-        ([1, 1, 1, 2, 2, 1], [0, 1, 1, 1, 1, 0], "over age requires 2 and achieves 1"),
+        ([1, 1, 1, 2, 2, 1], [0, 2, 2, 1, 1, 0], "over age requires 2 and achieves 1"),
+        ([1, 1, 1, 2, 2, 1], [0, 0, 1, 1, 1, 0], "over rooms, age requires 2 and achieves 1"),
     ):
         release = Release(pa.table({"rooms": rooms, "age": age}), Schema(()), subjects=whose)
         partition = Partition((Block(("rooms",), np.array(rooms)), Block(("age",), np.array(age))))

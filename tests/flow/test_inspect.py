@@ -63,6 +63,7 @@ def texts(kinds: int, n: int = N) -> list[str]:
         ("storage", texts(4), "other"),
         ("language_of_thing", texts(4), "quasi"),
         ("age", pa.nulls(N, pa.float64()), "other"),
+        ("age", pa.nulls(N), "other"),
         ("tags", pa.array([[1, 2]] * N), "identifier"),
     ],
 )

@@ -61,6 +61,8 @@ def print_schema(schema: Schema, partition: Partition, release: str) -> None:
 
     made = {name for block in partition.blocks if block.values is not None for name in block.attributes}
     known = {**_FATES, "quasi": getattr(registry.load("release", release), "fate", _FATES["quasi"])}
+    if "strata were merged" in partition.note:
+        known["strata"] = "as it is; merged ones as one"
     fates = {c.name: known.get(c.role, "as it is") for c in schema.columns}
     fates |= dict.fromkeys(made, "as the method makes it")
     table = Table("Column", "Role", "Kind", "How it leaves", title="Columns", title_justify="left")

@@ -15,6 +15,7 @@ from shoal.flow.feasibility import refuse_infeasible
 from shoal.flow.households import groups_of, one_value_per_group, partition_together, strata_of_groups
 from shoal.flow.measuring import measure
 from shoal.flow.merged import as_merged
+from shoal.flow.nested import partition_nested, way_of_groups
 from shoal.flow.refining import refined
 from shoal.flow.releasing import as_written, refuse_what_cannot_be_released, with_origins
 from shoal.flow.requiring import as_requirements, required_in
@@ -92,7 +93,7 @@ def anonymise(
     progress.stage("Partition")
     seen = [points.only(names) for names in recipe.all_blocks]
     one_value_per_group(typed, recipe, groups)
-    ways = (method, refined(plain, recipe.refine) if groups is not None else None)
+    ways = (method, None if groups is None else way_of_groups(plain, recipe, groups))
     parts = _formed(recipe, [steering.onto(p) for p in seen], ways, groups, strata, rng)
     parts = [steering.without(part, p) for part, p in zip(parts, seen, strict=True)]
     notes = dict.fromkeys(note for note in (merged, *(part.note for part in parts)) if note)
@@ -122,6 +123,8 @@ def _formed(
     if groups is None:
         return [partition_strata(points, ways[0], strata, rng) for points in blocks]
     inside = strata_of_groups(recipe, groups, strata)
+    if recipe.nested:
+        return partition_nested((blocks[0], blocks[1]), ways, groups, inside, strata, rng)
     return [
         partition_together(points, ways[1], groups, inside, rng)
         if names in recipe.whole_blocks

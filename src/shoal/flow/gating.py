@@ -125,6 +125,10 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
     if not grouped:
         overall = _unpromised(release, recipe.quasi, "combinations are counted as they leave")
         findings.append(overall)
+    elif recipe.nested and len(blocks) == 2:  # classes of records lie within those of their groups
+        both = _of_records(seen, recipe, [(recipe.quasi, replace(blocks[0][1], attributes=recipe.quasi))])
+        overall = both[0]
+        findings += both
     elif len(blocks) > 1:
         overall = registry.load("privacy", "k_anonymity")().audit(release, recipe.quasi)
         findings.append(replace(overall, note="over all blocks together, which is not promised"))

@@ -110,7 +110,7 @@ def _look(data: pa.Table, name: str, dialect: Dialect | None) -> tuple[Seen, NDA
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         encoded = column.combine_chunks().dictionary_encode(null_encoding="mask")
-        distinct = len(encoded.dictionary)
+        distinct = len(encoded.dictionary.drop_null())
         codes = encoded.indices.fill_null(distinct).to_numpy().astype(np.int64)
     except pa.ArrowException:
         return Seen(name, kind, n, column.null_count, 0, 0, comparable=False), None

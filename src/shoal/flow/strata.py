@@ -118,5 +118,5 @@ def partition_strata(
         return whole
     if hasattr(method, "settled"):  # what is found in the points must not differ from stratum to stratum
         method = method.settled(points)
-    rows = [np.flatnonzero(strata == stratum) for stratum in range(int(strata.max()) + 1)]
+    rows = np.split(np.argsort(strata, kind="stable"), np.cumsum(np.bincount(strata))[:-1])
     return Partition.joined([method.partition(points.rows(where), rng) for where in rows], rows)
