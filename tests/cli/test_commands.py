@@ -170,7 +170,7 @@ def test_demo_shows_households_strata_and_weights(tmp_path: Path, run: Callable)
         list(csv.DictReader((tmp_path / name).read_text(encoding="utf-8").splitlines()))
         for name in ("survey.csv", "protected.csv")
     )
-    assert not {"person", "household", "income"} & set(left[0])
+    assert not {"person", "household"} & set(left[0])
     quasi = shoal.Recipe.load(tmp_path / "recipe.toml").quasi
     values, households = {}, {}
     for before, after in zip(people, left, strict=True):
