@@ -423,7 +423,7 @@ def save_recipe(recipe: Recipe, target: str | Path, *, force: bool = False) -> N
     """Write a recipe to a TOML file, whole or not at all."""
     from shoal.flow.writing import write_text
 
-    write_text(recipe.to_toml(), Path(target), force=force)
+    write_text(recipe.to_toml(Path(target).parent), Path(target), force=force)
 
 
 def _recipe(given: Recipe | Mapping[str, Any] | str | Path) -> Recipe:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
@@ -348,11 +349,14 @@ class Recipe:
             raise ParameterError('Recipe: quasi must name at least one column, got none. Add quasi = ["…"].')
         return cls(**values)
 
-    def to_toml(self) -> str:
-        """Return the recipe as TOML."""
+    def to_toml(self, folder: Path | None = None) -> str:
+        """Return the recipe as TOML; for a file in a folder, with the paths of taxonomies as seen from there."""
         import tomli_w
 
-        return tomli_w.dumps(self.to_dict())
+        said = self.to_dict()
+        if folder is not None and "taxonomies" in said:
+            said["taxonomies"] = {name: _seen_from(folder, given) for name, given in said["taxonomies"].items()}
+        return tomli_w.dumps(said)
 
     @classmethod
     def from_toml(cls, text: str) -> Recipe:
@@ -394,6 +398,16 @@ def _is_none(category: object) -> bool:
 
 def _is_names(value: object) -> bool:
     return isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value)
+
+
+def _seen_from(folder: Path, given: Any) -> Any:
+    """Return a path as :meth:`Recipe.load` takes it, from the folder of the recipe; what is no path stays."""
+    if not isinstance(given, str) or Path(given).is_absolute():
+        return given
+    try:
+        return Path(os.path.relpath(given, folder)).as_posix()
+    except ValueError:  # on another drive
+        return str(Path(given).absolute())
 
 
 def _plain(value: Any) -> Any:

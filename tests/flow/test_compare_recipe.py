@@ -9,7 +9,7 @@ import pytest
 import shoal
 from shoal.sources.survey import taxonomy
 
-QUASI = ["birth", "education", "marital", "occupation", "household_income", "rooms"]
+QUASI = ["birth", "education", "marital", "occupation", "rent", "rooms"]
 
 
 @pytest.fixture

@@ -104,9 +104,11 @@ def _print_besides(findings: list[Finding]) -> None:
     from rich.table import Table
 
     shorts = {finding.short: _given(finding) for finding in findings}
-    heads = (f"{short} ({given})" if given else short for short, given in shorts.items())
+    heads = [f"{short} ({given})" if given else short for short, given in shorts.items()]
     table = Table("Column", *heads, title="Reported of confidential columns", title_justify="left")
     table.columns[0].overflow = "fold"
+    for column, head in zip(table.columns[1:], heads, strict=True):
+        column.min_width = max(map(len, head.split()))  # a level without its name would say nothing
     for name in dict.fromkeys(finding.confidential for finding in findings):
         found = {finding.short: finding.levels[1] for finding in findings if finding.confidential == name}
         table.add_row(name, *(found.get(short, "") for short in shorts))

@@ -22,27 +22,27 @@ FILES = ("survey.csv", "occupations.csv", "recipe.toml", "protected.csv")
 RECIPE = """\
 # What an intruder may know from elsewhere: it leaves as one value per class.
 quasi = [
-  "birth",             # a date
-  "marital",           # categories
-  "education",         # categories with an order: see [orders]
-  "work",              # categories
-  "occupation",        # categories with a taxonomy: see [taxonomies]; some are missing
-  "dwelling",          # categories, of the household
-  "rooms",             # whole numbers, of the household
-  "household_income",  # numbers, of the household; some are missing
+  "birth",       # a date
+  "marital",     # categories
+  "education",   # categories with an order: see [orders]
+  "work",        # categories
+  "occupation",  # categories with a taxonomy: see [taxonomies]; some are missing
+  "dwelling",    # categories, of the household
+  "rooms",       # whole numbers, of the household
+  "rent",        # numbers, of the household; some are missing
 ]
 
 # What nobody should learn about somebody: it leaves as it is.
-confidential = ["health", "commute_minutes"]
+confidential = ["health", "income", "commute_minutes"]
 
-# What names somebody: it does not leave. Nor does income, for who lives alone has the household's.
-identifier = ["person", "income"]
+# What names somebody: it does not leave.
+identifier = ["person"]
 
 # Households stay together: k counts them, and all members leave with the same values.
 together = "household"
 k = 5
 
-# Classes never cross regions, and means are weighted, so that weighted totals stay.
+# Classes never cross regions, and means are weighted by the sampling weights.
 strata = ["region"]
 weight = "weight"
 

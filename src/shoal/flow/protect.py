@@ -75,7 +75,7 @@ def protect_file(
     with ExitStack() as stack:
         if save_recipe is not None:
             written_recipe = stack.enter_context(atomic(save_recipe, force=force))
-            written_recipe.write_text(recipe.to_toml(), encoding="utf-8")
+            written_recipe.write_text(recipe.to_toml(save_recipe.parent), encoding="utf-8")
         hidden = stack.enter_context(staged(sink, target, force=force))
         progress.stage("Read")
         whole = read_table(source, recipe, textual=sink.textual)

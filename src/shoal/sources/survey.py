@@ -50,7 +50,7 @@ _SCHOOLING = (3, 3, 2.6, 2, 2, 1.2, 0.6, 0.9, 1, 0.2, 0.4)
 class Survey(Checked):
     """Every kind of attribute, some values missing, with sampling weights, strata and households; always the same.
 
-    What is of a household (region, dwelling, rooms, household_income) is the same for its members.
+    What is of a household (region, dwelling, rooms, rent) is the same for its members.
     """
 
     records: Annotated[int, Param("Number of people.", low=1)] = 5000
@@ -174,7 +174,7 @@ def _occupation(education: NDArray[np.int64], work: NDArray[np.int64], rng: np.r
 def _housing(
     household: NDArray[np.int64], income: NDArray[np.float64], rng: np.random.Generator
 ) -> dict[str, NDArray[np.generic] | pa.Array]:
-    """Return what is of the household, the same for all its members; some do not tell their income."""
+    """Return what is of the household, the same for all its members; some do not tell their rent."""
     import pyarrow as pa
 
     n = len(household)
@@ -182,10 +182,11 @@ def _housing(
     chance = rng.uniform(size=n)
     kind = np.select([chance > 0.98, chance < 0.65 - 0.09 * people, chance < 0.83 - 0.06 * people], [3, 0, 1], 2)
     rooms = 1.2 + 0.6 * people + np.array([0, 0.6, 1.1, -0.8])[kind] + rng.normal(0, 0.6, n)
-    total = np.round(np.bincount(household, np.round(income, 2), minlength=n), 2)
+    rooms = np.clip(np.rint(rooms), 1, 9).astype(int)
+    rent = (220 + 95 * rooms + 0.004 * np.bincount(household, income, minlength=n)) * np.exp(rng.normal(0, 0.25, n))
     silent = rng.uniform(size=n) < 0.06
     return {
         "dwelling": np.array(_DWELLING)[kind[household]],
-        "rooms": np.clip(np.rint(rooms), 1, 9).astype(int)[household],
-        "household_income": pa.array(total[household], mask=silent[household]),
+        "rooms": rooms[household],
+        "rent": pa.array(np.round(rent, 2)[household], mask=silent[household]),
     }
