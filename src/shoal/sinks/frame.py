@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,12 @@ class Frame:
 
         frame: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
         return frame[positions.tolist(), :].to_native()
+
+    def in_order(self, native: Any, names: Sequence[str]) -> Any:
+        """Return a frame whose columns are in this order."""
+        import narwhals as nw
+
+        return nw.from_native(native, eager_only=True).select(*names).to_native()
 
     def write(self, native: Any, columns: pa.Table, drop: Collection[str]) -> Any:
         """Return a copy of a frame with new values in some columns, others dropped, and the rest as it was.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -12,7 +12,7 @@ from shoal.databases.sql import code, connected, said
 from shoal.databases.tables import StagedTable, TableName, exists_already
 from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param
-from shoal.places import Url
+from shoal.places import Place, Url
 from shoal.sinks._inherited import inherit
 from shoal.sinks._sql_types import plain, sql_type, values
 from shoal.sinks.atomic import atomic
@@ -65,6 +65,20 @@ class Sql(Checked):
             yield table
 
     @contextmanager
+    def staged_both(self, url: Url, other: Place, *, force: bool) -> Iterator[tuple[StagedTable, StagedTable]]:
+        """Give two tables to write to, in one transaction; on leaving the block both get their names."""
+        name, place = TableName.read(other, other.options.get("table")), other.at
+        assert isinstance(place, Url)
+        if url.scheme != "sqlite" or url.file.exists():
+            with connected(url, write=False) as connection, said(place, "could not be looked at"):
+                _check_free(connection, place, name, force=force)
+        with self.staged(url, force=force) as first:
+            second = replace(first, url=place, table=name.hidden)
+            yield first, second
+            with said(place, "did not take the table"):
+                _rename(second, name, force=force)  # committed with the first
+
+    @contextmanager
     def _held(self, url: Url, name: TableName, *, force: bool, file: Path | None) -> Iterator[StagedTable]:
         with connected(url, write=True, file=file) as connection:
             table = StagedTable(url.scheme, url, connection, name.hidden)
@@ -102,26 +116,37 @@ class Sql(Checked):
 
 def _publish(staged: StagedTable, name: TableName, *, force: bool) -> None:
     """Give the table its name, in place of one that was there, and commit."""
-    import sqlalchemy as sa
-
     connection, url = staged.connection, staged.url
     try:
-        with said(url, "did not take the table"):
-            there = _check_free(connection, url, name, force=force)
-            if there:
-                inherit(connection, url, name, staged.table)
-                connection.exec_driver_sql(f"DROP TABLE {name.quoted()}")
-            try:
-                connection.exec_driver_sql(
-                    f"ALTER TABLE {staged.table.quoted()} RENAME TO {TableName(name.name).quoted()}"
-                )
-                connection.commit()
-            except sa.exc.DBAPIError as error:
-                if code(error.orig) in _TAKEN:
-                    raise exists_already(url) from None
-                raise
+        with said(url, "did not take the table"), _if_taken(url):
+            _rename(staged, name, force=force)
+            connection.commit()
     finally:
         connection.rollback()  # of what is not committed
+
+
+def _rename(staged: StagedTable, name: TableName, *, force: bool) -> None:
+    """Give the table its name, in place of one that was there."""
+    connection, url = staged.connection, staged.url
+    there = _check_free(connection, url, name, force=force)
+    if there:
+        inherit(connection, url, name, staged.table)
+        connection.exec_driver_sql(f"DROP TABLE {name.quoted()}")
+    with _if_taken(url):
+        connection.exec_driver_sql(f"ALTER TABLE {staged.table.quoted()} RENAME TO {TableName(name.name).quoted()}")
+
+
+@contextmanager
+def _if_taken(url: Url) -> Iterator[None]:
+    """Say so if somebody else made a table of that name meanwhile."""
+    import sqlalchemy as sa
+
+    try:
+        yield
+    except sa.exc.DBAPIError as error:
+        if code(error.orig) in _TAKEN:
+            raise exists_already(url) from None
+        raise
 
 
 def _check_free(connection: Any, url: Url, name: TableName, *, force: bool) -> bool:
