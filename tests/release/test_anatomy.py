@@ -253,6 +253,15 @@ class TestFiles:
         ]
         assert Counter(line.partition(";")[2] for line in second[1:]) == Counter(line.split(";")[2] for line in lines)
 
+    @pytest.mark.parametrize("target", ["out.sav", "out.dta"])
+    def test_an_empty_text_is_a_missing_one_where_the_format_has_no_other_word(
+        self, target: str, tmp_path: Path
+    ) -> None:
+        texts = [("", "a", "b", None)[int(i)] for i in RNG.integers(0, 4, N)]
+        shoal.write_table(FRAME.append_column("s", [texts]), tmp_path / "in.parquet")
+        recipe = {**RECIPE, "confidential": ["s", "ill", "pay"]}
+        assert shoal.protect_file(tmp_path / "in.parquet", tmp_path / target, recipe).audit.holds
+
     @pytest.mark.parametrize("there", ["out.csv", "out.confidential.csv"])
     def test_neither_is_replaced_without_force_and_both_with_it(self, there: str, tmp_path: Path) -> None:
         shoal.write_table(FRAME, tmp_path / "in.csv")

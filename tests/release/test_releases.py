@@ -141,6 +141,16 @@ class TestEveryReleaseOfCells:
         recipe = {"quasi": [*QUASI, "sick"], "orders": RECIPE["orders"], "k": K, "release": release}
         assert shoal.protect_file(tmp_path / "in.parquet", tmp_path / target, recipe).audit.holds
 
+    @pytest.mark.parametrize("target", ["out.sav", "out.dta"])
+    def test_an_empty_text_is_a_missing_one_where_the_format_has_no_other_word(
+        self, release: str, target: str, tmp_path: Path
+    ) -> None:
+        pytest.importorskip("pyreadstat")
+        texts = [("", "a", "b", None)[int(i)] for i in RNG.integers(0, 4, 40)]
+        pq.write_table(pa.table({"x": RNG.normal(size=40), "s": texts}), tmp_path / "in.parquet")
+        recipe = {"quasi": ["x", "s"], "k": 3, "release": release}
+        assert shoal.protect_file(tmp_path / "in.parquet", tmp_path / target, recipe).audit.holds
+
     @pytest.mark.parametrize("target", ["out.sav", "out.csv", "out.parquet"])
     def test_codes_that_a_file_declares_to_be_missing_leave_as_cells(
         self, release: str, target: str, tmp_path: Path

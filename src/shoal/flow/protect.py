@@ -119,7 +119,8 @@ def protect_file(
 def _written(release: Release, sink: Any, target: Place, hidden: tuple[Any, ...]) -> Release:
     """Write the tables of a release, and return it as it was written: in the types, and the text, of the format."""
     if hasattr(sink, "fitted"):  # a format that has not all types says what it makes of them, or refuses
-        release = replace(release, data=sink.fitted(release.data))
+        before = None if release.original is None else sink.fitted(release.original)  # or "" would differ from none
+        release = replace(release, data=sink.fitted(release.data), original=before)
     dialect = sink.dialect_for(target.at, release.dialect) if sink.textual else None
     sink.write(release.data, hidden[0], dialect)
     apart = None if release.apart is None else _written(release.apart, sink, target, hidden[1:])
