@@ -59,7 +59,11 @@ def anatomised(draw: st.DrawFn) -> tuple:
                     draw(st.sampled_from([0, 1, 2, None])) if row == where else c for row, c in enumerate(classes)
                 ]
             case "other class" if where < len(apart):
-                apart_classes = [*apart_classes[:where], draw(st.integers(0, 3)), *apart_classes[where + 1 :]]
+                apart_classes = [
+                    *apart_classes[:where],
+                    draw(st.sampled_from([0, 1, 2, 3, None])),
+                    *apart_classes[where + 1 :],
+                ]
             case "cell" if where < len(apart):
                 apart = [*apart[:where], draw(CELLS), *apart[where + 1 :]]
             case "drop" if where < len(apart):
@@ -104,13 +108,19 @@ def test_a_class_number_that_is_shifted_is_seen(where: int) -> None:
         assert not AnatomyK(2).audit(released(CLASSES, BEFORE, second, APART[1]), ["class"]).holds
 
 
+def test_no_class_is_none_even_if_both_tables_agree() -> None:
+    first, second = ([None if c == 1 else c for c in classes] for classes in (CLASSES, APART[0]))
+    found = AnatomyK(2).audit(released(first, BEFORE, second, APART[1]), ["class"])
+    assert (found.achieved, found.holds) == (0, False)
+
+
 def test_whole_rows_are_compared_not_columns() -> None:
     mixed = [(APART[1][1][0], APART[1][2][1]), *APART[1][1:]]
     rows = [APART[1][0], (APART[1][1][0], APART[1][2][1]), (APART[1][2][0], APART[1][1][1]), *APART[1][3:]]
     for changed in (mixed, rows):
         found = AnatomyK(3).audit(released(CLASSES, BEFORE, APART[0], changed), ["class"])
         assert (found.achieved, found.holds) == (0, False)
-        assert "1 classes whose confidential rows are others than before count as 0" in found.note
+        assert "1 classes without a number, or whose confidential rows are others than before, count as 0" in found.note
 
 
 def test_rows_in_the_order_of_a_confidential_column_give_it_away() -> None:

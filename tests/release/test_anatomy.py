@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -282,34 +284,6 @@ class TestFiles:
         with pytest.raises(shoal.ParameterError, match="the recipe must not replace"):
             shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", RECIPE, force=True, save_recipe=second)
 
-    @pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
-    @pytest.mark.parametrize("new", [False, True])
-    def test_two_tables_of_a_database(self, scheme: str, new: bool, tmp_path: Path) -> None:
-        pytest.importorskip({"sqlite": "sqlalchemy"}.get(scheme, scheme))
-        shoal.write_table(FRAME, tmp_path / "in.parquet")
-        url = f"{scheme}:///{tmp_path}/people.db"
-        if not new:
-            shoal.write_table(FRAME, f"{url}?table=survey")
-        source = str(tmp_path / "in.parquet") if new else f"{url}?table=survey"
-        done = shoal.protect_file(source, f"{url}?table=safe", RECIPE)
-        assert done.beside == f"{url}?table=safe_confidential"
-        assert shoal.audit_file(done.beside, ["class"], ["ill", "pay"], require={"k": 5}).holds
-        with pytest.raises(shoal.ParameterError, match="exists already"):
-            shoal.protect_file(source, f"{url}?table=safe", RECIPE)
-        shoal.protect_file(source, f"{url}?table=safe", {**RECIPE, "k": 10}, force=True)
-        assert shoal.audit_file(done.beside, ["class"], require={"k": 10}).holds
-
-    @pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
-    def test_neither_table_appears_if_one_may_not(self, scheme: str, tmp_path: Path) -> None:
-        pytest.importorskip({"sqlite": "sqlalchemy"}.get(scheme, scheme))
-        url = f"{scheme}:///{tmp_path}/people.db"
-        shoal.write_table(FRAME, f"{url}?table=survey")
-        shoal.write_table(FRAME, f"{url}?table=safe_confidential")
-        with pytest.raises(shoal.ParameterError, match="safe_confidential: exists already"):
-            shoal.protect_file(f"{url}?table=survey", f"{url}?table=safe", RECIPE)
-        with pytest.raises(shoal.DataError, match="no such table"):
-            shoal.audit_file(f"{url}?table=safe", ["x"])
-
     def test_names_beside(self) -> None:
         found = {
             given: str(beside(place(given)))
@@ -320,6 +294,25 @@ class TestFiles:
             "sqlite:///p.db?table=main.s_confidential",
             'postgresql://u:***@h/d?table="a.b_confidential"',
         ]
+
+
+def test_the_command_prints_both_paths_and_what_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shoal.write_table(FRAME, tmp_path / "in.csv")
+    command = ("protect", "in.csv", "--quasi", "x,y", "--confidential", "ill,pay", "--identifier", "id", "--release")
+    ran = run(*command, "anatomy", "-o", "out.csv", "--require", "l_distinct=2")
+    assert (ran.code, ran.err) == (0, "")
+    for words in (
+        "in the second table",
+        "Nothing is lost in the quasi-identifiers",
+        "out.csv and out.confidential.csv",
+    ):
+        assert words in ran.out
+    found = json.loads(run(*command, "anatomy", "-o", "again.parquet", "--json").out)
+    assert (found["output"], found["confidential"]) == ("again.parquet", "again.confidential.parquet")
+    assert "confidential" not in json.loads(run(*command, "swap", "-o", "other.csv", "--json").out)
 
 
 class TestRefused:

@@ -80,7 +80,10 @@ class AnatomyK(Checked):
         strange |= _different(one, other, _rows(before, apart), count)
         if strange.any():
             levels[strange] = 0
-            notes.append(f"{int(strange.sum()):,} classes whose confidential rows are others than before count as 0")
+            notes.append(
+                f"{int(strange.sum()):,} classes without a number, or whose confidential rows are others than before, "
+                f"count as 0"
+            )
         notes += _shared(apart, before.column_names, other)
         given_away = [n for n in before.column_names if follows(apart.schema[n], before.column(n), one)]
         if given_away:
