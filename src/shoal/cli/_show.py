@@ -60,7 +60,12 @@ def print_schema(schema: Schema, partition: Partition, release: str) -> None:
     from rich.table import Table
 
     made = {name for block in partition.blocks if block.values is not None for name in block.attributes}
-    known = {**_FATES, "quasi": getattr(registry.load("release", release), "fate", _FATES["quasi"])}
+    made_by = registry.load("release", release)
+    known = {
+        **_FATES,
+        "quasi": getattr(made_by, "fate", _FATES["quasi"]),
+        "confidential": getattr(made_by, "fate_of_confidential", "as it is"),
+    }
     if "strata were merged" in partition.note:
         known["strata"] = "as it is; merged ones as one"
     fates = {c.name: known.get(c.role, "as it is") for c in schema.columns}

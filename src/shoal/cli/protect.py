@@ -164,13 +164,16 @@ def protect(
             print_certificate(done.certificate)
         if done.left_out:
             typer.echo(f"{done.left_out:,} records lack a quasi-identifier and were left out.")
-        typer.echo(f"{done.audit.records:,} records protected: {shown}")
+        if done.beside:
+            typer.echo("Nothing is lost in the quasi-identifiers, which leave as they were.")
+        typer.echo(f"{done.audit.records:,} records protected: {shown}{f' and {done.beside}' if done.beside else ''}")
 
 
 def _as_json(output: str, recipe: Recipe, done: Protected) -> dict[str, Any]:
     certificate = {} if done.certificate is None else {"certificate": done.certificate.to_dict()}
     return {
         "output": output,
+        **({"confidential": done.beside} if done.beside else {}),
         "recipe": recipe.to_dict(),
         "fingerprint": recipe.fingerprint,
         "columns": {c.name: {"role": c.role, "kind": c.kind} for c in done.schema.columns},

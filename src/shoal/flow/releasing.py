@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shoal import registry
-from shoal.errors import ParameterError
+from shoal.errors import ParameterError, raise_all
 from shoal.flow.confidential import as_values
 from shoal.recipe import Recipe
 from shoal.types import Release, Schema, Table, with_columns
@@ -32,9 +32,16 @@ def by_grouping(recipe: Recipe) -> bool:
     return guarantee(recipe) == _GROUPING
 
 
+def in_two_tables(recipe: Recipe) -> bool:
+    """Tell whether confidential columns leave in a second table; such a release must say so."""
+    return bool(getattr(registry.load("release", recipe.release), "two_tables", False))
+
+
 def refuse_what_cannot_be_released(release: type, recipe: Recipe) -> None:
     """Refuse what a recipe asks for and its release cannot give."""
-    if not by_grouping(recipe) and (recipe.t is not None or recipe.require):
+    if in_two_tables(recipe):
+        _refuse_in_two_tables(release, recipe)
+    elif not by_grouping(recipe) and (recipe.t is not None or recipe.require):
         raise ParameterError(
             f"{release.__name__}: t and require must be left out, for the classes cannot be seen in what leaves, and "
             f"nothing is promised of confidential values. Leave them out, or take the release centroid or medoid."
@@ -49,6 +56,33 @@ def refuse_what_cannot_be_released(release: type, recipe: Recipe) -> None:
             f"{release.__name__}: when_missing must be 'category' or 'exclude', got 'fill': cells leave as they were "
             f"written, and none is filled. Take one of these, or the release centroid."
         )
+
+
+def _refuse_in_two_tables(release: type, recipe: Recipe) -> None:
+    """Refuse what a recipe asks for and cannot be said of classes whose members leave as they are."""
+    owner = release.__name__
+    faults = []
+    if len(recipe.all_blocks) > 1:
+        faults.append(
+            f"{owner}: there must be one block of quasi-identifiers, got {len(recipe.all_blocks)}: a confidential row "
+            f"is of one class. Leave out blocks, or take another release."
+        )
+    if not getattr(registry.load("partition", recipe.method), "promises_k", True):
+        faults.append(
+            f"{owner}: the method must form classes of at least k records, {recipe.method} does not. Take another "
+            f"method, or another release."
+        )
+    if recipe.n is not None:
+        faults.append(
+            f"{owner}: n must be left out: records leave where they are, and a class has no place by itself. Leave it "
+            f"out, or take the release centroid."
+        )
+    if recipe.small_strata == "merge":
+        faults.append(
+            f"{owner}: small_strata must be 'refuse', got 'merge': the column leaves as it is, and would tell small "
+            f"strata apart. Join its categories before, or take another release."
+        )
+    raise_all(ParameterError, faults)
 
 
 def with_origins(release: Release, typed: pa.Table) -> pa.Table:

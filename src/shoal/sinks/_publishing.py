@@ -25,8 +25,10 @@ def undoes_tables(dialect: Any) -> bool:
     return dialect.name in ("sqlite", "postgresql", "mssql")
 
 
-def publish(staged: StagedTable, name: TableName, *, replacing: bool) -> TableName | None:
+def publish(staged: StagedTable, name: TableName, *, replacing: bool, commit: bool = True) -> TableName | None:
     """Give a staged table its name, and commit; return the name that the one before has now, if it is still there.
+
+    Without `commit` it has its name when something else commits; only for databases that undo the making of tables.
 
     Raises
     ------
@@ -37,6 +39,8 @@ def publish(staged: StagedTable, name: TableName, *, replacing: bool) -> TableNa
         if is_mysql(staged.connection.dialect):
             return _exchange(staged, name, replacing=replacing)
         _rename(staged, name, replacing=replacing)
+        if commit:
+            staged.connection.commit()
         return None
 
 
@@ -68,7 +72,6 @@ def _rename(staged: StagedTable, name: TableName, *, replacing: bool) -> None:
         connection.execute(sa.text("EXEC sp_rename :old, :new"), {"old": old, "new": name.name})
     else:
         connection.exec_driver_sql(f"ALTER TABLE {old} RENAME TO {quoted(connection, TableName(name.name))}")
-    connection.commit()
 
 
 def _exchange(staged: StagedTable, name: TableName, *, replacing: bool) -> TableName | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,12 @@ class Frame:
             for name in [name for name, kind in found.dtypes.items() if isinstance(kind, categories)]:
                 found[name] = found[name].cat.remove_unused_categories()
         return found
+
+    def in_order(self, native: Any, names: Sequence[str]) -> Any:
+        """Return a frame whose columns are in this order."""
+        import narwhals as nw
+
+        return nw.from_native(native, eager_only=True).select(*names).to_native()
 
     def write(self, native: Any, columns: pa.Table, drop: Collection[str]) -> Any:
         """Return a copy of a frame with new values in some columns, others dropped, and the rest as it was.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -14,7 +14,7 @@ from shoal.databases.sql import SCHEMES, connected, quoted, said
 from shoal.databases.tables import StagedTable, TableName, exists_already
 from shoal.errors import EngineError, ParameterError
 from shoal.parameters import Checked, Param
-from shoal.places import Url
+from shoal.places import Place, Url
 from shoal.sinks._publishing import publish, undoes_tables
 from shoal.sinks._sql_types import check_finite, plain, sql_type, values
 from shoal.sinks.atomic import atomic
@@ -77,6 +77,25 @@ class Sql(Checked):
             _check_free(connection, url, name, force=force)
         with self._held(url, name, force=force, file=None) as table:
             yield table
+
+    @contextmanager
+    def staged_both(self, url: Url, other: Place, *, force: bool) -> Iterator[tuple[StagedTable, StagedTable]]:
+        """Give two tables to write to, in one transaction; on leaving the block both get their names."""
+        name, place = TableName.read(other, other.options.get("table")), other.at
+        assert isinstance(place, Url)
+        if url.scheme != "sqlite" or url.file.exists():
+            with connected(url, write=False) as connection, said(place, "could not be looked at"):
+                _check_free(connection, place, name, force=force)
+        with self.staged(url, force=force) as first:
+            connection = first.connection
+            if not undoes_tables(connection.dialect):
+                raise ParameterError(
+                    f"{url}: two tables cannot appear in one step in this database. Write files, or to another database."
+                )
+            second = replace(first, url=place, table=name.hidden)
+            yield first, second
+            with said(place, "did not take the table"):  # committed with the first
+                publish(second, name, replacing=_check_free(connection, place, name, force=force), commit=False)
 
     @contextmanager
     def _held(self, url: Url, name: TableName, *, force: bool, file: Path | None) -> Iterator[StagedTable]:
