@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow.csv
 
-from shoal.flow.anonymising import encode
 from shoal.flow.confidential import confidential_columns
+from shoal.flow.encoding import encode
 from shoal.flow.measuring import measure
 from shoal.flow.protect import protect_frame
 from shoal.flow.reading import schema_for

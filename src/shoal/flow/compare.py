@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, SchemaError, raise_all
-from shoal.flow.anonymising import encode
 from shoal.flow.confidential import as_values
+from shoal.flow.encoding import encode
 from shoal.flow.excluding import complete_rows, only_rows
 from shoal.flow.measuring import measure
 from shoal.flow.reading import is_textual, listed, open_source, schema_for

@@ -9,7 +9,7 @@ from typing import Any
 
 from shoal import progress
 from shoal.errors import rows_kept
-from shoal.flow.anonymising import anonymise
+from shoal.flow.anonymising import Anonymised, anonymise
 from shoal.flow.apart import beside, gate
 from shoal.flow.excluding import complete_rows, only_rows
 from shoal.flow.gating import read_back
@@ -49,15 +49,16 @@ def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Prote
     if rows is not None:
         table, frame = only_rows(table, rows), FrameSink().rows(frame, rows)
     with rows_kept(rows):
-        partition, release, readings, certificate = anonymise(table, recipe, certified=certify)
+        made = anonymise(table, recipe, certified=certify)
     progress.stage("Audit")
+    release = made.release
     native, second = _as_frames(frame, release, table, recipe)
     leaving = replace(release, data=FrameSource().read(native)[0])
     if release.apart is not None:
         leaving = replace(leaving, apart=replace(release.apart, data=FrameSource().read(second)[0]))
-    audit = gate(leaving, recipe, partition)
+    audit = gate(leaving, recipe, made.partition)
     left_out = 0 if rows is None else data.num_rows - len(rows)
-    return Protected(native, partition, audit, readings, recipe, table.schema, certificate, left_out, second)
+    return _protected(made, native, audit, recipe, table.schema, left_out, second)
 
 
 def _as_frames(frame: Any, release: Release, table: Table, recipe: Recipe) -> tuple[Any, Any]:
@@ -109,16 +110,22 @@ def protect_file(
         rows = complete_rows(whole, recipe)
         table = only_rows(whole, rows)
         with rows_kept(rows):
-            partition, release, readings, certificate = anonymise(table, recipe, certified=certify, sink=type(sink))
+            made = anonymise(table, recipe, certified=certify, sink=type(sink))
         progress.stage("Write")
-        release = _written(release, sink, target, hidden)
+        release = _written(made.release, sink, target, hidden)
         progress.stage("Audit")
-        audit = gate(_read_back(release, hidden), recipe, partition)
+        audit = gate(_read_back(release, hidden), recipe, made.partition)
     left_out = len(whole) - len(table)
     confidential = None if release.apart is None else release.apart.data
-    where = "" if second is None else str(second)
+    done = _protected(made, release.data, audit, recipe, table.schema, left_out, confidential)
+    return done if second is None else replace(done, beside=str(second))
+
+
+def _protected(
+    made: Anonymised, data: Any, audit: Audit, recipe: Recipe, schema: Schema, left_out: int, confidential: Any
+) -> Protected:
     return Protected(
-        release.data, partition, audit, readings, recipe, table.schema, certificate, left_out, confidential, where
+        data, made.partition, audit, made.readings, recipe, schema, made.certificate, left_out, confidential
     )
 
 

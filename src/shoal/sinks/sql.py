@@ -90,7 +90,7 @@ class Sql(Checked):
             connection = first.connection
             if not undoes_tables(connection.dialect):
                 raise ParameterError(
-                    f"{url}: two tables cannot appear in one step in this database. Write files, or to another database."
+                    f"{url}: this database cannot make two tables appear in one step. Write files, or to another."
                 )
             second = replace(first, url=place, table=name.hidden)
             yield first, second
