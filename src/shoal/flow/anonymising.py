@@ -60,11 +60,7 @@ def anonymise(
     from shoal.points.encoding import Encoding
 
     method, release, encoding = _components(recipe, Encoding, sink)
-    if certified and not promises_k(method):
-        raise ParameterError(
-            f"{type(method).__name__}: nothing can be certified, for this method forms no classes of at least k "
-            f"records. Leave out --certify, or take another method."
-        )
+    _certifiable(method, certified=certified)
     enough_records(method, len(table))
     required = required_in(recipe)
     refuse_what_cannot_be_released(type(release), recipe)
@@ -111,6 +107,15 @@ def anonymise(
         tables = [points.only(block.attributes) for block in partition.blocks]
         certificate = certify(tables, [block.labels for block in partition.blocks], strata, recipe.k)
     return partition, released, readings, certificate
+
+
+def _certifiable(method: Any, *, certified: bool) -> None:
+    """Refuse a certificate of classes that are promised no size."""
+    if certified and not promises_k(method):
+        raise ParameterError(
+            f"{type(method).__name__}: nothing can be certified, for this method forms no classes of at least k "
+            f"records. Leave out --certify, or take another method."
+        )
 
 
 def _formed(

@@ -90,7 +90,8 @@ class Sql(Checked):
             connection = first.connection
             if not undoes_tables(connection.dialect):
                 raise ParameterError(
-                    f"{url}: two tables cannot appear in one step in this database. Write files, or to another database."
+                    f"{url}: two tables cannot appear in one step in this database. Write files, or to another "
+                    "database."
                 )
             second = replace(first, url=place, table=name.hidden)
             yield first, second
