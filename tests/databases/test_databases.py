@@ -61,6 +61,14 @@ def test_types_survive(database: Any) -> None:
     assert back.schema.field("zoned").type.tz in ("UTC", "Etc/UTC")
 
 
+def test_names_with_signs(database: Any) -> None:
+    odd = pa.table({"50%": ["a"], "%s": ["b"], 'a"b': ["c"], "a`b": ["d"], "a:b]": ["e"], "a.b\\": ["f"]})
+    for force in (False, True):
+        shoal.write_table(odd, database.at('"1%25 of: `x` ""y"""'), force=force)
+        assert read(database.at('"1%25 of: `x` ""y"""')).equals(odd)
+    assert database.tables() == {'1% of: `x` "y"'}
+
+
 def test_a_table_is_protected_and_audited(database: Any, run: Callable) -> None:
     shoal.write_table(PEOPLE, database.at("people"))
     done = shoal.protect_file(database.at("people"), database.at("safe"), RECIPE)

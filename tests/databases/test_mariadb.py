@@ -163,6 +163,20 @@ def test_nobody_sees_rows_before_the_audit(mariadb_database: Any) -> None:
     assert mariadb_database.ask("SELECT count(*) FROM safe") == [(12,)]
 
 
+@pytest.mark.parametrize("scheme", ["mariadb", "mysql+pymysql", "mariadb+pymysql"])
+def test_all_its_names(mariadb_database: Any, scheme: str) -> None:
+    url = mariadb_database.at("safe").replace("mysql:", f"{scheme}:")
+    fine = pa.table({"at": pa.array([datetime(2024, 1, 1, 0, 0, 0, 1)]), "word": ["Ä" * 70_000]})
+    for force in (False, True):
+        shoal.write_table(fine, url, force=force)
+        assert read(url).equals(fine)
+    ((collation,),) = mariadb_database.ask(
+        "SELECT table_collation FROM information_schema.tables WHERE table_name = 'safe'"
+    )
+    assert collation == "utf8mb4_bin"
+    assert mariadb_database.tables() == {"safe"}
+
+
 def test_rights_and_views_are_of_the_name(mariadb_database: Any) -> None:
     shoal.write_table(TABLE, mariadb_database.at("safe"))
     mariadb_database.ask("CREATE VIEW seen AS SELECT age FROM safe")

@@ -52,8 +52,8 @@ def test_types() -> None:
     server = mssql.dialect(deprecate_large_types=True)
     server.server_version_info = (16,)
     assert declared(server) == numbers + others
-    numbers = ["SMALLINT", "INTEGER", "NUMBER(19)", "BINARY_FLOAT", "BINARY_DOUBLE", "NUMERIC(12, 2)", "SMALLINT"]
-    others = ["NCLOB", "BLOB", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"]
+    numbers = ["SMALLINT", "INTEGER", "NUMBER(19)", "BINARY_FLOAT", "BINARY_DOUBLE", "NUMERIC(12, 2)", "BOOLEAN"]
+    others = ["CLOB", "BLOB", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"]
     assert declared(oracle.dialect()) == numbers + others
 
 
