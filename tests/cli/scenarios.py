@@ -380,6 +380,12 @@ def _(folder: Path) -> list[str]:
     return ["compare", "people.csv", "people.csv", "--columns", ""]
 
 
+@scenario("Compare: neither columns nor a recipe", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["compare", "people.csv", "people.csv"]
+
+
 @scenario("A format of dates that cannot be", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, "--datetime", "%s")

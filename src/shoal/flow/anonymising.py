@@ -12,14 +12,16 @@ from shoal.flow.certifying import certify
 from shoal.flow.confidential import as_values, confidential_columns, with_values
 from shoal.flow.enforcing import enforced, one_block, promises_t
 from shoal.flow.feasibility import refuse_infeasible
-from shoal.flow.households import groups_of, partition_together, strata_of_groups
+from shoal.flow.households import groups_of, one_value_per_group, partition_together, strata_of_groups
 from shoal.flow.measuring import measure
+from shoal.flow.merged import as_merged
+from shoal.flow.nested import partition_nested, way_of_groups
 from shoal.flow.refining import refined
 from shoal.flow.releasing import as_written, refuse_what_cannot_be_released, with_origins
 from shoal.flow.requiring import as_requirements, required_in
 from shoal.flow.steering import steering_in
 from shoal.flow.strata import merge_small, merged_note, partition_strata, refuse_small, strata_of, with_strata
-from shoal.flow.subjects import subjects_of
+from shoal.flow.subjects import named, subjects_of
 from shoal.parameters import build, declarations, unknown
 from shoal.recipe import Recipe
 from shoal.requirements import Required, resolve
@@ -37,6 +39,7 @@ from shoal.types import (
     Role,
     Table,
     with_columns,
+    without_unused,
 )
 
 if TYPE_CHECKING:
@@ -64,16 +67,15 @@ def anonymise(
         )
     enough_records(method, len(table))
     required = required_in(recipe)
-    refuse_what_cannot_be_released(type(release), recipe)
-    if hasattr(release, "refuse"):  # a release that does not take every table
-        release.refuse(table)
+    refuse_what_cannot_be_released(release, recipe, table)
     if required:
         one_block(type(method), len(recipe.all_blocks))
     groups = groups_of(table, recipe, method)
     merging = recipe.small_strata == "merge" and promises_k(method)
     if not merging:
         _refuse_infeasible(table, recipe, required)
-    more = bool(recipe.require) or (recipe.subject is not None and promises_k(method))
+    counting = recipe.subject is not None or bool(recipe.household_level)
+    more = bool(recipe.require) or (counting and promises_k(method))
     plain, method = method, refined(enforced(method, recipe.t, more=more), recipe.refine, recipe.t)
     rng = np.random.default_rng(recipe.seed)
     missing = "fill" if recipe.when_missing == "fill" else "category"
@@ -90,15 +92,15 @@ def anonymise(
     steering = steering_in(recipe, plain, points, table)
     progress.stage("Partition")
     seen = [points.only(names) for names in recipe.all_blocks]
-    if groups is None:
-        parts = [partition_strata(steering.onto(p), method, strata, rng) for p in seen]
-    else:
-        inside = strata_of_groups(recipe, groups, strata)
-        parts = [partition_together(steering.onto(p), method, groups, inside, rng) for p in seen]
+    one_value_per_group(typed, recipe, groups)
+    ways = (method, None if groups is None else way_of_groups(plain, recipe, groups))
+    parts = _formed(recipe, [steering.onto(p) for p in seen], ways, groups, strata, rng)
     parts = [steering.without(part, p) for part, p in zip(parts, seen, strict=True)]
     notes = dict.fromkeys(note for note in (merged, *(part.note for part in parts)) if note)
     blocks = tuple(_noted(block, points) for part in parts for block in part.blocks)
-    partition = Partition(blocks, "; ".join(notes), strata if merged else None)
+    partition = Partition(blocks, "; ".join(notes))
+    if merged and strata is not None:
+        table, typed = as_merged(table, strata), as_merged(typed, strata)
     released, left = _released(release, table, typed, points, partition, _weights(table), rng)
     readings = measure(attributes, left)
     certificate = None
@@ -107,6 +109,28 @@ def anonymise(
         tables = [points.only(block.attributes) for block in partition.blocks]
         certificate = certify(tables, [block.labels for block in partition.blocks], strata, recipe.k)
     return partition, released, readings, certificate
+
+
+def _formed(
+    recipe: Recipe,
+    blocks: Sequence[Points],
+    ways: tuple[Any, Any],
+    groups: NDArray[np.int64] | None,
+    strata: NDArray[np.int64] | None,
+    rng: np.random.Generator,
+) -> list[Partition]:
+    """Partition each block: records in the first way, or whole groups in the second where these stay together."""
+    if groups is None:
+        return [partition_strata(points, ways[0], strata, rng) for points in blocks]
+    inside = strata_of_groups(recipe, groups, strata)
+    if recipe.nested:
+        return partition_nested((blocks[0], blocks[1]), ways, groups, inside, strata, rng)
+    return [
+        partition_together(points, ways[1], groups, inside, rng)
+        if names in recipe.whole_blocks
+        else partition_strata(points, ways[0], strata, rng)
+        for names, points in zip(recipe.all_blocks, blocks, strict=True)
+    ]
 
 
 def _strata(
@@ -132,11 +156,21 @@ def _released(
 ) -> tuple[Release, pa.Table]:
     """Release the classes, from cells as they are written or from values; and what leaves, as values to be measured."""
     if as_written(release):
-        released: Release = release.release(table, points, partition, weights, rng)
-        return released, with_origins(released, typed.data)
-    released = release.release(typed, points, partition, weights, rng)
-    _refuse_codes(released)
-    return released, released.data
+        released: Release = _without_unused(release.release(table, points, partition, weights, rng))
+        left = with_origins(released, typed.data)
+    else:
+        released = _without_unused(release.release(typed, points, partition, weights, rng))
+        _refuse_codes(released)
+        left = released.data
+    subject = next(iter(table.schema.names(Role.SUBJECT)), None)
+    return replace(released, subjects=named(table.data, subject)), left
+
+
+def _without_unused(release: Release) -> Release:
+    """Return a release whose quasi-identifiers have no categories that none of its records has."""
+    names = release.schema.names(Role.QUASI)
+    fresh = {name: without_unused(release.data.column(name)) for name in names}
+    return replace(release, data=with_columns(release.data, fresh))
 
 
 def _refuse_infeasible(table: Table, recipe: Recipe, required: list[Required]) -> None:
@@ -148,8 +182,8 @@ def _refuse_infeasible(table: Table, recipe: Recipe, required: list[Required]) -
         asked = [Required("k_anonymity", KAnonymity(recipe.k)), *asked]
     if not asked:
         return
-    subjects = table.data.column(recipe.counted) if recipe.counted is not None else None
-    release = with_values(Release(table.data, table.schema, table.dialect, subjects), recipe.confidential)
+    release = Release(table.data, table.schema, table.dialect, named(table.data, recipe.counted))
+    release = with_values(release, recipe.confidential)
     refuse_infeasible(release, recipe.strata, asked, recipe.confidential)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from shoal import progress
+from shoal.errors import rows_kept
 from shoal.flow.anonymising import anonymise
 from shoal.flow.apart import beside, gate
 from shoal.flow.excluding import complete_rows, only_rows
@@ -47,9 +49,12 @@ def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Prote
     rows = complete_rows(table, recipe)
     if rows is not None:
         table, frame = only_rows(table, rows), FrameSink().rows(frame, rows)
-    partition, release, readings, certificate = anonymise(table, recipe, certified=certify)
+    with rows_kept(rows):
+        partition, release, readings, certificate = anonymise(table, recipe, certified=certify)
     progress.stage("Audit")
-    native, second = _as_frames(frame, release, table.schema)
+    merged = recipe.strata if recipe.small_strata == "merge" else ()
+    changed = [n for n in merged if not release.data.column(n).equals(table.data.column(n))]
+    native, second = _as_frames(frame, release, table.schema, changed)
     leaving = replace(release, data=FrameSource().read(native)[0])
     if release.apart is not None:
         leaving = replace(leaving, apart=replace(release.apart, data=FrameSource().read(second)[0]))
@@ -58,13 +63,16 @@ def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Prote
     return Protected(native, partition, audit, readings, recipe, table.schema, certificate, left_out, second)
 
 
-def _as_frames(frame: Any, release: Release, schema: Schema) -> tuple[Any, Any]:
-    """Return the frame with what is new in it, without what does not leave; and a second one, where there are two."""
+def _as_frames(frame: Any, release: Release, schema: Schema, changed: Sequence[str]) -> tuple[Any, Any]:
+    """Return the frame with what is new in it, without what does not leave; and a second one, where there are two.
+
+    Some columns besides the quasi-identifiers may have changed.
+    """
     from shoal.sinks.frame import Frame as FrameSink
 
     gone = schema.names(Role.IDENTIFIER, Role.SUBJECT)
     if release.apart is None or release.link is None:
-        return FrameSink().write(frame, release.data.select(list(schema.names(Role.QUASI))), gone), None
+        return FrameSink().write(frame, release.data.select([*schema.names(Role.QUASI), *changed]), gone), None
     apart, link = release.apart, release.link
     confidential = schema.names(Role.CONFIDENTIAL)
     first = FrameSink().write(frame, release.data.select([link]), (*gone, *confidential))
@@ -94,7 +102,7 @@ def protect_file(
     with ExitStack() as stack:
         if save_recipe is not None:
             written_recipe = stack.enter_context(atomic(save_recipe, force=force))
-            written_recipe.write_text(recipe.to_toml(), encoding="utf-8")
+            written_recipe.write_text(recipe.to_toml(save_recipe.parent), encoding="utf-8")
         hidden = (
             (stack.enter_context(staged(sink, target, force=force)),)
             if second is None
@@ -102,8 +110,10 @@ def protect_file(
         )
         progress.stage("Read")
         whole = read_table(source, recipe, textual=sink.textual)
-        table = only_rows(whole, complete_rows(whole, recipe))
-        partition, release, readings, certificate = anonymise(table, recipe, certified=certify, sink=type(sink))
+        rows = complete_rows(whole, recipe)
+        table = only_rows(whole, rows)
+        with rows_kept(rows):
+            partition, release, readings, certificate = anonymise(table, recipe, certified=certify, sink=type(sink))
         progress.stage("Write")
         release = _written(release, sink, target, hidden)
         progress.stage("Audit")

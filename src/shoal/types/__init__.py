@@ -7,6 +7,7 @@ Rows are positions, never index labels. Only numpy is needed to import this modu
 
 from __future__ import annotations
 
+from shoal.types.columns import as_it_was, plain, without_unused
 from shoal.types.inspection import Combination, Guess, Inspection
 from shoal.types.partition import Block, Partition
 from shoal.types.points import (
@@ -22,9 +23,21 @@ from shoal.types.points import (
     Scale,
 )
 from shoal.types.release import Audit, Certificate, Finding, Reading, Readings, Release
-from shoal.types.table import Column, Columns, Dialect, Kind, Role, Schema, Table, Taxonomy, called, with_columns
+from shoal.types.table import (
+    Column,
+    Columns,
+    Dialect,
+    Kind,
+    Role,
+    Schema,
+    Table,
+    Taxonomy,
+    called,
+    with_columns,
+)
 
 __all__ = [
+    "as_it_was",
     "Attribute",
     "Audit",
     "Block",
@@ -45,6 +58,7 @@ __all__ = [
     "Numbers",
     "Partition",
     "Placed",
+    "plain",
     "Points",
     "Reading",
     "Readings",
@@ -56,4 +70,5 @@ __all__ = [
     "Table",
     "Taxonomy",
     "with_columns",
+    "without_unused",
 ]
