@@ -21,8 +21,10 @@ import shoal
 from shoal.flow import protect as flow
 from shoal.flow.apart import beside
 from shoal.places import place
+from shoal.privacy.anatomy_k import AnatomyK
 from shoal.release.anatomy import Anatomy
 from shoal.types import Column, Kind, Partition, Points, Release, Role, Schema, Table
+from shoal.types.statfile import Variable
 
 RNG = np.random.default_rng(8)
 N = 60
@@ -105,6 +107,23 @@ class TestTheTables:
 
 
 class TestTheAudit:
+    @settings(max_examples=60, deadline=None)
+    @given(
+        st.lists(st.integers(0, 3), min_size=1, max_size=9),
+        st.lists(
+            st.tuples(st.sampled_from([None, "", "a"]), st.sampled_from([None, 0.0, 2.5])), min_size=9, max_size=9
+        ),
+    )
+    def test_of_whatever_is_released_it_finds_the_smallest_class(self, labels: list, cells: list) -> None:
+        n = len(labels)
+        columns = (("x", Role.QUASI), ("ill", Role.CONFIDENTIAL), ("pay", Role.CONFIDENTIAL))
+        schema = Schema(tuple(Column(name, role, Kind.NOMINAL) for name, role in columns))
+        ill, pay = pa.array([c[0] for c in cells[:n]], pa.string()), pa.array([c[1] for c in cells[:n]], pa.float64())
+        table = Table(pa.table({"x": np.arange(n), "ill": ill, "pay": pay}), schema)
+        part, points = Partition.of(np.array(labels), ["x"]), Points(np.zeros((n, 1)), ("x",))
+        found = AnatomyK().audit(Anatomy().release(table, points, part, None, np.random.default_rng(0)), ["class"])
+        assert found.achieved == min(labels.count(label) for label in set(labels))
+
     def test_the_guarantee_is_another_and_grouping_is_only_reported(self) -> None:
         found = shoal.protect(FRAME, RECIPE).audit
         assert found.findings[0].model == "anatomy_k"
@@ -263,6 +282,37 @@ class TestFiles:
         shoal.write_table(FRAME.append_column("s", [texts]), tmp_path / "in.parquet")
         recipe = {**RECIPE, "confidential": ["s", "ill", "pay"]}
         assert shoal.protect_file(tmp_path / "in.parquet", tmp_path / target, recipe).audit.holds
+
+    @pytest.mark.parametrize("target", ["out.sav", "out.dta", "out.csv", "out.parquet", "out.xlsx"])
+    def test_codes_that_a_file_declares_to_be_missing_leave_as_cells(self, target: str, tmp_path: Path) -> None:
+        pay = Variable("spss", missing=((-9.0, -9.0),), label="pay").onto(pa.field("pay", pa.float64()))
+        values = [-9.0 if i % 4 == 0 else float(p) for i, p in enumerate(RNG.integers(0, 50, N))]
+        schema = pa.schema([pa.field("x", pa.float64()), pay])
+        shoal.write_table(pa.table([FRAME["x"], pa.array(values)], schema=schema), tmp_path / "in.sav")
+        recipe = {"quasi": ["x"], "confidential": ["pay"], "k": 3, "release": "anatomy", "t": 0.5}
+        done = shoal.protect_file(tmp_path / "in.sav", tmp_path / target, recipe)
+        assert done.audit.holds
+        if target != "out.dta":  # where such codes are letters
+            assert sorted(done.confidential["pay"].to_pylist()) == sorted(values)
+
+    def test_labels_are_in_both_files(self, tmp_path: Path) -> None:
+        kinds = {"x": pa.float64(), "ill": pa.string()}
+        x, ill = (Variable("spss", label=f"what {n} is").onto(pa.field(n, kind)) for n, kind in kinds.items())
+        shoal.write_table(pa.table([FRAME["x"], FRAME["ill"]], schema=pa.schema([x, ill])), tmp_path / "in.sav")
+        recipe = {"quasi": ["x"], "confidential": ["ill"], "k": 3, "release": "anatomy"}
+        done = shoal.protect_file(tmp_path / "in.sav", tmp_path / "out.sav", recipe)
+        for table, name in ((done.data, "x"), (done.confidential, "ill")):
+            assert Variable.of(table.schema.field(name)).label == f"what {name} is"
+
+    @pytest.mark.parametrize("target", ["out.csv", "out.parquet", "out.xlsx"])
+    def test_cells_with_a_decimal_comma_and_words_for_no_value(self, target: str, tmp_path: Path) -> None:
+        cells = ["NA" if i % 6 == 0 else f"{i * 7 % 30},5" for i in range(30)]
+        (tmp_path / "in.csv").write_text("x;y\n" + "".join(f"{i};{cell}\n" for i, cell in enumerate(cells)))
+        text = {"decimal": ",", "delimiter": ";", "missing": ["NA"]}
+        recipe = {"quasi": ["x"], "confidential": ["y"], "k": 3, "release": "anatomy", "text": text, "t": 0.5}
+        done = shoal.protect_file(tmp_path / "in.csv", tmp_path / target, recipe)
+        assert done.audit.holds
+        assert done.confidential.num_rows == 30
 
     @pytest.mark.parametrize("there", ["out.csv", "out.confidential.csv"])
     def test_neither_is_replaced_without_force_and_both_with_it(self, there: str, tmp_path: Path) -> None:

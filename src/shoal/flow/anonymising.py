@@ -98,10 +98,8 @@ def _refuse(table: Table, recipe: Recipe, method: Any, release: Any, *, certifie
             f"records. Leave out --certify, or take another method."
         )
     enough_records(method, len(table))
-    refuse_what_cannot_be_released(type(release), recipe)
-    if hasattr(release, "refuse"):  # a release that does not take every table
-        release.refuse(table)
     required = required_in(recipe)
+    refuse_what_cannot_be_released(release, recipe, table)
     if required:
         one_block(type(method), len(recipe.all_blocks))
     groups_of(table, recipe, method)

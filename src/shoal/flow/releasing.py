@@ -37,35 +37,37 @@ def in_two_tables(recipe: Recipe) -> bool:
     return bool(getattr(registry.load("release", recipe.release), "two_tables", False))
 
 
-def refuse_what_cannot_be_released(release: type, recipe: Recipe) -> None:
-    """Refuse what a recipe asks for and its release cannot give."""
+def refuse_what_cannot_be_released(release: Any, recipe: Recipe, table: Table) -> None:
+    """Refuse what a recipe asks for and its release cannot give, and a table that it does not take."""
+    owner = type(release).__name__
     if in_two_tables(recipe):
-        _refuse_in_two_tables(release, recipe)
+        _refuse_in_two_tables(owner, recipe)
     elif not by_grouping(recipe) and (recipe.t is not None or recipe.require):
         raise ParameterError(
-            f"{release.__name__}: t and require must be left out, for the classes cannot be seen in what leaves, and "
+            f"{owner}: t and require must be left out, for the classes cannot be seen in what leaves, and "
             f"nothing is promised of confidential values. Leave them out, or take the release centroid or medoid."
         )
-    if not by_grouping(recipe) and recipe.together is not None:
+    if not by_grouping(recipe) and not in_two_tables(recipe) and recipe.together is not None:
         raise ParameterError(
-            f"{release.__name__}: together must be left out, for records of a group would leave with different values. "
+            f"{owner}: together must be left out, for records of a group would leave with different values. "
             f"Leave it out, or take the release centroid or medoid."
         )
-    if getattr(release, "as_written", False) and recipe.when_missing == "fill":
+    if as_written(release) and recipe.when_missing == "fill":
         raise ParameterError(
-            f"{release.__name__}: when_missing must be 'category' or 'exclude', got 'fill': cells leave as they were "
+            f"{owner}: when_missing must be 'category' or 'exclude', got 'fill': cells leave as they were "
             f"written, and none is filled. Take one of these, or the release centroid."
         )
+    if hasattr(release, "refuse"):  # a release that does not take every table
+        release.refuse(table)
 
 
-def _refuse_in_two_tables(release: type, recipe: Recipe) -> None:
+def _refuse_in_two_tables(owner: str, recipe: Recipe) -> None:
     """Refuse what a recipe asks for and cannot be said of classes whose members leave as they are."""
-    owner = release.__name__
     faults = []
     if len(recipe.all_blocks) > 1:
         faults.append(
             f"{owner}: there must be one block of quasi-identifiers, got {len(recipe.all_blocks)}: a confidential row "
-            f"is of one class. Leave out blocks, or take another release."
+            f"is of one class. Leave out blocks and household_level, or take another release."
         )
     if not getattr(registry.load("partition", recipe.method), "promises_k", True):
         faults.append(

@@ -25,10 +25,8 @@ def undoes_tables(dialect: Any) -> bool:
     return dialect.name in ("sqlite", "postgresql", "mssql")
 
 
-def publish(staged: StagedTable, name: TableName, *, replacing: bool, commit: bool = True) -> TableName | None:
+def publish(staged: StagedTable, name: TableName, *, replacing: bool) -> TableName | None:
     """Give a staged table its name, and commit; return the name that the one before has now, if it is still there.
-
-    Without `commit` it has its name when something else commits; only for databases that undo the making of tables.
 
     Raises
     ------
@@ -39,9 +37,14 @@ def publish(staged: StagedTable, name: TableName, *, replacing: bool, commit: bo
         if is_mysql(staged.connection.dialect):
             return _exchange(staged, name, replacing=replacing)
         _rename(staged, name, replacing=replacing)
-        if commit:
-            staged.connection.commit()
+        staged.connection.commit()
         return None
+
+
+def rename(staged: StagedTable, name: TableName, *, replacing: bool) -> None:
+    """Give a staged table its name, in a transaction that is committed with another table."""
+    with _if_taken(staged.url):
+        _rename(staged, name, replacing=replacing)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from shoal.databases.tables import StagedTable, TableName, exists_already
 from shoal.errors import EngineError, ParameterError
 from shoal.parameters import Checked, Param
 from shoal.places import Place, Url
-from shoal.sinks._publishing import publish, undoes_tables
+from shoal.sinks._publishing import publish, rename, undoes_tables
 from shoal.sinks._sql_types import check_finite, plain, sql_type, values
 from shoal.sinks.atomic import atomic
 from shoal.types import Dialect
@@ -80,22 +80,24 @@ class Sql(Checked):
 
     @contextmanager
     def staged_both(self, url: Url, other: Place, *, force: bool) -> Iterator[tuple[StagedTable, StagedTable]]:
-        """Give two tables to write to, in one transaction; on leaving the block both get their names."""
+        """Give two tables to write to, in one transaction; on leaving the block both get their names.
+
+        Raises
+        ------
+        ParameterError
+            If the database makes tables at once, whatever the transaction: one of the two could appear alone.
+        """
         name, place = TableName.read(other, other.options.get("table")), other.at
         assert isinstance(place, Url)
         if url.scheme != "sqlite" or url.file.exists():
             with connected(url, write=False) as connection, said(place, "could not be looked at"):
+                _refuse_at_once(connection, place)
                 _check_free(connection, place, name, force=force)
         with self.staged(url, force=force) as first:
-            connection = first.connection
-            if not undoes_tables(connection.dialect):
-                raise ParameterError(
-                    f"{url}: this database cannot make two tables appear in one step. Write files, or to another."
-                )
             second = replace(first, url=place, table=name.hidden)
             yield first, second
             with said(place, "did not take the table"):  # committed with the first
-                publish(second, name, replacing=_check_free(connection, place, name, force=force), commit=False)
+                rename(second, name, replacing=_check_free(first.connection, place, name, force=force))
 
     @contextmanager
     def _held(self, url: Url, name: TableName, *, force: bool, file: Path | None) -> Iterator[StagedTable]:
@@ -164,6 +166,15 @@ def _drop(url: Url, table: TableName) -> None:
                 connection.exec_driver_sql(f"DROP TABLE {quoted(connection, table)}")
     except EngineError:
         progress.say(f"The table {table.name} could not be dropped and may be left in the database. Drop it.")
+
+
+def _refuse_at_once(connection: Any, url: Url) -> None:
+    """Refuse two tables where a transaction that is undone leaves them."""
+    if not undoes_tables(connection.dialect):
+        raise ParameterError(
+            f"{url}: in this database two tables cannot appear both or neither. Write to files, SQLite, DuckDB or "
+            f"PostgreSQL, or take a release of one table."
+        )
 
 
 def _check_free(connection: Any, url: Url, name: TableName, *, force: bool) -> bool:
