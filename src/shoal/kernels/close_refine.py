@@ -15,7 +15,7 @@ import numpy as np
 
 from shoal.kernels.annealing import Ground, ground
 from shoal.kernels.arrangement import numbered
-from shoal.kernels.close_annealing import annealed_close
+from shoal.kernels.close_annealing import HOT, annealed_close
 from shoal.kernels.close_halves import halved
 from shoal.kernels.demands import Demands, hold, least_size, rows_of
 from shoal.kernels.main_axes import on_main_axes
@@ -34,6 +34,8 @@ _NEAR_IN_BLOCKS = 20
 _QUENCH = 100  # moves per record without heat at the end, …
 _QUENCH_IN_BLOCKS = 30  # … of a block, where further rounds go on from there, …
 _LEAST_QUENCH = 10  # … or fewer, where there were fewer with it
+_COOLER = 0.3  # temperature that a round begins with, over that of the round before: what that found is not to be lost
+_LEAST_HOT = 1.0
 _POOLED = 10_000  # classes of all runs together up to which the best are chosen by integer programming
 _ROOM = 4  # how much larger than need be a class may grow
 _LEAST_ROOM = 16
@@ -53,9 +55,17 @@ class Effort(NamedTuple):
     choice: int  #: classes among which the best are chosen at once
 
 
+class _Cooling(NamedTuple):
+    """One annealing."""
+
+    hot: float  # temperature to begin with
+    moves: int  # while it cools
+    quench: int  # for each record, without heat
+
+
 EFFORTS = {
     "fast": Effort(1, 250_000, 400, 1, 10, 0),
-    "default": Effort(6, 2_000_000, 4_000, 2, 150, 700),
+    "default": Effort(6, 2_000_000, 4_000, 4, 75, 700),
     "best": Effort(12, 15_000_000, 30_000, 3, 1_500, 3_000),
 }
 
@@ -75,7 +85,8 @@ def seconds_to_refine(effort: Effort, n: int, size: int, axes: int) -> float:
 
 def _moves(effort: Effort, n: int, size: int) -> int:
     """Return the moves of one annealing of a whole table: fewer where one costs more, and in tiny tables."""
-    moves = max(int(effort.moves * _LARGE / (_LARGE + size)), effort.in_blocks * n)
+    least = max(effort.rounds // 2, 1) * effort.in_blocks * n
+    moves = max(int(effort.moves * _LARGE / (_LARGE + size)), least)
     return min(moves, min(effort.per_record, 40 * n) * n)
 
 
@@ -130,9 +141,10 @@ def _as_a_whole(
 ) -> np.ndarray:
     """Anneal from several seeds, and put together the best of what comes out."""
     where, moves = ground(x, max(k, 3), _NEAR), _moves(effort, len(x), least_size(d, k))
+    cooling = _Cooling(HOT, moves, _quench(moves, len(x)))
 
     def work(seed: int, go_on: GoOn) -> np.ndarray:
-        return _close(where, x, labels, k, d, seed, (moves, _quench(moves, len(x))), go_on)
+        return _close(where, x, labels, k, d, seed, cooling, go_on)
 
     found, stopped = together(work, [int(seed) for seed in seeds.integers(1 << 60, size=effort.runs)], Watch())
     pool = [labels, *(one for one in found if one is not None)]
@@ -146,16 +158,14 @@ def _as_a_whole(
 
 
 def _close(
-    where: Ground, x: np.ndarray, labels: np.ndarray, k: int, d: Demands, seed: int, moves: tuple[int, int], go_on: GoOn
+    where: Ground, x: np.ndarray, labels: np.ndarray, k: int, d: Demands, seed: int, cooling: _Cooling, go_on: GoOn
 ) -> np.ndarray:
-    """Anneal once; what does not hold in the end is repaired. What is then worse than before is dropped.
-
-    `moves` are those with heat, and those for each record without.
-    """
+    """Anneal once; what does not hold in the end is repaired. What is then worse than before is dropped."""
     room = max(_ROOM * least_size(d, k), _LEAST_ROOM)
     alone = not labels.any() and len(x) >= 2 * k  # one class has no neighbour to begin with
     start = halved(x, labels, d, (len(x) + 1) // 2 if alone else room)
-    found = annealed_close(where, start, k, d, seed, moves[0], quench=moves[1], room=room, go_on=go_on)
+    hot, moves, quench = cooling
+    found = annealed_close(where, start, k, d, seed, moves, hot=hot, quench=quench, room=room, go_on=go_on)
     if not hold(d, found).all():
         found = satisfy(x, found, k, d)
     good = [one for one in (labels, start, found) if hold(d, one).all()]
@@ -174,12 +184,16 @@ def _in_blocks(
         rows = [order[begin:end] for begin, end in itertools.pairwise(bounds) if end > begin]
         each = list(zip(rows, seeds.integers(1 << 60, size=len(rows)).tolist(), strict=True))
 
-        def work(block: tuple[np.ndarray, int], go_on: GoOn, before: np.ndarray = labels) -> np.ndarray:
+        hot = max(HOT * _COOLER**turn, _LEAST_HOT)
+
+        def work(
+            block: tuple[np.ndarray, int], go_on: GoOn, before: np.ndarray = labels, hot: float = hot
+        ) -> np.ndarray:
             inside, seed = block
             there, own = np.ascontiguousarray(x[inside]), numbered(before[inside])
-            where, hot = ground(there, max(k, 3), _NEAR_IN_BLOCKS), effort.in_blocks * len(inside)
-            moves = hot, _quench(hot, len(inside), _QUENCH_IN_BLOCKS)
-            return _close(where, there, own, k, rows_of(d, inside), seed, moves, go_on)
+            where, moves = ground(there, max(k, 3), _NEAR_IN_BLOCKS), effort.in_blocks * len(inside)
+            cooling = _Cooling(hot, moves, _quench(moves, len(inside), _QUENCH_IN_BLOCKS))
+            return _close(where, there, own, k, rows_of(d, inside), seed, cooling, go_on)
 
         found, stopped = together(work, each, Watch(begin=turn / effort.rounds, end=(turn + 1) / effort.rounds))
         after, classes = np.empty(len(x), np.int64), 0
