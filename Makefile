@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := src tests benchmarks docs
 
-.PHONY: help demo test lint types contracts tests long docs figures outputs build bench loss closeness audit papers clean
+.PHONY: help demo test lint types contracts tests long docs figures outputs build bench loss closeness adult audit papers clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -63,6 +63,9 @@ loss: $(VENV)/.dev  ## Measure what each method loses; takes minutes, needs SHOA
 
 closeness: $(VENV)/.dev  ## Measure the methods that promise t-closeness; takes minutes, needs SHOAL_DATA
 	$(BIN)/python benchmarks/closeness.py
+
+adult: $(VENV)/.dev  ## Measure mixed kinds with ontologies, on Adult; takes minutes, needs SHOAL_DATA
+	$(BIN)/python benchmarks/adult.py
 
 audit: $(VENV)/.dev  ## Measure all audits against a plain grouping; takes minutes
 	$(BIN)/python benchmarks/audit.py

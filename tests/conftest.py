@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -63,6 +65,53 @@ def postgres() -> Iterator[str]:
             yield f"postgresql://ann:hunter2@127.0.0.1:{port}/postgres"
         finally:
             call("pg_ctl", "-m", "immediate", "-w", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[str]:
+    """The URL of a MariaDB server of its own, without options; it asks for a password and is gone afterwards."""
+    pymysql = pytest.importorskip("pymysql")
+    path = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin"))
+    server, install = shutil.which("mariadbd", path=path), shutil.which("mariadb-install-db", path=path)
+    if server is None or install is None:
+        (pytest.fail if os.environ.get("SHOAL_CI") else pytest.skip)("MariaDB is not installed: there is no mariadbd")
+    import pwd
+
+    names = {one.pw_name for one in pwd.getpwall()}  # it does not run as root
+    user = {"user": "mysql" if "mysql" in names else "nobody"} if os.geteuid() == 0 else {}
+    folder = tempfile.mkdtemp(prefix="my")
+    if user:
+        shutil.chown(folder, user["user"])
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder, **user}
+    first = Path(folder, "first.sql")
+    first.write_text(
+        "CREATE USER ann@'127.0.0.1' IDENTIFIED BY 'hunter2';\nGRANT ALL ON *.* TO ann@'127.0.0.1' WITH GRANT OPTION;\n"
+    )
+    first.chmod(0o644)
+    place = ["--no-defaults", f"--datadir={folder}/data"]
+    try:
+        subprocess.run([install, *place, "--auth-root-authentication-method=normal"], check=True, **quiet)
+        options = [f"--port={port}", f"--socket={folder}/s", f"--pid-file={folder}/pid", f"--init-file={first}"]
+        small = ["--bind-address=127.0.0.1", "--skip-name-resolve", "--innodb-flush-log-at-trx-commit=0"]
+        running = subprocess.Popen([server, *place, *options, *small, "--innodb-buffer-pool-size=16M"], **quiet)
+        try:
+            for _ in range(600):
+                with contextlib.suppress(pymysql.Error):
+                    pymysql.connect(host="127.0.0.1", port=port, user="ann", password="hunter2").close()
+                    break
+                assert running.poll() is None, "MariaDB does not start"
+                time.sleep(0.1)
+            else:
+                pytest.fail("MariaDB does not let anybody in")
+            yield f"mysql://ann:hunter2@127.0.0.1:{port}/test"
+        finally:
+            running.kill()
+            running.wait()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

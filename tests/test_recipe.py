@@ -101,3 +101,9 @@ def test_a_broken_file_is_named_by_its_place(tmp_path: Path) -> None:
         Recipe.load(path)
     with pytest.raises(shoal.ParameterError, match="cannot be read"):
         Recipe.load(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize("odd", [None, ["low"], {"low": 1}])
+def test_orders_hold_categories_only(odd: object) -> None:
+    with pytest.raises(shoal.ParameterError, match="the order of 'size' must hold categories only"):
+        Recipe(quasi=["size"], orders={"size": ["high", odd]})

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import ArrayLike
 
+    from shoal.flow.demonstrating import Demonstration
     from shoal.flow.protect import Protected
     from shoal.recipe import Recipe
     from shoal.types import Audit, Certificate, Inspection, Kind, Partition, Readings, Role, Schema
@@ -40,6 +41,7 @@ __all__ = [
     "Audit",
     "Certificate",
     "DataError",
+    "Demonstration",
     "EngineError",
     "GuaranteeError",
     "Inspection",
@@ -57,6 +59,7 @@ __all__ = [
     "audit_file",
     "compare",
     "compare_files",
+    "demo",
     "errors",
     "inspect",
     "inspect_file",
@@ -71,6 +74,7 @@ __all__ = [
 
 
 _LATE = {
+    "Demonstration": "shoal.flow.demonstrating",
     "Protected": "shoal.flow.protect",
     "Recipe": "shoal.recipe",
     **dict.fromkeys(
@@ -203,21 +207,62 @@ def audit_file(
     return run(place(path), asked, text or {})
 
 
-def compare(original: Any, masked: Any, columns: Sequence[str]) -> Readings:
-    """Measure what a masked frame lost against its original, row by row."""
-    from shoal.flow.compare import compare_frames
+def compare(
+    original: Any,
+    masked: Any,
+    columns: Sequence[str] = (),
+    kinds: Mapping[str, str] | None = None,
+    taxonomies: Mapping[str, Mapping[str, Any] | str] | None = None,
+    orders: Mapping[str, Sequence[str]] | None = None,
+    recipe: Recipe | Mapping[str, Any] | str | Path | None = None,
+) -> Readings:
+    """Measure what a masked frame lost against its original, row by row.
 
-    return compare_frames(original, masked, columns)
+    Parameters
+    ----------
+    original, masked
+        Frames of pandas, polars or pyarrow, with the same rows in the same order.
+    columns
+        The columns to compare, of any kind. Without: the quasi-identifiers of the recipe.
+    kinds, taxonomies, orders
+        Where the original's own kinds are not meant, or categories have groups or an order; as in a recipe.
+    recipe
+        By which it was masked: says what the columns mean, and what was done about missing values.
+
+    A missing value is a value, 1 away from the others. So is a category that the original has not, unless it is a
+    group of its taxonomy, or ``*``, which is above all.
+
+    >>> import pyarrow as pa
+    >>> compare(pa.table({"sex": ["f", "m", "f", None]}), pa.table({"sex": ["f", "f", "x", None]}), ["sex"])["sse"]
+    2.0
+    """
+    from shoal.flow.compare import Compared, compare_frames
+
+    said = Compared(columns, kinds or {}, taxonomies or {}, orders or {})
+    return compare_frames(original, masked, Compared.of(None if recipe is None else _recipe(recipe), said))
 
 
 def compare_files(
-    original: str | Path, masked: str | Path, columns: Sequence[str], text: Mapping[str, Any] | None = None
+    original: str | Path,
+    masked: str | Path,
+    columns: Sequence[str] = (),
+    text: Mapping[str, Any] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    taxonomies: Mapping[str, Mapping[str, Any] | str] | None = None,
+    orders: Mapping[str, Sequence[str]] | None = None,
+    recipe: Recipe | Mapping[str, Any] | str | Path | None = None,
 ) -> Readings:
-    """Measure what a masked file lost against its original, row by row."""
+    """Measure what a masked file lost against its original, row by row, with arguments as in :func:`compare`.
+
+    `text` says how text files are written, with the same names as ``[text]`` in a recipe.
+    """
+    from shoal.flow.compare import Compared
     from shoal.flow.compare import compare_files as run
     from shoal.places import place
 
-    return run(place(original), place(masked), columns, text or {})
+    said = Compared(columns, kinds or {}, taxonomies or {}, orders or {})
+    compared = Compared.of(None if recipe is None else _recipe(recipe), said)
+    return run(place(original), place(masked), compared, text or {})
 
 
 def inspect(frame: Any) -> Inspection:
@@ -345,6 +390,27 @@ def survey(records: int = 5000, seed: int = 0) -> pa.Table:
     return Survey(records=records, seed=seed).read()
 
 
+def demo(folder: str | Path = "demo", *, force: bool = False) -> Demonstration:
+    """Write the synthetic survey, its taxonomy and a recipe to a folder, and protect it there.
+
+    Parameters
+    ----------
+    folder
+        Where the files go; it is made if it is not there.
+    force
+        Replace the files of an earlier run.
+
+    Returns
+    -------
+    Demonstration
+        ``files``, ``done`` (as from :func:`protect_file`), ``strata`` (an audit of each region), and one household
+        ``before`` and ``after``.
+    """
+    from shoal.flow.demonstrating import demonstrate
+
+    return demonstrate(Path(folder), force=force)
+
+
 def write_table(table: pa.Table, target: str | Path, *, force: bool = False) -> None:
     """Write a table to a file of any known format, or to a database by URL, whole or not at all."""
     from shoal.flow.writing import write_table as run
@@ -357,7 +423,7 @@ def save_recipe(recipe: Recipe, target: str | Path, *, force: bool = False) -> N
     """Write a recipe to a TOML file, whole or not at all."""
     from shoal.flow.writing import write_text
 
-    write_text(recipe.to_toml(), Path(target), force=force)
+    write_text(recipe.to_toml(Path(target).parent), Path(target), force=force)
 
 
 def _recipe(given: Recipe | Mapping[str, Any] | str | Path) -> Recipe:

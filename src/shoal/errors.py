@@ -15,7 +15,12 @@ holds column names, row numbers and counts, never a cell's value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+_kept: ContextVar[Any] = ContextVar("shoal_rows_kept", default=None)
 
 
 class ShoalError(Exception):
@@ -71,7 +76,24 @@ def data_rows(positions: Sequence[int]) -> str:
     >>> data_rows([0]), data_rows([3, 8])
     ('data row 1', 'data rows 4, 9')
     """
-    return f"data row{'s' if len(positions) > 1 else ''} {listing([position + 1 for position in positions])}"
+    kept = _kept.get()
+    numbers = [(position if kept is None else int(kept[position])) + 1 for position in positions]
+    return f"data row{'s' if len(positions) > 1 else ''} {listing(numbers)}"
+
+
+@contextmanager
+def rows_kept(positions: Any) -> Iterator[None]:
+    """Say of all work inside the block that its rows are these of the table that the user knows; None: all of them.
+
+    >>> with rows_kept([1, 4]):
+    ...     data_rows([0, 1])
+    'data rows 2, 5'
+    """
+    token = _kept.set(positions)
+    try:
+        yield
+    finally:
+        _kept.reset(token)
 
 
 def raise_all(kind: type[ShoalError], faults: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
@@ -15,7 +16,7 @@ from shoal.parameters import shown, unknown
 from shoal.requirements import into_fields, misplaced, of_confidential, resolve
 from shoal.types import Kind, Role
 
-_LISTS = ("quasi", "confidential", "identifier", "strata")
+_LISTS = ("quasi", "confidential", "identifier", "strata", "household_level")
 _NAMES = ("subject", "weight", "together")
 EFFORTS = ("fast", "default", "best")
 _TABLES = ("set", "text", "taxonomies", "orders", "attribute_weights", "require")
@@ -46,6 +47,10 @@ class Recipe:
     together
         A column, such as the household: records with the same value are never separated, and k counts these groups.
         It takes the place of a subject, and does not leave.
+    household_level
+        With together: the quasi-identifiers that are of the group, such as the dwelling of a household. Only these are
+        kept together; the others are partitioned record by record, within the classes of the groups unless there are
+        blocks. Empty: all are kept together.
     k
         Smallest number of records in a class.
     t
@@ -90,6 +95,7 @@ class Recipe:
     subject: str | None = None
     weight: str | None = None
     together: str | None = None
+    household_level: tuple[str, ...] = ()
     k: int = _K
     t: float | None = None
     n: int | None = None
@@ -206,6 +212,10 @@ class Recipe:
             f"Recipe: the order of {name!r} must be a list of its categories, got {shown(order)}."
             for name, order in self.orders.items()
             if not isinstance(order, (list, tuple)) or not order
+        ] + [
+            f"Recipe: the order of {name!r} must hold categories only, got a list, a table or nothing among them."
+            for name, order in self.orders.items()
+            if isinstance(order, (list, tuple)) and any(_is_none(category) for category in order)
         ]
         for name, weight in self.attribute_weights.items():
             if name not in self.quasi:
@@ -234,6 +244,16 @@ class Recipe:
             faults.append(
                 "Recipe: t and require must be left out where records stay together, for what mends classes would "
                 "separate them. Leave them out, or leave out together."
+            )
+        if self.household_level and self.together is None:
+            faults.append("Recipe: household_level needs together, got none. Name the column of households there.")
+        if extra := [name for name in self.household_level if name not in self.quasi]:
+            faults.append(
+                f"Recipe: household_level must hold quasi-identifiers only, {listing(extra)} is none. Take it out."
+            )
+        if any(0 < len(set(block) & set(self.household_level)) < len(block) for block in self.blocks):
+            faults.append(
+                "Recipe: a block must hold attributes of households or of records, one holds both. Part them."
             )
         if self.small_strata == "merge" and not self.strata:
             faults.append("Recipe: small_strata needs strata, got none. Name their columns, or leave it out.")
@@ -286,8 +306,29 @@ class Recipe:
 
     @property
     def all_blocks(self) -> tuple[tuple[str, ...], ...]:
-        """The blocks to partition: those given if there are several, else one of all quasi-identifiers."""
-        return self.blocks if len(self.blocks) > 1 else (self.quasi,)
+        """The blocks to partition: those given if there are several, else one of all quasi-identifiers.
+
+        Where some are of the household, these are a block, and the others another.
+        """
+        if len(self.blocks) > 1:
+            return self.blocks
+        parts = (
+            tuple(name for name in self.quasi if (name in self.household_level) is inside) for inside in (True, False)
+        )
+        return tuple(part for part in parts if part)
+
+    @property
+    def nested(self) -> bool:
+        """Whether records are partitioned within the classes of their groups, so that k holds over both."""
+        return bool(self.household_level) and len(self.blocks) <= 1 and len(self.all_blocks) > 1
+
+    @property
+    def whole_blocks(self) -> tuple[tuple[str, ...], ...]:
+        """The blocks in which groups of records stay together."""
+        if self.together is None:
+            return ()
+        level = set(self.household_level or self.quasi)
+        return tuple(block for block in self.all_blocks if level.issuperset(block))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what differs from the defaults as plain values, as in TOML."""
@@ -308,11 +349,14 @@ class Recipe:
             raise ParameterError('Recipe: quasi must name at least one column, got none. Add quasi = ["…"].')
         return cls(**values)
 
-    def to_toml(self) -> str:
-        """Return the recipe as TOML."""
+    def to_toml(self, folder: Path | None = None) -> str:
+        """Return the recipe as TOML; for a file in a folder, with the paths of taxonomies as seen from there."""
         import tomli_w
 
-        return tomli_w.dumps(self.to_dict())
+        said = self.to_dict()
+        if folder is not None and "taxonomies" in said:
+            said["taxonomies"] = {name: _seen_from(folder, given) for name, given in said["taxonomies"].items()}
+        return tomli_w.dumps(said)
 
     @classmethod
     def from_toml(cls, text: str) -> Recipe:
@@ -347,8 +391,23 @@ class Recipe:
         return hashlib.sha256(canonical.encode()).hexdigest()
 
 
+def _is_none(category: object) -> bool:
+    """Tell whether something cannot be a category: its text would pass for one that nobody has."""
+    return category is None or isinstance(category, (Mapping, list, tuple))
+
+
 def _is_names(value: object) -> bool:
     return isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value)
+
+
+def _seen_from(folder: Path, given: Any) -> Any:
+    """Return a path as :meth:`Recipe.load` takes it, from the folder of the recipe; what is no path stays."""
+    if not isinstance(given, str) or Path(given).is_absolute():
+        return given
+    try:
+        return Path(os.path.relpath(given, folder)).as_posix()
+    except ValueError:  # on another drive
+        return str(Path(given).absolute())
 
 
 def _plain(value: Any) -> Any:

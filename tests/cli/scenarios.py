@@ -243,6 +243,17 @@ def _(folder: Path) -> list[str]:
     return command(folder, "--release", "centre")
 
 
+@scenario("Two tables without anything confidential", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--release", "anatomy")
+
+
+@scenario("Two tables of rows in the order of what is confidential", 4)
+def _(folder: Path) -> list[str]:
+    rows = "".join(f"{i * 7 % 30},{i % 5},{i}\n" for i in range(30))
+    return command(folder, "--release", "anatomy", "--confidential", "pay", text=f"age,income,pay\n{rows}")
+
+
 @scenario("Unknown parameter", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, "--set", "round=true")
@@ -367,6 +378,12 @@ def _(folder: Path) -> list[str]:
 def _(folder: Path) -> list[str]:
     command(folder)
     return ["compare", "people.csv", "people.csv", "--columns", ""]
+
+
+@scenario("Compare: neither columns nor a recipe", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["compare", "people.csv", "people.csv"]
 
 
 @scenario("A format of dates that cannot be", 2)

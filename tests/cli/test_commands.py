@@ -35,10 +35,10 @@ def test_protect_prints_columns_audit_loss_and_where(survey: Path, run: Callable
     for words in ("commute_minutes", "integer", "not at all", "k_anonymity", "holds", "il_sse", "out.csv"):
         assert words in ran.out
     rows = list(csv.DictReader(Path("out.csv").read_text(encoding="utf-8").splitlines()))
-    assert list(rows[0]) == ["region", "birth", "education", "work", "income", "commute_minutes", "health", "weight"]
+    before = list(csv.DictReader(survey.read_text(encoding="utf-8").splitlines()))
+    assert list(rows[0]) == [name for name in before[0] if name not in ("person", "household")]
     counted = Counter((row["birth"], row["income"], row["commute_minutes"]) for row in rows)
     assert min(counted.values()) >= 4
-    before = list(csv.DictReader(survey.read_text(encoding="utf-8").splitlines()))
     for name in ("region", "education", "work", "health", "weight"):
         assert [row[name] for row in rows] == [row[name] for row in before]
 
@@ -75,6 +75,22 @@ def test_the_same_from_a_saved_recipe(survey: Path, run: Callable) -> None:
     assert run("protect", survey, "-o", "c.csv", "--recipe", "r.toml", "--k", 6, "--json").code == 0
     saved = shoal.Recipe.load("r.toml")
     assert (saved.k, saved.seed, saved.set) == (3, 4, {"round_integers": True, "scale": "range"})
+
+
+def test_a_saved_recipe_finds_its_taxonomy_from_where_it_lies(survey: Path, run: Callable) -> None:
+    for name in ("trees", "recipes"):
+        Path(name).mkdir()
+    Path("trees/work.csv").write_text(
+        "employed;works;*\nself-employed;works;*\nunemployed;not;*\nstudent;not;*\nretired;not;*\n", encoding="utf-8"
+    )
+    options = ["--quasi", "work,birth", "--taxonomy", "work=trees/work.csv", "--save-recipe"]
+    assert run("protect", survey, "-o", "a.csv", *options, "recipes/r.toml").code == 0
+    assert run("protect", survey, "-o", "b.csv", "--recipe", "recipes/r.toml", "--save-recipe", "r.toml").code == 0
+    assert run("protect", survey, "-o", "c.csv", "--recipe", "r.toml").code == 0
+    shoal.save_recipe(shoal.Recipe.load("r.toml"), "recipes/again.toml")
+    saved = [shoal.Recipe.load(path).taxonomies for path in ("r.toml", "recipes/r.toml", "recipes/again.toml")]
+    assert {Path(given["work"]).resolve() for given in saved} == {Path("trees/work.csv").resolve()}
+    assert Path("a.csv").read_bytes() == Path("c.csv").read_bytes()
 
 
 def test_blocks_on_the_command_line(survey: Path, run: Callable) -> None:
@@ -118,6 +134,19 @@ def test_compare_json_and_table_agree(survey: Path, run: Callable) -> None:
     assert f"{found['il_sse']:.3f} %" in run("compare", survey, "out.csv", "--columns", QUASI).out
 
 
+def test_compare_takes_meanings_and_columns_from_a_recipe(survey: Path, run: Callable) -> None:
+    Path("r.toml").write_text(
+        'quasi = ["education", "occupation", "birth"]\n[orders]\n'
+        'education = ["primary", "secondary", "bachelor", "master"]\n',
+        encoding="utf-8",
+    )
+    done = json.loads(run("protect", survey, "-o", "out.csv", "--recipe", "r.toml", "--json").out)
+    ran = run("compare", survey, "out.csv", "--recipe", "r.toml", "--json")
+    assert json.loads(ran.out) == pytest.approx(done["readings"])
+    one = run("compare", survey, "out.csv", "--recipe", "r.toml", "--columns", "education", "--json")
+    assert json.loads(one.out)["il_sse"] != pytest.approx(done["readings"]["il_sse"])
+
+
 def test_list_names_every_key(run: Callable) -> None:
     everything = run("list").out
     for room in ("partition", "privacy", "utility", "release"):
@@ -138,12 +167,33 @@ def test_demo_is_deterministic_and_can_be_repeated(tmp_path: Path, run: Callable
         ran = run("demo", tmp_path / folder, *(["--force"] if (tmp_path / folder).exists() else []))
         assert (ran.code, ran.err) == (0, "")
         assert "protected.csv" in ran.out
-    for name in ("survey.csv", "protected.csv", "recipe.toml"):
+    for name in ("survey.csv", "protected.csv", "recipe.toml", "occupations.csv"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     assert len((tmp_path / "one" / "survey.csv").read_text().splitlines()) == 5001
     (tmp_path / "file").write_text("")
     assert run("demo", tmp_path / "file").code == 5
     assert run("demo", tmp_path / "one").code == 2
+
+
+def test_demo_shows_households_strata_and_weights(tmp_path: Path, run: Callable) -> None:
+    ran = run("demo", tmp_path)
+    for words in ("ordinal", "all 8 quasi, region", "Region by region", "weighted k", "One household", "il_sse"):
+        assert words in ran.out
+    again = run("protect", tmp_path / "survey.csv", "-o", tmp_path / "a.csv", "--recipe", tmp_path / "recipe.toml")
+    assert again.code == 0
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "protected.csv").read_bytes()
+    people, left = (
+        list(csv.DictReader((tmp_path / name).read_text(encoding="utf-8").splitlines()))
+        for name in ("survey.csv", "protected.csv")
+    )
+    assert not {"person", "household"} & set(left[0])
+    quasi = shoal.Recipe.load(tmp_path / "recipe.toml").quasi
+    values, households = {}, {}
+    for before, after in zip(people, left, strict=True):
+        combination = (after["region"], *(after[name] for name in quasi))
+        assert values.setdefault(before["household"], combination) == combination
+        households.setdefault(combination, set()).add(before["household"])
+    assert min(map(len, households.values())) >= 5
 
 
 SLOWLY = """

@@ -1,4 +1,4 @@
-"""Databases to read from and write to: SQLite, DuckDB and PostgreSQL, each empty."""
+"""Databases to read from and write to: SQLite, DuckDB, PostgreSQL and MariaDB, each empty."""
 
 from __future__ import annotations
 
@@ -27,15 +27,17 @@ class Database:
         """The names of all tables there are, whoever made them."""
         if self.scheme == "sqlite":
             return {row[0] for row in self.ask("SELECT name FROM sqlite_master")}
+        if self.scheme == "mariadb":
+            return {row[0] for row in self.ask("SHOW TABLES")}
         where = "table_schema NOT IN ('pg_catalog', 'information_schema')"
         return {row[0] for row in self.ask(f"SELECT table_name FROM information_schema.tables WHERE {where}")}
 
 
-@pytest.fixture(params=["sqlite", "duckdb", "postgresql"])
+@pytest.fixture(params=["sqlite", "duckdb", "postgresql", "mariadb"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
     """An empty database of each kind."""
-    if request.param == "postgresql":
-        return request.getfixturevalue("postgres_database")
+    if request.param in ("postgresql", "mariadb"):
+        return request.getfixturevalue({"postgresql": "postgres_database"}.get(request.param, "mariadb_database"))
     file = tmp_path / f"a.{request.param}"
     ask = {"sqlite": _sqlite, "duckdb": _duckdb}[request.param](file)
     return Database(request.param, f"{request.param}:///{file}", ask)
@@ -81,3 +83,23 @@ def postgres_database(postgres: str) -> Iterator[Database]:
     yield Database("postgresql", url, ask)
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def mariadb_database(mariadb: str) -> Iterator[Database]:
+    """An empty database of MariaDB, whose texts are alike whatever their capitals."""
+    import pymysql
+    from sqlalchemy import make_url
+
+    server = make_url(mariadb)
+    name = f"d{uuid.uuid4().hex}"
+    login = {"host": server.host, "port": server.port, "user": server.username, "password": server.password}
+
+    def ask(statement: str, database: str | None = name) -> list[tuple[Any, ...]]:
+        with pymysql.connect(**login, database=database, autocommit=True) as connection, connection.cursor() as cursor:
+            cursor.execute(statement)
+            return list(cursor.fetchall())
+
+    ask(f"CREATE DATABASE {name} CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci", None)
+    yield Database("mariadb", mariadb.rpartition("/")[0] + f"/{name}", ask)
+    ask(f"DROP DATABASE {name}", None)

@@ -22,6 +22,7 @@ from shoal.parameters import build
 from shoal.places import place
 
 N = 24
+FILES = ("sqlite", "duckdb")
 PEOPLE = pa.table(
     {
         "id": [f"p{i}" for i in range(N)],
@@ -58,6 +59,14 @@ def test_types_survive(database: Any) -> None:
         assert came == field.type or pa.types.is_timestamp(came) == pa.types.is_timestamp(field.type) == True  # noqa: E712
         assert back[field.name].cast(field.type).equals(PEOPLE[field.name]), field.name
     assert back.schema.field("zoned").type.tz in ("UTC", "Etc/UTC")
+
+
+def test_names_with_signs(database: Any) -> None:
+    odd = pa.table({"50%": ["a"], "%s": ["b"], 'a"b': ["c"], "a`b": ["d"], "a:b]": ["e"], "a.b\\": ["f"]})
+    for force in (False, True):
+        shoal.write_table(odd, database.at('"1%25 of: `x` ""y"""'), force=force)
+        assert read(database.at('"1%25 of: `x` ""y"""')).equals(odd)
+    assert database.tables() == {'1% of: `x` "y"'}
 
 
 def test_a_table_is_protected_and_audited(database: Any, run: Callable) -> None:
@@ -133,7 +142,7 @@ def test_any_exception_leaves_things_as_they_were(
     if not new:
         shoal.write_table(PEOPLE.select(["age"]), database.at("safe" if force else "other"))
     before = sorted(tmp_path.iterdir())
-    there, target = None if new and database.scheme != "postgresql" else database.tables(), place(database.at("safe"))
+    there, target = None if new and database.scheme in FILES else database.tables(), place(database.at("safe"))
     if there is None:
         before = []
     sink = open_sink(target)
@@ -192,7 +201,13 @@ def test_killed_between_write_and_rename(database: Any, tmp_path: Path) -> None:
     assert mark.exists()
     child.kill()
     child.wait()
-    assert database.tables() == {"people"}
+    left = database.tables() - {"people"}
+    if database.scheme == "mariadb":  # where no transaction undoes the making of a table
+        (name,) = left
+        assert name.startswith("shoal_")
+        assert database.ask(f"SELECT count(*) FROM {name}") == [(0,)]
+    else:
+        assert left == set()
     assert read(database.at("people")).num_rows == N
 
 
@@ -212,7 +227,7 @@ def write_meanwhile(url: str, *, late: bool) -> None:
 def test_two_writers(database: Any, late: bool) -> None:
     """Who comes second is told so, and leaves nothing behind."""
     shoal.write_table(PEOPLE.select(["id"]), database.at("other"))
-    if late and database.scheme != "postgresql":  # the others let in one writer at a time
+    if late and database.scheme in FILES:  # the others let in one writer at a time
         with pytest.raises(shoal.EngineError, match="is in use by somebody else"):
             write_meanwhile(database.at("safe"), late=True)
         assert database.tables() == {"other"}

@@ -62,6 +62,33 @@ def test_leaves_of_a_group_are_neighbours_and_the_tree_is_kept() -> None:
         assert below == list(range(min(below), max(below) + 1))
 
 
+def test_leaves_may_hang_on_the_root_beside_groups() -> None:
+    taxonomy = Taxonomy({"flu": ("lungs",), "well": (), "cough": ("lungs",), "hurt": ()})
+    schema = Schema((Column("c", Role.CONFIDENTIAL, Kind.NOMINAL, taxonomy),))
+    values = pa.array(["flu", "well", "cough", "hurt"] * 5)
+    (found,) = confidential_columns(Table(pa.table({"c": values}), schema))
+    assert found.parents is not None
+    assert found.parents[found.codes[:4]].tolist() == [4, -1, 4, -1]
+
+
+@pytest.mark.parametrize("method", ["k_first", "t_first", "t_close_merge", "steered"])
+def test_t_holds_where_leaves_hang_on_the_root(method: str, tmp_path: Path) -> None:
+    (tmp_path / "ill.csv").write_text("flu;lungs;*\ncough;lungs;*\nwell;*;*\nhurt;*;*\n")
+    table = pa.table({"x": np.arange(40.0) ** 2, "c": ["flu"] * 12 + ["well"] * 10 + ["cough"] * 10 + ["hurt"] * 8})
+    recipe = {"quasi": ["x"], "confidential": ["c"], "k": 4, "t": 0.3, "method": method}
+    done = shoal.protect(table, {**recipe, "taxonomies": {"c": str(tmp_path / "ill.csv")}})
+    assert done.audit.holds
+
+
+def test_large_integers_without_a_sign_and_decimals_are_audited() -> None:
+    large = pa.array([2**64 - 1 - at % 5 for at in range(20)], pa.uint64())
+    table = pa.table(
+        {"x": np.arange(20.0), "c": large, "d": pa.array([at % 3 for at in range(20)]).cast(pa.decimal128(20, 1))}
+    )
+    recipe = {"quasi": ["x"], "confidential": ["c", "d"], "kinds": {"d": "ordinal"}, "k": 5, "t": 0.4}
+    assert shoal.protect(table, recipe).audit.holds
+
+
 def _path(node: int, parents: list[int]) -> list[int]:
     return [] if parents[node] < 0 else [parents[node], *_path(parents[node], parents)]
 

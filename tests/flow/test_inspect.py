@@ -42,6 +42,11 @@ def texts(kinds: int, n: int = N) -> list[str]:
         ("hhid", [f"h{i // 3}" for i in range(N)], "identifier"),
         ("comment", texts(N), "identifier"),
         ("serial", list(range(N)), "identifier"),
+        ("serial", (10**7 + 31 * RNG.permutation(N)).tolist(), "identifier"),
+        ("turnover", (31 * RNG.permutation(N)).tolist(), "quasi"),
+        ("UTILITYID", texts(40), "identifier"),
+        ("amount_paid", texts(40), "other"),
+        ("fnlwgt", RNG.integers(1000, 9000, N), "weight"),
         ("Geburtsdatum", pa.array(np.arange(N).astype("datetime64[D]")), "quasi"),
         ("dateOfBirth", list(range(N)), "quasi"),
         ("âge", RNG.integers(0, 90, N), "quasi"),
@@ -58,6 +63,7 @@ def texts(kinds: int, n: int = N) -> list[str]:
         ("storage", texts(4), "other"),
         ("language_of_thing", texts(4), "quasi"),
         ("age", pa.nulls(N, pa.float64()), "other"),
+        ("age", pa.nulls(N), "other"),
         ("tags", pa.array([[1, 2]] * N), "identifier"),
     ],
 )
@@ -69,6 +75,10 @@ def test_roles_are_guessed_from_names_and_counts(name: str, values: object, role
 def test_roles_that_one_column_can_have_go_to_the_first() -> None:
     found = guessed(age=RNG.integers(0, 9, N), weight=[1.0] * N, wgt=[2.0] * N, region=texts(2), stratum=texts(3))
     assert found == {"age": "quasi", "weight": "weight", "wgt": "other", "region": "strata", "stratum": "quasi"}
+
+
+def test_amounts_do_not_make_up_for_what_is_known() -> None:
+    assert guessed(a=(31 * RNG.permutation(N)).tolist(), b=texts(3)) == {"a": "quasi", "b": "quasi"}
 
 
 def test_where_nothing_seems_to_be_known_everything_is() -> None:
@@ -180,3 +190,23 @@ def test_what_was_said_of_text_is_in_the_recipe(tmp_path: Path) -> None:
     found = shoal.inspect_file(tmp_path / "in.csv", {"decimal": ",", "missing": ["NA"]}, recipe=tmp_path / "r.toml")
     assert [(guess.kind.value, guess.missing) for guess in found.columns] == [("integer", 1), ("continuous", 0)]
     assert shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", tmp_path / "r.toml").audit.holds
+
+
+def test_what_is_of_the_household_is_found_and_its_recipe_runs() -> None:
+    house = np.arange(N) // 3
+    frame = pa.table({"hhid": [f"h{h}" for h in house], "age": RNG.integers(0, 90, N), "rooms": house % 4})
+    recipe = shoal.inspect(frame).recipe
+    assert '# household_level = ["rooms"]' in recipe
+    lines = [
+        line.removeprefix("# ") if line.startswith(("# together", "# household_level")) else line
+        for line in recipe.splitlines()
+        if "hhid" not in line or "together" in line
+    ]
+    done = shoal.protect(frame, shoal.Recipe.from_toml("\n".join(lines)))
+    assert [set(f.attributes) for f in done.audit.findings[:2]] == [{"rooms"}, {"age"}]
+    assert "household_level" not in shoal.inspect(frame.set_column(2, "rooms", pa.array(np.arange(N)))).recipe
+
+
+def test_a_recipe_without_quasi_identifiers_says_so() -> None:
+    recipe = shoal.inspect(pa.table({"name": texts(N), "health": texts(4)})).recipe
+    assert "name at least one, for no recipe runs without" in recipe

@@ -415,7 +415,7 @@ def test_strata_of_any_type() -> None:
 def test_a_repr_shows_no_cell() -> None:
     secret = pa.table({"x": [31415926.5] * 3, "c": ["SECRET"] * 3})
     done = shoal.protect(secret, {"quasi": ["x"], "confidential": ["c"], "k": 3})
-    from shoal.flow.anonymising import encode
+    from shoal.flow.encoding import encode
     from shoal.flow.reading import schema_for
     from shoal.points.encoding import Encoding
     from shoal.types import Comparison, Release, Table

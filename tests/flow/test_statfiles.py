@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pyreadstat
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.types.statfile import Variable
 
 PER_COLUMN = (
     "column_names_to_labels",
@@ -154,3 +156,42 @@ def test_a_mean_that_would_pass_for_no_answer_is_refused(tmp_path: Path) -> None
     with pytest.raises(shoal.DataError, match="declares to be missing, those of 4 of 4 records are"):
         shoal.protect_file(tmp_path / "in.sav", tmp_path / "out.sav", {"quasi": ["x"], "k": 4})
     assert not (tmp_path / "out.sav").exists()
+
+
+def test_codes_that_mean_no_answer_name_no_subject() -> None:
+    who = Variable("spss", missing=((-9, -8),)).onto(pa.field("who", pa.int64()))
+    x = np.arange(8) // 2
+    frame = pa.table([pa.array(x), pa.array([1, 2, 3, 4, 5, 6, -9, -8])], schema=pa.schema([("x", pa.int64()), who]))
+    assert shoal.audit(frame, quasi=["x"], subject="who").to_dict()["k"] == 1  # two records of nobody are one subject
+    done = shoal.protect(frame, {"quasi": ["x"], "subject": "who", "k": 2})
+    assert done.audit.to_dict()["k"] == 2
+    with pytest.raises(shoal.DataError, match="2 of 8 values are missing"):
+        shoal.protect(frame, {"quasi": ["x"], "together": "who", "k": 2})
+
+
+@pytest.mark.parametrize("target", ["out.sav", "out.dta", "out.csv", "out.parquet"])
+@pytest.mark.parametrize(("release", "categories"), [("swap", None), ("medoid", None), ("centroid", "ancestor")])
+def test_codes_and_refusals_leave_and_are_compared_as_what_they_are(
+    release: str, categories: str | None, target: str, tmp_path: Path
+) -> None:
+    codes = np.random.default_rng(0).choice([1.0, 2.0, 3.0, 4.0, -9.0], 40)
+    labels = {1.0: "baker", 2.0: "nurse", 3.0: "doctor", 4.0: "cook", -9.0: "refused"}
+    pyreadstat.write_sav(
+        pl.DataFrame({"work": codes, "x": np.arange(40.0) ** 1.5}),
+        tmp_path / "in.sav",
+        variable_value_labels={"work": labels},
+        missing_ranges={"work": [-9]},
+        variable_measure={"work": "nominal"},
+        column_labels={"work": "What do you do?"},
+    )
+    meant = {"work": {"food and drinks": [1, 4], "health": [2, 3]}}
+    recipe = {"quasi": ["work", "x"], "k": 4, "taxonomies": meant, "release": release}
+    recipe["set"] = {"categories": categories} if categories else {}
+    done = shoal.protect_file(tmp_path / "in.sav", tmp_path / target, recipe)
+    read = shoal.compare_files(tmp_path / "in.sav", tmp_path / target, ["work", "x"], taxonomies=meant)
+    assert read.to_dict() == pytest.approx(done.readings.to_dict())
+    if categories and target == "out.sav":  # codes are texts now, and so are what labels are of
+        frame, notes = pyreadstat.read_sav(tmp_path / target)
+        assert set(frame["work"]) & {"food and drinks", "health", "*"}
+        assert notes.variable_value_labels["work"] == {"1": "baker", "2": "nurse", "3": "doctor", "4": "cook"}
+        assert notes.column_names_to_labels["work"] == "What do you do?"

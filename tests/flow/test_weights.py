@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal import registry
+from shoal.kernels.class_means import class_means
 
 N = 60
 RNG = np.random.default_rng(8)
@@ -86,3 +87,24 @@ def test_weighted_totals_are_kept(release: str, data: st.DataObject, k: int, str
             before, after = (np.asarray(f[name].to_numpy(), float)[where] for f in (frame, done.data))
             size = math.fsum(abs(before * w[where])) or 1.0
             assert math.fsum(after * w[where]) == pytest.approx(math.fsum(before * w[where]), abs=1e-9 * size)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 3), st.sampled_from([0.0, 1.0, -3.5, 1e-3, 7e5]), st.sampled_from([0.0, 1e-9, 2.5, 1e9])
+        ),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_totals_are_kept_however_unequal_weights_are(records: list[tuple[int, float, float]]) -> None:
+    labels, values, weights = (np.array(column) for column in zip(*records, strict=True))
+    labels = np.unique(labels, return_inverse=True)[1]
+    means = class_means(values, labels, weights)
+    for label in range(labels.max() + 1):
+        mine = labels == label
+        share = weights[mine] if weights[mine].any() else np.ones(mine.sum())
+        lost = abs((share * values[mine]).sum() - share.sum() * means[label])
+        assert lost <= 1e-13 * (share * np.abs(values[mine])).sum()

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.kernels import close_refine
-from shoal.kernels.close_refine import EFFORTS, Effort, halved, refine_close
+from shoal.kernels.close_halves import halved
+from shoal.kernels.close_refine import EFFORTS, Effort, refine_close
 from shoal.kernels.demands import Demands, demands, hold, least_size
 from shoal.kernels.earth_mover import distances
 from shoal.kernels.mdav import mdav

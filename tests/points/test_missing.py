@@ -172,3 +172,31 @@ def test_ordered_numbers_of_a_text_file_leave_as_they_are_written(tmp_path: Path
     asked = {"quasi": ["grade"], "k": 3, "kinds": {"grade": "ordinal"}}
     shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", asked)
     assert set((tmp_path / "out.csv").read_text().split()[1:]) <= set("12345")
+
+
+def test_rows_have_the_numbers_that_they_have_in_the_table_whoever_is_excluded() -> None:
+    frame = pd.DataFrame({"a": [None, *map(float, range(11))], "b": np.arange(12.0), "w": np.ones(12)})
+    recipe = {"quasi": ["a", "b"], "k": 3, "weight": "w", "when_missing": "exclude"}
+    frame.loc[8, "b"] = np.inf
+    with pytest.raises(shoal.DataError, match="in data row 9"):
+        shoal.protect(frame, recipe)
+    frame.loc[8, ["b", "w"]] = 1.0, -1.0
+    with pytest.raises(shoal.DataError, match="not in data row 9"):
+        shoal.protect(frame, recipe)
+
+
+@pytest.mark.parametrize(
+    ("values", "weights", "expected"),
+    [
+        ([None, None, 4.0], [0.0, 0.0, 0.0], None),  # weights that are all 0 count the same
+        ([None, 2.0, 4.0], [0.0, 0.0, 0.0], 3.0),
+        ([None, None, None, 4.0], [0.1, 0.1, 0.1, 0.3], 4.0),  # a half is not more than a half, however it is rounded
+        ([None, None, 4.0], [1.0, 1.0, 2.5], 4.0),
+    ],
+)
+def test_a_class_leaves_without_a_value_where_more_than_half_of_its_weight_lacks_one(
+    values: list[float | None], weights: list[float], expected: float | None
+) -> None:
+    found = attribute_of(PAY, pa.chunked_array([pa.array(values, pa.float64())]), Numeric, "category")
+    left = found.centroid(np.zeros(len(values), np.int64), np.array(weights), whole=False)
+    assert left.to_pylist() == [expected] * len(values)

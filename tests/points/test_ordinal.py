@@ -43,6 +43,14 @@ def test_medians_equal_their_definition(records: list[tuple[int, int, int]]) -> 
         assert plain[label] == brute_median([values[r] for r in rows], [1] * len(rows))
 
 
+def test_medians_of_light_classes_are_not_swallowed_by_heavy_ones() -> None:
+    labels, values = np.repeat([0, 1], [2, 5]), np.array([4.0, 6.0, 9.0, 1.0, 2.0, 3.0, 0.0])
+    assert medians(values, labels, np.array([1.0, 1.0, *[1e-17] * 5])).tolist() == [4.0, 2.0]
+    many = np.arange(100_000.0)
+    assert medians(many, np.zeros(len(many), np.int64), None).tolist() == [49_999.0]
+    assert medians(many, np.arange(len(many)) // 4, np.full(len(many), 0.1)).tolist() == many[1::4].tolist()
+
+
 @settings(max_examples=40)
 @given(st.lists(st.sampled_from(SCHOOL), min_size=1, max_size=8))
 def test_categories_are_as_far_apart_as_their_ranks(values: list[str]) -> None:
@@ -63,6 +71,7 @@ def test_categories_are_as_far_apart_as_their_ranks(values: list[str]) -> None:
         (pa.array([3.0, 1.0, 2.5, 3.0]), ()),
         (pa.array([3.0, 1.0, 2.0, 3.0]), ("3", "1", "2")),
         (pa.array([Decimal("3.5"), Decimal("1.0"), Decimal("2.0"), Decimal("3.5")]), ()),
+        (pa.array([Decimal("3.5"), Decimal("1.0"), Decimal("2.0"), Decimal("3.5")]), ("3.5", "1", "2")),
         (pa.array([True, False, True, True]), ("False", "True")),
         (pa.array(["a", "b", "c", "a"], pa.large_string()), ("c", "b", "a")),
         (pa.array(["a", "b", "c", "a"]).dictionary_encode(), ("c", "b", "a")),
@@ -88,3 +97,19 @@ def test_values_beyond_the_order_are_counted_and_not_named() -> None:
 def test_texts_without_an_order_are_refused() -> None:
     with pytest.raises(SchemaError, match="the order of an ordinal column must be known"):
         Ordinal.encode("school", pa.chunked_array([["a", "b"]]))
+
+
+def test_an_order_may_name_more_categories_than_the_column_has_room_for() -> None:
+    order = tuple(f"c{at:03d}" for at in range(200))
+    cells = pa.chunked_array(
+        [pa.array(["c190", "c150", "c190"]).dictionary_encode().cast(pa.dictionary("int8", "string"))]
+    )
+    found = attribute_of(column(order), in_order(column(order), cells), Ordinal, "category", cells.type)
+    assert found.centroid(np.zeros(3, np.int64), None, whole=False).to_pylist() == ["c190"] * 3
+
+
+def test_an_order_of_numbers_names_numbers_only() -> None:
+    cells, order = pa.chunked_array([[0, 1, 1]]), ("0", "1", "do not know")
+    with pytest.raises(SchemaError, match="must be a value of the column, which is of int64") as caught:
+        attribute_of(column(order), in_order(column(order), cells), Ordinal, "category", cells.type)
+    assert "do not know" not in str(caught.value)

@@ -170,3 +170,13 @@ def test_a_disk_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_wrong_parameters(options: dict[str, Any], match: str) -> None:
     with pytest.raises(ParameterError, match=match):
         Csv(**options)
+
+
+def test_a_first_row_of_values_is_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,31415,?,31415\n1,2,3,4\n")
+    with pytest.raises(SchemaError) as error:
+        Csv().read(tmp_path / "a.csv")
+    assert "those of columns 2, 4 do not, and look like values. Does the first row name the columns?" in str(
+        error.value
+    )
+    assert "31415" not in str(error.value)

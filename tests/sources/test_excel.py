@@ -74,8 +74,8 @@ def test_what_is_empty_at_the_edges_is_not_read(tmp_path: Path) -> None:
     def style(sheet: Any) -> None:
         sheet["D9"].font = openpyxl.styles.Font(bold=True)
 
-    found = read(book(tmp_path / "a.xlsx", ["a", "b"], [1, 2], [None, None], [3, 4], change=style))
-    assert found.to_pydict() == {"a": [1, None, 3], "b": [2, None, 4]}
+    found = read(book(tmp_path / "a.xlsx", ["a", "b"], [1, 2], [3, None], [None, None], change=style))
+    assert found.to_pydict() == {"a": [1, 3], "b": [2, None]}
 
 
 def formula(sheet: Any) -> None:
@@ -102,6 +102,10 @@ REFUSED = {
     "first row.": (ROWS, merged),
     "a.xlsx: column 'b' must hold values of one kind, got integers (2), texts (1); the last in data row 3. Make them "
     "one kind.": ([*ROWS[:3], [5, "31415926"]], lambda sheet: None),
+    "a.xlsx: every row must hold a record, 2 hold nothing: data rows 2, 4. Delete them.": (
+        [*ROWS[:2], [], ROWS[2], [None, None], ROWS[3]],
+        lambda sheet: None,
+    ),
     "a.xlsx: every column must have a name; column 2 has none. Name it.": ([["a"], [1, 2]], lambda sheet: None),
     "a.xlsx: must have at least one row, got none. Check that it is the right file.": (
         [["a", "b"]],
@@ -190,6 +194,18 @@ def test_limits(tmp_path: Path, allowed: str) -> None:
         shoal.write_table(pa.table({"x": column}), tmp_path / "a.xlsx")
     assert f"column 'x' must hold {allowed}, because of Excel; 1 are others, in data row 2." in str(refused.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_that_would_be_blank_are_not_written(tmp_path: Path) -> None:
+    for columns, message in (
+        ({"x": [1, None, 3, None], "y": ["a", None, None, None]}, "2 hold none, in data rows 2, 4"),
+        ({"x": [1, None, 3, None]}, "1 hold none, in data row 4"),
+        ({"x": pa.nulls(2, pa.string())}, "2 hold none, in data rows 1, 2"),
+    ):
+        with pytest.raises(shoal.DataError, match=message):
+            shoal.write_table(pa.table(columns), tmp_path / "a.xlsx")
+    shoal.write_table(pa.table({"x": [1, None, 3]}), tmp_path / "a.xlsx")
+    assert read(tmp_path / "a.xlsx")["x"].to_pylist() == [1, None, 3]
 
 
 def test_zones_and_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

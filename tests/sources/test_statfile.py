@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
 import datetime as dt
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -120,14 +120,9 @@ def test_no_file_folder_and_no_rows(tmp_path: Path, source: Any) -> None:
 
 
 def test_a_missing_extra_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, real = written(tmp_path, "a.sav"), builtins.__import__
-
-    def without(name: str, *rest: Any) -> Any:
-        if name.startswith("pyreadstat"):
-            raise ImportError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    path = written(tmp_path, "a.sav")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pyreadstat"]:
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ParameterError, match=r"a\.sav: to read SPSS files .* pip install 'shoal\[stats\]'"):
         Spss().read(path)
     from shoal.sinks.stata import Stata as Sink

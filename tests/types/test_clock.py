@@ -65,3 +65,22 @@ def test_moments_beyond_the_calendar_stay_numbers() -> None:
     assert clock is not None
     assert clock.moments(pa.chunked_array([pa.array([1e18, 0.0])])) is None
     assert clock.numbers(pa.chunked_array([pa.array([dt.date(1582, 10, 14)])])).to_pylist() == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("package", "dates", "moments", "numbers"),
+    [
+        (
+            "sas",
+            ["DATE9", "MMDDYY10", "YYMMDDN8.", "MONNAME3", "MINGUO10", "MONYY7", "YYQRS8", "NLDATEW", "IS8601DA"],
+            ["DATETIME19", "DATETIME28.9", "DTDATE9", "NLDATMAP", "E8601DT26.6", "DATEAMPM"],
+            ["BEST12", "TIME8", "DOLLAR12.2", "DATES1", "MONTHLY", "", None],
+        ),
+        ("stata", ["%td", "%-tdD_m_Y", "%d"], ["%tc", "%tcHH:MM"], ["%tC", "%tw", "%tm", "%9.0g", None]),
+    ],
+)
+def test_formats(package: str, dates: list, moments: list, numbers: list) -> None:
+    """Stata's %tC counts leap seconds, so that its numbers are no moments of a calendar."""
+    found = {name: Clock.of(package, name) for name in (*dates, *moments, *numbers)}
+    assert [name for name, clock in found.items() if clock is not None and clock.dated] == dates
+    assert [name for name, clock in found.items() if clock is not None and not clock.dated] == moments

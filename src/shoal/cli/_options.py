@@ -26,6 +26,18 @@ Datetime = Annotated[
     str | None,
     typer.Option(metavar="FORMAT", help="Text files: how dates are written, e.g. %d.%m.%Y. ISO 8601 if not given."),
 ]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN=KIND", help="The kind of a column, if the inferred is wrong."),
+]
+Orders = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN=A,B,…", help="Categories of a column from the lowest to the highest."),
+]
+Taxonomies = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN=FILE", help="Groups of a column's categories: CSV, TOML, JSON or OWL."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Confidential = Annotated[
     str | None,
@@ -62,6 +74,15 @@ def pairs(option: str, given: list[str] | None, *, last: bool = False) -> dict[s
             raise ParameterError(f"{option}: {name.strip()!r} is given twice. Give it once.")
         found[name.strip()] = value.strip()
     return found
+
+
+def orders(given: list[str] | None) -> dict[str, list[str]]:
+    """Read orders of categories, each ``column=lowest,…,highest``.
+
+    >>> orders(["size=S,M,L"])
+    {'size': ['S', 'M', 'L']}
+    """
+    return {name: list(names(text)) for name, text in pairs("--order", given).items()}
 
 
 def steerings(given: list[str] | None) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from shoal.types import Audit, Certificate, Finding, Partition, Readings, Schema
 
+_NAMED = 4  # columns that are named one by one
 _FATES = {"quasi": "one value per class", "identifier": "not at all", "subject": "not at all"}
 
 
@@ -59,7 +60,14 @@ def print_schema(schema: Schema, partition: Partition, release: str) -> None:
     from rich.table import Table
 
     made = {name for block in partition.blocks if block.values is not None for name in block.attributes}
-    known = {**_FATES, "quasi": getattr(registry.load("release", release), "fate", _FATES["quasi"])}
+    made_by = registry.load("release", release)
+    known = {
+        **_FATES,
+        "quasi": getattr(made_by, "fate", _FATES["quasi"]),
+        "confidential": getattr(made_by, "fate_of_confidential", "as it is"),
+    }
+    if "strata were merged" in partition.note:
+        known["strata"] = "as it is; merged ones as one"
     fates = {c.name: known.get(c.role, "as it is") for c in schema.columns}
     fates |= dict.fromkeys(made, "as the method makes it")
     table = Table("Column", "Role", "Kind", "How it leaves", title="Columns", title_justify="left")
@@ -81,7 +89,8 @@ def print_audit(audit: Audit) -> None:
     besides = [f for f in audit.findings if f.confidential is not None and f.required is None and f.promised]
     asked = [f for f in audit.findings if f not in besides]
     for finding in asked:
-        table.add_row(finding.model, _over(finding), *finding.levels, f"{finding.classes:,}", _verdict(finding))
+        over = _over(finding, audit.quasi)
+        table.add_row(finding.model, over, *finding.levels, f"{finding.classes:,}", _verdict(finding))
     console().print(table)
     if besides:
         _print_besides(besides)
@@ -91,7 +100,7 @@ def print_audit(audit: Audit) -> None:
     for name, value in audit.overall.found:
         if name == "weighted_k":
             typer.echo(f"By sampling weights, the smallest class stands for {value:,.6g}.")
-    for note in dict.fromkeys(_note(finding) for finding in audit.findings if finding.note):
+    for note in _notes(audit):
         typer.echo(note)
 
 
@@ -100,9 +109,11 @@ def _print_besides(findings: list[Finding]) -> None:
     from rich.table import Table
 
     shorts = {finding.short: _given(finding) for finding in findings}
-    heads = (f"{short} ({given})" if given else short for short, given in shorts.items())
+    heads = [f"{short} ({given})" if given else short for short, given in shorts.items()]
     table = Table("Column", *heads, title="Reported of confidential columns", title_justify="left")
     table.columns[0].overflow = "fold"
+    for column, head in zip(table.columns[1:], heads, strict=True):
+        column.min_width = max(map(len, head.split()))  # a level without its name would say nothing
     for name in dict.fromkeys(finding.confidential for finding in findings):
         found = {finding.short: finding.levels[1] for finding in findings if finding.confidential == name}
         table.add_row(name, *(found.get(short, "") for short in shorts))
@@ -113,8 +124,8 @@ def _given(finding: Finding) -> str:
     return ", ".join(f"{name} = {value:g}" for name, value in finding.given)
 
 
-def _over(finding: Finding) -> str:
-    over = _short(finding.attributes)
+def _over(finding: Finding, quasi: tuple[str, ...]) -> str:
+    over = _short(finding.attributes, quasi)
     if finding.confidential is None:
         return over
     given = _given(finding)
@@ -128,10 +139,22 @@ def _worst(finding: Finding) -> str:
     return f"The worst in {finding.confidential}, numbered in order of their first rows: {listed}."
 
 
-def _note(finding: Finding) -> str:
-    if finding.confidential is not None:
-        return f"{finding.model} of {finding.confidential}: {finding.note}."
-    return f"{finding.model} over {', '.join(finding.attributes)}: {finding.note}."
+def _notes(audit: Audit) -> list[str]:
+    """Return what the reader must know, each once: of the findings that share it."""
+    sharing: dict[tuple[str, str], list[Finding]] = {}
+    for finding in audit.findings:
+        if finding.note:
+            sharing.setdefault((finding.model, finding.note), []).append(finding)
+    return [_note(found, audit) for found in sharing.values()]
+
+
+def _note(found: list[Finding], audit: Audit) -> str:
+    model, note = found[0].model, found[0].note
+    if found[0].confidential is not None:
+        return f"{model} of {', '.join(dict.fromkeys(str(f.confidential) for f in found))}: {note}."
+    if len(found) > 1 and len(found) == sum(f.model == model for f in audit.findings):
+        return f"{model}: {note}."
+    return f"{model} over {'; over '.join(', '.join(f.attributes) for f in found)}: {note}."
 
 
 def _verdict(finding: Finding) -> str:
@@ -142,9 +165,13 @@ def _verdict(finding: Finding) -> str:
     return "holds" if finding.holds else "DOES NOT HOLD"
 
 
-def _short(attributes: tuple[str, ...]) -> str:
-    shown = ", ".join(attributes[:4])
-    return shown if len(attributes) <= 4 else f"{shown} and {len(attributes) - 4} more"
+def _short(attributes: tuple[str, ...], quasi: tuple[str, ...]) -> str:
+    """Return some columns in few words; where all quasi-identifiers are among them, what is there besides is named."""
+    if len(attributes) <= _NAMED:
+        return ", ".join(attributes)
+    if len(quasi) >= _NAMED and attributes[: len(quasi)] == quasi:
+        return ", ".join([f"all {len(quasi)} quasi", *attributes[len(quasi) :]])
+    return f"{', '.join(attributes[:_NAMED])} and {len(attributes) - _NAMED} more"
 
 
 def print_readings(readings: Readings) -> None:

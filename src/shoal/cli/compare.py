@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from shoal.cli import _options as o
 from shoal.cli._show import print_json, print_readings, progress_bar
+from shoal.errors import ParameterError
 
 
 def compare(
     original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The file as it was.")],
     masked: Annotated[str, typer.Argument(metavar="MASKED", help="The file as it left; same rows, same order.")],
-    columns: Annotated[str, typer.Option(metavar="A,B,…", help="The columns to compare.")],
+    columns: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="The columns to compare. Without: those a recipe calls quasi.")
+    ] = None,
+    recipe: Annotated[
+        Path | None, typer.Option(metavar="R.toml", help="What the columns mean: kinds, orders, taxonomies.")
+    ] = None,
+    kind: o.Kinds = None,
+    order: o.Orders = None,
+    taxonomy: o.Taxonomies = None,
     delimiter: o.Delimiter = None,
     quote: o.Quote = None,
     encoding: o.Encoding = None,
@@ -25,11 +35,22 @@ def compare(
     """Measure what a masked file lost against its original, row by row, for shoal's output or anyone's."""
     import shoal
 
+    if columns is None and recipe is None:
+        raise ParameterError("compare: columns or recipe must be given, got neither. Name the columns: --columns A,B.")
     with progress_bar(quiet=json):
         text = o.text_format(
             delimiter=delimiter, quote=quote, encoding=encoding, decimal=decimal, missing=missing, datetime=datetime
         )
-        readings = shoal.compare_files(original, masked, o.names(columns), text)
+        readings = shoal.compare_files(
+            original,
+            masked,
+            () if columns is None else o.names(columns),
+            text,
+            kinds=o.pairs("--kind", kind, last=True),
+            taxonomies=o.pairs("--taxonomy", taxonomy),
+            orders=o.orders(order),
+            recipe=recipe,
+        )
     if json:
         print_json(readings.to_dict())
     else:

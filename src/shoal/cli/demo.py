@@ -3,49 +3,69 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli._show import print_audit, print_readings, print_schema, progress_bar
-from shoal.errors import EngineError, ParameterError
+from shoal.cli._show import console, print_audit, print_readings, print_schema, progress_bar
 
-_RECIPE = {
-    "quasi": ["birth", "income", "commute_minutes"],
-    "confidential": ["health"],
-    "identifier": ["person", "household"],
-    "weight": "weight",
-    "strata": ["region"],
-    "k": 5,
-    "set": {"round_integers": True},
-}
+if TYPE_CHECKING:
+    from shoal import Demonstration
 
 
 def demo(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the files go.")] = Path("demo"),
     force: Annotated[bool, typer.Option("--force", help="Replace the files of an earlier run.")] = False,
 ) -> None:
-    """Write a synthetic survey of 5,000 people, protect it, and print the audit and the loss."""
+    """Write a synthetic survey of 5,000 people in households, protect it, and print the audit and the loss."""
     import shoal
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise EngineError(f"demo: {folder} cannot be made a folder ({error.strerror}). Name another.") from None
-    original, protected, recipe_file = (folder / name for name in ("survey.csv", "protected.csv", "recipe.toml"))
-    for path in (original, protected, recipe_file):
-        if path.exists() and not force:
-            raise ParameterError(f"{path}: exists already; give --force to replace it, or another folder.")
-    recipe = shoal.Recipe.from_dict(_RECIPE)
     with progress_bar():
-        shoal.write_table(shoal.survey(), original, force=True)
-        done = shoal.protect_file(original, protected, recipe, force=True)
-        shoal.save_recipe(recipe, recipe_file, force=True)
-    print_schema(done.schema, done.partition, done.recipe.release)
-    print_audit(done.audit)
-    print_readings(done.readings)
+        shown = shoal.demo(folder, force=force)
+    print_schema(shown.done.schema, shown.done.partition, shown.done.recipe.release)
+    print_audit(shown.done.audit)
+    _print_strata(shown)
+    _print_household(shown)
+    print_readings(shown.done.readings)
+    original, taxonomy, recipe, protected = shown.files
     typer.echo(f"The survey          {original}")
+    typer.echo(f"Its occupations     {taxonomy}")
+    typer.echo(f"How, as a recipe    {recipe}")
     typer.echo(f"Protected, audited  {protected}")
-    typer.echo(f"How, as a recipe    {recipe_file}")
     typer.echo("")
-    typer.echo(f"The same by hand:   shoal protect {original} -o {folder / 'again.csv'} --recipe {recipe_file}")
+    typer.echo(f"The same by hand:   shoal protect {original} -o {folder / 'again.csv'} --recipe {recipe}")
+
+
+def _print_strata(shown: Demonstration) -> None:
+    """Print what the audit finds in each region: the smallest class in households, in people, and by weight."""
+    from rich.table import Table
+
+    heads = ("Region", "People", "Households", "Classes", "k", "k in people", "weighted k")
+    table = Table(*heads, title="Region by region, k in households", title_justify="left")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for one in shown.strata:
+        counts = (one.records, one.households, one.classes, one.k, one.k_people)
+        table.add_row(one.name, *(f"{count:,}" for count in counts), f"{one.weighted_k:,.1f}")
+    console().print(table)
+
+
+def _print_household(shown: Demonstration) -> None:
+    """Print one household of the survey, and what all its members leave with."""
+    from rich.table import Table
+
+    people = range(shown.before.num_rows)
+    heads = ("Column", *(f"Member {place + 1}" for place in people), "Leave with")
+    table = Table(*heads, title="One household, before and after", title_justify="left")
+    table.columns[0].no_wrap = True
+    for name in shown.before.column_names:
+        after = shown.after[name].unique().to_pylist()
+        cells = [*shown.before[name].to_pylist(), after[0] if len(after) == 1 else f"{len(after)} values"]
+        table.add_row(name, *map(_cell, cells))
+    console().print(table)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "(missing)"
+    return f"{value:.2f}" if isinstance(value, float) else str(value)

@@ -39,6 +39,10 @@ def protect(
         str | None,
         typer.Option(metavar="COLUMN", help="Such as the household: its records stay together, and k counts them."),
     ] = None,
+    household_level: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,…", help="With --together: quasi-identifiers of the household; others go by record."),
+    ] = None,
     weight: Annotated[str | None, typer.Option(metavar="COLUMN", help="Sampling weights; means are weighted.")] = None,
     strata: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="Columns whose values classes never cross.")
@@ -70,18 +74,9 @@ def protect(
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method or release.")
     ] = None,
     release: Annotated[str | None, typer.Option(help="See shoal list releases.", show_default="centroid")] = None,
-    kind: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=KIND", help="The kind of a column, if the inferred is wrong."),
-    ] = None,
-    order: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=A,B,…", help="Categories of a column from the lowest to the highest."),
-    ] = None,
-    taxonomy: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=FILE", help="Groups of a column's categories: CSV, TOML, JSON or OWL."),
-    ] = None,
+    kind: o.Kinds = None,
+    order: o.Orders = None,
+    taxonomy: o.Taxonomies = None,
     when_missing: Annotated[
         str | None,
         typer.Option(
@@ -127,6 +122,7 @@ def protect(
         "small_strata": small_strata,
         "subject": subject,
         "together": together,
+        "household_level": o.names(household_level),
         "weight": weight,
         "k": k,
         "t": t,
@@ -137,7 +133,7 @@ def protect(
         "refine": refine,
         "set": o.pairs("--set", set_),
         "kinds": o.pairs("--kind", kind, last=True),
-        "orders": {name: list(o.names(text)) for name, text in o.pairs("--order", order).items()},
+        "orders": o.orders(order),
         "taxonomies": o.pairs("--taxonomy", taxonomy),
         "when_missing": when_missing,
         "attribute_weights": o.typed_settings(o.pairs("--attribute-weight", attribute_weight, last=True)),
@@ -168,13 +164,16 @@ def protect(
             print_certificate(done.certificate)
         if done.left_out:
             typer.echo(f"{done.left_out:,} records lack a quasi-identifier and were left out.")
-        typer.echo(f"{done.audit.records:,} records protected: {shown}")
+        if done.beside:
+            typer.echo("Nothing is lost in the quasi-identifiers, which leave as they were.")
+        typer.echo(f"{done.audit.records:,} records protected: {shown}{f' and {done.beside}' if done.beside else ''}")
 
 
 def _as_json(output: str, recipe: Recipe, done: Protected) -> dict[str, Any]:
     certificate = {} if done.certificate is None else {"certificate": done.certificate.to_dict()}
     return {
         "output": output,
+        **({"confidential": done.beside} if done.beside else {}),
         "recipe": recipe.to_dict(),
         "fingerprint": recipe.fingerprint,
         "columns": {c.name: {"role": c.role, "kind": c.kind} for c in done.schema.columns},

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from shoal.databases import mysql
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -23,21 +25,39 @@ _INTEGERS = {
     "BIGSERIAL": 64,
 }
 _FLOATS = {"REAL": 32, "FLOAT4": 32, "DOUBLE PRECISION": 64, "DOUBLE": 64, "FLOAT8": 64, "FLOAT": 64}
-_TEXTS = ("TEXT", "VARCHAR", "CHAR", "NVARCHAR", "NCHAR", "CLOB", "CHARACTER VARYING", "CHARACTER", "LONGTEXT")
+_TEXTS = (
+    "TEXT",
+    "VARCHAR",
+    "CHAR",
+    "NVARCHAR",
+    "NCHAR",
+    "CLOB",
+    "CHARACTER VARYING",
+    "CHARACTER",
+    "LONGTEXT",
+    "MEDIUMTEXT",
+    "TINYTEXT",
+)
 _DECIMALS = ("DECIMAL", "NUMERIC", "DECIMALTEXT", "NUMBER")
-_BYTES = ("BLOB", "BYTEA", "LONGBLOB", "VARBINARY", "BINARY")
+_BYTES = ("BLOB", "BYTEA", "LONGBLOB", "VARBINARY", "BINARY", "MEDIUMBLOB", "TINYBLOB")
 
 
-def arrow_type(declared: str, *, sqlite: bool) -> pa.DataType | None:
+def arrow_type(declared: str, database: str) -> pa.DataType | None:
     """Return the type of Arrow for a declared type, or None where only the values can tell.
 
-    In SQLite an integer has 64 bits and a float is a double, whatever it is called.
+    In SQLite an integer has 64 bits and a float is a double, whatever it is called. `database` is SQLAlchemy's name.
 
-    >>> arrow_type("NUMERIC(10, 2)", sqlite=False)
+    >>> arrow_type("NUMERIC(10, 2)", "postgresql")
     Decimal128Type(decimal128(10, 2))
-    >>> arrow_type("timestamp with time zone", sqlite=False)
+    >>> arrow_type("timestamp with time zone", "postgresql")
     TimestampType(timestamp[us, tz=UTC])
     """
+    if database in ("mysql", "mariadb") and (own := mysql.arrow_type(declared)) is not None:
+        return own
+    return _of_any(declared, sqlite=database == "sqlite")
+
+
+def _of_any(declared: str, *, sqlite: bool) -> pa.DataType | None:
     import pyarrow as pa
 
     found = _DECLARED.match(declared.upper())

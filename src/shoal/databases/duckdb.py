@@ -51,11 +51,18 @@ class Late(ExitStack):
     def __init__(self, url: Url, file: Path | None) -> None:
         super().__init__()
         self._url, self._file = url, file
+        self._begun = False
 
     @cached_property
     def now(self) -> Any:
         """The connection."""
         return self.enter_context(opened(self._url, write=True, file=self._file))
+
+    def begin(self) -> None:
+        """Begin the one transaction that everything is written in, unless it has begun."""
+        if not self._begun:
+            self.now.execute("BEGIN")
+            self._begun = True
 
 
 @contextmanager

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from shoal.databases import mysql
+from shoal.databases.codes import sentence
 from shoal.databases.tables import TableName
 from shoal.errors import DataError, EngineError, ParameterError, ShoalError
 from shoal.places import Url
@@ -24,21 +27,6 @@ _DRIVERS = {
 }
 
 _CHECK = "Check that the database runs and lets this user in, and the names in the URL"
-
-#: What databases say by code, in words.
-_CODES = {
-    "SQLITE_BUSY": "is in use by somebody else. Try again when they are done",
-    "55P03": "is in use by somebody else. Try again when they are done",
-    "SQLITE_NOTADB": "is no SQLite database, or is damaged. Fetch it again",
-    "SQLITE_CORRUPT": "is no SQLite database, or is damaged. Fetch it again",
-    "SQLITE_READONLY": "may not be changed here. Ask for permission, or let the query only select",
-    "25006": "may not be changed here. Ask for permission, or let the query only select",
-    "42501": "the database does not permit this to this user. Ask for permission",
-    "SQLITE_FULL": "could not be written, the disk or the quota is full. Free some space",
-    "53100": "could not be written, the disk or the quota is full. Free some space",
-    "2BP01": "something depends on the table, such as a view, so that it cannot be replaced. Choose another name",
-    "3F000": "there is no such schema. Create it, or choose another",
-}
 
 
 @contextmanager
@@ -72,7 +60,7 @@ def _engine(sa: Any, url: Url, *, write: bool, file: Path | None) -> Any:
     scheme, _, rest = url.address.partition("://")
     try:
         address = sa.make_url(f"{_DRIVERS.get(scheme, scheme)}://{rest}")
-        return sa.create_engine(address, hide_parameters=True, poolclass=sa.pool.NullPool)
+        engine = sa.create_engine(address, hide_parameters=True, poolclass=sa.pool.NullPool)
     except (sa.exc.ArgumentError, ValueError):
         raise ParameterError(
             f"{url}: is no URL of a database. Write {url.scheme}://user@host:port/database?table=name, with signs such "
@@ -81,8 +69,11 @@ def _engine(sa: Any, url: Url, *, write: bool, file: Path | None) -> Any:
     except ModuleNotFoundError as error:
         raise ParameterError(
             f"{url}: needs the driver {error.name}. Install it with pip install "
-            f"{'shoal[sql]' if url.scheme.startswith('postgres') else error.name}."
+            f"{'shoal[sql]' if url.scheme in _DRIVERS else error.name}."
         ) from None
+    if mysql.is_mysql(engine.dialect):
+        sa.event.listen(engine, "connect", lambda driver, _: mysql.begin_session(driver, write=write))
+    return engine
 
 
 def _sqlite(sa: Any, file: Path, *, write: bool) -> Any:
@@ -112,23 +103,15 @@ def said(url: Url, what: str, do: str = _CHECK) -> Iterator[None]:
     except ShoalError:
         raise
     except sa.exc.DBAPIError as error:
-        raise EngineError(_sentence(url, what, do, error.orig)) from None
-    except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
-        raise EngineError(_sentence(url, what, do, error)) from None
+        raise EngineError(sentence(url, what, do, error.orig)) from None
+    except (sa.exc.SQLAlchemyError, sqlite3.Error, UnicodeError) as error:  # a text that is not in its encoding
+        raise EngineError(sentence(url, what, do, error)) from None
 
 
-def code(error: BaseException | None) -> str | None:
-    """Return the code that a database gave an error."""
-    found = getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", None)
-    return None if found is None else str(found)
-
-
-def _sentence(url: Url, what: str, do: str, error: BaseException | None) -> str:
-    found = code(error)
-    if found in _CODES:
-        return f"{url}: {_CODES[found]}."
-    named = f"{type(error).__name__}{', ' + found if found else ''}"
-    return f"{url}: {what} ({named}). {do}."
+def quoted(connection: Any, table: TableName) -> str:
+    """Return the name of a table as its database writes it, for statements whose per cent signs the driver reads."""
+    quote = connection.dialect.identifier_preparer.quote_identifier
+    return ".".join(quote(part) for part in (table.schema, table.name) if part is not None)
 
 
 def described(connection: Any, url: Url, table: TableName) -> list[tuple[str, str]]:
@@ -145,9 +128,12 @@ def described(connection: Any, url: Url, table: TableName) -> list[tuple[str, st
     if url.scheme == "sqlite":  # whose types are whatever somebody wrote
         rows = connection.exec_driver_sql(f"PRAGMA table_xinfo({TableName(table.name).quoted()})").fetchall()
         found = [(row[1], row[2]) for row in rows if row[6] != 1]  # not what virtual tables hide
+    elif mysql.is_mysql(connection.dialect):  # whose names and types SQLAlchemy does not all read
+        found = mysql.described(connection, quoted(connection, table))
     else:
         try:
-            columns = inspector.get_columns(table.name, schema=table.schema)
+            with warnings.catch_warnings(action="ignore"):  # about types that SQLAlchemy does not know
+                columns = inspector.get_columns(table.name, schema=table.schema)
         except sa.exc.NoSuchTableError:
             columns = []
         found = [(column["name"], _declared(column["type"], connection.dialect)) for column in columns]

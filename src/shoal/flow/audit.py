@@ -11,6 +11,7 @@ from shoal.errors import DataError, SchemaError
 from shoal.flow.confidential import with_values
 from shoal.flow.reading import listed, open_source
 from shoal.flow.requiring import about_confidential, findings_of, reported_besides
+from shoal.flow.subjects import named
 from shoal.places import Place
 from shoal.recipe import Recipe
 from shoal.requirements import Required, resolve
@@ -70,7 +71,7 @@ def _audit(data: pa.Table, dialect: Dialect | None, unread: tuple[str, ...], ask
     told_apart = (name for name in recipe.roles if name not in values and not placed)
     kinds = {**dict.fromkeys(told_apart, Kind.NOMINAL), **recipe.kinds}
     schema = schema_of(data, recipe.roles, kinds, dialect, unread, recipe.taxonomies)
-    release = Release(data, schema, dialect, data.column(asked.subject) if asked.subject else None)
+    release = Release(data, schema, dialect, named(data, asked.subject))
     release = with_values(release, recipe.confidential)
     release = _weighed(release, recipe)
     for name in recipe.quasi if placed else ():

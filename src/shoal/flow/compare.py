@@ -3,47 +3,160 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from shoal.errors import DataError
-from shoal.flow.anonymising import encode
-from shoal.flow.measuring import compared, measures, read_measures
-from shoal.flow.reading import open_source, schema_of_columns
+from shoal.errors import DataError, SchemaError, raise_all
+from shoal.flow.confidential import as_values
+from shoal.flow.encoding import encode
+from shoal.flow.excluding import complete_rows, only_rows
+from shoal.flow.measuring import measure
+from shoal.flow.reading import is_textual, listed, open_source, schema_for
 from shoal.places import Place
-from shoal.types import Kind, Readings, Schema, Table
+from shoal.recipe import Recipe
+from shoal.types import Dialect, Kind, Readings, Role, Schema, Table, with_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
-def compare_frames(original: Any, masked: Any, columns: Sequence[str]) -> Readings:
+@dataclass(frozen=True)
+class Compared:
+    """What is compared: columns, and of them what they do not say themselves."""
+
+    columns: Sequence[str]
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    taxonomies: Mapping[str, Mapping[str, Any] | str] = field(default_factory=dict)
+    orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    recipe: Recipe | None = None  #: by which it was masked, if that is known
+
+    @classmethod
+    def of(cls, recipe: Recipe | None, said: Compared) -> Compared:
+        """Return what is compared where a recipe is known: its quasi-identifiers, unless somebody names columns."""
+        if recipe is None:
+            return said
+        names = said.columns or recipe.quasi
+        kinds: dict[str, str] = {name: kind for name, kind in recipe.kinds.items() if name in names}
+        taxonomies = {name: tree for name, tree in recipe.taxonomies.items() if name in names}
+        orders = {name: order for name, order in recipe.orders.items() if name in names}
+        return cls(names, {**kinds, **said.kinds}, {**taxonomies, **said.taxonomies}, {**orders, **said.orders}, recipe)
+
+    @property
+    def missing(self) -> str:
+        """What a missing value of the original is."""
+        return "fill" if self.recipe is not None and self.recipe.when_missing == "fill" else "category"
+
+    def text_of(self, place: Place, text: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what is said about a text file, by the recipe or besides; of other files a recipe says nothing."""
+        if self.recipe is None or not is_textual(place):
+            return text
+        return {**self.recipe.text, **text}
+
+    def left(self, table: Table) -> Table:
+        """Return the records of the original that left: all, unless the recipe leaves out incomplete ones."""
+        if self.recipe is None:
+            return table
+        whole = replace(table, schema=schema_for(table.data, self.recipe, table.dialect))
+        return only_rows(table, complete_rows(whole, self.recipe))
+
+    def schema(self, data: pa.Table, dialect: Dialect | None, unread: tuple[str, ...] = ()) -> Schema:
+        """Return the schema of a table in which only these columns matter."""
+        from shoal.schema.roles import schema_of
+
+        recipe = Recipe(
+            quasi=listed("columns", self.columns),
+            kinds=self.kinds,  # type: ignore[arg-type]
+            taxonomies=self.taxonomies,
+            orders=self.orders,
+        )
+        others = dict.fromkeys(set(data.column_names) - set(recipe.quasi), Kind.NOMINAL)  # whose kind nobody asks for
+        kinds = {**others, **recipe.kinds}
+        return schema_of(data, recipe.roles, kinds, dialect, unread, recipe.taxonomies, recipe.orders)
+
+
+def compare_frames(original: Any, masked: Any, compared: Compared) -> Readings:
     """Measure what a masked frame lost, row by row."""
     from shoal.sources.frame import Frame
 
-    tables = [Table(data, schema_of_columns(data, columns, None)) for data, _ in map(Frame().read, (original, masked))]
-    return _compare(tables[0], tables[1], columns)
+    (before, unread), (after, lost) = (Frame().read(frame) for frame in (original, masked))
+    schema = compared.schema(before, None, unread)
+    _all_there(after, schema, lost)
+    return _compare(Table(before, schema), Table(after, schema), compared)
 
 
-def compare_files(original: Place, masked: Place, columns: Sequence[str], text: Mapping[str, Any]) -> Readings:
+def compare_files(original: Place, masked: Place, compared: Compared, text: Mapping[str, Any]) -> Readings:
     """Measure what a masked file lost, row by row."""
-    tables = []
-    for place in (original, masked):
-        data, dialect = open_source(place, text).read(place.at)
-        tables.append(Table(data, schema_of_columns(data, columns, dialect), dialect))
-    return _compare(tables[0], tables[1], columns)
+    (before, dialect), (after, its) = (
+        open_source(place, compared.text_of(place, text)).read(place.at) for place in (original, masked)
+    )
+    schema = compared.schema(before, dialect)
+    _all_there(after, schema)
+    return _compare(Table(before, schema, dialect), Table(after, schema, its), compared)
 
 
-def _compare(original: Table, masked: Table, columns: Sequence[str]) -> Readings:
+def _all_there(masked: pa.Table, schema: Schema, unread: tuple[str, ...] = ()) -> None:
+    """Refuse a masked table that lacks columns of the original."""
+    from shoal.schema.roles import schema_of
+
+    named = dict.fromkeys(schema.names(Role.QUASI), Role.QUASI)
+    schema_of(masked, named, dict.fromkeys(masked.column_names, Kind.NOMINAL), None, unread)
+
+
+def _compare(original: Table, masked: Table, compared: Compared) -> Readings:
+    """Measure values of the masked table on the footing of the original, where a missing value is a value."""
+    original = compared.left(original)
     if len(original) != len(masked):
         raise DataError(
             f"Compare: both tables must have the same rows in the same order, got {len(original):,} and "
             f"{len(masked):,}. Give the file that was masked and its masked version."
         )
-    read, attributes = encode(original, columns)
-    kinds = {c.name: _relaxed(c.kind) for c in original.schema.columns}  # a mean of integers has decimals
-    schema = Schema(tuple(replace(c, kind=kinds.get(c.name, c.kind)) for c in masked.schema.columns))
-    typed, _ = encode(replace(masked, schema=schema), columns)
-    comparison = compared(attributes, original.schema, read.data, typed.data)
-    return read_measures(comparison, measures())
+    names = original.schema.names(Role.QUASI)
+    _, attributes = encode(original, names, missing=compared.missing)
+    return measure(attributes, _values(masked, original, names))
 
 
-def _relaxed(kind: Kind) -> Kind:
-    return Kind.CONTINUOUS if kind is Kind.INTEGER else kind
+def _values(masked: Table, original: Table, names: Sequence[str]) -> pa.Table:
+    """Return the columns of a masked table as values of the kinds that the original has; raises all faults at once."""
+    import pyarrow as pa
+
+    from shoal.schema.cells import without_nan
+    from shoal.schema.user_missing import without_user_missing
+
+    faults: list[str] = []
+    found = {}
+    for name in names:
+        try:
+            cells = without_nan(as_values(name, masked))
+            # a format that cannot declare values to be missing holds them as they are
+            found[name] = without_user_missing(original.data.schema.field(name), cells)
+            found[name] = _without_codes(original.data.schema.field(name), found[name])
+        except (DataError, SchemaError) as error:
+            faults.append(str(error))
+        except pa.ArrowException:  # whose message may hold a value
+            kind = original.schema[name].kind.value
+            faults.append(f"Column {name!r}: {masked.data.column(name).type} cannot be {kind}, as the original is.")
+    raise_all(DataError, faults)
+    return with_columns(masked.data.select(list(names)), found)
+
+
+def _without_codes(field: pa.Field, cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return categories in which numbers that the original declares to be missing are, be they written as text."""
+    import pyarrow as pa
+
+    from shoal.schema.cells import is_text
+    from shoal.types.statfile import Variable
+
+    noted = Variable.of(field)
+    ranges = [pair for pair in noted.missing if not isinstance(pair[0], str)] if noted is not None else []
+    if not ranges or not is_text(cells):
+        return cells
+    encoded = cells.cast(pa.large_string()).combine_chunks().dictionary_encode(null_encoding="mask")
+    kept = [None if any(_within(text, *ends) for ends in ranges) else text for text in encoded.dictionary.to_pylist()]
+    return pa.chunked_array([pa.array(kept, pa.large_string()).take(encoded.indices)])
+
+
+def _within(text: str, low: Any, high: Any) -> bool:
+    try:
+        return bool(low <= float(text) <= high)
+    except ValueError:
+        return False

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, raise_all
 from shoal.recipe import Recipe
-from shoal.types import Role, Table
+from shoal.types import Role, Table, with_columns, without_unused
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,5 +41,10 @@ def complete_rows(table: Table, recipe: Recipe) -> NDArray[np.int64] | None:
 
 
 def only_rows(table: Table, rows: NDArray[np.int64] | None) -> Table:
-    """Return the table of some records; of all, where none are named."""
-    return table if rows is None else replace(table, data=table.data.take(rows))
+    """Return the table of some records; of all, where none are named. Categories that only others had are gone."""
+    if rows is None:
+        return table
+    data = table.data.take(rows)
+    return replace(
+        table, data=with_columns(data, {name: without_unused(data.column(name)) for name in data.column_names})
+    )

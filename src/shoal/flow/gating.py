@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from shoal import registry
 from shoal.errors import GuaranteeError, listing
 from shoal.flow.confidential import with_values
-from shoal.flow.merged import joined_strata, noted
 from shoal.flow.releasing import by_grouping, comparable_with_original, guarantee
 from shoal.flow.requiring import findings_if_readable, findings_of, reported_besides, required_in
 from shoal.recipe import Recipe
@@ -79,7 +78,6 @@ def _in_order(name: str, before: pa.ChunkedArray, after: pa.ChunkedArray) -> pa.
 def _same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
     """Tell whether a column came back as it was; values that became cells of text are for the audit to look at."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     if pa.types.is_dictionary(before.type):
         before = before.cast(before.type.value_type)
@@ -88,7 +86,17 @@ def _same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
     if before.type != after.type:
         if pa.types.is_string(after.type) and not pa.types.is_large_string(before.type):
             return True
-        before = before.cast(after.type, safe=False)
+        there = before.cast(after.type, safe=False)
+        if pa.types.is_floating(before.type) and not _equal(there.cast(before.type, safe=False), before):
+            return False  # what came back has fewer digits than the numbers had
+        before = there
+    return _equal(before, after)
+
+
+def _equal(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     if pa.types.is_floating(after.type):  # where NaN differs from itself
         equal = pc.or_(pc.equal(before, after), pc.and_(pc.is_nan(before), pc.is_nan(after)))
         return before.null_count == after.null_count and pc.sum(equal).as_py() in (None, len(after) - after.null_count)
@@ -110,30 +118,31 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
     grouped = by_grouping(recipe)
     release = with_values(release, recipe.columns(Role.WEIGHT))
     seen = release if grouped else comparable_with_original(release)
-    joined, merged = joined_strata(seen, recipe, partition)
-    findings = _of_records(seen, joined, merged, recipe, blocks)
+    findings = _of_records(seen, recipe, blocks)
     if recipe.together is not None:
-        _refuse_split(release, recipe, [names for names, _ in blocks])
+        _refuse_split(release, recipe, blocks)
     overall = findings[0]
     if not grouped:
         overall = _unpromised(release, recipe.quasi, "combinations are counted as they leave")
         findings.append(overall)
+    elif recipe.nested and len(blocks) == 2:  # classes of records lie within those of their groups
+        both = _of_records(seen, recipe, [(recipe.quasi, replace(blocks[0][1], attributes=recipe.quasi))])
+        overall = both[0]
+        findings += both
     elif len(blocks) > 1:
         overall = registry.load("privacy", "k_anonymity")().audit(release, recipe.quasi)
         findings.append(replace(overall, note="over all blocks together, which is not promised"))
     if grouped:  # else the classes cannot be seen, and nothing is required of them
         promised = all(block.promised_t for block in partition.blocks)
-        findings += _confidential(release, recipe, promised, joined, merged)
+        findings += _confidential(release, recipe, promised)
     audit = Audit(release.data.num_rows, recipe.quasi, recipe.confidential, overall, tuple(findings))
     if not audit.holds:
         raise GuaranteeError(_failed(audit))
     return audit
 
 
-def _of_records(
-    release: Release, joined: Release, merged: str, recipe: Recipe, blocks: list[tuple[tuple[str, ...], Block]]
-) -> list[Finding]:
-    """Audit what the release promises of records, in each block; of `joined`, where strata that were merged are one."""
+def _of_records(release: Release, recipe: Recipe, blocks: list[tuple[tuple[str, ...], Block]]) -> list[Finding]:
+    """Audit what the release promises of records, in each block, and in each block with the strata as they leave."""
     model = registry.load("privacy", guarantee(recipe))(recipe.k)
     found = [
         model.audit(release, names) if block.promised else _unpromised(release, names, block.note)
@@ -141,19 +150,20 @@ def _of_records(
     ]
     # classes do not cross strata, so who knows a record's stratum learns no more
     strata = [(*names, *recipe.strata) for names, block in blocks if block.promised] if recipe.strata else []
-    found += [noted(model.audit(joined, names), merged) for names in strata]
+    found += [model.audit(release, names) for names in strata]
     if by_grouping(recipe):
         return found
     return [replace(f, note=f"{f.note}; who knows the seed may undo it") if f.promised else f for f in found]
 
 
-def _refuse_split(release: Release, recipe: Recipe, blocks: list[tuple[str, ...]]) -> None:
+def _refuse_split(release: Release, recipe: Recipe, blocks: list[tuple[tuple[str, ...], Block]]) -> None:
     """Refuse a release in which records that must stay together are not written the same."""
     from shoal.privacy.k_anonymity import split_subjects
 
     if release.subjects is None:
         raise GuaranteeError("It is not known which records must stay together. Nothing was written.")
-    for names in blocks:
+    whole = {name for names in recipe.whole_blocks for name in names}
+    for names in [names for names, _ in blocks if whole.issuperset(names)]:
         if split := split_subjects(release, names):
             raise GuaranteeError(
                 f"Records of {split:,} groups of {recipe.together!r} must stay together and are in several classes "
@@ -181,11 +191,8 @@ def _unpromised(release: Release, names: tuple[str, ...], note: str) -> Finding:
     return replace(found, promised=False, note="; ".join(text for text in notes if text))
 
 
-def _confidential(release: Release, recipe: Recipe, promised: bool, joined: Release, merged: str) -> list[Finding]:
-    """Audit confidential columns: what is required of them, and for information what else holds.
-
-    `joined` is the release with strata as they were merged, and `merged` says how.
-    """
+def _confidential(release: Release, recipe: Recipe, promised: bool) -> list[Finding]:
+    """Audit confidential columns: what is required of them, and for information what else holds."""
     from shoal.privacy.t_closeness import TCloseness
 
     required = required_in(recipe)
@@ -201,10 +208,7 @@ def _confidential(release: Release, recipe: Recipe, promised: bool, joined: Rele
         ]
     # as for k: who knows a record's stratum learns no more
     over = [recipe.quasi, *([(*recipe.quasi, *recipe.strata)] if recipe.strata else [])]
-    found = findings_of(readable, recipe.quasi, required, recipe.confidential)
-    if recipe.strata:
-        inside = readable if joined is release else replace(readable, data=joined.data)
-        found += [noted(f, merged) for f in findings_of(inside, over[1], required, recipe.confidential)]
+    found = [f for names in over for f in findings_of(readable, names, required, recipe.confidential)]
     _all_looked_at(required, recipe.confidential, over, found)
     if not promised:
         found = [_not_promised(f) if f.model == "t_closeness" else f for f in found]

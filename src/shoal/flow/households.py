@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import DataError, ParameterError, listing
+from shoal.errors import DataError, ParameterError, listing, raise_all
+from shoal.flow.categories import categories
 from shoal.flow.strata import partition_strata
 from shoal.flow.subjects import subjects_of, told_apart
 from shoal.recipe import Recipe
@@ -32,6 +33,25 @@ def groups_of(table: Table, recipe: Recipe, method: Any) -> NDArray[np.int64] | 
             f"{len(table):,} values are missing. Fill them, or leave out together."
         )
     return subjects_of(table)
+
+
+def one_value_per_group(table: Table, recipe: Recipe, groups: NDArray[np.int64] | None) -> None:
+    """Refuse attributes that are said to be of the group, but differ among its records."""
+    import numpy as np
+
+    if groups is None:
+        return
+    faults, count = [], int(groups.max()) + 1
+    for name in recipe.household_level:
+        codes = categories(name, table.data.column(name), "cannot be of a household. Take it out of household_level.")
+        first = np.empty(count, np.int64)
+        first[groups] = codes
+        if several := len(np.unique(groups[first[groups] != codes])):
+            faults.append(
+                f"Column {name!r}: household_level must name what is the same for all records of a group of "
+                f"{recipe.together!r}, it differs in {several:,} of {count:,}. Correct it, or take it out."
+            )
+    raise_all(DataError, faults)
 
 
 def strata_of_groups(

@@ -16,13 +16,14 @@ from shoal.errors import ParameterError
 from shoal.flow.reading import open_source
 from shoal.flow.starter import STARTER_K, starter
 from shoal.places import Place
-from shoal.schema.guess import Seen, role_of
+from shoal.schema.guess import A_HOUSEHOLD, AMOUNTS, Seen, role_of
 from shoal.types import Combination, Dialect, Guess, Inspection, Kind, Role
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _LOOKED_AT = 12  # columns whose pairs and triples are counted: 66 and 220
+_LONG = 100_000  # from here on, numbers that all have as many digits are hardly amounts
 _SAFE = "no column seems to be known from elsewhere: to be on the safe side"
 _ONCE = (Role.WEIGHT, Role.SUBJECT, Role.STRATA)
 _INSTEAD = {Role.WEIGHT: Role.OTHER, Role.SUBJECT: Role.IDENTIFIER, Role.STRATA: Role.QUASI}
@@ -66,7 +67,7 @@ def _inspect(
         seen, found = _look(data, column, dialect)
         role, reason = role_of(seen, k)
         guesses.append(Guess(column, seen.kind, role, reason, seen.missing, seen.distinct))
-        if found is not None and role in (Role.QUASI, Role.STRATA, Role.OTHER):
+        if found is not None and (role in (Role.QUASI, Role.STRATA, Role.OTHER) or reason == A_HOUSEHOLD):
             codes[column] = found
     mixed = "holds values of mixed types, which cannot be audited"
     guesses += [Guess(column, Kind.NOMINAL, Role.IDENTIFIER, mixed, 0, 0) for column in unread]
@@ -75,8 +76,21 @@ def _inspect(
     chosen = sorted(known, key=lambda one: -int(codes[one].max()))[:_LOOKED_AT]
     counted = _counted({one: codes[one] for one in known if one in chosen})
     together = _combination(tuple(known), [codes[one] for one in known], data.num_rows)
-    recipe = starter(name, data.num_rows, k, columns, text)
+    recipe = starter(name, data.num_rows, k, columns, text, _shared(columns, codes))
     return Inspection(data.num_rows, columns, together, counted, len(known) - len(chosen), recipe)
+
+
+def _shared(columns: Sequence[Guess], codes: Mapping[str, NDArray[np.int64]]) -> dict[str, list[str]]:
+    """Return which quasi-identifiers are the same for all records of a household, for columns named as households."""
+    quasi = [guess.name for guess in columns if guess.role is Role.QUASI]
+    found: dict[str, list[str]] = {}
+    for house in (guess.name for guess in columns if guess.reason == A_HOUSEHOLD):
+        first = np.zeros(int(codes[house].max()) + 1, np.int64)
+        for name in quasi:
+            first[codes[house]] = codes[name]
+            if (first[codes[house]] == codes[name]).all():
+                found.setdefault(house, []).append(name)
+    return found
 
 
 def _look(data: pa.Table, name: str, dialect: Dialect | None) -> tuple[Seen, NDArray[np.int64] | None]:
@@ -96,33 +110,45 @@ def _look(data: pa.Table, name: str, dialect: Dialect | None) -> tuple[Seen, NDA
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         encoded = column.combine_chunks().dictionary_encode(null_encoding="mask")
-        distinct = len(encoded.dictionary)
+        distinct = len(encoded.dictionary.drop_null())
         codes = encoded.indices.fill_null(distinct).to_numpy().astype(np.int64)
     except pa.ArrowException:
         return Seen(name, kind, n, column.null_count, 0, 0, comparable=False), None
     sizes = np.bincount(codes, minlength=1)
-    weights = _may_be_weights(encoded.dictionary, kind, dialect) and not column.null_count
-    return Seen(name, kind, n, column.null_count, distinct, int(sizes[sizes > 0].min()), weights), codes
+    numbers = _numbers(encoded.dictionary, kind, dialect)
+    weights = numbers is not None and not column.null_count and _may_be_weights(numbers)
+    given_out = numbers is not None and kind is Kind.INTEGER and _given_out(numbers)
+    smallest = int(sizes[sizes > 0].min())
+    return Seen(name, kind, n, column.null_count, distinct, smallest, weights, given_out), codes
 
 
-def _may_be_weights(values: pa.Array, kind: Kind, dialect: Dialect | None) -> bool:
-    """Tell whether all of some different values are numbers that may be sampling weights."""
+def _numbers(values: pa.Array, kind: Kind, dialect: Dialect | None) -> NDArray[np.float64] | None:
+    """Return different values as numbers; None if they are none."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     from shoal.schema.cells import is_text, readable
     from shoal.schema.cells import values as read
 
-    if kind not in (Kind.CONTINUOUS, Kind.INTEGER):
-        return False
+    if kind not in (Kind.CONTINUOUS, Kind.INTEGER) or not len(values):
+        return None
     numbers = pa.chunked_array([values])
     if is_text(numbers):
         if not readable(numbers, kind, dialect or Dialect()):
-            return False
+            return None
         numbers = read(numbers, "", kind, dialect or Dialect())
-    numbers = numbers.cast(pa.float64(), safe=False)
-    low, high = pc.min_max(numbers).as_py().values()
-    return low is not None and bool(low >= 0 and 0 < high < np.inf)
+    return np.asarray(numbers.cast(pa.float64(), safe=False).to_numpy())
+
+
+def _may_be_weights(numbers: NDArray[np.float64]) -> bool:
+    """Tell whether all of some different numbers may be sampling weights."""
+    return bool(numbers.min() >= 0 and 0 < numbers.max() < np.inf)
+
+
+def _given_out(numbers: NDArray[np.float64]) -> bool:
+    """Tell whether some different whole numbers look as if they were given out one by one, not measured."""
+    low, high = float(numbers.min()), float(numbers.max())
+    alike = low >= _LONG and len(f"{low:.0f}") == len(f"{high:.0f}")
+    return bool(high - low < 2 * len(numbers) or alike)
 
 
 def _settled(guesses: Sequence[Guess], k: int) -> tuple[Guess, ...]:
@@ -133,7 +159,7 @@ def _settled(guesses: Sequence[Guess], k: int) -> tuple[Guess, ...]:
     for guess in guesses:
         found.append(_only_once(guess, taken, several, k))
         taken.add(found[-1].role)
-    if Role.QUASI in taken:
+    if any(guess.role is Role.QUASI and guess.reason != AMOUNTS for guess in found):
         return tuple(found)
     return tuple(_cautious(guess) for guess in found)
 

@@ -1,49 +1,121 @@
-"""What is still promised of strata that were merged, and how the gate sees to it that no more is given up."""
+"""What strata that were merged leave as: who knows the stratum must not find fewer than k."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from shoal.errors import GuaranteeError
-from shoal.flow.strata import with_strata
-from shoal.recipe import Recipe
-from shoal.types import Finding, Partition, Release
+import numpy as np
+
+from shoal.flow.categories import categories
+from shoal.types import Role, Table
+from shoal.types.statfile import Variable
+from shoal.types.table import called
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+_AND = " + "
+_LARGEST = 1_000_000  # of a new code
 
 
-def joined_strata(release: Release, recipe: Recipe, partition: Partition) -> tuple[Release, str]:
-    """Return the release with its strata as they were merged, and that in words; as it is, if none was.
+def as_merged(table: Table, strata: NDArray[np.int64]) -> Table:
+    """Return a table whose columns of strata are the same in all records of strata that were merged.
 
-    The partition is believed in one thing only: which strata were merged. As the table is written, each must be merged
-    as a whole, and none without need: several are merged only if one of them holds fewer than k. Otherwise nothing
-    leaves.
+    Categories and whole numbers leave with the names of all that were merged, in their order: ``north + south``; a
+    column of whole numbers is text then. A number of a statistical package, where labels say what it means, leaves as a
+    new number, with the labels of all. Of other columns there is no such value: they are missing in these records, and
+    so is what was missing in one of them.
+
+    **Guarantee.** Records of one stratum, as merged, are equal in all columns of strata; a column in which those that
+    were merged do not differ is as it was; a stratum that was not merged has the values that it had.
+
+    >>> import pyarrow as pa
+    >>> from shoal.types import Column, Kind, Schema
+    >>> schema = Schema((Column("region", Role.STRATA, Kind.NOMINAL),))
+    >>> as_merged(Table(pa.table({"region": list("abc")}), schema), np.array([0, 1, 0])).data["region"].to_pylist()
+    ['a + c', 'b', 'a + c']
     """
-    import numpy as np
-
-    from shoal.privacy._classes import classes_of
-    from shoal.privacy.k_anonymity import class_sizes
-
-    if partition.strata is None:
-        return release, ""
-    classes = classes_of(release, recipe.strata)
-    if recipe.small_strata != "merge" or len(partition.strata) != release.data.num_rows:
-        raise GuaranteeError("Strata were merged that must not be. Nothing was written.")
-    groups = partition.strata[classes.rows]
-    first = groups[classes.begins]
-    if not np.array_equal(np.repeat(first, classes.sizes), groups):
-        raise GuaranteeError("A stratum was merged in part only. Nothing was written.")
-    sizes = class_sizes(release, recipe.strata)[classes.numbers()]
-    held = np.bincount(first)
-    least = np.full(len(held), np.iinfo(np.int64).max)
-    np.minimum.at(least, first, sizes)
-    if ((held > 1) & (least >= recipe.k)).any():
-        raise GuaranteeError("Strata were merged that hold enough records each. Nothing was written.")
-    several = int(held[held > 1].sum())
-    note = (
-        f"{several:,} of {len(first):,} strata were merged, and count as {int((held > 1).sum()):,}" if several else ""
-    )
-    return replace(release, data=with_strata(release.data, recipe.strata, partition.strata)), note
+    data = table.data
+    for name in table.schema.names(Role.STRATA):
+        numbers = categories(name, table.data.column(name), "cannot be strata. Give it another role.")
+        pairs = np.unique(np.column_stack((strata, numbers)), axis=0)
+        differing = np.bincount(pairs[:, 0]) > 1
+        if differing.any():
+            field, column = _one_value(table, name, strata, differing)
+            data = data.set_column(data.schema.get_field_index(name), field, column)
+    return replace(table, data=data)
 
 
-def noted(finding: Finding, note: str) -> Finding:
-    """Return a finding that also says what was merged."""
-    return replace(finding, note="; ".join(text for text in (finding.note, note) if text))
+def _one_value(
+    table: Table, name: str, strata: NDArray[np.int64], differing: NDArray[np.bool_]
+) -> tuple[pa.Field, pa.ChunkedArray]:
+    """Return a column with one value in each stratum in which it has several, and what is noted of it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from shoal.schema.cells import is_text, without_missing, without_nan
+    from shoal.schema.user_missing import without_user_missing
+
+    field, column = table.data.schema.field(name), table.data.column(name)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    mask, known = pa.array(differing[strata]), without_nan(without_user_missing(field, column))
+    if is_text(known) and table.dialect is not None:
+        known = without_missing(known, table.dialect)
+    inside = {int(s): known.filter(pa.array(strata == s)).unique().to_pylist() for s in np.flatnonzero(differing)}
+    values: dict[int, Any] = {s: None if None in found else sorted(found) for s, found in inside.items()}
+    variable = Variable.of(field)
+    if variable is not None and not is_text(known):
+        variable, values = _with_codes(variable, known, values)
+        field = variable.onto(field)
+    elif is_text(known) or _whole(known):
+        values = {s: found and _AND.join(map(called, found)) for s, found in values.items()}
+        if not is_text(column):
+            texts = [None if v is None else called(v) for v in known.to_pylist()]
+            column = pa.chunked_array([pa.array(texts, pa.string())])
+    else:
+        values = {}
+    fresh = pa.array([values.get(int(one)) for one in strata], column.type)
+    found = pc.if_else(mask, pa.chunked_array([fresh]), column)
+    if pa.types.is_dictionary(field.type):
+        found = found.dictionary_encode()
+    return field.with_type(found.type).with_nullable(True), found
+
+
+def _with_codes(
+    variable: Variable, known: pa.ChunkedArray, values: dict[int, Any]
+) -> tuple[Variable, dict[int, float | int | None]]:
+    """Return new codes for lists of codes, and the variable with their labels: numbers above all that there are."""
+    import pyarrow as pa
+
+    labels = dict(variable.labels)
+    whole = _whole(known)
+    taken = [v for v in (*known.unique().to_pylist(), *labels) if isinstance(v, int | float) and abs(v) < _LARGEST]
+    new = int(max(taken, default=0)) if whole else 0
+    codes: dict[int, float | int | None] = {}
+    for stratum, found in values.items():
+        new += 1
+        while whole and new < _LARGEST and _declared(variable, new):
+            new += 1
+        if found is None or not whole or new >= _LARGEST:
+            codes[stratum] = None
+            continue
+        codes[stratum] = new if pa.types.is_integer(known.type) else float(new)
+        labels[new] = _AND.join(str(labels.get(value, called(value))) for value in found)
+    return replace(variable, labels=tuple(labels.items())), codes
+
+
+def _declared(variable: Variable, code: int) -> bool:
+    return any(low <= code <= high for low, high in variable.missing if not isinstance(low, str | None))  # type: ignore[operator]
+
+
+def _whole(column: pa.ChunkedArray) -> bool:
+    """Tell whether values are whole numbers, also where they are kept as others."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_floating(column.type):
+        return bool(pa.types.is_integer(column.type))
+    return pc.all(pc.equal(column, pc.floor(column))).as_py() is not False

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shoal import registry
 from shoal.errors import DataError, ParameterError, data_rows
-from shoal.flow.anonymising import enough_records
+from shoal.flow.components import enough_records
 from shoal.flow.confidential import confidential_arrays
 from shoal.flow.enforcing import enforced, promises_t
 from shoal.flow.refining import refined

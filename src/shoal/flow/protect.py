@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from shoal import progress
-from shoal.flow.anonymising import anonymise
+from shoal.errors import rows_kept
+from shoal.flow.anonymising import Anonymised, anonymise
+from shoal.flow.apart import beside, gate
 from shoal.flow.excluding import complete_rows, only_rows
-from shoal.flow.gating import gate, read_back
+from shoal.flow.gating import read_back
 from shoal.flow.reading import read_table, schema_for
+from shoal.flow.releasing import in_two_tables
 from shoal.flow.together import keep_apart
-from shoal.flow.writing import open_sink, staged
+from shoal.flow.writing import open_sink, staged, staged_both
 from shoal.places import Place
 from shoal.recipe import Recipe
-from shoal.types import Audit, Certificate, Partition, Readings, Role, Schema, Table
+from shoal.types import Audit, Certificate, Partition, Readings, Release, Role, Schema, Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +34,8 @@ class Protected:
     schema: Schema
     certificate: Certificate | None = None  #: a lower bound on the SSE, if it was asked for
     left_out: int = 0  #: records that do not leave, because a quasi-identifier of theirs is missing
+    confidential: Any = field(default=None, repr=False)  #: the second table, where the release makes two
+    beside: str = ""  #: where the second table was written
 
 
 def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Protected:
@@ -43,15 +48,35 @@ def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Prote
     rows = complete_rows(table, recipe)
     if rows is not None:
         table, frame = only_rows(table, rows), FrameSink().rows(frame, rows)
-    partition, release, readings, certificate = anonymise(table, recipe, certified=certify)
+    with rows_kept(rows):
+        made = anonymise(table, recipe, certified=certify)
     progress.stage("Audit")
-    quasi = table.schema.names(Role.QUASI)
-    gone = table.schema.names(Role.IDENTIFIER, Role.SUBJECT)
-    native = FrameSink().write(frame, release.data.select(list(quasi)), gone)
-    leaving, _ = FrameSource().read(native)
-    audit = gate(replace(release, data=leaving), recipe, partition)
+    release = made.release
+    native, second = _as_frames(frame, release, table, recipe)
+    leaving = replace(release, data=FrameSource().read(native)[0])
+    if release.apart is not None:
+        leaving = replace(leaving, apart=replace(release.apart, data=FrameSource().read(second)[0]))
+    audit = gate(leaving, recipe, made.partition)
     left_out = 0 if rows is None else data.num_rows - len(rows)
-    return Protected(native, partition, audit, readings, recipe, table.schema, certificate, left_out)
+    return _protected(made, native, audit, recipe, table.schema, left_out, second)
+
+
+def _as_frames(frame: Any, release: Release, table: Table, recipe: Recipe) -> tuple[Any, Any]:
+    """Return the frame with what is new in it, without what does not leave; and a second one, where there are two."""
+    from shoal.sinks.frame import Frame as FrameSink
+
+    schema, gone = table.schema, table.schema.names(Role.IDENTIFIER, Role.SUBJECT)
+    merged = recipe.strata if recipe.small_strata == "merge" else ()
+    merged = tuple(n for n in merged if not release.data.column(n).equals(table.data.column(n)))
+    if release.apart is None or release.link is None:
+        return FrameSink().write(frame, release.data.select([*schema.names(Role.QUASI), *merged]), gone), None
+    apart, link = release.apart, release.link
+    confidential = schema.names(Role.CONFIDENTIAL)
+    first = FrameSink().write(frame, release.data.select([link, *merged]), (*gone, *confidential))
+    sorted_ = FrameSink().rows(frame, apart.origins[confidential[0]])
+    others = [column.name for column in schema.columns if column.name not in confidential]
+    second = FrameSink().write(sorted_, apart.data.select([link]), others)
+    return first, FrameSink().in_order(second, apart.data.column_names)
 
 
 def protect_file(
@@ -67,23 +92,55 @@ def protect_file(
     from shoal.sinks.atomic import atomic
 
     sink = open_sink(target, recipe.set)
-    keep_apart(source, target, save_recipe)
+    second = beside(target) if in_two_tables(recipe) else None
+    for place in (target, second):
+        if place is not None:
+            keep_apart(source, place, save_recipe)
     with ExitStack() as stack:
         if save_recipe is not None:
             written_recipe = stack.enter_context(atomic(save_recipe, force=force))
-            written_recipe.write_text(recipe.to_toml(), encoding="utf-8")
-        hidden = stack.enter_context(staged(sink, target, force=force))
+            written_recipe.write_text(recipe.to_toml(save_recipe.parent), encoding="utf-8")
+        hidden = (
+            (stack.enter_context(staged(sink, target, force=force)),)
+            if second is None
+            else stack.enter_context(staged_both(sink, target, second, force=force))
+        )
         progress.stage("Read")
         whole = read_table(source, recipe, textual=sink.textual)
-        table = only_rows(whole, complete_rows(whole, recipe))
-        partition, release, readings, certificate = anonymise(table, recipe, certified=certify, sink=type(sink))
+        rows = complete_rows(whole, recipe)
+        table = only_rows(whole, rows)
+        with rows_kept(rows):
+            made = anonymise(table, recipe, certified=certify, sink=type(sink))
         progress.stage("Write")
-        if hasattr(sink, "fitted"):  # a format that has not all types says what it makes of them, or refuses
-            release = replace(release, data=sink.fitted(release.data))
-        dialect = sink.dialect_for(target.at, release.dialect) if sink.textual else None
-        sink.write(release.data, hidden, dialect)
+        release = _written(made.release, sink, target, hidden)
         progress.stage("Audit")
-        written = read_back(hidden, release, dialect)
-        audit = gate(written, recipe, partition)
+        audit = gate(_read_back(release, hidden), recipe, made.partition)
     left_out = len(whole) - len(table)
-    return Protected(release.data, partition, audit, readings, recipe, table.schema, certificate, left_out)
+    confidential = None if release.apart is None else release.apart.data
+    done = _protected(made, release.data, audit, recipe, table.schema, left_out, confidential)
+    return done if second is None else replace(done, beside=str(second))
+
+
+def _protected(
+    made: Anonymised, data: Any, audit: Audit, recipe: Recipe, schema: Schema, left_out: int, confidential: Any
+) -> Protected:
+    return Protected(
+        data, made.partition, audit, made.readings, recipe, schema, made.certificate, left_out, confidential
+    )
+
+
+def _written(release: Release, sink: Any, target: Place, hidden: tuple[Any, ...]) -> Release:
+    """Write the tables of a release, and return it as it was written: in the types, and the text, of the format."""
+    if hasattr(sink, "fitted"):  # a format that has not all types says what it makes of them, or refuses
+        before = None if release.original is None else sink.fitted(release.original)  # or "" would differ from none
+        release = replace(release, data=sink.fitted(release.data), original=before)
+    dialect = sink.dialect_for(target.at, release.dialect) if sink.textual else None
+    sink.write(release.data, hidden[0], dialect)
+    apart = None if release.apart is None else _written(release.apart, sink, target, hidden[1:])
+    return replace(release, dialect=dialect, apart=apart)
+
+
+def _read_back(release: Release, hidden: tuple[Any, ...]) -> Release:
+    """Read what was written, table by table."""
+    apart = None if release.apart is None else _read_back(release.apart, hidden[1:])
+    return replace(read_back(hidden[0], release, release.dialect), apart=apart)

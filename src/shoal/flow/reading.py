@@ -38,6 +38,13 @@ def _is_textual(source: type) -> bool:
     return bool(getattr(source, "textual", False))
 
 
+def is_textual(place: Place) -> bool:
+    """Tell whether a place is a text file, of which much must be said that others say themselves."""
+    from shoal import registry
+
+    return _is_textual(registry.for_place("sources", place.at))
+
+
 def _name(place: Place) -> str:
     return str(getattr(place.at, "name", place))
 
@@ -47,9 +54,7 @@ def read_table(place: Place, recipe: Recipe, *, textual: bool) -> Table:
 
     What is said about text holds for the output where the input is none.
     """
-    from shoal import registry
-
-    if textual and recipe.text and not _is_textual(registry.for_place("sources", place.at)):
+    if textual and recipe.text and not is_textual(place):
         from shoal.sources.csv import Csv
 
         data, _ = open_source(place, {}).read(place.at)
@@ -82,12 +87,3 @@ def schema_for(data: pa.Table, recipe: Recipe, dialect: Dialect | None, unread: 
     from shoal.schema.roles import schema_of
 
     return schema_of(data, recipe.roles, recipe.kinds, dialect, unread, recipe.taxonomies, recipe.orders)
-
-
-def schema_of_columns(data: pa.Table, names: Sequence[str], dialect: Dialect | None) -> Schema:
-    """Return the schema of a table in which only some columns matter."""
-    from shoal.schema.roles import schema_of
-
-    chosen = listed("columns", names)
-    others = dict.fromkeys(set(data.column_names) - set(chosen), Kind.NOMINAL)  # whose kind nobody asks for
-    return schema_of(data, dict.fromkeys(chosen, Role.QUASI), others, dialect)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
+from shoal.schema.guess import A_HOUSEHOLD
 from shoal.types import Guess, Role
 
 STARTER_K = 5
@@ -21,7 +23,14 @@ _NAMES = {
 }
 
 
-def starter(name: str, records: int, k: int, columns: Sequence[Guess], text: Mapping[str, Any]) -> str:
+def starter(
+    name: str,
+    records: int,
+    k: int,
+    columns: Sequence[Guess],
+    text: Mapping[str, Any],
+    shared: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> str:
     """Return the recipe that guesses make.
 
     Parameters
@@ -36,6 +45,8 @@ def starter(name: str, records: int, k: int, columns: Sequence[Guess], text: Map
         What each column seems to be.
     text
         What was said of how its text file is written.
+    shared
+        For columns that tell households apart, the quasi-identifiers that are the same for all of a household.
     """
     lines = [
         f"# A recipe to begin with, for {_printable(name)}: {records:,} records, {len(columns):,} columns.",
@@ -52,10 +63,11 @@ def starter(name: str, records: int, k: int, columns: Sequence[Guess], text: Map
         lines += ["# These leave as they are, because nothing was guessed of them. Is that right?"]
         lines += [f"#   {_toml(guess.name)}  {guess.reason}" for guess in rest] + [""]
     for guess in columns:
-        if guess.reason.startswith("named as a household") and not any(c.role is Role.SUBJECT for c in columns):
+        if guess.reason == A_HOUSEHOLD and not any(c.role is Role.SUBJECT for c in columns):
             lines += [
                 "# To keep households together, and let k count them: take the column out of identifier, and write",
                 f"# together = {_toml(guess.name)}",
+                *_of_household(shared.get(guess.name, ())),
                 "",
             ]
     lines += ["# Smallest number of records in a class.", f"k = {k}", ""]
@@ -68,13 +80,21 @@ def starter(name: str, records: int, k: int, columns: Sequence[Guess], text: Map
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
+def _of_household(names: Sequence[str]) -> list[str]:
+    """Return what to write where only some attributes are of the household."""
+    if not names:
+        return []
+    return [
+        "# These are the same for all of a household. To keep only them together, and protect persons one by one:",
+        f"# household_level = {_toml(list(names))}",
+    ]
+
+
 def _list(role: Role, meaning: str, guesses: Sequence[Guess]) -> list[str]:
+    if not guesses and role is Role.QUASI:
+        return [f"# {meaning}", "# Nothing was found: name at least one, for no recipe runs without.", "quasi = []", ""]
     if not guesses:
-        return (
-            [f"# {meaning}", f"# {role.value} = []", ""]
-            if role is not Role.QUASI
-            else [f"# {meaning}", "quasi = []", ""]
-        )
+        return [f"# {meaning}", f"# {role.value} = []", ""]
     inside = [f"  {_toml(guess.name)},  # {guess.reason}; {guess.distinct:,} different" for guess in guesses]
     return [f"# {meaning}", f"{role.value} = [", *inside, "]", ""]
 

@@ -64,7 +64,7 @@ class TableColumns:
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """Return the values of a column of numbers or dates."""
-        from shoal.flow.anonymising import numbers_in
+        from shoal.flow.encoding import numbers_in
 
         return numbers_in(self.table, name, "a column that steers by its values")
 

@@ -94,7 +94,7 @@ def merged_note(before: NDArray[np.int64], after: NDArray[np.int64], k: int) -> 
         return ""
     return (
         f"{int(held[held > 1].sum()):,} of {len(pairs):,} strata were merged into {int((held > 1).sum()):,}, because "
-        f"some held fewer than k = {k}; classes may cross the strata that were merged"
+        f"some held fewer than k = {k}; those that were merged leave as one"
     )
 
 
@@ -118,5 +118,5 @@ def partition_strata(
         return whole
     if hasattr(method, "settled"):  # what is found in the points must not differ from stratum to stratum
         method = method.settled(points)
-    rows = [np.flatnonzero(strata == stratum) for stratum in range(int(strata.max()) + 1)]
+    rows = np.split(np.argsort(strata, kind="stable"), np.cumsum(np.bincount(strata))[:-1])
     return Partition.joined([method.partition(points.rows(where), rng) for where in rows], rows)

@@ -24,12 +24,20 @@ def subjects_of(table: Table) -> NDArray[np.int64] | None:
     return categories(names[0], told_apart(table, names[0]), "cannot be a subject. Give it another role.")
 
 
+def named(data: pa.Table, name: str | None) -> pa.ChunkedArray | None:
+    """Return whom records are about, for audits: codes that mean no answer name nobody. None if no column says it."""
+    from shoal.schema.user_missing import without_user_missing
+
+    return None if name is None else without_user_missing(data.schema.field(name), data.column(name))
+
+
 def told_apart(table: Table, name: str) -> pa.ChunkedArray:
     """Return a column so that one subject is not taken for two; where there is none, the value is missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    column = table.data.column(name)
+    column = named(table.data, name)
+    assert column is not None
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):

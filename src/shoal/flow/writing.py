@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from shoal import registry
 from shoal.parameters import build, declarations
 from shoal.places import Place
+from shoal.sinks._both import both
 from shoal.sinks.atomic import atomic
 
 if TYPE_CHECKING:
@@ -32,6 +33,14 @@ def staged(sink: Any, place: Place, *, force: bool) -> AbstractContextManager[An
     if isinstance(place.at, Path):
         return atomic(place.at, force=force)
     held: AbstractContextManager[Any] = sink.staged(place.at, force=force)
+    return held
+
+
+def staged_both(sink: Any, first: Place, second: Place, *, force: bool) -> AbstractContextManager[tuple[Any, Any]]:
+    """Give two of these; on leaving the block both get their names, or neither."""
+    if isinstance(first.at, Path) and isinstance(second.at, Path):
+        return both(first.at, second.at, force=force)
+    held: AbstractContextManager[tuple[Any, Any]] = sink.staged_both(first.at, second, force=force)
     return held
 
 

@@ -29,7 +29,7 @@ from shoal.kernels.roster import likest, roster_of
 _JOIN = 0.01  # share of moves that join two classes, and of those that split one
 _SHIFT = 0.2  # share of moves that shift a record
 _BEST = 0.4  # share of moves that exchange a record for the one that fits best; the rest, for the likest in value
-_HOT = 10.0  # temperature to begin with, in units of a record's heat: higher than without closeness, which hinders
+HOT = 10.0  #: temperature to begin with, in units of a record's heat: higher than without closeness, which hinders
 _PRICE = 500.0  # of an excess of t, in units of the mean heat
 _RECORD = 20.0  # price of a record that a rule lacks, in the same units
 _CLOSEST = 1e-3  # t below which the price does not rise further
@@ -74,6 +74,7 @@ def annealed_close(
     d: Demands,
     seed: int,
     moves: int,
+    hot: float = HOT,
     quench: int = 100,
     room: int = 0,
     go_on: Callable[[float], bool] = lambda share: True,
@@ -94,6 +95,8 @@ def annealed_close(
         From 0 to 2⁶⁴ − 1; same seed, same labels.
     moves : int
         Moves to try while it cools.
+    hot : float
+        Temperature to begin with. The hotter, the less is left of where it began.
     quench : int
         Moves per record at temperature 0, at the end, where nothing is as dear as to miss a demand.
     room : int
@@ -119,7 +122,7 @@ def annealed_close(
     r = roster_of(a, d, _RECORD / (_PRICE / t) if d.close.any() else 1.0)
     random = np.array([seed], np.uint64)
     price = _PRICE * heat / t if d.close.any() else _RECORD * heat
-    for share, temperature, some in schedule(moves, quench * len(labels), _HOT):
+    for share, temperature, some in schedule(moves, quench * len(labels), hot):
         _anneal(a, r, where, k, some, temperature, price if temperature > 0 else price * _FINALLY, random)
         if not go_on(share):
             break

@@ -3,7 +3,7 @@
 As :mod:`shoal.kernels.refine`: a table of moderate size is annealed as a whole, from several seeds where the effort
 allows, and of what comes out the best classes are put together; a large one is annealed in blocks made of whole
 classes, and again in other blocks. Classes from different partitions may be mixed, for whether one holds its demands
-depends on no other.
+depends on no other. Where coordinates are many, all this is done on the axes along which points vary most.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ import numpy as np
 
 from shoal.kernels.annealing import Ground, ground
 from shoal.kernels.arrangement import numbered
-from shoal.kernels.close_annealing import annealed_close
+from shoal.kernels.close_annealing import HOT, annealed_close
+from shoal.kernels.close_halves import halved
 from shoal.kernels.demands import Demands, hold, least_size, rows_of
+from shoal.kernels.main_axes import on_main_axes
 from shoal.kernels.mdav import in_range
 from shoal.kernels.overlay import recombine
 from shoal.kernels.satisfy import satisfy
@@ -30,12 +32,16 @@ _BLOCK = 4_000  # records of a block of a larger one
 _NEAR = 40  # neighbours looked at
 _NEAR_IN_BLOCKS = 20
 _QUENCH = 100  # moves per record without heat at the end, …
+_QUENCH_IN_BLOCKS = 30  # … of a block, where further rounds go on from there, …
 _LEAST_QUENCH = 10  # … or fewer, where there were fewer with it
+_COOLER = 0.3  # temperature that a round begins with, over that of the round before: what that found is not to be lost
+_LEAST_HOT = 1.0
 _POOLED = 10_000  # classes of all runs together up to which the best are chosen by integer programming
 _ROOM = 4  # how much larger than need be a class may grow
 _LEAST_ROOM = 16
 _LARGE = 30  # size of classes of which a move takes twice as long as of tiny ones
 _TIMES = 0.8e-6  # seconds that it takes of those
+_EACH = 1.5e-9  # and for each coordinate of a record of a class
 
 
 class Effort(NamedTuple):
@@ -49,32 +55,44 @@ class Effort(NamedTuple):
     choice: int  #: classes among which the best are chosen at once
 
 
+class _Cooling(NamedTuple):
+    """One annealing."""
+
+    hot: float  # temperature to begin with
+    moves: int  # while it cools
+    quench: int  # for each record, without heat
+
+
 EFFORTS = {
     "fast": Effort(1, 250_000, 400, 1, 10, 0),
-    "default": Effort(6, 2_000_000, 4_000, 2, 150, 700),
+    "default": Effort(6, 2_000_000, 4_000, 4, 75, 700),
     "best": Effort(12, 15_000_000, 30_000, 3, 1_500, 3_000),
 }
 
 
-def seconds_to_refine(effort: Effort, n: int, size: int) -> float:
-    """Return about how long it takes to refine classes of about this size with this effort, on two cores."""
+def seconds_to_refine(effort: Effort, n: int, size: int, axes: int) -> float:
+    """Return about how long it takes to refine classes of about this size with this effort, on two cores.
+
+    `axes` is the number of coordinates that :func:`~shoal.kernels.main_axes.on_main_axes` leaves.
+    """
     if n > WHOLE:
-        moves = effort.rounds * (effort.in_blocks + _quench(effort.in_blocks * n, n)) * n
+        moves = effort.rounds * (effort.in_blocks + _quench(effort.in_blocks * n, n, _QUENCH_IN_BLOCKS)) * n
     else:
         some = _moves(effort, n, size)
         moves = effort.runs * (some + _quench(some, n) * n)
-    return moves * _TIMES * (1 + size / _LARGE) / 2 + 2e-5 * n * effort.rounds
+    return moves * (_TIMES * (1 + size / _LARGE) + _EACH * size * axes) / 2 + 2e-5 * n * effort.rounds
 
 
 def _moves(effort: Effort, n: int, size: int) -> int:
     """Return the moves of one annealing of a whole table: fewer where one costs more, and in tiny tables."""
-    moves = max(int(effort.moves * _LARGE / (_LARGE + size)), effort.in_blocks * n)
+    least = max(effort.rounds // 2, 1) * effort.in_blocks * n
+    moves = max(int(effort.moves * _LARGE / (_LARGE + size)), least)
     return min(moves, min(effort.per_record, 40 * n) * n)
 
 
-def _quench(moves: int, n: int) -> int:
+def _quench(moves: int, n: int, most: int = _QUENCH) -> int:
     """Return the moves per record without heat, after so many with it."""
-    return min(_QUENCH, max(moves // n, _LEAST_QUENCH))
+    return min(most, max(moves // n, _LEAST_QUENCH))
 
 
 def refine_close(points: np.ndarray, labels: np.ndarray, k: int, d: Demands, effort: Effort, seed: int) -> np.ndarray:
@@ -109,12 +127,13 @@ def refine_close(points: np.ndarray, labels: np.ndarray, k: int, d: Demands, eff
         return labels
     seeds = np.random.default_rng(seed)
     if len(x) > WHOLE:
-        return _in_blocks(x, labels, k, d, effort, seeds)
-    order = arranged(x, np.arange(len(x)))  # so that nothing depends on the order of rows
-    out = np.empty(len(x), np.int64)
-    inside = np.ascontiguousarray(x[order])
-    out[order] = _as_a_whole(inside, numbered(labels[order]), k, rows_of(d, order), effort, seeds)
-    return numbered(out)
+        out = _in_blocks(on_main_axes(x), labels, k, d, effort, seeds)
+    else:
+        order = arranged(x, np.arange(len(x)))  # so that nothing depends on the order of rows
+        out = np.empty(len(x), np.int64)
+        inside = on_main_axes(np.ascontiguousarray(x[order]))
+        out[order] = _as_a_whole(inside, numbered(labels[order]), k, rows_of(d, order), effort, seeds)
+    return min(labels, numbered(out), key=lambda one: sse(x, one))  # by all coordinates
 
 
 def _as_a_whole(
@@ -122,9 +141,10 @@ def _as_a_whole(
 ) -> np.ndarray:
     """Anneal from several seeds, and put together the best of what comes out."""
     where, moves = ground(x, max(k, 3), _NEAR), _moves(effort, len(x), least_size(d, k))
+    cooling = _Cooling(HOT, moves, _quench(moves, len(x)))
 
     def work(seed: int, go_on: GoOn) -> np.ndarray:
-        return _close(where, x, labels, k, d, seed, moves, go_on)
+        return _close(where, x, labels, k, d, seed, cooling, go_on)
 
     found, stopped = together(work, [int(seed) for seed in seeds.integers(1 << 60, size=effort.runs)], Watch())
     pool = [labels, *(one for one in found if one is not None)]
@@ -138,38 +158,18 @@ def _as_a_whole(
 
 
 def _close(
-    where: Ground, x: np.ndarray, labels: np.ndarray, k: int, d: Demands, seed: int, moves: int, go_on: GoOn
+    where: Ground, x: np.ndarray, labels: np.ndarray, k: int, d: Demands, seed: int, cooling: _Cooling, go_on: GoOn
 ) -> np.ndarray:
     """Anneal once; what does not hold in the end is repaired. What is then worse than before is dropped."""
     room = max(_ROOM * least_size(d, k), _LEAST_ROOM)
     alone = not labels.any() and len(x) >= 2 * k  # one class has no neighbour to begin with
     start = halved(x, labels, d, (len(x) + 1) // 2 if alone else room)
-    found = annealed_close(where, start, k, d, seed, moves, quench=_quench(moves, len(x)), room=room, go_on=go_on)
+    hot, moves, quench = cooling
+    found = annealed_close(where, start, k, d, seed, moves, hot=hot, quench=quench, room=room, go_on=go_on)
     if not hold(d, found).all():
         found = satisfy(x, found, k, d)
     good = [one for one in (labels, start, found) if hold(d, one).all()]
     return min(good, key=lambda one: sse(x, one))
-
-
-def halved(x: np.ndarray, labels: np.ndarray, d: Demands, most: int) -> np.ndarray:
-    """Halve classes of more than `most` records until none is left.
-
-    Of two records that follow each other in the first attribute one goes to either half, so that halves have nearly the
-    values of the whole; which goes where is decided along the axis on which the class is widest.
-    """
-    out, fresh = labels.copy(), int(labels.max()) + 1
-    waiting = [int(number) for number in np.flatnonzero(np.bincount(labels) > most)]
-    while waiting:
-        number = waiting.pop()
-        inside = np.flatnonzero(out == number)
-        inside = inside[np.argsort(d.c.codes[0, inside], kind="stable")]
-        axis = int(np.argmax(x[inside].std(axis=0)))
-        pairs = inside[: len(inside) // 2 * 2].reshape(-1, 2)
-        side = np.argmin(x[pairs, axis], axis=1)
-        out[pairs[np.arange(len(pairs)), side]] = fresh
-        waiting += [one for one, size in ((number, len(inside) - len(pairs)), (fresh, len(pairs))) if size > most]
-        fresh += 1
-    return out
 
 
 def _in_blocks(
@@ -184,11 +184,16 @@ def _in_blocks(
         rows = [order[begin:end] for begin, end in itertools.pairwise(bounds) if end > begin]
         each = list(zip(rows, seeds.integers(1 << 60, size=len(rows)).tolist(), strict=True))
 
-        def work(block: tuple[np.ndarray, int], go_on: GoOn, before: np.ndarray = labels) -> np.ndarray:
+        hot = max(HOT * _COOLER**turn, _LEAST_HOT)
+
+        def work(
+            block: tuple[np.ndarray, int], go_on: GoOn, before: np.ndarray = labels, hot: float = hot
+        ) -> np.ndarray:
             inside, seed = block
             there, own = np.ascontiguousarray(x[inside]), numbered(before[inside])
-            where = ground(there, max(k, 3), _NEAR_IN_BLOCKS)
-            return _close(where, there, own, k, rows_of(d, inside), seed, effort.in_blocks * len(inside), go_on)
+            where, moves = ground(there, max(k, 3), _NEAR_IN_BLOCKS), effort.in_blocks * len(inside)
+            cooling = _Cooling(hot, moves, _quench(moves, len(inside), _QUENCH_IN_BLOCKS))
+            return _close(where, there, own, k, rows_of(d, inside), seed, cooling, go_on)
 
         found, stopped = together(work, each, Watch(begin=turn / effort.rounds, end=(turn + 1) / effort.rounds))
         after, classes = np.empty(len(x), np.int64), 0

@@ -69,15 +69,16 @@ class Auto(Checked):
         """Form classes that hold what is required, and lower their loss for as long as there is time."""
         from shoal.kernels.close_refine import EFFORTS, refine_close, seconds_to_refine
         from shoal.kernels.demands import hold, least_size
+        from shoal.kernels.main_axes import on_main_axes
+        from shoal.kernels.mdav import in_range
         from shoal.kernels.refine import seconds_to_start
         from shoal.kernels.satisfy import satisfy
 
         key, given = self._first(points)
         n, d = points.coordinates.shape
-        start = 2 * seconds_to_start(n, d, self.k)
-        times = {
-            effort: start + seconds_to_refine(EFFORTS[effort], n, least_size(demands, self.k)) for effort in EFFORTS
-        }
+        start, size = 2 * seconds_to_start(n, d, self.k), least_size(demands, self.k)
+        axes = on_main_axes(in_range(points.coordinates)).shape[1]
+        times = {effort: start + seconds_to_refine(EFFORTS[effort], n, size, axes) for effort in EFFORTS}
         effort = next((effort for effort in ("best", "default", "fast") if times[effort] <= self.seconds), None)
         how = f"refined with effort {effort}" if effort else "not refined"
         about = f"{n:,} records of {d} coordinates take about {_about(times[effort] if effort else start)}"

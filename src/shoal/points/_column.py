@@ -17,5 +17,7 @@ def as_column(places: NDArray[np.int64], values: pa.Array, kind: pa.DataType) ->
 
     if not pa.types.is_dictionary(kind):
         return values.take(pa.array(places, mask=places < 0)).cast(kind)
-    indices = pa.array(np.maximum(places, 0), mask=places < 0).cast(kind.index_type)
+    most = np.iinfo(kind.index_type.to_pandas_dtype()).max
+    index = kind.index_type if len(values) <= most else pa.int32()  # an order may name more than the column had
+    indices = pa.array(np.maximum(places, 0), mask=places < 0).cast(index)
     return pa.DictionaryArray.from_arrays(indices, values.cast(kind.value_type), ordered=kind.ordered)

@@ -76,7 +76,9 @@ def _in_order(column: Column, values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return something that sorts as the values of an ordered column do."""
     import pyarrow as pa
 
-    if column.kind is not Kind.ORDINAL or pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
+    kind = values.type
+    numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    if column.kind is not Kind.ORDINAL or numbers:
         return values
     if not pa.types.is_dictionary(values.type) or not values.type.ordered:
         raise SchemaError(
@@ -117,6 +119,6 @@ def _leaves(name: str, values: pa.ChunkedArray, taxonomy: Taxonomy) -> Confident
     counts = np.bincount(new[codes], minlength=len(leaves) + missing)
     groups = sorted({path[:depth] for path in taxonomy.paths.values() for depth in range(1, len(path) + 1)}, key=len)
     place = {group: len(leaves) + missing + at for at, group in enumerate(reversed(groups))}
-    above = [place[taxonomy.paths[leaf]] for leaf in leaves] + [-1] * missing
+    above = [place.get(taxonomy.paths[leaf], -1) for leaf in leaves] + [-1] * missing  # −1: on the root itself
     above += [place.get(group[:-1], -1) for group in reversed(groups)]
     return Confidential(name, new[codes], counts, ordered=False, parents=np.array(above, np.int64))

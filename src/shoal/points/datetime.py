@@ -32,10 +32,7 @@ class Datetime:
         """Take a column of dates or timestamps; missing values are refused with their row numbers."""
         import pyarrow as pa
 
-        if not (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)):
-            raise SchemaError(
-                f"Column {name!r}: must be of dates or times, is of {column.type}. Give it another kind or role."
-            )
+        _of_moments(name, column.type)
         present(name, column)
         if pa.types.is_date(column.type):
             ticks = column.cast(pa.date32()).cast(pa.int32()).cast(pa.int64())
@@ -54,6 +51,7 @@ class Datetime:
 
     def like(self, column: pa.ChunkedArray, placed: Placed) -> NDArray[np.float64]:
         """Return the coordinate of the moments of another column."""
+        _of_moments(self.name, column.type)
         elapsed = self._elapsed(self.encode(self.name, column.cast(self.type, safe=False)).ticks)
         return coordinate(elapsed, placed.footings[0])
 
@@ -99,3 +97,10 @@ class Datetime:
         if pa.types.is_date(self.type):
             return moments.cast(pa.int32()).cast(pa.date32()).cast(self.type)
         return moments.cast(self.type)
+
+
+def _of_moments(name: str, kind: pa.DataType) -> None:
+    import pyarrow as pa
+
+    if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+        raise SchemaError(f"Column {name!r}: must be of dates or times, is of {kind}. Give it another kind or role.")

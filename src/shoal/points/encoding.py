@@ -14,6 +14,7 @@ from shoal.errors import DataError
 from shoal.kernels.standardise import extent, location_and_spread
 from shoal.parameters import Checked, Param
 from shoal.points.missing import Missing
+from shoal.points.nominal import Nominal
 from shoal.points.numeric import finite, present
 from shoal.types import Attribute, Column, Comparison, Footing, Kind, Placed, Points, Scale
 
@@ -63,12 +64,22 @@ def compare(attributes: Sequence[Attribute], masked: Sequence[pa.ChunkedArray]) 
     """Standardise the original, and the masked columns by the original's mean and deviation."""
     original: list[NDArray[np.float64]] = []
     other: list[NDArray[np.float64]] = []
-    for attribute, column in zip(attributes, masked, strict=True):
+    for before, column in zip(attributes, masked, strict=True):
+        attribute = _with_room(before, column)
         placed = attribute.place(_standard_or_unit)
         original.append(placed.coordinates)
         other.append(attribute.like(column, placed))
     owners = (a.name for a, x in zip(attributes, original, strict=True) for _ in range(x.shape[1]))
     return Comparison(np.column_stack(original), np.column_stack(other), tuple(owners))
+
+
+def _with_room(attribute: Attribute, masked: pa.ChunkedArray) -> Attribute:
+    """Return an attribute that has a place for what only the masked column holds: missing values, other categories."""
+    if isinstance(attribute, Nominal):
+        return attribute.with_room(masked)
+    if not masked.null_count or isinstance(attribute, Missing):
+        return attribute
+    return Missing(attribute.name, attribute, np.zeros(len(masked), np.bool_), apart=True)
 
 
 def _standard_or_unit(values: NDArray[np.float64]) -> Footing:

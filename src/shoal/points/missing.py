@@ -14,6 +14,8 @@ from shoal.types import Categories, Footing, Placed, Scale
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_TIE = 1e-12  # what is above half of a class's weight by less is half of it
+
 
 @dataclass(frozen=True, eq=False)
 class Missing:
@@ -75,13 +77,14 @@ class Missing:
         """Return the centroid of the values that are there; none where most are missing and apart, or all are."""
         import pyarrow as pa
 
-        share = np.ones(len(labels)) if weights is None else weights
         classes = int(labels.max()) + 1
+        share = np.ones(len(labels)) if weights is None else weights
+        share = np.where(np.bincount(labels, share, classes)[labels] > 0, share, 1.0)  # all 0: they count the same
         lacking = np.bincount(labels, share * self.absent, classes)
         there = np.bincount(labels[~self.absent], minlength=classes)
         empty = there == 0
         if self.apart:
-            empty |= lacking > np.bincount(labels, share, classes) / 2
+            empty |= lacking > np.bincount(labels, share, classes) * (0.5 + _TIE)
         known, compact = np.unique(labels[~self.absent], return_inverse=True)
         known_weights = None if weights is None else weights[~self.absent]
         inside = self.inner.centroid(compact, known_weights, whole=whole, categories=categories)

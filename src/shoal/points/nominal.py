@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -45,6 +45,7 @@ class Nominal:
     apart: bool  #: whether a missing value is a category of its own
     categories: pa.Array = field(repr=False)  #: the categories as the column has them, in the order of the tree
     type: pa.DataType
+    room: frozenset[str] = frozenset()  #: for what no record has: ``missing`` values, ``other`` categories
 
     @classmethod
     def encode(cls, column: Column, cells: pa.ChunkedArray, missing: str) -> Nominal:
@@ -62,30 +63,42 @@ class Nominal:
 
     @property
     def _embedding(self) -> NDArray[np.float64]:
-        """Coordinates of each category and group, and last of a missing value."""
+        """Coordinates of each category and group, of a missing value, and of a category that is not in the tree."""
         inside = self.tree.embedding
-        if not (self.codes < 0).any():
-            return np.vstack((inside, np.zeros(inside.shape[1])))
-        if self.apart:  # beside all groups, as far from each category as any can be
-            table = np.zeros((len(inside) + 1, inside.shape[1] + 1))
-            table[:-1, :-1], table[-1, -1] = inside, np.sqrt(0.5)
-            return table
-        there = self.codes[self.codes >= 0]
-        middle = inside[there].mean(axis=0) if len(there) else np.zeros(inside.shape[1])
-        return np.vstack((inside, middle))
+        nodes, edges = inside.shape
+        lacking = bool((self.codes < 0).any())
+        beside = (lacking and self.apart) or "missing" in self.room
+        table = np.zeros((nodes + 2, edges + beside + ("other" in self.room)))
+        table[:nodes, :edges] = inside
+        # beside all groups, as far from each category as any can be
+        if beside:
+            table[nodes, edges] = np.sqrt(0.5)
+        elif lacking and not (self.codes < 0).all():
+            table[nodes, :edges] = inside[self.codes[self.codes >= 0]].mean(axis=0)
+        if "other" in self.room:
+            table[nodes + 1, -1] = np.sqrt(0.5)
+        return table
 
     def place(self, scale: Scale) -> Placed:
         """Return a coordinate for each edge; categories have no unit, and are not scaled."""
-        coordinates = self._embedding[self.codes]
+        coordinates = self._embedding[np.where(self.codes < 0, len(self.tree.names), self.codes)]
         return Placed(coordinates, (Footing(0.0, 1.0, 0),) * coordinates.shape[1])
 
+    def with_room(self, column: pa.ChunkedArray) -> Nominal:
+        """Return the attribute with a place for what another column holds and this one does not."""
+        _, found = told_apart(self.name, column)
+        known = set(self.tree.names)
+        others = {"other"} if any(called(value) not in known for value in found.to_pylist()) else set()
+        lacking = {"missing"} if column.null_count and not (self.codes < 0).any() else set()
+        return replace(self, room=frozenset(others | lacking))
+
     def like(self, column: pa.ChunkedArray, placed: Placed) -> NDArray[np.float64]:
-        """Return the coordinates of categories or groups; what is neither is at the root."""
+        """Return the coordinates of categories or groups; others need room."""
         codes, found = told_apart(self.name, column)
+        nodes = len(self.tree.names)
         number = {name: at for at, name in reversed(list(enumerate(self.tree.names)))}  # categories before groups
-        missing = len(self.tree.names) if (self.codes < 0).any() else self.tree.root
-        places = [number.get(called(value), self.tree.root) for value in found.to_pylist()]
-        return np.asarray(self._embedding[np.array([*places, missing], np.int64)[codes]])
+        places = [number.get(called(value), nodes + 1) for value in found.to_pylist()]
+        return np.asarray(self._embedding[np.array([*places, nodes], np.int64)[codes]])
 
     def centroid(
         self,

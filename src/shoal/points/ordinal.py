@@ -16,6 +16,9 @@ from shoal.types import Categories, Kind, Placed, Scale
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_PARTS = 2.0**52  # so many parts of a class's weight are told apart
+_TIE = 1e-12  # and what lacks so little of a half is one
+
 
 @dataclass(frozen=True, eq=False)
 class Ordinal:
@@ -49,7 +52,7 @@ class Ordinal:
         categories = _categories(name, column)
         ranks = _ranks(name, column, categories)
         if leaves is not None:
-            categories = categories.cast(leaves.value_type if pa.types.is_dictionary(leaves) else leaves)
+            categories = _leaving(name, categories, leaves.value_type if pa.types.is_dictionary(leaves) else leaves)
         return cls(name, ranks, categories, leaves or column.type)
 
     def place(self, scale: Scale) -> Placed:
@@ -89,14 +92,15 @@ def medians(
     label, share = labels[order], np.ones(len(order)) if weights is None else weights[order]
     whole = np.bincount(label, share)
     share = np.where(whole[label] > 0, share, 1.0)  # weights that are all 0 count the same
-    whole = np.bincount(label, share)
-    so_far = np.cumsum(share)
-    before = np.concatenate(([0.0], np.cumsum(whole)))[label]
-    reached = so_far - before >= whole[label] * (0.5 - 1e-12)
-    first = np.flatnonzero(reached)
-    classes, places = np.unique(label[first], return_index=True)
-    found = np.empty(len(whole))
-    found[classes] = values[order][first[places]]
+    # in parts of each class's own weight, as integers: sums over all classes may wrap, differences are still exact, so
+    # that heavy classes do not swallow light ones
+    parts = np.rint(share / np.bincount(label, share)[label] * _PARTS).astype(np.uint64)
+    so_far = np.cumsum(parts)
+    begins = np.flatnonzero(np.diff(label, prepend=-1))
+    before = so_far[begins] - parts[begins]
+    all_of = so_far[np.append(begins[1:], len(label)) - 1] - before
+    first = np.flatnonzero(so_far - before[label] >= (all_of[label] - np.uint64(_TIE * _PARTS)) / 2)
+    found: NDArray[np.float64] = values[order][first[np.unique(label[first], return_index=True)[1]]]
     return found
 
 
@@ -114,12 +118,27 @@ def _categories(name: str, column: pa.ChunkedArray) -> pa.Array:
     )
 
 
+def _leaving(name: str, categories: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return the names of an order as values of the column's own type."""
+    import pyarrow as pa
+
+    try:
+        return categories.cast(kind)
+    except pa.ArrowException:  # whose message may hold a name
+        raise SchemaError(
+            f"Column {name!r}: every category of its order must be a value of the column, which is of {kind}, and not "
+            f"all of {len(categories):,} are. Take the others out of the order."
+        ) from None
+
+
 def _ranks(name: str, column: pa.ChunkedArray, categories: pa.Array) -> NDArray[np.float64]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type) and not pa.types.is_floating(categories.type):  # of which 1.5 is none
+        categories = categories.cast(column.type)
     places = pc.index_in(column.cast(categories.type), value_set=categories).combine_chunks()
     if places.null_count > column.null_count:
         strange = places.null_count - column.null_count

@@ -22,13 +22,19 @@ def ranks_of(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
         least = numbers.min()
         above = (numbers - least).astype(np.int64)
         places = np.bincount(above) > 0
-        return np.asarray((np.cumsum(places) - 1)[above]), np.flatnonzero(places) + int(least)
+        return np.asarray((np.cumsum(places) - 1)[above]), _above(least, places)
     order, rising = _ordered(numbers)
     ranks = np.empty(n, np.int64)
     new = np.ones(n, np.bool_)
     np.not_equal(rising[1:], rising[:-1], out=new[1:])
     ranks[order] = np.cumsum(new) - 1
     return ranks, rising if bool(new.all()) else rising[new]
+
+
+def _above(least: Any, places: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return the numbers that have a place, counted from the least; beyond 2⁶³ they have no sign."""
+    found = np.flatnonzero(places)
+    return found.astype(np.uint64) + least if int(least) + len(places) > 2**63 else found + int(least)
 
 
 def _ordered(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, data_rows
-from shoal.types import Dialect, Kind
+from shoal.types import Dialect, Kind, without_unused
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,13 +63,26 @@ def tidy(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
 
 
 def without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column in which NaN is a missing value; as it is, if there is none."""
+    """Return a column where NaN is a missing value, and so is a category that is one; as it is, if there is none."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if pa.types.is_dictionary(column.type):
+        return _without_empty(column)
     if not pa.types.is_floating(column.type) or not pc.any(pc.is_nan(column)).as_py():
         return column
     return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+
+
+def _without_empty(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return categories, none of which is a missing value or NaN; records that had it have no value."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    empty = pc.is_null(column.cast(column.type.value_type), nan_is_null=True)
+    if pc.sum(empty).as_py() in (None, column.null_count):
+        return column
+    return without_unused(pc.if_else(empty, pa.scalar(None, column.type), column))
 
 
 def without_missing(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:

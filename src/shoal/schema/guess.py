@@ -13,6 +13,10 @@ NEARLY_ALL = 0.95
 FEW = 20
 #: More categories than these are too many to be aggregated without a taxonomy.
 MANY = 1000
+#: Why a column tells households apart.
+A_HOUSEHOLD = "named as a household"
+#: Why amounts that all differ are known: they may be looked up, whatever they are.
+AMOUNTS = "amounts that all differ single out everybody"
 _NUMBERS = (Kind.CONTINUOUS, Kind.INTEGER)
 _OF_SOMEBODY = (words.QUASI, words.CONFIDENTIAL, words.WEIGHT)  # the income of a household is no household
 
@@ -28,6 +32,7 @@ class Seen:
     distinct: int
     smallest: int  #: how many records share the rarest value, a missing one among them
     usable_weight: bool = False  #: whether all values are numbers ≥ 0, some above it
+    given_out: bool = False  #: whether whole numbers are nearly consecutive, or all of as many digits
     comparable: bool = True  #: whether its values can be told apart at all
 
     @property
@@ -64,7 +69,7 @@ def _person(seen: Seen, _: int) -> tuple[Role, str] | None:
     present = seen.records - seen.missing
     many = seen.distinct >= max(0.05 * present, 2)
     if many and words.said_by(seen.name, words.HOUSEHOLD):
-        return Role.IDENTIFIER, "named as a household"
+        return Role.IDENTIFIER, A_HOUSEHOLD
     if many and words.said_by(seen.name, words.PERSON):
         if seen.distinct < present:
             return Role.SUBJECT, "named as a person, and some have several records"
@@ -77,6 +82,8 @@ def _identifier(seen: Seen, _: int) -> tuple[Role, str] | None:
     said = words.said_by(seen.name, words.IDENTIFIER)
     if said is not None and seen.kind in (Kind.NOMINAL, Kind.INTEGER) and seen.distinct > 1:
         return Role.IDENTIFIER, f"named as {said}"
+    if words.ends_as_identifier(seen.name) and seen.kind in (Kind.NOMINAL, Kind.INTEGER) and seen.distinct >= FEW:
+        return Role.IDENTIFIER, "named as an identifier"
     if seen.kind is Kind.NOMINAL and seen.apart:
         return Role.IDENTIFIER, "all values differ" if seen.distinct == present else "nearly all values differ"
     return None
@@ -116,7 +123,7 @@ def _by_values(seen: Seen, _: int) -> tuple[Role, str] | None:
     if seen.kind is Kind.DATETIME:
         return Role.QUASI, "dates are often known from elsewhere"
     if seen.kind is Kind.INTEGER and seen.apart and seen.distinct == seen.records - seen.missing:
-        return Role.IDENTIFIER, "whole numbers that all differ"
+        return (Role.IDENTIFIER, "whole numbers that all differ") if seen.given_out else (Role.QUASI, AMOUNTS)
     return None
 
 

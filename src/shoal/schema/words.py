@@ -45,7 +45,8 @@ HOUSEHOLD = (("a household", "household householdid hh hhid hid haushalt haushal
 WEIGHT = (
     (
         "a sampling weight",
-        "weight weights wgt wt pweight weightvar gewicht gewichtung hochrechnungsfaktor poids ponderation "
+        "weight weights wgt wt fnlwgt finalwgt perwt hhwt pwgtp wgtp wtfinl pweight weightvar gewicht gewichtung "
+        "hochrechnungsfaktor poids ponderation "
         "peso ponderacion factor_expansion",
     ),
 )
@@ -143,6 +144,10 @@ CONFIDENTIAL = (
     ),
 )
 
+#: Ends of longer words that name somebody, and words that end so by chance.
+_ENDS = ("id", "name", "nummer", "number")
+_BY_CHANCE = ("number", "nummer", "unpaid", "prepaid", "invalid", "hybrid")
+
 Words = tuple[tuple[str, str], ...]
 _ALONE = 5
 
@@ -174,3 +179,12 @@ def said_by(name: str, words: Words) -> str | None:
             if word in parts or (len(word) > _ALONE and word in joined):
                 return meaning
     return None
+
+
+def ends_as_identifier(name: str) -> bool:
+    """Tell whether a word of a column's name ends as identifiers do, though nothing parts the end from the rest.
+
+    >>> ends_as_identifier("UTILITYID"), ends_as_identifier("utilname"), ends_as_identifier("amount_paid")
+    (True, True, False)
+    """
+    return any(len(word) > _ALONE and word.endswith(_ENDS) and word not in _BY_CHANCE for word in parts_of(name))

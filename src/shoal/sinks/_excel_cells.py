@@ -20,11 +20,29 @@ _CONTROL = r"[\x00-\x08\x0b-\x1f]"  # XML has no way to write them, or changes t
 
 def faults_of(owner: str, table: pa.Table) -> list[str]:
     """Return a sentence for everything that a sheet cannot hold."""
-    return [
+    faults = [
         fault
         for name, column in zip(table.column_names, table.columns, strict=True)
         for fault in _faults(owner, name, column)
     ]
+    if rows := _nothing_in(table):
+        faults.append(
+            f"{owner}: every row must hold a value, because of Excel; {len(rows):,} hold none, in {data_rows(rows)}. "
+            "Write another format, or leave them out."
+        )
+    return faults
+
+
+def _nothing_in(table: pa.Table) -> list[int]:
+    """Return the rows that would be blank, and lost; in a sheet of one column only those at the bottom are."""
+    import numpy as np
+
+    if not table.num_columns or not table.num_rows:
+        return []
+    blank = np.logical_and.reduce([np.asarray(column.is_null().to_numpy()) for column in table.columns])
+    if table.num_columns == 1:
+        blank[: table.num_rows - int(np.argmin(blank[::-1]))] &= bool(blank.all())
+    return [int(row) for row in np.flatnonzero(blank)]
 
 
 def _faults(owner: str, name: str, column: Any) -> Iterator[str]:

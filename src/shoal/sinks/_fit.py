@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, raise_all
+from shoal.types import called
 from shoal.types.clock import Clock
 from shoal.types.statfile import Variable, declared_missing
 
@@ -73,7 +74,9 @@ class Format:
 
     def _own(self, variable: Variable | None, column: Any, storage: str) -> Variable:
         """Return what is known of a column, in the package's own words; formats of others mean nothing here."""
-        if variable is not None and variable.package == self.package:
+        if variable is not None and storage == "string" != variable.storage:
+            variable = _of_texts(variable)  # codes left as names of groups
+        elif variable is not None and variable.package == self.package:
             return variable
         import pyarrow.compute as pc
 
@@ -160,6 +163,17 @@ class Format:
             return variable if known else replace(variable, format=format), column
         column = pc.if_else(declared_missing(variable, column), pa.scalar(None, column.type), column)
         return Variable(self.package, label=variable.label, format=format, measure=variable.measure), column
+
+
+def _of_texts(variable: Variable) -> Variable:
+    """Return what is still true of a variable whose numbers are texts now: a label of 1 is one of "1"."""
+    declared: list[Any] = [pair for pair in variable.missing if not isinstance(pair[0], str)]
+    labels = tuple(
+        (called(value), label)
+        for value, label in variable.labels
+        if isinstance(value, str) or not any(low <= value <= high for low, high in declared)
+    )
+    return Variable(variable.package, label=variable.label, measure=variable.measure, labels=labels)
 
 
 class _MisfitError(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shoal.databases.sql import quoted
 from shoal.databases.tables import TableName
 from shoal.errors import ParameterError
 from shoal.places import Url
@@ -19,14 +20,16 @@ SELECT quote_ident(pg_get_userbyid(relowner)), relrowsecurity, relkind FROM pg_c
 
 
 def inherit(connection: Any, url: Url, old: TableName, new: TableName) -> None:
-    """Give a new table the owner and the rights of the one that it will replace; SQLite has neither.
+    """Give a new table the owner and the rights of the one that it will replace, in PostgreSQL.
+
+    SQLite has neither; in MySQL and MariaDB rights are those of a name, whatever table has it.
 
     Raises
     ------
     ParameterError
         If the old table lets each user see other rows, which the new one could not, or is no plain table.
     """
-    if url.scheme == "sqlite":
+    if connection.dialect.name != "postgresql":
         return
     connection.exec_driver_sql("SET LOCAL lock_timeout = '10s'")  # somebody may be reading the old one for hours
     owner, by_row, kind = connection.exec_driver_sql(_TABLE, {"name": old.quoted()}).one()
@@ -36,9 +39,10 @@ def inherit(connection: Any, url: Url, old: TableName, new: TableName) -> None:
         )
     granted = connection.exec_driver_sql(_RIGHTS, {"name": old.quoted()}).fetchall()
     usual = connection.exec_driver_sql(_RIGHTS, {"name": new.quoted()}).fetchall()
-    for who in {row[0] for row in usual}:
-        connection.exec_driver_sql(f"REVOKE ALL ON {new.quoted()} FROM {who}")
+    name = quoted(connection, new)
+    for who in {row[0].replace("%", "%%") for row in usual}:
+        connection.exec_driver_sql(f"REVOKE ALL ON {name} FROM {who}")
     for who, right, grantable in granted:
         option = " WITH GRANT OPTION" if grantable else ""
-        connection.exec_driver_sql(f"GRANT {right} ON {new.quoted()} TO {who}{option}")
-    connection.exec_driver_sql(f"ALTER TABLE {new.quoted()} OWNER TO {owner}")
+        connection.exec_driver_sql(f"GRANT {right} ON {name} TO {who.replace('%', '%%')}{option}")
+    connection.exec_driver_sql(f"ALTER TABLE {name} OWNER TO {owner.replace('%', '%%')}")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 #: SQLite keeps numbers as doubles, which hold so many digits; a decimal of more is kept as text.
 _DIGITS_OF_A_DOUBLE = 15
+_MYSQL = ("mysql", "mariadb")
 
 
 def plain(owner: object, table: pa.Table) -> pa.Table:
@@ -41,6 +42,19 @@ def plain(owner: object, table: pa.Table) -> pa.Table:
             )
     raise_all(DataError, faults)
     return pa.Table.from_arrays(columns, names=table.column_names)
+
+
+def check_finite(owner: object, table: pa.Table) -> None:
+    """Raise if a number is infinite or none, for databases that have no such numbers."""
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    floats = [name for name in table.column_names if types.is_floating(table.schema.field(name).type)]
+    if wrong := [name for name in floats if pc.any(pc.invert(pc.is_finite(table[name]))).as_py()]:
+        raise DataError(
+            f"{owner}: column {wrong[0]!r} must hold finite numbers, or missing ones, in this database. Leave out the "
+            "others, or write Parquet."
+        )
 
 
 def _plain(column: Any) -> Any:
@@ -81,23 +95,30 @@ def _types(kind: Any) -> list[tuple[Any, str, Any]]:
     """Return what tells types of Arrow apart, what SQLite shall declare, and the type of SQLAlchemy."""
     import sqlalchemy as sa
     from pyarrow import types
+    from sqlalchemy.dialects import mssql, mysql, oracle
 
+    server: Any = mssql  # whose types have no types
     digits, places = getattr(kind, "precision", None), getattr(kind, "scale", None)
     decimal = "DECIMAL" if digits is None or digits <= _DIGITS_OF_A_DOUBLE else "DECIMALTEXT"
     zone = getattr(kind, "tz", None) is not None
+    moment = sa.DateTime(timezone=zone).with_variant(sa.TIMESTAMP(timezone=zone), "oracle")
+    moment = moment.with_variant(server.DATETIMEOFFSET(6) if zone else server.DATETIME2(6), "mssql")
+    moment = moment.with_variant(mysql.TIMESTAMP(fsp=6) if zone else mysql.DATETIME(fsp=6), *_MYSQL)
+    clock = sa.Time().with_variant(mysql.TIME(fsp=6), *_MYSQL).with_variant(server.TIME(6), "mssql")
+    text = sa.UnicodeText().with_variant(mysql.LONGTEXT(), *_MYSQL)
     return [
         (types.is_decimal, f"{decimal}({digits}, {places})", sa.Numeric(digits, places)),
-        (types.is_timestamp, f"TIMESTAMP{' WITH TIME ZONE' * zone}", sa.DateTime(timezone=zone)),
+        (types.is_timestamp, f"TIMESTAMP{' WITH TIME ZONE' * zone}", moment),
         (types.is_date, "DATE", sa.Date()),
-        (types.is_time, "TIME", sa.Time()),
+        (types.is_time, "TIME", clock),
         (types.is_boolean, "BOOLEAN", sa.Boolean()),
         (lambda kind: kind in _small_integers(), "INTEGER", sa.SmallInteger()),
         (lambda kind: types.is_int32(kind) or types.is_uint16(kind), "INTEGER", sa.Integer()),
         (types.is_integer, "INTEGER", sa.BigInteger()),
-        (types.is_float32, "REAL", sa.REAL()),
-        (types.is_floating, "REAL", sa.Double()),
-        (types.is_string, "TEXT", sa.Text()),
-        (types.is_binary, "BLOB", sa.LargeBinary()),
+        (types.is_float32, "REAL", sa.REAL().with_variant(oracle.BINARY_FLOAT(), "oracle")),
+        (types.is_floating, "REAL", sa.Double().with_variant(oracle.BINARY_DOUBLE(), "oracle")),
+        (types.is_string, "TEXT", text),
+        (types.is_binary, "BLOB", sa.LargeBinary().with_variant(mysql.LONGBLOB(), *_MYSQL)),
     ]
 
 
@@ -120,13 +141,20 @@ def _Declared(text: str) -> Any:  # noqa: N802 - the class needs SQLAlchemy, whi
     return Words()
 
 
-def values(column: pa.ChunkedArray, *, sqlite: bool) -> list[Any]:
-    """Return the values of a column as a driver takes them; SQLite takes moments and decimals as text."""
+def values(column: pa.ChunkedArray, database: str) -> list[Any]:
+    """Return the values of a column as the driver of a database takes them; `database` is SQLAlchemy's name.
+
+    SQLite takes moments and decimals as text. MySQL's driver leaves out zones, and writes small decimals as floats.
+    """
     import pyarrow as pa
     from pyarrow import types
 
     kind = column.type
-    if sqlite and (types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind) or types.is_decimal(kind)):
+    if database == "sqlite" and (types.is_temporal(kind) or types.is_decimal(kind)):
         column = to_text(pa.table({"": column}), Dialect(moment=" ")).column(0)
+    if database in _MYSQL and types.is_timestamp(kind):
+        column = column.cast(pa.timestamp("us"))  # which is that of UTC, as the session's
     found: list[Any] = column.to_pylist()
+    if database in _MYSQL and types.is_decimal(kind):
+        return [None if value is None else f"{value:f}" for value in found]
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -12,7 +12,7 @@ from shoal.databases.duckdb import Late, opened, said, what_is
 from shoal.databases.tables import StagedTable, TableName, exists_already
 from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param
-from shoal.places import Url
+from shoal.places import Place, Url
 from shoal.sinks.atomic import atomic
 from shoal.types import Dialect
 
@@ -62,6 +62,20 @@ class Duckdb(Checked):
                 with suppress(OSError):
                     hidden.with_name(hidden.name + ".wal").unlink(missing_ok=True)
 
+    @contextmanager
+    def staged_both(self, url: Url, other: Place, *, force: bool) -> Iterator[tuple[StagedTable, StagedTable]]:
+        """Give two tables to write to, in one transaction; on leaving the block both get their names."""
+        name, place = TableName.read(other, other.options.get("table")), other.at
+        assert isinstance(place, Url)
+        if url.file.exists():
+            with opened(url, write=False) as connection:
+                _check_free(connection, place, name, force=force)
+        with self.staged(url, force=force) as first:
+            second = replace(first, url=place, table=name.hidden)
+            yield first, second
+            with said(place, "did not take the table"):
+                _rename(second, name, force=force)  # committed with the first
+
     def write(self, table: pa.Table, staged: StagedTable, dialect: Dialect | None) -> None:
         """Write the table; a dialect is for text files and has no say here.
 
@@ -76,7 +90,7 @@ class Duckdb(Checked):
         typed = table.cast(pa.schema(list(zip(table.column_names, kinds, strict=True))))
         with said(staged.url, "did not take the table"):
             connection = staged.connection.now
-            connection.execute("BEGIN")
+            staged.connection.begin()
             connection.register(_VIEW, typed)
             connection.execute(f"CREATE TABLE {staged.table.quoted()} AS SELECT * FROM {_VIEW}")
             connection.unregister(_VIEW)
@@ -89,10 +103,16 @@ def _held(url: Url, name: TableName, file: Path | None, *, force: bool) -> Itera
         table = StagedTable(url.scheme, url, late, name.hidden)
         yield table
         with said(url, "did not take the table"):
-            if _check_free(late.now, url, name, force=force):
-                late.now.execute(f"DROP TABLE {name.quoted()}")
-            late.now.execute(f"ALTER TABLE {table.table.quoted()} RENAME TO {TableName(name.name).quoted()}")
+            _rename(table, name, force=force)
             late.now.execute("COMMIT")
+
+
+def _rename(staged: StagedTable, name: TableName, *, force: bool) -> None:
+    """Give the table its name, in place of one that was there."""
+    connection = staged.connection.now
+    if _check_free(connection, staged.url, name, force=force):
+        connection.execute(f"DROP TABLE {name.quoted()}")
+    connection.execute(f"ALTER TABLE {staged.table.quoted()} RENAME TO {TableName(name.name).quoted()}")
 
 
 def _check_free(connection: Any, url: Url, name: TableName, *, force: bool) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError
+from shoal.types import as_it_was, plain, with_columns, without_unused
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,11 +20,27 @@ class Frame:
     """Frames in memory: a DataFrame of pandas or polars, or a Table of pyarrow."""
 
     def rows(self, native: Any, positions: NDArray[np.int64]) -> Any:
-        """Return a frame of some of the rows of another, by position, in their order."""
+        """Return a frame of some of the rows of another, by position, in their order.
+
+        Categories that only the others had are gone, but for those of polars, which it keeps for all frames.
+        """
         import narwhals as nw
 
         frame: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
-        return frame[positions.tolist(), :].to_native()
+        if frame.implementation.is_pyarrow():
+            return _pyarrow_rows(native, positions)
+        found = frame[positions.tolist(), :].to_native()
+        if frame.implementation.is_pandas():
+            categories = nw.get_native_namespace(native).CategoricalDtype
+            for name in [name for name, kind in found.dtypes.items() if isinstance(kind, categories)]:
+                found[name] = found[name].cat.remove_unused_categories()
+        return found
+
+    def in_order(self, native: Any, names: Sequence[str]) -> Any:
+        """Return a frame whose columns are in this order."""
+        import narwhals as nw
+
+        return nw.from_native(native, eager_only=True).select(*names).to_native()
 
     def write(self, native: Any, columns: pa.Table, drop: Collection[str]) -> Any:
         """Return a copy of a frame with new values in some columns, others dropped, and the rest as it was.
@@ -63,6 +80,13 @@ class Frame:
         return frame.drop(gone).with_columns(*fresh.iter_columns()).to_native()
 
 
+def _pyarrow_rows(table: pa.Table, positions: NDArray[np.int64]) -> pa.Table:
+    """Return some rows of a table, also of types of which Arrow cannot take some."""
+    found = plain(table).take(positions)
+    columns = {field.name: as_it_was(without_unused(found.column(field.name)), field.type) for field in table.schema}
+    return with_columns(found, columns)
+
+
 def _pyarrow(table: pa.Table, columns: pa.Table, drop: list[str]) -> pa.Table:
     """Return the table with new columns, and with the metadata of those that it had."""
     for field, column in zip(columns.schema, columns.columns, strict=True):
@@ -70,8 +94,9 @@ def _pyarrow(table: pa.Table, columns: pa.Table, drop: list[str]) -> pa.Table:
         if place < 0:
             table = table.append_column(field, column)
         else:
-            kept: Any = field.metadata or table.schema.field(place).metadata
-            table = table.set_column(place, field.with_metadata(kept), column)
+            old = table.schema.field(place)
+            fresh, kept = as_it_was(column, old.type), field.metadata or old.metadata
+            table = table.set_column(place, field.with_type(fresh.type).with_metadata(kept), fresh)
     notes = {key: value for key, value in (table.schema.metadata or {}).items() if key != b"pandas"}
     return table.drop_columns(drop).replace_schema_metadata(notes or None)  # pandas notes the names of all columns
 

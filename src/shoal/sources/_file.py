@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, SchemaError, listing, raise_all
+from shoal.types import plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,9 +58,16 @@ def check_names(owner: str, names: Sequence[object]) -> None:
         plural, have = ("s", "have") if len(empty) > 1 else ("", "has")
         faults.append(f"{owner}: every column must have a name; column{plural} {listing(empty)} {have} none. Name it.")
     named = Counter(name for name in names if not (isinstance(name, str) and not name.strip()))
-    if twice := [repr(name) for name, count in named.items() if count > 1]:
+    twice = [name for name, count in named.items() if count > 1]
+    if any(isinstance(name, str) and not any(map(str.isalpha, name)) for name in twice):  # values, rather than names
+        places = [i for i, name in enumerate(names, 1) if name in twice]
         faults.append(
-            f"{owner}: the names of columns must differ; there more than once: {listing(twice)}. "
+            f"{owner}: the names of columns must differ; those of columns {listing(places)} do not, and look like "
+            "values. Does the first row name the columns?"
+        )
+    elif twice:
+        faults.append(
+            f"{owner}: the names of columns must differ; there more than once: {listing([repr(n) for n in twice])}. "
             "Rename all but one of each."
         )
     raise_all(SchemaError, faults)
@@ -72,4 +80,4 @@ def check_table(owner: str, table: pa.Table) -> pa.Table:
     check_names(owner, table.column_names)
     if table.num_rows == 0:
         raise DataError(f"{owner}: must have at least one row, got none. Check that it is the right file.")
-    return table
+    return plain(table)

@@ -31,7 +31,8 @@ class Excel(Checked):
 
     Cells are what Excel says they are: a text ``007`` stays text, dates stay dates, empty cells are missing, formulas
     count as the value that Excel computed last. What could be read in two ways is refused: a column with cells of
-    several kinds, merged cells, errors such as #N/A, formulas without a value, several sheets of which none is named.
+    several kinds, merged cells, errors such as #N/A, formulas without a value, rows with nothing in them, several
+    sheets of which none is named.
 
     Parameters
     ----------
@@ -113,6 +114,11 @@ def _trimmed(owner: str, cells: list[list[Any]]) -> tuple[list[Any], list[list[A
     if not cells:
         raise DataError(f"{owner}: must hold a header and rows, got an empty sheet. Check that it is the right one.")
     width = max((j for row in cells for j, cell in enumerate(row, 1) if cell.value is not None), default=0)
+    blank = [i for i, row in enumerate(cells[1:]) if all(cell.value is None for cell in row)]
+    if blank and width > 1:  # a record of nobody would count as one more
+        raise DataError(
+            f"{owner}: every row must hold a record, {len(blank):,} hold nothing: {data_rows(blank)}. Delete them."
+        )
     header, *rows = ([row[j] if j < len(row) else None for j in range(width)] for row in cells)
     names = ["" if cell is None or cell.value is None else _name(cell.value) for cell in header]
     return names, rows

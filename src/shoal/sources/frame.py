@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, ParameterError
 from shoal.sources._file import check_names
+from shoal.types import plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,4 +74,4 @@ def _with_rows(table: pa.Table) -> pa.Table:
     for thing, count in (("column", table.num_columns), ("row", table.num_rows)):
         if count == 0:
             raise DataError(f"Frame: must have at least one {thing}, got none. Check how it was made.")
-    return table
+    return plain(table)

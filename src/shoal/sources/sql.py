@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from shoal.databases import mysql
 from shoal.databases.declared import arrow_type
-from shoal.databases.sql import SCHEMES, connected, described, said
+from shoal.databases.sql import SCHEMES, connected, described, quoted, said
 from shoal.databases.tables import StagedTable, TableName
 from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param
@@ -68,18 +69,26 @@ class Sql(Checked):
         wrong = ("could not be read",) if self.query is None else ("the query could not be run", "Check the query")
         with said(url, *wrong):
             columns = [] if name is None else described(connection, url, name)
-            statement = self.query if name is None else _select(connection, name, [column for column, _ in columns])
-            plain = connection.execution_options(no_parameters=True)  # a % in it is a %
-            result = plain.exec_driver_sql(statement)
-            names = list(result.keys())
+            if name is None:
+                raw = {"no_parameters": True}  # a % in it is a %
+                result = connection.exec_driver_sql(self.query, execution_options=raw)
+            else:
+                result = connection.exec_driver_sql(_select(connection, name, columns))
+            names = [column for column, _ in columns] or list(result.keys())
+            ours = mysql.is_mysql(connection.dialect)
+            found = mysql.types_found(result.cursor) if ours else [None] * len(names)
             rows = result.fetchall()
-        values = list(zip(*rows, strict=True)) if rows else [()] * len(names)
-        declared = [arrow_type(text, sqlite=url.scheme == "sqlite") for _, text in columns] or [None] * len(names)
-        arrays = [column(url, title, held, kind) for title, held, kind in zip(names, values, declared, strict=True)]
+        held: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+        kinds = [arrow_type(text, connection.dialect.name) for _, text in columns] or found
+        if ours:
+            held = [mysql.values(url, *one) for one in zip(names, held, kinds, strict=True)]
+        arrays = [column(url, title, cells, kind) for title, cells, kind in zip(names, held, kinds, strict=True)]
         return check_table(str(url), pa.Table.from_arrays(arrays, names=names))
 
 
-def _select(connection: Any, name: TableName, columns: list[str]) -> str:
-    quote = connection.dialect.identifier_preparer.quote_identifier
-    table = ".".join(quote(part) for part in (name.schema, name.name) if part is not None)
-    return f"SELECT {', '.join(map(quote, columns))} FROM {table}"
+def _select(connection: Any, name: TableName, columns: list[tuple[str, str]]) -> str:
+    """Return the query for a table, with the names as the database writes them."""
+    cells = [(quoted(connection, TableName(column)), declared) for column, declared in columns]
+    if mysql.is_mysql(connection.dialect):
+        cells = [(mysql.selected(cell, declared), declared) for cell, declared in cells]
+    return f"SELECT {', '.join(cell for cell, _ in cells)} FROM {quoted(connection, name)}"

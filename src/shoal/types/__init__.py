@@ -8,6 +8,7 @@ Rows are positions, never index labels. Only numpy is needed to import this modu
 from __future__ import annotations
 
 from shoal.types.account import Account
+from shoal.types.columns import as_it_was, plain, without_unused
 from shoal.types.comparison import Codes, Comparison, Pair
 from shoal.types.inspection import Combination, Guess, Inspection
 from shoal.types.partition import Block, Partition
@@ -24,10 +25,22 @@ from shoal.types.points import (
 )
 from shoal.types.reading import Reading, Readings
 from shoal.types.release import Audit, Certificate, Finding, Release
-from shoal.types.table import Column, Columns, Dialect, Kind, Role, Schema, Table, Taxonomy, called, with_columns
+from shoal.types.table import (
+    Column,
+    Columns,
+    Dialect,
+    Kind,
+    Role,
+    Schema,
+    Table,
+    Taxonomy,
+    called,
+    with_columns,
+)
 
 __all__ = [
     "Account",
+    "as_it_was",
     "Attribute",
     "Audit",
     "Block",
@@ -50,6 +63,7 @@ __all__ = [
     "Pair",
     "Partition",
     "Placed",
+    "plain",
     "Points",
     "Reading",
     "Readings",
@@ -61,4 +75,5 @@ __all__ = [
     "Table",
     "Taxonomy",
     "with_columns",
+    "without_unused",
 ]

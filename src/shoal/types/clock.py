@@ -16,8 +16,11 @@ _TICKS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _FIRST, _LAST = -719_162, 2_932_896  # days of the years 1 and 9999, which everybody can read
 _SPSS_DATES = ("DATE", "ADATE", "EDATE", "JDATE", "SDATE", "QYR", "MOYR", "WKYR")
 _SPSS_MOMENTS = ("DATETIME", "YMDHMS")
-_SAS_DATES = r"^(DATE|WEEKDATE|WEEKDATX|DDMMYY[BCDNPS]?|MMDDYY[BCDNPS]?|YYMMDD[BCDNPS]?|(IS|E|B)8601DA)[0-9.]*$"
-_SAS_MOMENTS = r"^(DATETIME|DATEAMPM|MDYAMPM|(IS|E|B)8601D[TN])[0-9.]*$"
+_SAS_DATES = (
+    r"^(DATE|DAY|DOWNAME|JULDAY|JULIAN|MINGUO|MONNAME|MONTH|MONYY|NENGO|NLDATE[A-Z]*|QTRR?|WEEKDAT[EX]|WEEKDAY|"
+    r"WORDDAT[EX]|YEAR|YYMON|(DDMMYY|MMDDYY|YYMMDD|MMYY|YYMM|YYQR?)[BCDNPS]?|(IS|E|B)8601DA)[0-9.]*$"
+)
+_SAS_MOMENTS = r"^(DATETIME|DATEAMPM|MDYAMPM|DT(DATE|MONYY|WKDATX|YEAR|YYQC)|NLDATM[A-Z]*|(IS|E|B)8601D[TN])[0-9.]*$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,8 @@ class Clock:
         if package == "stata":
             if re.match(r"^%-?t?d", name):
                 return cls(0, 3_653, True)
-            return cls(1_000, 315_619_200_000, False) if re.match(r"^%-?t[cC]", name) else None
+            # %tC counts leap seconds too: without a list of them its numbers are no moments
+            return cls(1_000, 315_619_200_000, False) if re.match(r"^%-?tc", name) else None
         if re.match(_SAS_DATES, name):
             return cls(0, 3_653, True)
         return cls(1, 315_619_200, False) if re.match(_SAS_MOMENTS, name) else None

@@ -62,9 +62,6 @@ class Partition:
 
     blocks: tuple[Block, ...]
     note: str = ""  #: what the user should know of how it came about
-    strata: NDArray[np.int64] | None = field(
-        default=None, repr=False
-    )  #: the stratum of each record, where small strata were merged with others; None: as the columns say
 
     @classmethod
     def of(cls, labels: NDArray[np.int64], attributes: Sequence[str] = ()) -> Partition:

@@ -38,6 +38,10 @@ class Release:
     classes: Mapping[str, NDArray[np.int64]] = field(
         default_factory=dict, repr=False
     )  #: for each of these the class of every record, where it cannot be seen; for the audit, does not leave
+    apart: Release | None = field(
+        default=None, repr=False
+    )  #: a second table that leaves beside it: `link`, and the confidential columns, which are not in this one
+    link: str | None = None  #: the column that says in both tables which class a row belongs to
     cache: dict[Any, Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )  #: what the audits found out of it so far; another release begins without
@@ -155,6 +159,7 @@ class Audit:
     confidential: tuple[str, ...]
     overall: Finding  #: of k-anonymity over all quasi-identifiers, required or not
     findings: tuple[Finding, ...]
+    link: str | None = None  #: the column that says the class, where confidential columns are in a table of their own
 
     @property
     def holds(self) -> bool:
@@ -176,11 +181,12 @@ class Audit:
         }
 
     def _found_of(self, name: str) -> dict[str, Any]:
-        """Return the levels of a confidential column over all quasi-identifiers."""
+        """Return the levels of a confidential column over all quasi-identifiers, or over what says the class."""
+        over = self.quasi if self.link is None else (self.link,)
         return {
             f.short: {**dict(f.given), f.level: f.achieved, **dict(f.found)} if f.given or f.found else f.achieved
             for f in self.findings
-            if f.confidential == name and f.attributes == self.quasi
+            if f.confidential == name and f.attributes == over
         }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -65,9 +66,11 @@ class Taxonomy:
 def called(value: object) -> str:
     """Return what a value is called in a taxonomy or an order; a whole number the same with and without decimals.
 
-    >>> called("flu"), called(3), called(3.0), called(True)
-    ('flu', '3', '3', 'True')
+    >>> called("flu"), called(3), called(3.0), called(Decimal("3.50")), called(True)
+    ('flu', '3', '3', '3.5', 'True')
     """
+    if isinstance(value, Decimal):
+        return f"{value.normalize():f}"
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 

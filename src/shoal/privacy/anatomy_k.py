@@ -1,0 +1,182 @@
+"""Anatomy with k: every record is joined with at least k confidential rows, none of them likelier than another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import GuaranteeError, ParameterError
+from shoal.parameters import Checked, Param
+from shoal.privacy._in_order import follows
+from shoal.privacy._paired import codes_of, numbered, sizes_of
+from shoal.privacy._values import normal
+from shoal.types import Finding, Release
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_WORST = 5
+
+
+@dataclass(frozen=True)
+class AnatomyK(Checked):
+    """Anatomy (Xiao and Tao) with classes of at least k, audited from both tables as they are written.
+
+    Quasi-identifiers and confidential columns leave in two tables, joined by the number of the class only. Then a
+    record of the first table may have any of the confidential rows of its class, and if these are k, each has a chance
+    of 1 in k. What of that can be seen is looked at: every record has a class; every class has as many confidential
+    rows as records; these are, as whole rows, those that its records had before, each as often. Where one of
+    these does not hold, the level of the class is 0; else it is the number of its records, or of their subjects.
+
+    The rows of the first table keep their order. If they stand in the order of a confidential column, within every
+    class, the order gives away which row belongs to whom: the level of all classes is then 1.
+
+    Values are compared as values, exactly. A missing value is a value, NaN is a missing one, and −0 is 0.
+
+    **Guarantee.** Counts are integers: nothing is rounded. Nothing is dropped.
+
+    **Complexity.** O(n log n) for n records, for each confidential column.
+
+    **Departures.** [XT06] ask for classes in which no confidential value has a share above 1 in l, which is
+    (α,k)-anonymity with α = 1/l, and have no name for the number of rows alone. Here k is that number, and what values
+    must differ in is required besides. Cited from memory.
+
+    **What it does not promise.** That somebody is not found: quasi-identifiers leave as they were. That the rows of a
+    class differ: the note says where all of them share a value. That columns which leave beside the quasi-identifiers
+    do not tell which row it is.
+
+    References: [XT06].
+
+    >>> import pyarrow as pa
+    >>> from shoal.types import Column, Kind, Role, Schema
+    >>> schema = Schema((Column("ill", Role.CONFIDENTIAL, Kind.NOMINAL),))
+    >>> first, before = pa.table({"class": [0, 1, 0, 1]}), pa.table({"ill": ["flu", "ulcer", "none", "flu"]})
+    >>> for ills in (["flu", "none", "flu", "ulcer"], ["flu", "flu", "none", "ulcer"]):
+    ...     apart = Release(pa.table({"class": [0, 0, 1, 1], "ill": ills}), schema, original=before)
+    ...     print(AnatomyK(2).audit(Release(first, Schema(()), apart=apart), ["class"]).achieved)
+    2
+    0
+    """
+
+    short: ClassVar[str] = "anatomy"
+    reported: ClassVar[bool] = False
+    example: ClassVar[str] = "5"
+
+    k: Annotated[int | None, Param("Fewest confidential rows of a class; none: only report.", low=2)] = None
+
+    def audit(self, release: Release, attributes: Sequence[str]) -> Finding:
+        """Find the fewest confidential rows that a record is joined with by one column."""
+        apart, before, link = _second(release, attributes)
+        one, other = codes_of(link, release.data.column(link), apart.data.column(link))
+        one, other = _by_first_row(one, other)
+        count = int(max(one.max(initial=-1), other.max(initial=-1))) + 1
+        levels, notes = sizes_of(release, one)
+        levels = np.append(levels, np.zeros(count - len(levels), np.int64))  # of the second table only
+        strange = _nowhere(release.data.column(link), one, count)
+        strange |= _different(one, other, _rows(before, apart), count)
+        if strange.any():
+            levels[strange] = 0
+            notes.append(
+                f"{int(strange.sum()):,} classes without a number, or whose confidential rows are others than before, "
+                f"count as 0"
+            )
+        notes += _shared(apart, before.column_names, other)
+        given_away = [n for n in before.column_names if follows(apart.schema[n], before.column(n), one)]
+        if given_away:
+            levels = np.minimum(levels, 1)
+            notes.append(_SORTED.format(given_away[0]))
+        return self._finding(link, levels, notes)
+
+    def _finding(self, link: str, levels: NDArray[np.int64], notes: list[str]) -> Finding:
+        achieved = int(levels.min()) if len(levels) else 0
+        order = np.lexsort((np.arange(len(levels)), levels))[:_WORST]
+        return Finding(
+            model="anatomy_k",
+            attributes=(link,),
+            achieved=achieved,
+            required=self.k,
+            holds=self.k is None or achieved >= self.k,
+            classes=len(levels),
+            worst=tuple((int(number), int(levels[number])) for number in order),
+            note="; ".join(notes),
+            short=self.short,
+            level="k",
+        )
+
+
+_SORTED = "rows stand in the order of {!r} within the classes, which gives it away: bring them into another order first"
+
+
+def _second(release: Release, attributes: Sequence[str]) -> tuple[Release, pa.Table, str]:
+    """Return the second table, the confidential columns as they were, and what joins both tables."""
+    apart = release.apart
+    if apart is None or apart.original is None or len(attributes) != 1:
+        raise ParameterError(
+            "AnatomyK: both tables and the confidential columns before must be known, a table by itself shows neither. "
+            "It is audited where a table is protected, with the release anatomy. Of the second table alone audit k, "
+            "over the column of classes."
+        )
+    (link,) = attributes
+    if link not in release.data.column_names or link not in apart.data.column_names:
+        raise GuaranteeError(f"AnatomyK: column {link!r} must be in both tables, it is not. Nothing was written.")
+    names = apart.original.column_names
+    lacking = not names or [n for n in apart.data.column_names if n != link] != names
+    if lacking or release.data.num_rows != apart.original.num_rows:
+        raise GuaranteeError(
+            "AnatomyK: every record must have one confidential row, with all its columns, before and after, but there "
+            "are not as many. Nothing was written."
+        )
+    return apart, apart.original, link
+
+
+def _by_first_row(one: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the numbers of classes counted in order of their first rows, those of the first table before others."""
+    both = np.concatenate((one, other))
+    _, first, numbers = np.unique(both, return_index=True, return_inverse=True)
+    found = np.argsort(np.argsort(first))[numbers]
+    return found[: len(one)], found[len(one) :]
+
+
+def _nowhere(column: pa.ChunkedArray, owner: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
+    """Tell which class is none: it says nothing where the number of the class is missing."""
+    found = np.zeros(count, np.bool_)
+    found[owner[np.asarray(column.is_null(nan_is_null=True).to_numpy())]] = True
+    return found
+
+
+def _rows(before: pa.Table, apart: Release) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return a number for each row of confidential values before and after, the same for the same."""
+    n = before.num_rows
+    rows = np.zeros(n + apart.data.num_rows, np.int64)
+    for name in before.column_names:
+        own = np.concatenate(codes_of(name, before.column(name), apart.values(name)))
+        rows = np.unique(rows * (int(own.max(initial=0)) + 1) + own, return_inverse=True)[1]
+    return rows[:n], rows[n:]
+
+
+def _different(
+    one: NDArray[np.int64], other: NDArray[np.int64], rows: tuple[NDArray[np.int64], NDArray[np.int64]], count: int
+) -> NDArray[np.bool_]:
+    """Tell for each class whether its confidential rows are others after than before, or not as often."""
+    many = int(np.concatenate(rows).max(initial=0)) + 1
+    pairs, where = np.unique(np.concatenate((one * many + rows[0], other * many + rows[1])), return_inverse=True)
+    before, after = (np.bincount(part, minlength=len(pairs)) for part in (where[: len(one)], where[len(one) :]))
+    found = np.zeros(count, np.bool_)
+    found[pairs[before != after] // many] = True
+    return found
+
+
+def _shared(apart: Release, names: Sequence[str], owner: NDArray[np.int64]) -> list[str]:
+    """Say in how many classes all rows share a value."""
+    said = []
+    for name in names:
+        codes = numbered(normal(apart.values(name)))
+        pairs = np.unique(owner * (int(codes.max(initial=0)) + 1) + codes)
+        values = np.bincount(pairs // (int(codes.max(initial=0)) + 1))
+        if alike := int((values == 1).sum()):
+            said.append(f"in {alike:,} {'class' if alike == 1 else 'classes'} all rows share a value of {name!r}")
+    return said

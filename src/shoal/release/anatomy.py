@@ -1,0 +1,176 @@
+"""Anatomy: two tables, quasi-identifiers as they were and confidential columns apart, joined by the class only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import DataError, ParameterError
+from shoal.parameters import Checked, Param
+from shoal.release._taken import refuse_values
+from shoal.types import Column, Kind, Partition, Points, Release, Role, Schema, Table, with_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Anatomy(Checked):
+    """Quasi-identifiers leave as they were, with the number of the class; confidential rows in a second table ([XT06]).
+
+    Whom a confidential row belongs to is lost within the class; nothing else is. So who finds somebody in the first
+    table is left with the confidential rows of a class, at least k, each of them as likely as another.
+
+    **Guarantee.** The first table has all cells as they were written, but for the confidential columns, and the number
+    of the class of each record. The second has the whole confidential rows of each class, class after class, in an
+    order that depends on these rows only. Identifiers and subjects are gone. Classes are numbered in order of
+    their first records: a number says no more than which records are together.
+
+    **Complexity.** O(n log n) for each confidential column.
+
+    **Departures.** [XT06] form the classes so that their confidential values differ. Here any method forms them, on the
+    quasi-identifiers, and what values must differ in is required besides. [XT06] write each value once for a class,
+    with how often it occurs; here it is a row for each time, so that several confidential columns stay together.
+    Cited from memory.
+
+    References: [XT06].
+
+    >>> import pyarrow as pa
+    >>> schema = Schema((Column("age", Role.QUASI, Kind.INTEGER), Column("ill", Role.CONFIDENTIAL, Kind.NOMINAL)))
+    >>> table = Table(pa.table({"age": [50, 30, 52, 31], "ill": ["ulcer", "none", "flu", "flu"]}), schema)
+    >>> part = Partition.of(np.array([1, 0, 1, 0]), ["age"])
+    >>> done = Anatomy().release(table, Points(np.zeros((4, 1)), ("age",)), part, None, np.random.default_rng(0))
+    >>> done.data.to_pydict()
+    {'age': [50, 30, 52, 31], 'class': [0, 1, 0, 1]}
+    >>> done.apart.data.to_pydict()
+    {'class': [0, 0, 1, 1], 'ill': ['flu', 'ulcer', 'flu', 'none']}
+    """
+
+    as_written: ClassVar[bool] = True
+    guarantee: ClassVar[str] = "anatomy_k"
+    two_tables: ClassVar[bool] = True
+    fate: ClassVar[str] = "as it is"
+    fate_of_confidential: ClassVar[str] = "in the second table"
+
+    class_name: Annotated[str, Param("The column that says the class, in both tables.")] = "class"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.class_name.strip():
+            raise ParameterError("Anatomy: class_name must be the name of a column, got none. Give it a name.")
+
+    def refuse(self, table: Table) -> None:
+        """Refuse a table that cannot be taken apart, before work is done on it."""
+        if not table.schema.names(Role.CONFIDENTIAL):
+            raise ParameterError(
+                "Anatomy: there must be at least one confidential column, got none: these are what it keeps apart. "
+                "Name what must not be learnt, or take another release."
+            )
+        if self.class_name.casefold() in (name.casefold() for name in table.data.column_names):
+            raise ParameterError(
+                f"Anatomy: class_name must be the name of no other column, but one is called {self.class_name!r} "
+                f"already. Give another with --set class_name=…, or rename the column."
+            )
+
+    def release(
+        self,
+        table: Table,
+        points: Points,
+        partition: Partition,
+        weights: NDArray[np.float64] | None,
+        rng: np.random.Generator,
+    ) -> Release:
+        """Take confidential columns apart."""
+        self.refuse(table)
+        refuse_values(self, partition)
+        if len(partition.blocks) > 1 or not partition.blocks[0].promised:
+            raise ParameterError(
+                "Anatomy: the method must form one partition, into classes of at least k records, this one does not. "
+                "Take another method, or another release."
+            )
+        numbers = _by_first_row(partition.labels)
+        subjects = table.schema.names(Role.SUBJECT)
+        kept = [c for c in table.schema.columns if c.role.leaves and c.role is not Role.CONFIDENTIAL]
+        return Release(
+            self._with_class(table.data.select([c.name for c in kept]), numbers, last=True),
+            Schema((*kept, self._column)),
+            table.dialect,
+            table.data.column(subjects[0]) if subjects else None,
+            origins=dict.fromkeys(table.schema.names(Role.QUASI), np.arange(len(table))),
+            apart=self._apart(table, numbers),
+            link=self.class_name,
+        )
+
+    def _apart(self, table: Table, numbers: NDArray[np.int64]) -> Release:
+        """Return the second table: whole confidential rows, class after class."""
+        import pyarrow as pa
+
+        names = list(table.schema.names(Role.CONFIDENTIAL))
+        before = table.data.select(names)
+        places = [_places(name, before.column(name)) for name in reversed(names)]
+        order = np.lexsort((*places, numbers))
+        rows = with_columns(before, {name: before.column(name).take(pa.array(order)) for name in names})
+        return Release(
+            self._with_class(rows, numbers[order], last=False),
+            Schema((self._column, *(table.schema[name] for name in names))),
+            table.dialect,
+            origins=dict.fromkeys(names, order),
+            original=before,
+        )
+
+    @property
+    def _column(self) -> Column:
+        return Column(self.class_name, Role.OTHER, Kind.INTEGER)
+
+    def _with_class(self, data: pa.Table, numbers: NDArray[np.int64], *, last: bool) -> pa.Table:
+        plain = with_columns(data, {})
+        return plain.add_column(data.num_columns if last else 0, self.class_name, [numbers])
+
+
+def _by_first_row(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the class of each record, classes numbered in order of their first records."""
+    _, first, own = np.unique(labels, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[own], np.int64)
+
+
+def _places(name: str, column: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Return the place of each cell in the order of all that differ; a missing one comes last.
+
+    Cells of one place are the same cell, or the order of the second table would be that of their records.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        coded = _plain(column).combine_chunks().dictionary_encode(null_encoding="mask")
+        found = coded.dictionary
+        if pa.types.is_floating(found.type):  # of which 0 and −0 are equal, but not the same cell
+            values = found.to_numpy(zero_copy_only=False)
+            order = np.lexsort((np.signbit(values), values))
+        else:
+            order = pc.array_sort_indices(found).to_numpy()
+    except pa.ArrowException:  # whose message may hold a value
+        raise DataError(
+            f"Column {name!r}: {column.type} has no order that rows could be brought into. Make it text, or give it "
+            "another role."
+        ) from None
+    places = np.empty(len(order) + 1, np.int64)
+    places[order], places[-1] = np.arange(len(order)), len(order)
+    return np.asarray(places[coded.indices.fill_null(len(order)).to_numpy()])
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return cells of a type that can be sorted."""
+    import pyarrow as pa
+
+    kind = column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _plain(column.cast(kind.storage_type))
+    if pa.types.is_dictionary(kind):
+        return _plain(column.cast(kind.value_type))
+    if pa.types.is_floating(kind):
+        return column.cast(pa.float64())
+    return column.cast(pa.large_string()) if pa.types.is_string_view(kind) else column
