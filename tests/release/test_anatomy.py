@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.flow import protect as flow
+from shoal.flow.anonymising import Anonymised
 from shoal.flow.apart import beside
 from shoal.places import place
 from shoal.privacy.anatomy_k import AnatomyK
@@ -223,9 +224,9 @@ def test_what_is_not_as_promised_does_not_leave(
 ) -> None:
     real = flow.anonymise
 
-    def anonymise(*args: object, **more: object) -> tuple:
-        partition, release, *rest = real(*args, **more)
-        return partition, CHANGES[what](release), *rest
+    def anonymise(*args: object, **more: object) -> Anonymised:
+        made = real(*args, **more)
+        return replace(made, release=CHANGES[what](made.release))
 
     pq.write_table(FRAME, tmp_path / "in.parquet")
     monkeypatch.setattr(flow, "anonymise", anonymise)
@@ -236,8 +237,8 @@ def test_what_is_not_as_promised_does_not_leave(
 
 def test_classes_that_cross_strata_do_not_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = FRAME.append_column("s", [pa.array(["a", "b"] * 30)])
-    partition, release, *rest = flow.anonymise(*_prepared(frame))
-    monkeypatch.setattr(flow, "anonymise", lambda *args, **more: (partition, release, *rest))
+    made = flow.anonymise(*_prepared(frame))
+    monkeypatch.setattr(flow, "anonymise", lambda *args, **more: made)
     with pytest.raises(shoal.GuaranteeError, match="Classes cross the strata of s"):
         shoal.protect(frame, {**RECIPE, "strata": ["s"]})
 

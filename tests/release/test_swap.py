@@ -12,6 +12,7 @@ import pytest
 
 import shoal
 from shoal.flow import protect as flow
+from shoal.flow.anonymising import Anonymised
 from shoal.release.swap import permuted
 from shoal.types import Release
 
@@ -89,9 +90,9 @@ def _broken(change: object) -> object:
     """Return the flow's stage, after which something is changed in what leaves."""
     real = flow.anonymise
 
-    def anonymise(*args: object, **more: object) -> tuple:
-        partition, release, *rest = real(*args, **more)
-        return partition, change(release), *rest
+    def anonymise(*args: object, **more: object) -> Anonymised:
+        made = real(*args, **more)
+        return replace(made, release=change(made.release))
 
     return anonymise
 
