@@ -49,7 +49,7 @@ class Comparison:
     confidential
         Confidential attributes, as they left.
     positions
-        For each original record where it stands among those that left, from 0, −1 if it did not leave; None: row by row.
+        For each original record its place among those that left, from 0; −1 if it did not leave. None: row by row.
     seed
         Where randomness starts, for measures that look at a sample.
     """
