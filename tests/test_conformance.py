@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import runpy
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -236,7 +237,7 @@ class TestEveryMethod:
         assert np.array_equal(direct[:, None] == direct, shuffled[:, None] == shuffled)
 
 
-@pytest.mark.parametrize("room", ["partition", "release", "privacy", "utility"])
+@pytest.mark.parametrize("room", ["partition", "release", "privacy", "utility", "risk"])
 def test_every_file_of_a_room_is_complete(room: str) -> None:
     for key in registry.keys(room):
         cls = registry.load(room, key)
@@ -244,17 +245,85 @@ def test_every_file_of_a_room_is_complete(room: str) -> None:
         assert registry.summary(room, key).endswith(".")
 
 
-@pytest.mark.parametrize("key", registry.keys("utility"))
-def test_every_measure_has_goal_and_range_and_is_perfect_on_the_original(key: str) -> None:
+MEASURES = [(room, key) for room in registry.ROOMS["measures"] for key in registry.keys(room)]
+
+
+def of_every_kind(n: int = 24) -> Any:
+    """A table before and after in which there is everything that measures look at, some of it missing or constant."""
+    from shoal.types import Codes, Comparison, Confidential, Pair
+
+    rng = np.random.default_rng(7)
+    x, y = rng.normal(size=(2, n, 3))
+    x[:, 2] = y[:, 2] = 3.25
+    x[4, 0], y[5, 0] = np.nan, np.nan
+    kinds, others = rng.integers(-1, 3, (2, n))
+    names = ("age", "pay", "constant")
+    return Comparison(
+        np.column_stack((np.nan_to_num(x), kinds)),
+        np.column_stack((np.nan_to_num(y), others)),
+        (*names, "illness"),
+        {name: Pair(a, b) for name, a, b in zip(names, x.T, y.T, strict=True)},
+        {"illness": Codes(kinds, others, ("asthma", "flu", "ulcer"))},
+        classes=np.arange(n) // 3,
+        strata=np.arange(n) % 2,
+        confidential=(Confidential("debt", rng.permutation(n), np.ones(n, np.int64)),),
+        positions=rng.permutation(n),
+    )
+
+
+@cache
+def read(which: str) -> Any:
+    """What all measures read."""
     import pyarrow as pa
 
-    measure = registry.load("utility", key)
-    low, high = measure.range
-    frame = pa.table({"a": points(30)[:, 0]})
-    value = shoal.compare(frame, frame, ["a"])[key]
-    assert measure.goal in ("low", "high")
-    assert low <= value <= high
-    assert value == (low if measure.goal == "low" else high)
+    from shoal.flow.measuring import measures, read_measures
+
+    if which == "every kind":
+        return read_measures(of_every_kind(), measures({"formula": "pay ~ age + illness"}))
+    frame = pa.table({"a": points(30)[:, 0], "b": points(30)[:, 1], "c": list("abc" * 10)})
+    return shoal.compare(frame, frame, ["a", "b", "c"])
+
+
+@pytest.mark.parametrize(("room", "key"), MEASURES)
+class TestEveryMeasure:
+    def name(self, room: str, key: str) -> str:
+        return getattr(registry.load(room, key), "short", "") or key
+
+    def test_has_goal_and_range_and_a_name_of_its_own(self, room: str, key: str) -> None:
+        cls = registry.load(room, key)
+        low, high = cls.range
+        assert cls.goal in ("low", "high", "")  # nothing: neither way is better
+        assert low < high
+        assert [self.name(*other) for other in MEASURES].count(self.name(room, key)) == 1
+
+    def test_is_within_its_range_and_perfect_on_the_original(self, room: str, key: str) -> None:
+        cls = registry.load(room, key)
+        low, high = cls.range
+        found = read("the original").reading(self.name(room, key))
+        if np.isnan(found.value):
+            assert found.note
+            return
+        assert low <= found.value <= high
+        if room == "utility" and cls.goal:
+            assert found.value == (low if cls.goal == "low" else high)
+
+    def test_what_is_missing_or_constant_is_no_trouble_and_no_value_is_told(self, room: str, key: str) -> None:
+        found = read("every kind").reading(self.name(room, key))
+        assert found.range[0] <= found.value <= found.range[1]
+        assert len(found.parts) <= 200
+        assert all(np.isfinite(value) for _, value in found.parts)
+        told = " ".join([found.note, *(name for name, _ in found.parts)])
+        assert not any(value in told for value in ("asthma", "flu", "ulcer", "3.25"))
+
+    def test_changes_nothing_and_reads_the_same_again(self, room: str, key: str) -> None:
+        cls, comparison, before = registry.load(room, key), of_every_kind(), of_every_kind()
+        if not hasattr(cls, "measure"):
+            pytest.skip("is made from what others read")
+        found = [cls().measure(comparison), cls().measure(comparison)]
+        assert repr(found[0]) == repr(found[1])
+        assert pickle.dumps([vars(comparison)[name] for name in vars(before)]) == pickle.dumps(
+            list(vars(before).values())
+        )
 
 
 def mixed(n: int = 24) -> dict[str, list[Any]]:

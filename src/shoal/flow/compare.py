@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from shoal.errors import DataError, SchemaError, raise_all
-from shoal.flow.confidential import as_values
+from shoal.flow.confidential import as_values, confidential_columns
 from shoal.flow.encoding import encode
 from shoal.flow.excluding import complete_rows, only_rows
-from shoal.flow.measuring import measure
+from shoal.flow.keys import places_by_key
+from shoal.flow.measuring import compared, measures, read_measures
 from shoal.flow.reading import is_textual, listed, open_source, schema_for
+from shoal.flow.strata import strata_of
+from shoal.parameters import unknown
 from shoal.places import Place
 from shoal.recipe import Recipe
-from shoal.types import Dialect, Kind, Readings, Role, Schema, Table, with_columns
+from shoal.types import Comparison, Dialect, Kind, Readings, Role, Schema, Table, with_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,6 +34,11 @@ class Compared:
     kinds: Mapping[str, str] = field(default_factory=dict)
     taxonomies: Mapping[str, Mapping[str, Any] | str] = field(default_factory=dict)
     orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    confidential: Sequence[str] = ()
+    strata: Sequence[str] = ()
+    key: str | None = None  #: a column that names records in both tables; without, these have the same order
+    settings: Mapping[str, Any] = field(default_factory=dict)  #: parameters of the measures
+    seed: int = 0
     recipe: Recipe | None = None  #: by which it was masked, if that is known
 
     @classmethod
@@ -36,10 +47,23 @@ class Compared:
         if recipe is None:
             return said
         names = said.columns or recipe.quasi
-        kinds: dict[str, str] = {name: kind for name, kind in recipe.kinds.items() if name in names}
-        taxonomies = {name: tree for name, tree in recipe.taxonomies.items() if name in names}
-        orders = {name: order for name, order in recipe.orders.items() if name in names}
-        return cls(names, {**kinds, **said.kinds}, {**taxonomies, **said.taxonomies}, {**orders, **said.orders}, recipe)
+        confidential = said.confidential or [name for name in recipe.confidential if name not in names]
+        strata = said.strata or [name for name in recipe.strata if name not in names]
+        known = {*names, *confidential}
+        kinds: dict[str, str] = {name: kind for name, kind in recipe.kinds.items() if name in known}
+        taxonomies = {name: tree for name, tree in recipe.taxonomies.items() if name in known}
+        orders = {name: order for name, order in recipe.orders.items() if name in known}
+        return replace(
+            said,
+            columns=names,
+            kinds={**kinds, **said.kinds},
+            taxonomies={**taxonomies, **said.taxonomies},
+            orders={**orders, **said.orders},
+            confidential=confidential,
+            strata=strata,
+            seed=said.seed or recipe.seed,
+            recipe=recipe,
+        )
 
     @property
     def missing(self) -> str:
@@ -59,39 +83,53 @@ class Compared:
         whole = replace(table, schema=schema_for(table.data, self.recipe, table.dialect))
         return only_rows(table, complete_rows(whole, self.recipe))
 
+    @cached_property
+    def measures(self) -> list[Any]:
+        """The measures to read."""
+        return measures(self.settings)
+
+    @property
+    def besides(self) -> tuple[str, ...]:
+        """Columns that a measure looks at, and that are not compared themselves."""
+        named = (name for one in self.measures for name in getattr(one, "columns", ()))
+        return tuple(dict.fromkeys(name for name in named if name not in self.columns))
+
     def schema(self, data: pa.Table, dialect: Dialect | None, unread: tuple[str, ...] = ()) -> Schema:
         """Return the schema of a table in which only these columns matter."""
         from shoal.schema.roles import schema_of
 
         recipe = Recipe(
             quasi=listed("columns", self.columns),
+            confidential=tuple(self.confidential),
+            strata=tuple(self.strata),
             kinds=self.kinds,  # type: ignore[arg-type]
             taxonomies=self.taxonomies,
             orders=self.orders,
         )
-        others = dict.fromkeys(set(data.column_names) - set(recipe.quasi), Kind.NOMINAL)  # whose kind nobody asks for
+        looked_at = {*recipe.quasi, *recipe.confidential, *self.besides}
+        others = dict.fromkeys(set(data.column_names) - looked_at, Kind.NOMINAL)  # whose kind nobody asks for
         kinds = {**others, **recipe.kinds}
         return schema_of(data, recipe.roles, kinds, dialect, unread, recipe.taxonomies, recipe.orders)
 
 
-def compare_frames(original: Any, masked: Any, compared: Compared) -> Readings:
+def compare_frames(original: Any, masked: Any, asked: Compared) -> Readings:
     """Measure what a masked frame lost, row by row."""
     from shoal.sources.frame import Frame
 
     (before, unread), (after, lost) = (Frame().read(frame) for frame in (original, masked))
-    schema = compared.schema(before, None, unread)
+    schema = asked.schema(before, None, unread)
     _all_there(after, schema, lost)
-    return _compare(Table(before, schema), Table(after, schema), compared)
+    return _compare(Table(before, schema), Table(after, schema), asked)
 
 
-def compare_files(original: Place, masked: Place, compared: Compared, text: Mapping[str, Any]) -> Readings:
+def compare_files(original: Place, masked: Place, asked: Compared, text: Mapping[str, Any]) -> Readings:
     """Measure what a masked file lost, row by row."""
     (before, dialect), (after, its) = (
-        open_source(place, compared.text_of(place, text)).read(place.at) for place in (original, masked)
+        open_source(place, asked.text_of(place, text)).read(place.at) for place in (original, masked)
     )
-    schema = compared.schema(before, dialect)
+    schema = asked.schema(before, dialect)
     _all_there(after, schema)
-    return _compare(Table(before, schema, dialect), Table(after, schema, its), compared)
+    return _compare(Table(before, schema, dialect), Table(after, schema, its), asked)
 
 
 def _all_there(masked: pa.Table, schema: Schema, unread: tuple[str, ...] = ()) -> None:
@@ -102,17 +140,53 @@ def _all_there(masked: pa.Table, schema: Schema, unread: tuple[str, ...] = ()) -
     schema_of(masked, named, dict.fromkeys(masked.column_names, Kind.NOMINAL), None, unread)
 
 
-def _compare(original: Table, masked: Table, compared: Compared) -> Readings:
+def _compare(original: Table, masked: Table, asked: Compared) -> Readings:
     """Measure values of the masked table on the footing of the original, where a missing value is a value."""
-    original = compared.left(original)
-    if len(original) != len(masked):
-        raise DataError(
-            f"Compare: both tables must have the same rows in the same order, got {len(original):,} and "
-            f"{len(masked):,}. Give the file that was masked and its masked version."
-        )
-    names = original.schema.names(Role.QUASI)
-    _, attributes = encode(original, names, missing=compared.missing)
-    return measure(attributes, _values(masked, original, names))
+    return read_measures(_comparison(original, masked, asked), asked.measures)
+
+
+def _comparison(original: Table, masked: Table, asked: Compared) -> Comparison:
+    """Put original and masked records side by side: by their rows, or by a key."""
+    positions = None
+    if asked.key is None:
+        original = asked.left(original)
+        if len(original) != len(masked):
+            raise DataError(
+                f"Compare: both tables must have the same rows in the same order, got {len(original):,} and "
+                f"{len(masked):,}. Give the file that was masked and its masked version, or a key that both have."
+            )
+    else:
+        positions = places_by_key(original, masked, asked.key)
+        original = only_rows(original, np.flatnonzero(positions >= 0))
+        masked = only_rows(masked, positions[positions >= 0])
+    names, besides = original.schema.names(Role.QUASI), asked.besides
+    _refuse_unknown(besides, original, masked)
+    typed, attributes = encode(original, names, missing=asked.missing)
+    before = with_columns(typed.data, _columns(_values(original, original, besides)))
+    after = _values(masked, original, (*names, *besides))
+    seen = [name for name in asked.confidential if name in masked.data.column_names]
+    return replace(
+        compared(attributes, original.schema, before, after, besides),
+        strata=strata_of(original),
+        confidential=confidential_columns(masked, seen),
+        positions=positions,
+        seed=asked.seed,
+    )
+
+
+def _columns(data: pa.Table) -> dict[str, pa.ChunkedArray]:
+    return {name: data.column(name) for name in data.column_names}
+
+
+def _refuse_unknown(names: Sequence[str], *tables: Table) -> None:
+    """Refuse columns that a measure is to look at, where a table has them not."""
+    faults = [
+        unknown("Compare", "column", name, table.data.column_names)
+        for table in tables
+        for name in names
+        if name not in table.data.column_names
+    ]
+    raise_all(SchemaError, list(dict.fromkeys(faults)))
 
 
 def _values(masked: Table, original: Table, names: Sequence[str]) -> pa.Table:

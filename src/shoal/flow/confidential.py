@@ -53,11 +53,10 @@ def with_values(release: Release, names: Sequence[str]) -> Release:
     return replace(release, read={**release.read, **{name: as_values(name, table) for name in unread}})
 
 
-def confidential_columns(table: Table) -> tuple[Confidential, ...]:
-    """Return the confidential attributes of a table."""
-    return tuple(
-        confidential_of(table.schema[name], as_values(name, table)) for name in table.schema.names(Role.CONFIDENTIAL)
-    )
+def confidential_columns(table: Table, names: Sequence[str] | None = None) -> tuple[Confidential, ...]:
+    """Return the confidential attributes of a table, or some columns as such."""
+    chosen = table.schema.names(Role.CONFIDENTIAL) if names is None else names
+    return tuple(confidential_of(table.schema[name], as_values(name, table)) for name in chosen)
 
 
 def confidential_arrays(given: ArrayLike, n: int) -> tuple[Confidential, ...]:

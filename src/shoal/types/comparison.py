@@ -48,6 +48,8 @@ class Comparison:
         The number of the stratum of each record; None if there are none.
     confidential
         Confidential attributes, as they left.
+    positions
+        For each original record its place among those that left, from 0; −1 if it did not leave. None: row by row.
     seed
         Where randomness starts, for measures that look at a sample.
     """
@@ -60,6 +62,7 @@ class Comparison:
     classes: NDArray[np.int64] | None = field(default=None, repr=False)
     strata: NDArray[np.int64] | None = field(default=None, repr=False)
     confidential: tuple[Confidential, ...] = ()
+    positions: NDArray[np.int64] | None = field(default=None, repr=False)
     seed: int = 0
 
     def __len__(self) -> int:

@@ -1,0 +1,55 @@
+"""Position: how far from its place in the input a record of a stream left."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.types import Comparison, Reading
+from shoal.utility._columns import nothing
+
+_PERCENTS = (50, 90, 95, 99)
+
+
+@dataclass(frozen=True)
+class Position:
+    """Average of |position in the output − position in the input|; parts are the largest and some percentiles.
+
+    The p % percentile is the lowest difference that at least p % of the records do not exceed. Records that did not
+    leave are left out, and counted in the note.
+
+    **Guarantee.** 0 if and only if records left in the order in which they came.
+
+    **Complexity.** O(n log n).
+
+    **Departures.** [DS17] Figure 3 draws the largest and the average; what a position is once tuples are dropped is not
+    said: it is the place among those that left.
+
+    References: [DS17].
+
+    >>> x = np.zeros((3, 1))
+    >>> Position().measure(Comparison(x, x, ("age",), positions=np.array([2, 0, 1]))).parts[0]
+    ('largest', 2.0)
+    """
+
+    goal: ClassVar[str] = "low"
+    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
+
+    def measure(self, comparison: Comparison) -> Reading:
+        """Read how far records moved."""
+        positions = comparison.positions
+        if positions is None:
+            return nothing("position", self, "records are compared row by row; name a key that both tables have")
+        left = positions >= 0
+        n = int(left.sum())
+        if not n:
+            return nothing("position", self, "no record left")
+        apart = np.sort(np.abs(positions - np.arange(len(positions)))[left])
+        parts = [("largest", float(apart[-1]))]
+        parts += [(f"{percent} %", float(apart[(percent * n + 99) // 100 - 1])) for percent in _PERCENTS]
+        gone = len(positions) - n
+        note = f"{gone:,} records did not leave" if gone else ""
+        return Reading("position", float(apart.mean()), self.goal, self.range, parts=tuple(parts), note=note)
