@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := src tests benchmarks docs
 
-.PHONY: help demo test lint types contracts tests long docs figures outputs build bench loss closeness audit papers clean
+.PHONY: help demo test lint types contracts tests long docs figures outputs build bench loss closeness audit linkage papers clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -66,6 +66,9 @@ closeness: $(VENV)/.dev  ## Measure the methods that promise t-closeness; takes 
 
 audit: $(VENV)/.dev  ## Measure all audits against a plain grouping; takes minutes
 	$(BIN)/python benchmarks/audit.py
+
+linkage: $(VENV)/.dev  ## Measure distance linkage against the matrix of all distances; takes minutes
+	$(BIN)/python benchmarks/linkage.py
 
 papers: $(VENV)/.dev  ## Print the figures of the papers next to ours, and draw them; takes minutes, needs SHOAL_DATA
 	$(BIN)/python benchmarks/papers

@@ -236,7 +236,7 @@ class TestEveryMethod:
         assert np.array_equal(direct[:, None] == direct, shuffled[:, None] == shuffled)
 
 
-@pytest.mark.parametrize("room", ["partition", "release", "privacy", "utility"])
+@pytest.mark.parametrize("room", ["partition", "release", "privacy", "utility", "risk"])
 def test_every_file_of_a_room_is_complete(room: str) -> None:
     for key in registry.keys(room):
         cls = registry.load(room, key)
@@ -244,17 +244,72 @@ def test_every_file_of_a_room_is_complete(room: str) -> None:
         assert registry.summary(room, key).endswith(".")
 
 
-@pytest.mark.parametrize("key", registry.keys("utility"))
-def test_every_measure_has_goal_and_range_and_is_perfect_on_the_original(key: str) -> None:
+MEASURES = [(room, key) for room in registry.ROOMS["measures"] for key in registry.keys(room)]
+
+
+@pytest.mark.parametrize(("room", "key"), MEASURES)
+def test_every_measure_has_goal_and_range_and_is_perfect_on_the_original(room: str, key: str) -> None:
     import pyarrow as pa
 
-    measure = registry.load("utility", key)
+    measure = registry.load(room, key)
     low, high = measure.range
     frame = pa.table({"a": points(30)[:, 0]})
-    value = shoal.compare(frame, frame, ["a"])[key]
+    reading = shoal.compare(frame, frame, ["a"]).reading(getattr(measure, "short", key))
     assert measure.goal in ("low", "high")
-    assert low <= value <= high
-    assert value == (low if measure.goal == "low" else high)
+    assert low < high
+    if np.isnan(reading.value):
+        assert reading.note.endswith(".")
+        return
+    assert low <= reading.value <= high
+    if room == "utility" and not hasattr(measure, "of"):
+        assert reading.value == (low if measure.goal == "low" else high)
+
+
+@pytest.mark.parametrize(("room", "key"), MEASURES)
+def test_every_measure_reads_every_kind_and_says_what_it_reads(room: str, key: str) -> None:
+    from dataclasses import fields
+
+    from shoal.types import Codes, Comparison, Confidential, Pair
+
+    measure = registry.load(room, key)
+    assert all(d.param.description.endswith(".") for d in declarations(measure))
+    assert {d.name for d in declarations(measure)} == {f.name for f in fields(measure)}
+    made = build(measure, {})
+    assert pickle.loads(pickle.dumps(made)) == made
+    if hasattr(measure, "of"):
+        assert made.combine(dict.fromkeys(measure.of, 50.0)).value == 50.0
+        return
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(60, 3))
+    X[:, 1:] = rng.integers(0, 2, (60, 2))
+    before = np.where(rng.random(60) < 0.1, np.nan, X[:, 0])
+    codes = rng.integers(-1, 2, (2, 60))
+    classes = np.repeat(np.arange(20), 3)
+    masked = X[classes * 3]
+    ill = Confidential("ill", codes[0] + 1, np.bincount(codes[0] + 1), ordered=False)
+    both = Comparison(
+        X,
+        masked,
+        ("number", "category", "category"),
+        {"number": Pair(before, masked[:, 0])},
+        {"category": Codes(codes[0], codes[1], ("yes", "no"))},
+        classes,
+        strata=classes % 2,
+        confidential=(ill,),
+    )
+    kept = both.original.copy(), both.masked.copy(), before.copy(), codes.copy(), classes.copy()
+    with np.errstate(all="ignore"):
+        reading, again = made.measure(both), made.measure(both)
+    assert str(reading) == str(again)  # NaN is not itself
+    assert all(
+        np.array_equal(a, b, equal_nan=True) for a, b in zip(kept, (X, masked, before, codes, classes), strict=True)
+    )
+    assert (reading.measure, reading.goal, reading.range) == (key, measure.goal, measure.range)
+    assert reading.name == getattr(measure, "short", key)
+    assert reading.note if np.isnan(reading.value) else measure.range[0] <= reading.value <= measure.range[1]
+    assert len(dict(reading.parts)) == len(reading.parts)
+    assert all(isinstance(value, float) for _, value in (("", reading.value), *reading.parts))
+    assert not {"yes", "no"} & set(" ".join(name for name, _ in reading.parts).split())
 
 
 def mixed(n: int = 24) -> dict[str, list[Any]]:

@@ -120,7 +120,7 @@ def test_compare_json_and_table_agree(survey: Path, run: Callable) -> None:
 
 def test_list_names_every_key(run: Callable) -> None:
     everything = run("list").out
-    for room in ("partition", "privacy", "utility", "release"):
+    for room in ("partition", "privacy", "utility", "risk", "release"):
         for key in shoal_keys(room):
             assert key in everything
     assert "mdav" in run("list", "methods").out

@@ -59,9 +59,7 @@ class _Space(NamedTuple):
 
 def _space() -> _Space:
     depth = 24 * FAN
-    return _Space(
-        np.empty(WIDTH), np.empty(FAN), np.empty(depth), np.empty(depth, np.int64), np.empty(depth, np.int64)
-    )
+    return _Space(np.empty(WIDTH), np.empty(FAN), np.empty(depth), np.empty(depth, np.int64), np.empty(depth, np.int64))
 
 
 @part
