@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := src tests benchmarks docs
 
-.PHONY: help demo test lint types contracts tests long docs figures outputs build bench loss closeness adult audit papers clean
+.PHONY: help demo test lint types contracts tests long docs figures outputs build bench loss closeness adult audit linkage papers clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -69,6 +69,9 @@ adult: $(VENV)/.dev  ## Measure mixed kinds with ontologies, on Adult; takes min
 
 audit: $(VENV)/.dev  ## Measure all audits against a plain grouping; takes minutes
 	$(BIN)/python benchmarks/audit.py
+
+linkage: $(VENV)/.dev  ## Measure distance linkage against the matrix of all distances; takes minutes
+	$(BIN)/python benchmarks/linkage.py
 
 papers: $(VENV)/.dev  ## Print the figures of the papers next to ours, and draw them; takes minutes, needs SHOAL_DATA
 	$(BIN)/python benchmarks/papers

@@ -1,4 +1,4 @@
-"""The measures of [N14] Section 2.3 as plain functions; what the paper leaves open is said at each."""
+"""Measures of [N14] Section 2.3 as plain functions; what the paper leaves open is said at each. DLD and ID are ours."""
 
 from __future__ import annotations
 
@@ -39,37 +39,6 @@ def information_loss(X: np.ndarray, Y: np.ndarray) -> float:
         np.abs(R - S)[above].mean(),
     )
     return 100 * float(np.mean(parts))
-
-
-def interval_disclosure(X: np.ndarray, Y: np.ndarray, share: float = 0.1) -> float:
-    """Percentage of original values within a tenth of a deviation of their masked values."""
-    return 100 * float((np.abs(X - Y) <= share * X.std(axis=0)).mean())
-
-
-def distance_linkage(X: np.ndarray, Y: np.ndarray) -> float:
-    """Percentage of records whose nearest masked record is their own, 1/ties each; the mean over all 511 sets known.
-
-    Read so: both files are standardised by their own means and deviations.
-    """
-
-    def standardised(Z: np.ndarray) -> np.ndarray:
-        spread = Z.std(axis=0)
-        return (Z - Z.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-
-    x, y = standardised(X), standardised(Y)
-    apart = [(x[:, None, j] - y[None, :, j]) ** 2 for j in range(x.shape[1])]
-    linked = []
-
-    def extend(distances: np.ndarray, first: int) -> None:
-        for j in range(first, len(apart)):
-            with_j = distances + apart[j]
-            nearest = with_j.min(axis=1)
-            ties = (with_j == nearest[:, None]).sum(axis=1)
-            linked.append(float(((with_j.diagonal() == nearest) / ties).mean()))
-            extend(with_j, j + 1)
-
-    extend(np.zeros_like(apart[0]), 0)
-    return 100 * float(np.mean(linked))
 
 
 def score(il: float, dld: float, id_: float) -> float:

@@ -215,19 +215,33 @@ def compare(
     taxonomies: Mapping[str, Mapping[str, Any] | str] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
     recipe: Recipe | Mapping[str, Any] | str | Path | None = None,
+    *,
+    confidential: Sequence[str] = (),
+    strata: Sequence[str] = (),
+    key: str | None = None,
+    set: Mapping[str, Any] | None = None,
+    seed: int = 0,
 ) -> Readings:
-    """Measure what a masked frame lost against its original, row by row.
+    """Measure what a masked frame lost against its original, and what an intruder gains, record by record.
 
     Parameters
     ----------
     original, masked
-        Frames of pandas, polars or pyarrow, with the same rows in the same order.
+        Frames of pandas, polars or pyarrow, with the same rows in the same order, unless there is a key.
     columns
         The columns to compare, of any kind. Without: the quasi-identifiers of the recipe.
     kinds, taxonomies, orders
         Where the original's own kinds are not meant, or categories have groups or an order; as in a recipe.
     recipe
         By which it was masked: says what the columns mean, and what was done about missing values.
+    confidential, strata
+        Columns that nobody should learn, for measures of inference; columns to look at changes within.
+    key
+        A column that names records in both tables, where rows are not in the same order or some did not leave.
+    set
+        Parameters of measures, such as ``{"formula": "income ~ age", "subsets": 100}``.
+    seed
+        Where randomness starts, for measures that look at a sample.
 
     A missing value is a value, 1 away from the others. So is a category that the original has not, unless it is a
     group of its taxonomy, or ``*``, which is above all.
@@ -238,7 +252,7 @@ def compare(
     """
     from shoal.flow.compare import Compared, compare_frames
 
-    said = Compared(columns, kinds or {}, taxonomies or {}, orders or {})
+    said = Compared(columns, kinds or {}, taxonomies or {}, orders or {}, confidential, strata, key, set or {}, seed)
     return compare_frames(original, masked, Compared.of(None if recipe is None else _recipe(recipe), said))
 
 
@@ -251,8 +265,14 @@ def compare_files(
     taxonomies: Mapping[str, Mapping[str, Any] | str] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
     recipe: Recipe | Mapping[str, Any] | str | Path | None = None,
+    *,
+    confidential: Sequence[str] = (),
+    strata: Sequence[str] = (),
+    key: str | None = None,
+    set: Mapping[str, Any] | None = None,
+    seed: int = 0,
 ) -> Readings:
-    """Measure what a masked file lost against its original, row by row, with arguments as in :func:`compare`.
+    """Measure what a masked file lost, and what an intruder gains, with arguments as in :func:`compare`.
 
     `text` says how text files are written, with the same names as ``[text]`` in a recipe.
     """
@@ -260,9 +280,9 @@ def compare_files(
     from shoal.flow.compare import compare_files as run
     from shoal.places import place
 
-    said = Compared(columns, kinds or {}, taxonomies or {}, orders or {})
-    compared = Compared.of(None if recipe is None else _recipe(recipe), said)
-    return run(place(original), place(masked), compared, text or {})
+    said = Compared(columns, kinds or {}, taxonomies or {}, orders or {}, confidential, strata, key, set or {}, seed)
+    asked = Compared.of(None if recipe is None else _recipe(recipe), said)
+    return run(place(original), place(masked), asked, text or {})
 
 
 def inspect(frame: Any) -> Inspection:

@@ -149,7 +149,7 @@ def test_compare_takes_meanings_and_columns_from_a_recipe(survey: Path, run: Cal
 
 def test_list_names_every_key(run: Callable) -> None:
     everything = run("list").out
-    for room in ("partition", "privacy", "utility", "release"):
+    for room in ("partition", "privacy", "utility", "risk", "release"):
         for key in shoal_keys(room):
             assert key in everything
     assert "mdav" in run("list", "methods").out

@@ -14,17 +14,17 @@ from shoal.types import Kind, Role
 
 HOME = Path(__file__).resolve().parents[2]
 DOCS = HOME / "docs"
-FOLDERS = {"partition": "methods", "privacy": "models", "release": "releases", "utility": "measures"}
+FOLDERS = {"methods": ("partition",), "models": ("privacy",), "releases": ("release",), "measures": ("utility", "risk")}
 
 
 def page(name: str) -> str:
     return (DOCS / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("room", "folder"), FOLDERS.items())
-def test_every_key_has_a_page_and_every_page_a_key(room: str, folder: str) -> None:
+@pytest.mark.parametrize(("folder", "rooms"), FOLDERS.items())
+def test_every_key_has_a_page_and_every_page_a_key(folder: str, rooms: tuple[str, ...]) -> None:
     pages = {path.stem for path in (DOCS / folder).glob("*.md")}
-    assert pages == set(registry.keys(room))
+    assert pages == {key for room in rooms for key in registry.keys(room)}
     for name in pages:
         assert page(f"{folder}/{name}.md").startswith(f"# {name}\n")
 

@@ -14,7 +14,7 @@ try:
 finally:
     sys.path.remove(_folder)
 
-CELLS = [cell for cell in n14.cells() if cell.column not in n14.SLOW]  # those take a minute: `make papers`
+CELLS = list(n14.cells())
 
 
 @pytest.mark.parametrize(

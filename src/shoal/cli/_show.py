@@ -175,20 +175,22 @@ def _short(attributes: tuple[str, ...], quasi: tuple[str, ...]) -> str:
 
 
 def print_readings(readings: Readings) -> None:
-    """Print what was lost."""
+    """Print what was lost, and what an intruder gains; what could not be read in a line each, with the reason."""
     from rich.table import Table
 
-    table = Table("Measure", "Value", "What it is", title="Loss", title_justify="left")
+    for room, title in (("utility", "Loss"), ("risk", "Risk")):
+        found = [r for r in readings.readings if r.measure in registry.keys(room) and not math.isnan(r.value)]
+        if not found:
+            continue
+        table = Table("Measure", "Value", "What it is", title=title, title_justify="left")
+        for reading in found:
+            value = f"{reading.value:.3f} {reading.unit}" if reading.unit else f"{reading.value:,.6g}"
+            table.add_row(reading.name, value, registry.summary(room, reading.measure))
+        console().print(table)
     for reading in readings.readings:
-        value = f"{reading.value:.3f} {reading.unit}" if reading.unit else f"{reading.value:,.6g}"
-        table.add_row(reading.name, value, _what(reading.measure))
-    console().print(table)
-
-
-def _what(measure: str) -> str:
-    """Return what a measure is, in a line."""
-    room = next(room for room in registry.ROOMS["measures"] if measure in registry.keys(room))
-    return registry.summary(room, measure)
+        if reading.note:
+            verb = "was not read, for " if math.isnan(reading.value) else ""
+            typer.echo(f"{reading.name}: {verb}{reading.note.rstrip('.')}.")
 
 
 def print_certificate(certificate: Certificate) -> None:

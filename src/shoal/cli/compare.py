@@ -1,4 +1,4 @@
-"""``shoal compare``: measure what a masked file lost."""
+"""``shoal compare``: measure what a masked file lost, and what an intruder gains."""
 
 from __future__ import annotations
 
@@ -21,6 +21,17 @@ def compare(
     recipe: Annotated[
         Path | None, typer.Option(metavar="R.toml", help="What the columns mean: kinds, orders, taxonomies.")
     ] = None,
+    confidential: o.Confidential = None,
+    strata: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Columns to look at changes within, such as regions.")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Names records in both files, where rows have another order.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of a measure.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Where randomness starts, for measures that look at a sample.")] = 0,
     kind: o.Kinds = None,
     order: o.Orders = None,
     taxonomy: o.Taxonomies = None,
@@ -32,7 +43,7 @@ def compare(
     datetime: o.Datetime = None,
     json: o.Json = False,
 ) -> None:
-    """Measure what a masked file lost against its original, row by row, for shoal's output or anyone's."""
+    """Measure what a masked file lost against its original, and what an intruder gains: for shoal's output or anyone's."""
     import shoal
 
     if columns is None and recipe is None:
@@ -50,6 +61,11 @@ def compare(
             taxonomies=o.pairs("--taxonomy", taxonomy),
             orders=o.orders(order),
             recipe=recipe,
+            confidential=o.names(confidential),
+            strata=o.names(strata),
+            key=key,
+            set=o.typed_settings(o.pairs("--set", set_)),
+            seed=seed,
         )
     if json:
         print_json(readings.to_dict())

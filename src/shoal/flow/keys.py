@@ -50,8 +50,8 @@ def places_by_key(original: Table, masked: Table, key: str) -> NDArray[np.int64]
     strange = int((~np.isin(codes[n:], codes[:n])).sum())
     if strange:
         faults.append(
-            f"Column {key!r}: every masked record must be in the original, {strange:,} of {len(masked):,} are not. Give "
-            f"the file that was masked and its masked version."
+            f"Column {key!r}: every masked record must be in the original, {strange:,} of {len(masked):,} are not. "
+            f"Give the file that was masked and its masked version."
         )
     raise_all(DataError, faults)
     row = np.full(int(codes.max(initial=-1)) + 1, -1, np.int64)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shoal import registry
 from shoal.errors import ParameterError, raise_all
 from shoal.parameters import build, declarations, unknown
-from shoal.types import Attribute, Comparison, Pair, Readings, Schema
+from shoal.types import Attribute, Comparison, Pair, Reading, Readings, Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,8 +66,22 @@ def measures(settings: Mapping[str, Any] | None = None, *, quick: bool = False) 
 
 
 def read_measures(comparison: Comparison, chosen: Sequence[Any]) -> Readings:
-    """Read measures of a comparison."""
+    """Read measures of a comparison: first those that look at it, then those made of what others read."""
     import numpy as np
 
+    found: dict[int, Reading] = {}
     with np.errstate(all="ignore"):
-        return Readings(tuple(measure.measure(comparison) for measure in chosen))
+        for at, measure in enumerate(chosen):
+            if not _made_of(measure):
+                found[at] = measure.measure(comparison)
+    values = {reading.name: reading.value for reading in found.values()}
+    for at, measure in enumerate(chosen):
+        if names := _made_of(measure):
+            combined = measure.combine({name: values.get(name, np.nan) for name in names})
+            found[at] = replace(combined, attributes=comparison.attributes)
+    return Readings(tuple(found[at] for at in range(len(chosen))))
+
+
+def _made_of(measure: Any) -> tuple[str, ...]:
+    """Return the names of the readings that a measure is made of; of most none."""
+    return getattr(measure, "of", ())

@@ -26,11 +26,11 @@ class InformationLoss:
     **Complexity.** O(n d²).
 
     **Departures.** [N14] leaves open what a variation is where x is 0: 0 if x′ is 0 too, else 1. It names the
-    means, but not among what is averaged; [DT01] averages five, and others cap variations or divide by deviations
+    means, but not among what is averaged; [DT01a] averages five, and others cap variations or divide by deviations
     ([YWC02]). One attribute has no correlations, and the mean is of three. Records in which a number
     is missing before or after are left out.
 
-    References: [N14], [DT01], [YWC02].
+    References: [N14], [DT01a], [YWC02].
 
     >>> from shoal.types import Pair
     >>> numbers = {"pay": Pair(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.5, 1.5, 3.5, 3.5]))}

@@ -1,0 +1,64 @@
+"""Linkability: the records that an intruder who knows all attributes finds again in the masked table."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from shoal.parameters import Checked, Param
+from shoal.risk._linking import credit, different, linking
+from shoal.types import Comparison, Reading
+
+
+@dataclass(frozen=True)
+class Linkability(Checked):
+    """Percentage of records that can be linked with a second table about the same people, at worst.
+
+    The second table is the original: somebody who knows the true values of *all* attributes links each person to the
+    nearest masked record, picking one of several. Beside it what guessing blindly gives, and the advantage over it.
+
+    **Guarantee.** Equal to the count over all pairs of records, for the records looked at. ``linked`` is at most
+    ``class found``, and in a release of classes of at least k at most ``class found`` / k.
+
+    **Complexity.** As one set of :class:`~shoal.risk.distance_linkage.DistanceLinkage`.
+
+    **Departures.** [WP14] gives no formula. [GBM23] links two sets of attributes through the synthetic records nearest
+    to each; here masked and original records belong together one by one, so that a link is right or wrong.
+
+    References: [WP14], [GBM23].
+
+    >>> import numpy as np
+    >>> x = np.array([[1.0], [2.0], [3.0], [4.0]])
+    >>> masked = np.array([[1.5], [1.5], [3.5], [3.5]])
+    >>> Linkability().measure(Comparison(x, masked, ("x",))).value
+    50.0
+    """
+
+    goal: ClassVar[str] = "low"
+    unit: ClassVar[str] = "%"
+    range: ClassVar[tuple[float, float]] = (0.0, 100.0)
+
+    sample: Annotated[
+        int | None, Param("Records to look at; left out: as many as keep records × sets below 5,000,000.", low=1)
+    ] = None
+
+    def measure(self, comparison: Comparison) -> Reading:
+        """Read the linkability of a masked table."""
+        attributes, n = comparison.attributes, len(comparison)
+        if not n:
+            note = "There are no records."
+            return Reading("linkability", math.nan, self.goal, self.range, attributes, self.unit, note=note)
+        who = linking(comparison, self.sample, different(comparison.masked), 1)
+        ties = who.ties(attributes)
+        found = credit(ties)
+        linked, chance = 100.0 * float(found.mean()), 100.0 / n
+        parts = (
+            ("linked", linked),
+            ("class found", 100.0 * float((ties > 0).mean())),
+            ("by chance", chance),
+            ("advantage", max(0.0, 100.0 * ((linked - chance) / (100.0 - chance))) if n > 1 else 0.0),
+        )
+        return Reading(
+            "linkability", linked, self.goal, self.range, attributes, self.unit, parts=parts, note=who.told(found)
+        )

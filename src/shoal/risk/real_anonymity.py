@@ -1,0 +1,72 @@
+"""k′: real anonymity, how many records there are for each different masked record."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from shoal.errors import ParameterError
+from shoal.parameters import Checked, Param, unknown
+from shoal.risk._known import classes_of, joined, values_of
+from shoal.types import Comparison, Reading
+
+
+@dataclass(frozen=True)
+class RealAnonymity(Checked):
+    """n divided by the number of different masked records, in the attributes that an intruder knows.
+
+    Where attributes were masked in blocks, or a method promises no k, somebody who knows attributes of several blocks
+    meets smaller groups than k. With several groups of attributes: the mean over them, and each as a part.
+
+    **Guarantee.** 1 (all records differ) to n (all are equal). A mean: single records may be alone even where k′ is
+    large. In a release of one block with classes of at least k it is at least k, whatever is known.
+
+    **Complexity.** O(n log n) for each known attribute.
+
+    References: [N14] Section 2.3.
+
+    >>> masked = np.array([[1.5], [1.5], [3.5], [3.5]])
+    >>> RealAnonymity().measure(Comparison(masked, masked, ("x",))).value
+    2.0
+    """
+
+    short: ClassVar[str] = "k_real"
+    goal: ClassVar[str] = "high"
+    range: ClassVar[tuple[float, float]] = (1.0, math.inf)
+
+    groups: Annotated[
+        str, Param("Attributes that an intruder knows, such as a,b,c;a,d for either of two groups; empty: all.")
+    ] = ""
+
+    def measure(self, comparison: Comparison) -> Reading:
+        """Read the real anonymity of a masked table."""
+        n, attributes = len(comparison), comparison.attributes
+        groups = self._groups(attributes)
+        note = "" if n else "There are no records."
+        found = []
+        for names in groups if n else []:
+            classes = joined([values_of(comparison, name) for name in names]) if names else classes_of(comparison)
+            found.append(n / len(np.unique(classes)))
+        return Reading(
+            "real_anonymity",
+            float(np.mean(found)) if n else math.nan,
+            self.goal,
+            self.range,
+            attributes,
+            parts=tuple((",".join(names), value) for names, value in zip(groups, found, strict=False) if names),
+            note=note,
+            short=self.short,
+        )
+
+    def _groups(self, attributes: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Return the groups by their names; an empty one is all attributes."""
+        groups = [
+            tuple(dict.fromkeys(name.strip() for name in group.split(","))) for group in self.groups.split(";") if group
+        ]
+        for name in (name for group in groups for name in group):
+            if name not in attributes:
+                raise ParameterError(unknown("RealAnonymity", "attribute (in groups)", name, attributes))
+        return groups or [()]

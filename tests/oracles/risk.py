@@ -1,0 +1,64 @@
+"""Measures of risk, transcribed over plain lists. Obviously right, and slow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from statistics import median_low, pstdev
+
+
+def in_ranks(values, around, x, percent):
+    """Whether x lies between the values that stand so many percent of ranks below and above `around`."""
+    ordered = sorted(values)
+    ranks = [rank for rank, value in enumerate(ordered) if value == around]
+    reach = int(percent * len(values) // 100)
+    low, high = max(ranks[0] - reach, 0), min(ranks[-1] + reach, len(values) - 1)
+    return ordered[low] <= x <= ordered[high]
+
+
+def interval_disclosure(before, after, by, percents):
+    """Percentage of the values of one attribute within intervals; None is missing."""
+    pairs = [(x, y) for x, y in zip(before, after, strict=True) if x is not None and y is not None]
+    masked = [y for _, y in pairs]
+    shares = []
+    for percent in percents:
+        if by == "rank":
+            inside = [in_ranks(masked, y, x, percent) for x, y in pairs]
+        else:
+            inside = [abs(x - y) <= percent / 100 * pstdev(x for x, _ in pairs) for x, y in pairs]
+        shares.append(100 * sum(inside) / len(pairs))
+    return sum(shares) / len(shares)
+
+
+def real_anonymity(rows):
+    """Records divided by different records."""
+    return len(rows) / len(set(rows))
+
+
+def alone(rows):
+    """Percentage of rows that no other equals."""
+    counts = Counter(rows)
+    return 100 * sum(counts[row] == 1 for row in rows) / len(rows)
+
+
+def singling_out(rows, size):
+    """Percentage of records that are alone, the mean over all sets of so many attributes, and the largest."""
+    shares = [
+        alone([tuple(row[j] for j in known) for row in rows]) for known in combinations(range(len(rows[0])), size)
+    ]
+    return sum(shares) / len(shares), max(shares)
+
+
+def most_frequent(values, classes):
+    """Percentage of right guesses of who names the most frequent value of a class."""
+    right = 0
+    for one in set(classes):
+        right += max(Counter(v for v, c in zip(values, classes, strict=True) if c == one).values())
+    return 100 * right / len(values)
+
+
+def near_median(values, classes, percent):
+    """Percentage of records within some percent of ranks of the median of their class."""
+    medians = {one: median_low(v for v, c in zip(values, classes, strict=True) if c == one) for one in set(classes)}
+    right = [in_ranks(values, medians[c], v, percent) for v, c in zip(values, classes, strict=True)]
+    return 100 * sum(right) / len(values)
