@@ -43,7 +43,7 @@ def compare(
     datetime: o.Datetime = None,
     json: o.Json = False,
 ) -> None:
-    """Measure what a masked file lost against its original, and what an intruder gains: for shoal's output or anyone's."""
+    """Measure what a masked file lost and what an intruder gains, for shoal's output or anyone's."""
     import shoal
 
     if columns is None and recipe is None:
