@@ -126,6 +126,8 @@ def protect_file(
     force: bool = False,
     save_recipe: str | Path | None = None,
     certify: bool = False,
+    report: str | Path | None = None,
+    edition: str = "internal",
 ) -> Protected:
     """Protect a file: read, partition, release, stage, audit what was staged, and only then let it appear.
 
@@ -141,12 +143,16 @@ def protect_file(
         Where to write the recipe as well; it appears together with the output, or neither does.
     certify
         As in :func:`protect`.
+    report, edition
+        Where to write a report that people read, one HTML file; ``internal``, or ``external``: without what would
+        help an intruder. It appears together with the output, or neither does.
     """
+    from shoal.flow.besides import Besides
     from shoal.flow.protect import protect_file as run
     from shoal.places import place
 
-    made, saved = _recipe(recipe), None if save_recipe is None else Path(save_recipe)
-    return run(place(source), place(target), made, force=force, save_recipe=saved, certify=certify)
+    besides = Besides(_path(save_recipe), _path(report), edition)
+    return run(place(source), place(target), _recipe(recipe), force=force, besides=besides, certify=certify)
 
 
 def audit(
@@ -444,6 +450,10 @@ def save_recipe(recipe: Recipe, target: str | Path, *, force: bool = False) -> N
     from shoal.flow.writing import write_text
 
     write_text(recipe.to_toml(Path(target).parent), Path(target), force=force)
+
+
+def _path(given: str | Path | None) -> Path | None:
+    return None if given is None else Path(given)
 
 
 def _recipe(given: Recipe | Mapping[str, Any] | str | Path) -> Recipe:
