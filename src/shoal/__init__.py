@@ -227,6 +227,7 @@ def compare(
     key: str | None = None,
     set: Mapping[str, Any] | None = None,
     seed: int = 0,
+    measures: Sequence[str] = (),
 ) -> Readings:
     """Measure what a masked frame lost against its original, and what an intruder gains, record by record.
 
@@ -248,6 +249,8 @@ def compare(
         Parameters of measures, such as ``{"formula": "income ~ age", "subsets": 100}``.
     seed
         Where randomness starts, for measures that look at a sample.
+    measures
+        Only these, and what they are made of; see ``shoal list measures``. Without: all.
 
     A missing value is a value, 1 away from the others. So is a category that the original has not, unless it is a
     group of its taxonomy, or ``*``, which is above all.
@@ -258,7 +261,9 @@ def compare(
     """
     from shoal.flow.compare import Compared, compare_frames
 
-    said = Compared(columns, kinds or {}, taxonomies or {}, orders or {}, confidential, strata, key, set or {}, seed)
+    said = Compared(
+        columns, kinds or {}, taxonomies or {}, orders or {}, confidential, strata, key, set or {}, seed, measures
+    )
     return compare_frames(original, masked, Compared.of(None if recipe is None else _recipe(recipe), said))
 
 
@@ -277,6 +282,7 @@ def compare_files(
     key: str | None = None,
     set: Mapping[str, Any] | None = None,
     seed: int = 0,
+    measures: Sequence[str] = (),
 ) -> Readings:
     """Measure what a masked file lost, and what an intruder gains, with arguments as in :func:`compare`.
 
@@ -286,7 +292,9 @@ def compare_files(
     from shoal.flow.compare import compare_files as run
     from shoal.places import place
 
-    said = Compared(columns, kinds or {}, taxonomies or {}, orders or {}, confidential, strata, key, set or {}, seed)
+    said = Compared(
+        columns, kinds or {}, taxonomies or {}, orders or {}, confidential, strata, key, set or {}, seed, measures
+    )
     asked = Compared.of(None if recipe is None else _recipe(recipe), said)
     return run(place(original), place(masked), asked, text or {})
 
