@@ -162,6 +162,8 @@ class Points:
         What every class must hold in them, besides t-closeness, which methods have a parameter for.
     subjects
         The number of the subject of each record, from 0, where k counts subjects; None: k counts records.
+    widths
+        How wide the domain of each coordinate is, where somebody gave bounds; for methods that weigh noise. Else None.
     """
 
     coordinates: NDArray[np.float64] = field(repr=False)
@@ -171,6 +173,7 @@ class Points:
     confidential: tuple[Confidential, ...] = ()
     required: tuple[Requirement, ...] = ()
     subjects: NDArray[np.int64] | None = field(default=None, repr=False)
+    widths: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return int(self.coordinates.shape[0])
@@ -202,6 +205,7 @@ class Points:
             self.confidential,
             self.required,
             self.subjects,
+            None if self.widths is None else self.widths[chosen],
         )
 
     def rows(self, positions: NDArray[np.int64]) -> Points:
@@ -215,4 +219,5 @@ class Points:
             confidential=inside,
             required=self.required,
             subjects=None if self.subjects is None else self.subjects[positions],
+            widths=self.widths,
         )
