@@ -10,7 +10,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from shoal import registry
+from shoal import budget, registry
 from shoal.errors import ParameterError, listing, raise_all
 from shoal.parameters import shown, unknown
 from shoal.requirements import into_fields, misplaced, of_confidential, resolve
@@ -86,6 +86,14 @@ class Recipe:
         How a text file is written: delimiter, quote, encoding, decimal, missing, datetime.
     seed
         Where randomness starts.
+    epsilon
+        For a release that adds noise: the privacy budget, or that of each quasi-identifier by name.
+    bounds
+        For a release that adds noise: for each quasi-identifier the two ends of its domain, from what is known without
+        the data. The text "from the data, which is not private" takes them from the data.
+    claim
+        What ε-differential privacy is claimed for: ``microaggregated``, the microaggregated data set with its classes
+        held fixed; or ``original``, the original records.
     """
 
     quasi: tuple[str, ...]
@@ -114,6 +122,9 @@ class Recipe:
     steer: tuple[Mapping[str, Any], ...] = ()
     text: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
+    epsilon: float | Mapping[str, float] | None = None
+    bounds: Mapping[str, Sequence[float]] | str = field(default_factory=dict)
+    claim: str = "microaggregated"
 
     def __post_init__(self) -> None:
         if self.require and isinstance(self.require, Mapping):
@@ -136,7 +147,9 @@ class Recipe:
         object.__setattr__(self, "kinds", {name: Kind(kind) for name, kind in self.kinds.items()})
         for name in _TABLES:
             object.__setattr__(self, name, _plain(getattr(self, name)))
-        raise_all(ParameterError, [*self._roles(), *self._groups(), *self._blocks(), *self._required()])
+        raise_all(ParameterError, [*self._roles(), *self._groups(), *self._blocks(), *self._required(), *self._noise()])
+        for name in ("epsilon", "bounds"):
+            object.__setattr__(self, name, _plain(getattr(self, name)))
 
     def _types(self) -> list[str]:
         faults = [
@@ -258,6 +271,11 @@ class Recipe:
         if self.small_strata == "merge" and not self.strata:
             faults.append("Recipe: small_strata needs strata, got none. Name their columns, or leave it out.")
         return faults
+
+    def _noise(self) -> list[str]:
+        takes = getattr(registry.load("release", self.release), "takes", ())
+        said = (self.epsilon, self.bounds, self.claim)
+        return budget.faults(*said, self.quasi) or budget.misplaced(self.release, takes, *said)
 
     def _required(self) -> list[str]:
         required = resolve("Recipe", self.require)

@@ -121,6 +121,32 @@ def requirements(given: str | None) -> dict[str, Any]:
     return found
 
 
+def budget(given: str | None) -> Any:
+    """Read ε: a number, or ``column=number,…``.
+
+    >>> budget("1"), budget("age=0.5,pay=1")
+    (1, {'age': 0.5, 'pay': 1})
+    """
+    if given is None:
+        return None
+    if "=" not in given:
+        return _number(given.strip())
+    return {name: _number(text) for name, text in pairs("--epsilon", list(names(given)), last=True).items()}
+
+
+def bounds(given: str | None) -> Any:
+    """Read the ends of domains, ``column=low:high,…``; text that names no column stays text.
+
+    >>> bounds("age=0:120,pay=-1e3:1e6")
+    {'age': [0, 120], 'pay': [-1000, 1000000]}
+    """
+    if given is None:
+        return None
+    if "=" not in given:
+        return given.strip()
+    return {name: _level(text) for name, text in pairs("--bounds", list(names(given)), last=True).items()}
+
+
 def _level(text: str) -> Any:
     """Read a level: a number, or several with colons between them; what is no number is text."""
     parts = [_number(part.strip()) for part in text.split(":")]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-    from shoal.types import Audit, Certificate, Finding, Partition, Readings, Schema
+    from shoal.types import Audit, Certificate, Finding, Ledger, Partition, Readings, Schema
 
 _NAMED = 4  # columns that are named one by one
 _FATES = {"quasi": "one value per class", "identifier": "not at all", "subject": "not at all"}
@@ -41,6 +41,8 @@ def _finite(value: Any) -> Any:
     """Return values that JSON can hold: what is not finite becomes null."""
     if isinstance(value, dict):
         return {name: _finite(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(inner) for inner in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -204,6 +206,29 @@ def print_certificate(certificate: Certificate) -> None:
     console().print(table)
     typer.echo(f"Another partition could save at most {certificate.gap:.2f} % of the loss.")
     typer.echo(f"How the bound was obtained: {'; '.join(certificate.how)}.")
+
+
+def print_ledger(ledger: Ledger) -> None:
+    """Print where ε went, and what draws the noise; what ε means is in the notes of the audit."""
+    from rich.table import Table
+
+    title = f"Budget: ε = {ledger.total:g}, claimed for {ledger.claim} records"
+    heads = ("Block", "Attribute", "ε", "Sensitivity", "Scale of the noise", "Classes")
+    table = Table(*heads, title=title, title_justify="left")
+    table.columns[1].overflow = "fold"
+    for entry in ledger.entries:
+        least, most = (f"{end:,.4g}" for end in (entry.scales.min(), entry.scales.max()))
+        scale = most if least == most else f"{least} … {most}"
+        table.add_row(
+            str(entry.block + 1),
+            entry.attribute,
+            f"{entry.epsilon:.4g}",
+            f"{entry.sensitivities.max():,.4g}",
+            scale,
+            f"{len(entry.scales):,}",
+        )
+    console().print(table)
+    typer.echo(f"Noise from {ledger.noise}. Classes count in parallel, attributes add up.")
 
 
 class Bar:

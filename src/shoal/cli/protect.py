@@ -12,6 +12,7 @@ from shoal.cli._show import (
     print_audit,
     print_certificate,
     print_json,
+    print_ledger,
     print_readings,
     print_schema,
     progress_bar,
@@ -95,6 +96,23 @@ def protect(
         list[str] | None,
         typer.Option(metavar="BY:NAME=VALUE,…", help="An artificial attribute that steers; see shoal list steerings."),
     ] = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER", help="With --release laplace: the privacy budget, or A=NUMBER,… for each column."
+        ),
+    ] = None,
+    bounds: Annotated[
+        str | None,
+        typer.Option(metavar="A=LOW:HIGH,…", help="With --release laplace: the ends of each column's domain."),
+    ] = None,
+    claim: Annotated[
+        str | None,
+        typer.Option(
+            help="With --release laplace: what epsilon is for, microaggregated or original.",
+            show_default="microaggregated",
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Where randomness starts.", show_default="0")] = None,
     recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Take all of this from a file.")] = None,
     save_recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Write all of this to a file.")] = None,
@@ -146,6 +164,9 @@ def protect(
         "blocks": [o.names(names) for names in block or ()],
         "steer": o.steerings(steer),
         "seed": seed,
+        "epsilon": o.budget(epsilon),
+        "bounds": o.bounds(bounds),
+        "claim": claim,
         "text": o.text_format(
             delimiter=delimiter, quote=quote, encoding=encoding, decimal=decimal, missing=missing, datetime=datetime
         ),
@@ -172,6 +193,8 @@ def protect(
             return
         print_schema(done.schema, done.partition, made.release)
         print_audit(done.audit)
+        if done.ledger is not None:
+            print_ledger(done.ledger)
         if done.partition.note:
             typer.echo(f"{done.partition.note}.")
         print_readings(done.readings)
@@ -194,6 +217,7 @@ def _as_json(output: str, recipe: Recipe, done: Protected) -> dict[str, Any]:
         "columns": {c.name: {"role": c.role, "kind": c.kind} for c in done.schema.columns},
         "audit": done.audit.to_dict(),
         "readings": done.readings.to_dict(),
+        **({} if done.ledger is None else {"ledger": done.ledger.to_dict()}),
         **({"left_out": done.left_out} if done.left_out else {}),
         **({"note": done.partition.note} if done.partition.note else {}),
         **certificate,

@@ -18,6 +18,7 @@ from shoal.flow.households import groups_of, one_value_per_group, partition_toge
 from shoal.flow.measuring import compared, measures, read_measures
 from shoal.flow.merged import as_merged
 from shoal.flow.nested import partition_nested, way_of_groups
+from shoal.flow.noising import bounded, in_input_order, refuse_noise
 from shoal.flow.refining import refined
 from shoal.flow.releasing import as_written, refuse_what_cannot_be_released, with_origins
 from shoal.flow.requiring import as_requirements, required_in
@@ -71,7 +72,8 @@ def anonymise(table: Table, recipe: Recipe, *, certified: bool = False, sink: ty
     rng = np.random.default_rng(recipe.seed)
     missing = "fill" if recipe.when_missing == "fill" else "category"
     typed, attributes = encode(table, table.schema.names(Role.QUASI), missing=missing)
-    points = _points(table, recipe, encoding.encode(attributes, recipe.attribute_weights))
+    points = bounded(encoding.encode(attributes, recipe.attribute_weights), recipe)
+    points = _points(table, recipe, points)
     strata, merged = _strata(table, recipe, points, method)
     steering = steering_in(recipe, method, points, table)
     progress.stage("Partition")
@@ -104,6 +106,7 @@ def _refuse(table: Table, recipe: Recipe, method: Any, release: Any, *, certifie
     enough_records(method, len(table))
     required = required_in(recipe)
     refuse_what_cannot_be_released(release, recipe, table)
+    refuse_noise(recipe, method)
     if required:
         one_block(type(method), len(recipe.all_blocks))
     groups_of(table, recipe, method)
@@ -195,7 +198,7 @@ def _released(
     else:
         released = _without_unused(release.release(typed, points, partition, weights, rng))
         _refuse_codes(released)
-        left = released.data
+        left = in_input_order(released)
     subject = next(iter(table.schema.names(Role.SUBJECT)), None)
     return replace(released, subjects=named(table.data, subject)), left
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import MISSING, fields
 from typing import Any
 
-from shoal import registry
+from shoal import budget, registry
 from shoal.errors import DataError, ParameterError, raise_all
 from shoal.flow.enforcing import promises_t
 from shoal.parameters import build, declarations, unknown
@@ -17,7 +17,7 @@ def components(recipe: Recipe, encoding: type, sink: type | None) -> tuple[Any, 
     """Make method, release and encoding; each parameter of `set` belongs to those that declare it."""
     classes = (registry.load("partition", recipe.method), registry.load("release", recipe.release), encoding)
     levels = _levels_for(classes[0], recipe)
-    known = {d.name for cls in (*classes, sink) if cls for d in declarations(cls)} - {"k", "t", *levels}
+    known = {d.name for cls in (*classes, sink) if cls for d in declarations(cls)} - {"k", "t", *levels, *budget.FIELDS}
     raise_all(
         ParameterError,
         [unknown("Recipe", "parameter (in set)", n, known) for n in recipe.set if n not in known],
@@ -27,6 +27,7 @@ def components(recipe: Recipe, encoding: type, sink: type | None) -> tuple[Any, 
             f"{classes[0].__name__}: t must be given, got none. Say how close classes must be: t = 0.2."
         )
     given = {**recipe.set, "k": recipe.k, **({} if recipe.t is None else {"t": recipe.t}), **levels}
+    given |= {name: getattr(recipe, name) for name in getattr(classes[1], "takes", ())}
     made = [build(c, {d.name: given[d.name] for d in declarations(c) if d.name in given}) for c in classes]
     return made[0], made[1], made[2]
 

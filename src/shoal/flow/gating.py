@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +135,7 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
     if grouped:  # else the classes cannot be seen, and nothing is required of them
         promised = all(block.promised_t for block in partition.blocks)
         findings += _confidential(release, recipe, promised)
+    findings += _of_noise(release, recipe)
     audit = Audit(release.data.num_rows, recipe.quasi, recipe.confidential, overall, tuple(findings))
     if not audit.holds:
         raise GuaranteeError(_failed(audit))
@@ -154,6 +155,22 @@ def _of_records(release: Release, recipe: Recipe, blocks: list[tuple[tuple[str, 
     if by_grouping(recipe):
         return found
     return [replace(f, note=f"{f.note}; who knows the seed may undo it") if f.promised else f for f in found]
+
+
+def _of_noise(release: Release, recipe: Recipe) -> list[Finding]:
+    """Audit the noise, where the recipe has ε: what was added, against what is required."""
+    from shoal.privacy.differential_privacy import DifferentialPrivacy
+    from shoal.types.ledger import sequential
+
+    if (recipe.epsilon is None) is not (release.ledger is None):
+        raise GuaranteeError("Noise was asked for and not added, or added and not asked for. Nothing was written.")
+    if recipe.epsilon is None or release.ledger is None:
+        return []
+    if release.ledger.claim != recipe.claim:
+        raise GuaranteeError("The claim of the release is not that of the recipe. Nothing was written.")
+    most = sequential(recipe.epsilon.values()) if isinstance(recipe.epsilon, Mapping) else recipe.epsilon
+    readable = with_values(release, recipe.quasi)
+    return [DifferentialPrivacy(most).audit(readable, recipe.quasi)]
 
 
 def _refuse_split(release: Release, recipe: Recipe, blocks: list[tuple[tuple[str, ...], Block]]) -> None:

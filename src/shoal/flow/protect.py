@@ -21,7 +21,7 @@ from shoal.flow.together import keep_apart
 from shoal.flow.writing import open_sink, staged, staged_both
 from shoal.places import Place
 from shoal.recipe import Recipe
-from shoal.types import Audit, Certificate, Comparison, Partition, Readings, Release, Role, Schema, Table
+from shoal.types import Audit, Certificate, Comparison, Ledger, Partition, Readings, Release, Role, Schema, Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +39,7 @@ class Protected:
     confidential: Any = field(default=None, repr=False)  #: the second table, where the release makes two
     beside: str = ""  #: where the second table was written
     comparison: Comparison | None = field(default=None, repr=False)  #: the table before and after, for the report
+    ledger: Ledger | None = None  #: where ε went, if noise was added
 
     def report(self, path: str | Path, edition: str = "internal", *, force: bool = False) -> None:
         """Write a report that people read: one HTML file, which needs nothing else.
@@ -153,6 +154,7 @@ def _protected(
         left_out,
         confidential,
         comparison=made.comparison,
+        ledger=made.release.ledger,
     )
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 from shoal.types.account import Account
 from shoal.types.columns import as_it_was, plain, without_unused
 from shoal.types.comparison import Codes, Comparison, Pair
+from shoal.types.domain import FROM_THE_DATA, Domain, domains
 from shoal.types.inspection import Combination, Guess, Inspection
+from shoal.types.ledger import CLAIMS, Entry, Ledger
 from shoal.types.partition import Block, Partition
 from shoal.types.points import (
     Attribute,
@@ -47,6 +49,7 @@ __all__ = [
     "called",
     "Categories",
     "Certificate",
+    "CLAIMS",
     "Codes",
     "Column",
     "Columns",
@@ -54,11 +57,16 @@ __all__ = [
     "Comparison",
     "Confidential",
     "Dialect",
+    "Domain",
+    "domains",
+    "Entry",
     "Finding",
     "Footing",
+    "FROM_THE_DATA",
     "Guess",
     "Inspection",
     "Kind",
+    "Ledger",
     "Numbers",
     "Pair",
     "Partition",

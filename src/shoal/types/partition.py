@@ -30,6 +30,11 @@ class Block:
         What somebody who sees the audit must know of the block.
     promised_t
         Whether every class is within t of the table, where t is asked for. It is audited if so, and said if not.
+    moves
+        For each coordinate by how many widths of its domain the list of class means can move, added up over all
+        classes, when one record becomes another. None: classes depend on the data, and nothing is known of it.
+    strips
+        Where `moves` is known: into how many strips each coordinate's domain was cut to put it in order.
     """
 
     attributes: tuple[str, ...]
@@ -38,6 +43,8 @@ class Block:
     values: NDArray[np.float64] | None = field(default=None, repr=False)
     note: str = ""
     promised_t: bool = True
+    moves: tuple[float, ...] | None = None
+    strips: tuple[int, ...] = ()
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:

@@ -164,6 +164,8 @@ class Points:
         The number of the subject of each record, from 0, where k counts subjects; None: k counts records.
     widths
         How wide the domain of each coordinate is, where somebody gave bounds; for methods that weigh noise. Else None.
+    lows
+        Where the domain of each coordinate begins, for methods whose order must not depend on the data. Else None.
     """
 
     coordinates: NDArray[np.float64] = field(repr=False)
@@ -174,6 +176,7 @@ class Points:
     required: tuple[Requirement, ...] = ()
     subjects: NDArray[np.int64] | None = field(default=None, repr=False)
     widths: NDArray[np.float64] | None = None
+    lows: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return int(self.coordinates.shape[0])
@@ -206,6 +209,7 @@ class Points:
             self.required,
             self.subjects,
             None if self.widths is None else self.widths[chosen],
+            None if self.lows is None else self.lows[chosen],
         )
 
     def rows(self, positions: NDArray[np.int64]) -> Points:
@@ -220,4 +224,5 @@ class Points:
             required=self.required,
             subjects=None if self.subjects is None else self.subjects[positions],
             widths=self.widths,
+            lows=self.lows,
         )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from shoal.types.ledger import Ledger
     from shoal.types.table import Dialect, Schema
 
 
@@ -42,6 +43,10 @@ class Release:
         default=None, repr=False
     )  #: a second table that leaves beside it: `link`, and the confidential columns, which are not in this one
     link: str | None = None  #: the column that says in both tables which class a row belongs to
+    ledger: Ledger | None = field(default=None, repr=False)  #: where ε went, if noise was added; for the audit
+    order: NDArray[np.int64] | None = field(
+        default=None, repr=False
+    )  #: the record that each row stands for, where rows leave in another order; for the measures, does not leave
     cache: dict[Any, Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )  #: what the audits found out of it so far; another release begins without

@@ -1,0 +1,158 @@
+"""Differential privacy: what leaves is nearly as likely, within a factor of e^ε, if one record were another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import GuaranteeError, ParameterError
+from shoal.parameters import Checked, Param
+from shoal.types import Entry, Finding, Ledger, Release
+
+
+@dataclass(frozen=True)
+class DifferentialPrivacy(Checked):
+    """ε-differential privacy (Dwork et al.): computed from the noise that was added, not seen in what leaves.
+
+    **It cannot be audited from a table**: whether values were noisy cannot be seen in them. What can be is looked at:
+
+    - members of a class leave with the same values: one draw was shared;
+    - no value lies beyond its bounds;
+    - the scale of the noise of each class, against what its size, the bounds and the claim require. From these, not
+      from what the release says of itself, comes the ε that is achieved: largest over classes, added over attributes;
+    - for the claim ``original``: nothing leaves but attributes with noise, rows stand class after class, and
+      sizes are k, …, k and the rest, which says nothing of the data.
+
+    Where one of these fails, the level is infinite. If bounds came from the data, or noise from a seed, nothing is
+    promised, and the level is infinite too.
+
+    **Guarantee.** Shares no code with what adds the noise.
+
+    **Complexity.** O(n log n) for each attribute.
+
+    **What it does not promise.** That the noise was drawn well: that is the library's. That the original records are
+    protected, where the claim is ``microaggregated``. Anything of columns that leave as they are, or of what is
+    printed.
+
+    References: [DMNS06], [SD17].
+
+    >>> DifferentialPrivacy(1.0).epsilon
+    1.0
+    """
+
+    short: ClassVar[str] = "epsilon"
+    reported: ClassVar[bool] = False
+    example: ClassVar[str] = "1"
+
+    epsilon: Annotated[float | None, Param("Largest ε that is allowed; none: only report.", low=0.0)] = None
+
+    def audit(self, release: Release, attributes: Sequence[str]) -> Finding:
+        """Compute ε from the noise that was added."""
+        names, ledger = tuple(attributes), release.ledger
+        if ledger is None:
+            raise ParameterError(
+                "DifferentialPrivacy: the noise that was added must be known, a table by itself does not show it. It "
+                "is audited where a table is protected, with the release laplace; leave it out here."
+            )
+        faults = [*_entries(ledger, names), *_shared(release, ledger)]
+        if ledger.claim != "microaggregated":
+            faults += _nothing_else(release, ledger)
+        spent = math.inf if faults else math.fsum(_spent(release, ledger, entry) for entry in ledger.entries)
+        achieved = spent if ledger.private else math.inf
+        return Finding(
+            model="differential_privacy",
+            attributes=names,
+            achieved=achieved,
+            required=self.epsilon if ledger.private else None,
+            holds=not faults and (self.epsilon is None or spent <= self.epsilon),
+            classes=max(len(entry.scales) for entry in ledger.entries),
+            note="; ".join((*faults, ledger.meaning)),
+            promised=ledger.private,
+            short=self.short,
+            level="epsilon",
+        )
+
+
+def _entries(ledger: Ledger, names: tuple[str, ...]) -> list[str]:
+    """Say what lacks an entry of its own."""
+    if sorted(entry.attribute for entry in ledger.entries) != sorted(names):
+        raise GuaranteeError(
+            "DifferentialPrivacy: the ledger must have one entry for each quasi-identifier, it has not. Nothing was "
+            "written."
+        )
+    return [
+        f"the noise of {entry.attribute!r} is not known for every class"
+        for entry in ledger.entries
+        if not (np.isfinite(entry.scales).all() and (entry.scales >= 0).all())
+    ]
+
+
+def _classes(release: Release, name: str) -> NDArray[np.int64]:
+    labels = release.classes.get(name)
+    if labels is None or len(labels) != release.data.num_rows:
+        raise GuaranteeError(
+            "DifferentialPrivacy: every record must have one class, but not all do. Nothing was written."
+        )
+    return np.asarray(labels)
+
+
+def _shared(release: Release, ledger: Ledger) -> list[str]:
+    """Say of which attributes a class has two values, or one beyond the bounds."""
+    faults = []
+    for entry in ledger.entries:
+        name, labels = entry.attribute, _classes(release, entry.attribute)
+        column = release.values(name)
+        values = column.to_numpy().astype(np.float64)
+        first = np.empty(int(labels.max()) + 1)
+        first[labels] = values
+        if column.null_count or not (first[labels] == values).all():
+            faults.append(f"members of a class have different values of {name!r}")
+        low, high = ledger.domains[name]
+        if not ((values >= low) & (values <= high)).all():
+            faults.append(f"values of {name!r} lie beyond the bounds")
+    return faults
+
+
+def _nothing_else(release: Release, ledger: Ledger) -> list[str]:
+    """Say what would tell more of original records than their noisy means do."""
+    faults = []
+    noised = [entry.attribute for entry in ledger.entries]
+    if set(release.data.column_names) != set(noised):
+        faults.append("columns without noise leave")
+    every = [_classes(release, name) for name in noised]
+    if any((labels != every[0]).any() for labels in every) or (np.diff(every[0]) < 0).any():
+        faults.append("rows do not stand class after class")
+    sizes = np.bincount(every[0])
+    if (sizes[:-1] != sizes[0]).any() or not sizes[0] <= sizes[-1] < 2 * sizes[0]:
+        faults.append("sizes of classes depend on the data")
+    if len(ledger.strips) != len(noised) or any(count < 1 for count in ledger.strips):
+        faults.append("it is not known how the domain was put in order")
+    return faults
+
+
+def _spent(release: Release, ledger: Ledger, entry: Entry) -> float:
+    """Return the ε of an attribute, from sizes of classes, bounds and scales."""
+    sizes = np.bincount(_classes(release, entry.attribute))
+    if len(sizes) != len(entry.scales):
+        return math.inf
+    width = ledger.domains[entry.attribute].width
+    if width == 0.0:
+        return 0.0
+    with np.errstate(divide="ignore"):
+        if ledger.claim == "microaggregated":  # a record changes the mean of its own class: [SD17] Proposition 2
+            return float((width / sizes / entry.scales).max())
+        return float(width * _steps(ledger, entry, len(sizes)) / sizes[0] / entry.scales.min())
+
+
+def _steps(ledger: Ledger, entry: Entry, classes: int) -> float:
+    """Return how many widths the records move that change classes when one record does; see the method insensitive."""
+    j = [other.attribute for other in ledger.entries].index(entry.attribute)
+    cells = math.prod(ledger.strips[:j])
+    if j == len(ledger.strips) - 1:
+        return min(classes, cells)
+    return min(classes, (classes + cells * (ledger.strips[j] - 1)) / ledger.strips[j])

@@ -1,0 +1,42 @@
+"""How attributes share ε."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from shoal.types import Domain, Partition
+
+if TYPE_CHECKING:
+    from shoal.release.laplace import Laplace
+
+K = TypeVar("K")
+
+
+def shares(release: Laplace, partition: Partition, limits: Mapping[str, Domain]) -> dict[str, float]:
+    """Return the ε of each attribute; they add up to that of the release.
+
+    With classes held fixed, blocks share ε by `split`, and the attributes of a block in proportion to their widths:
+    the scale ΔD_j/(|C|·ε_j) is then ΔD/(|C|·ε) for all of them, which is [SD17] Algorithm 1. For original records
+    attributes share it themselves, by `split`: evenly, each has noise by its own width.
+    """
+    if isinstance(release.epsilon, Mapping):
+        return {name: float(release.epsilon[name]) for block in partition.blocks for name in block.attributes}
+    if release.claim == "original":
+        (block,) = partition.blocks
+        reach = {name: own * limits[name].width for name, own in zip(block.attributes, block.moves or (), strict=True)}
+        return _parted(float(release.epsilon), reach, even=release.split == "even")
+    found: dict[str, float] = {}
+    widths = {n: sum(limits[name].width for name in b.attributes) for n, b in enumerate(partition.blocks)}
+    of_blocks = _parted(float(release.epsilon), widths, even=release.split == "even")
+    for number, block in enumerate(partition.blocks):
+        found |= _parted(of_blocks[number], {name: limits[name].width for name in block.attributes}, even=False)
+    return found
+
+
+def _parted(epsilon: float, widths: Mapping[K, float], *, even: bool) -> dict[K, float]:
+    """Part ε evenly or in proportion to widths; evenly where there are none."""
+    total = sum(widths.values())
+    if even or total == 0.0:
+        return {name: epsilon / len(widths) for name in widths}
+    return {name: epsilon * (width / total) for name, width in widths.items()}  # [SD17] Expression (1)

@@ -1,0 +1,101 @@
+"""Noise: from OpenDP, whose draws are safe against attacks on floating point; from a seed in tests only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import registry
+from shoal.errors import EngineError
+
+_STEPS = 64  # of one rounding each: the library rounds up what it says
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Where noise comes from.
+
+    The library draws from the discrete Laplace distribution on the multiples of 2⁻¹⁰⁷⁴, with exact arithmetic, and
+    rounds to the nearest float; it takes its randomness from the operating system. **A seed cannot be set.** So there
+    is another source for tests, which is not private: everybody who knows the seed can take the noise off again.
+    """
+
+    seed: int | None = None  #: not private
+
+    @property
+    def name(self) -> str:
+        """What draws."""
+        if self.seed is not None:
+            return "a seed, for a test: NOT PRIVATE"
+        return f"OpenDP {self._library.__version__}"
+
+    @cached_property
+    def _library(self) -> Any:
+        library = registry.package("opendp", "dp", "Laplace")
+        prelude = registry.package("opendp.prelude", "dp", "Laplace")
+        prelude.enable_features("contrib")  # where its Laplace is
+        prelude.__version__ = getattr(library, "__version__", "") or _version()
+        return prelude
+
+    @cached_property
+    def _seeded(self) -> np.random.Generator:
+        return np.random.default_rng(self.seed)
+
+    def laplace(
+        self, values: NDArray[np.float64], sensitivity: float, epsilon: float
+    ) -> tuple[NDArray[np.float64], float]:
+        """Return values with Laplace noise, and its scale.
+
+        **Guarantee.** The scale is at least sensitivity / ε, and the library itself says that the result is
+        ε-differentially private for lists that differ by `sensitivity` in L1.
+        """
+        if sensitivity == 0.0:
+            return values.copy(), 0.0
+        scale = sensitivity / epsilon
+        if self.seed is not None:
+            return values + self._seeded.laplace(0.0, scale, len(values)), scale
+        dp = self._library
+        space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l1_distance(T=float)
+        measurement, scale = _calibrated(lambda b: dp.m.make_laplace(*space, scale=b), sensitivity, epsilon, scale)
+        return np.asarray(measurement(values.tolist()), np.float64), scale
+
+    def choose(
+        self, scores: NDArray[np.float64], sensitivity: float, epsilon: float
+    ) -> tuple[NDArray[np.int64], float]:
+        """Return for each row of scores the number of a column, a high score likelier, and the scale (exponential
+        mechanism).
+
+        `sensitivity` is by how much each score of a row can change.
+        """
+        scale = 2.0 * sensitivity / epsilon
+        if self.seed is not None:
+            drawn = self._seeded.gumbel(0.0, scale, scores.shape)
+            return np.asarray((scores + drawn).argmax(axis=1), np.int64), scale
+        dp = self._library
+        space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.linf_distance(T=float)
+        measurement, scale = _calibrated(
+            lambda b: dp.m.make_noisy_max(*space, dp.max_divergence(), scale=b), sensitivity, epsilon, scale
+        )
+        return np.array([measurement(row) for row in scores.tolist()], np.int64), scale
+
+
+def _calibrated(make: Callable[[float], Any], sensitivity: float, epsilon: float, scale: float) -> tuple[Any, float]:
+    """Return the measurement of the least scale, from one on, of which the library says that it gives ε."""
+    for _ in range(_STEPS):
+        measurement = make(scale)
+        if measurement.map(sensitivity) <= epsilon:
+            return measurement, scale
+        scale = math.nextafter(scale * (1.0 + 2.0**-50), math.inf)
+    raise EngineError("Laplace: the library found no scale at which its noise gives epsilon. Take another epsilon.")
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("opendp")

@@ -1,0 +1,176 @@
+"""The budget ledger: where the ε of a release went, and what it means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import listing
+from shoal.types.domain import FROM_THE_DATA, Domain
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: What ε means, by claim, in the words that are used everywhere.
+CLAIMS = {
+    "microaggregated": (
+        "ε-differential privacy of the microaggregated data set with its classes held fixed. Classes that were formed "
+        "from the data depend on every record, so it is not ε-differential privacy of the original records"
+    ),
+    "original": (
+        "ε-differential privacy of the original records: one record may become any other of the domain, the number of "
+        "records is public. Classes come from an order of the domain that does not depend on the data"
+    ),
+}
+
+
+def sequential(epsilons: Iterable[float]) -> float:
+    """Return the ε of several releases that look at the same records: their sum.
+
+    >>> sequential([0.1] * 10)
+    1.0
+    """
+    return math.fsum(epsilons)
+
+
+def parallel(epsilons: Iterable[float]) -> float:
+    """Return the ε of several releases that look at disjoint records: the largest.
+
+    >>> parallel([0.5, 1.0, 0.25])
+    1.0
+    """
+    return max(epsilons, default=0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """What one attribute of a block cost.
+
+    Attributes
+    ----------
+    block, attribute
+        The number of the block, from 0, and the name of the attribute.
+    epsilon
+        What was spent on the attribute.
+    mechanism
+        ``laplace`` or ``exponential``.
+    sensitivities
+        With classes held fixed, for each class by how much its value can change when one of its members does. For the
+        claim ``original`` one number: by how much the list of all means can change, added up.
+    scales
+        The scale of the noise of each class.
+    """
+
+    block: int
+    attribute: str
+    epsilon: float
+    mechanism: str
+    sensitivities: NDArray[np.float64] = field(repr=False)
+    scales: NDArray[np.float64] = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry as plain values: of the classes the largest and the least."""
+        return {
+            "block": self.block,
+            "attribute": self.attribute,
+            "epsilon": self.epsilon,
+            "mechanism": self.mechanism,
+            "classes": len(self.scales),
+            "sensitivity": float(self.sensitivities.max()),
+            "scale": float(self.scales.max()),
+            "least_scale": float(self.scales.min()),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Ledger:
+    """Where ε went: within an attribute classes are disjoint (parallel), attributes and blocks add up (sequential).
+
+    Attributes
+    ----------
+    claim
+        ``microaggregated`` or ``original``; see :data:`CLAIMS`.
+    entries
+        One for each attribute.
+    domains
+        The bounds of each numeric attribute.
+    clamped
+        How many values of each attribute lay beyond its bounds, where some did; they were moved to the nearer one.
+    uncovered
+        Columns that leave as they are: ε says nothing of them.
+    noise
+        What drew the noise.
+    from_data
+        Bounds were taken from the data, which is not private.
+    seeded
+        Noise came from a seed, for a test, which is not private.
+    strips
+        For the claim ``original``, into how many strips each attribute's domain was cut to order it.
+    """
+
+    claim: str
+    entries: tuple[Entry, ...]
+    domains: Mapping[str, Domain] = field(repr=False)
+    clamped: Mapping[str, int] = field(default_factory=dict)
+    uncovered: tuple[str, ...] = ()
+    noise: str = ""
+    from_data: bool = False
+    seeded: bool = False
+    strips: tuple[int, ...] = ()
+
+    @property
+    def total(self) -> float:
+        """The ε of the whole release."""
+        return sequential(entry.epsilon for entry in self.entries)
+
+    @property
+    def private(self) -> bool:
+        """Whether the claim is made at all."""
+        return not (self.from_data or self.seeded)
+
+    @property
+    def meaning(self) -> str:
+        """What ε means here, in words; what is not private comes first."""
+        return "; ".join((*self.warnings, CLAIMS[self.claim], *self.remarks))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Why the release is not private."""
+        found = []
+        if self.seeded:
+            found.append("NOT PRIVATE: the noise came from a seed, for a test, and can be taken off again")
+        if self.from_data:
+            found.append(f"NOT PRIVATE: bounds were taken {FROM_THE_DATA}")
+        return tuple(found)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What else the reader must know."""
+        found = [
+            f"{count:,} values of {name!r} lay beyond the bounds and were moved to them"
+            for name, count in self.clamped.items()
+        ]
+        if self.uncovered:
+            found.append(f"columns that leave as they are, and that ε says nothing of: {listing(self.uncovered)}")
+        return (*found, "what is measured, printed or reported besides the table is not covered by ε")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the ledger as plain values."""
+        return {
+            "epsilon": self.total,
+            "claim": self.claim,
+            "private": self.private,
+            "meaning": self.meaning,
+            "noise": self.noise,
+            "bounds_from_the_data": self.from_data,
+            "seeded": self.seeded,
+            "bounds": {name: [domain.low, domain.high] for name, domain in self.domains.items()},
+            "clamped": dict(self.clamped),
+            "not_covered": list(self.uncovered),
+            "composition": "classes in parallel, attributes and blocks in sequence",
+            **({"strips": list(self.strips)} if self.strips else {}),
+            "entries": [entry.to_dict() for entry in self.entries],
+        }
