@@ -1,0 +1,223 @@
+"""Differential privacy: the audit fails closed, and outputs of neighbours are as alike as e^ε says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import shoal
+from shoal.partition.insensitive import Insensitive
+from shoal.partition.mdav import Mdav
+from shoal.privacy.differential_privacy import DifferentialPrivacy
+from shoal.release._noise import Noise
+from shoal.release.laplace import noisy
+from shoal.types import Block, Domain, Entry, Ledger, Points, Release, Schema
+from shoal.types.ledger import CLAIMS, parallel, sequential
+
+LABELS = np.array([0, 0, 1, 1, 1])
+DOMAINS = {"a": Domain(0.0, 10.0), "b": Domain(-1.0, 1.0)}
+
+
+def ledger(claim: str = "microaggregated", epsilon: float = 0.5, sizes: tuple[int, ...] = (2, 3)) -> Ledger:
+    """What [SD17] asks for, exactly: ε for each of two attributes."""
+    entries = []
+    for j, (name, domain) in enumerate(DOMAINS.items()):
+        reach = domain.width / np.array(sizes)
+        if claim == "original":
+            reach = np.array([domain.width * (2.0 if j == 0 else 1.0) / sizes[0]])
+        scales = np.broadcast_to(reach / epsilon, len(sizes)).copy()
+        entries.append(Entry(0, name, epsilon, "laplace", reach, scales))
+    return Ledger(claim, tuple(entries), DOMAINS, strips=(1, 1) if claim == "original" else ())
+
+
+def release(
+    book: Ledger | None, a: Any = (1.0, 1.0, 7.0, 7.0, 7.0), labels: np.ndarray = LABELS, **more: Any
+) -> Release:
+    data = pa.table({"a": list(a), "b": [0.5, 0.5, -1.0, -1.0, -1.0], **more})
+    return Release(data, Schema(()), classes={"a": labels, "b": labels}, ledger=book)
+
+
+def audit(one: Release, epsilon: float | None = 1.0) -> Any:
+    return DifferentialPrivacy(epsilon).audit(one, ("a", "b"))
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_epsilon_comes_from_scales_sizes_and_bounds(claim: str) -> None:
+    found = audit(release(ledger(claim)))
+    assert found.achieved == pytest.approx(1.0)
+    assert found.holds
+    assert CLAIMS[claim] in found.note
+    assert audit(release(ledger(claim, epsilon=0.1))).achieved == pytest.approx(0.2)
+    assert not audit(release(ledger(claim)), 0.99).holds
+
+
+def scaled(book: Ledger, factor: float) -> Ledger:
+    """The same ledger, one of whose scales is another, in one class."""
+    scales = book.entries[0].scales.copy()
+    scales[-1] *= factor
+    return replace(book, entries=(replace(book.entries[0], scales=scales), book.entries[1]))
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+@pytest.mark.parametrize(
+    ("broken", "level"),
+    [
+        (lambda book: release(scaled(book, 0.5)), 1.5),  # noise half as wide in one class
+        (lambda book: release(scaled(book, 0.0)), math.inf),  # none
+        (lambda book: release(scaled(book, math.nan)), math.inf),
+        (lambda book: release(book, a=(1.0, 1.0, 7.0, 7.0, 7.5)), math.inf),  # a draw of its own
+        (lambda book: release(book, a=(1.0, 1.0, 11.0, 11.0, 11.0)), math.inf),  # beyond the bounds
+        (lambda book: release(book, a=(1.0, 1.0, None, None, None)), math.inf),
+    ],
+)
+def test_what_lacks_noise_fails(claim: str, broken: Callable[[Ledger], Release], level: float) -> None:
+    found = audit(broken(ledger(claim)))
+    assert not found.holds
+    assert found.achieved == pytest.approx(level)
+
+
+def test_classes_that_are_smaller_than_assumed_fail() -> None:
+    labels = np.array([0, 1, 1, 1, 1])  # the first has one member: its mean changes by twice as much
+    found = audit(release(ledger(), a=(1.0, 7.0, 7.0, 7.0, 7.0), labels=labels))
+    assert not found.holds
+    one = release(ledger(), a=(1.0,) * 5, labels=np.zeros(5, np.int64))  # classes that nobody drew for
+    assert not audit(one).holds
+
+
+def test_of_original_records_nothing_else_may_leave_and_rows_stand_class_after_class() -> None:
+    book = ledger("original")
+    assert not audit(release(book, c=[1, 2, 3, 4, 5])).holds
+    turned = release(book, a=(7.0, 7.0, 1.0, 1.0, 1.0), labels=np.array([1, 1, 0, 0, 0]))
+    assert not audit(turned).holds
+    uneven = ledger("original", sizes=(2, 3, 4))
+    labels = np.array([0, 0, 1, 1, 1, 2, 2, 2, 2])
+    data = pa.table({"a": labels.astype(float), "b": labels / 9})
+    found = audit(Release(data, Schema(()), classes={"a": labels, "b": labels}, ledger=uneven))
+    assert "sizes of classes depend on the data" in found.note
+    assert not found.holds
+    assert not audit(release(replace(book, strips=()))).holds
+
+
+@pytest.mark.parametrize("why", ["from_data", "seeded"])
+def test_what_is_not_private_is_not_promised(why: str) -> None:
+    found = audit(release(replace(ledger(), **{why: True})))
+    assert not found.promised
+    assert found.achieved == math.inf
+    assert found.note.startswith("NOT PRIVATE")
+
+
+def test_a_table_by_itself_does_not_show_it() -> None:
+    with pytest.raises(shoal.ParameterError, match="a table by itself does not show it"):
+        shoal.audit(pa.table({"a": [1, 1]}), quasi=["a"], require={"epsilon": 1})
+
+
+def test_an_attribute_without_an_entry_fails() -> None:
+    book = ledger()
+    with pytest.raises(shoal.GuaranteeError, match="one entry for each quasi-identifier"):
+        audit(release(replace(book, entries=book.entries[:1])))
+    with pytest.raises(shoal.GuaranteeError, match="every record must have one class"):
+        audit(replace(release(book), classes={"a": LABELS}))
+
+
+def test_the_gate_refuses_noise_that_is_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = Noise.laplace
+    monkeypatch.setattr(Noise, "laplace", lambda self, v, reach, epsilon: plain(self, v, reach / 2, epsilon))
+    data = pa.table({"a": np.arange(20.0)})
+    said = {"quasi": ["a"], "release": "laplace", "epsilon": 1, "bounds": {"a": [0, 20]}}
+    with pytest.raises(shoal.GuaranteeError, match="differential_privacy over a requires 1 and achieves 2"):
+        shoal.protect(data, said)
+
+
+def test_composition() -> None:
+    assert sequential([0.1] * 3) == pytest.approx(0.3)
+    assert parallel([0.1, 0.3, 0.2]) == 0.3
+    assert parallel([]) == 0.0
+    assert ledger().total == 1.0
+    assert ledger().to_dict()["entries"][0]["scale"] == 10.0
+
+
+# Outputs of two neighbours over many runs. Where noise is what ε needs, no event is e^ε times likelier for one of them.
+RUNS, EPSILON = 4_000, 1.0
+Blocks = Callable[[np.ndarray], Block]
+
+
+def insensitive(X: np.ndarray) -> Block:
+    d = X.shape[1]
+    return Insensitive(2).partition(Points(X, widths=np.ones(d), lows=np.zeros(d)), RNG).blocks[0]
+
+
+def by_mdav(X: np.ndarray) -> Block:
+    """Classes that depend on the data, as if they did not: a lie."""
+    return replace(Mdav(2).partition(Points(X), RNG).blocks[0], moves=insensitive(X).moves)
+
+
+RNG = np.random.default_rng(0)
+UNIT = Domain(0.0, 1.0)
+
+
+def outputs(X: np.ndarray, block: Block, *, fixed: bool, factor: float = 1.0) -> np.ndarray:
+    """Return the list of class values of many runs, through the code that releases them; shape (runs, classes · d)."""
+    many = (block.labels + len(block) * np.arange(RUNS)[:, None]).ravel()
+    found = []
+    for j, column in enumerate(X.T):
+        reach = np.tile(1.0 / block.sizes, RUNS) if fixed else np.array([block.moves[j]])  # type: ignore[index]
+        values, _ = noisy(np.tile(column, RUNS), many, UNIT, (reach * factor, EPSILON / X.shape[1]), Noise())
+        found.append(values.reshape(RUNS, len(block)))
+    return np.column_stack(found)
+
+
+def likeliest(one: np.ndarray, other: np.ndarray) -> float:
+    """Return log of the largest ratio of chances over all events of a grid, less 4.5 deviations.
+
+    Each value is at its lower end, in the lower or the upper half, or at its upper end. All events, and all
+    those that leave some values open.
+    """
+    places = [np.where(x == 0.0, 0, np.where(x == 1.0, 3, np.where(x < 0.5, 1, 2))) for x in (one, other)]
+    best = -math.inf
+    for chosen in product([False, True], repeat=one.shape[1]):
+        if not any(chosen):
+            continue
+        base = 4 ** np.arange(sum(chosen))
+        a, b = (np.bincount(x[:, chosen] @ base, minlength=4 ** sum(chosen)) for x in places)
+        for p, q in ((a, b), (b, a)):
+            low, high = p - 4.5 * np.sqrt(p), q + 4.5 * np.sqrt(q + 1.0)
+            best = max(best, float(np.log(np.maximum(low, 1e-9) / high).max()))
+    return best
+
+
+ONE = (np.array([[0.0], [0.0], [0.0], [0.0]]), np.array([[1.0], [0.0], [0.0], [0.0]]))
+TWO = (
+    np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]),
+    np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]),
+)
+FLIPPED = (np.array([[0.0], [0.0], [0.5], [1.0]]), np.array([[0.0], [0.0], [1.0], [1.0]]))
+
+
+def compared(pair: tuple[np.ndarray, np.ndarray], blocks: Blocks | None, factor: float = 1.0) -> float:
+    fixed = Block((), np.array([0, 0, 1, 1]))
+    lists = [
+        outputs(X, fixed if blocks is None else blocks(X), fixed=blocks is None, factor=factor)[:, :3] for X in pair
+    ]
+    return likeliest(lists[0], lists[1])
+
+
+@pytest.mark.parametrize(
+    ("pair", "blocks"), [(ONE, None), (TWO, None), (ONE, insensitive), (TWO, insensitive), (FLIPPED, insensitive)]
+)
+def test_no_event_is_likelier_by_more_than_epsilon_allows(pair: Any, blocks: Blocks | None) -> None:
+    assert compared(pair, blocks) <= EPSILON
+
+
+@pytest.mark.parametrize(
+    ("pair", "blocks", "factor"), [(ONE, None, 0.5), (ONE, insensitive, 0.5), (FLIPPED, by_mdav, 1)]
+)
+def test_what_is_broken_is_caught(pair: Any, blocks: Blocks | None, factor: float) -> None:
+    """Noise half as wide, with classes fixed and without; and classes by MDAV, as if they did not depend on data."""
+    assert compared(pair, blocks, factor) > EPSILON
