@@ -37,11 +37,6 @@ def misplaced(release: str, takes: Sequence[str], epsilon: Any, bounds: Any, cla
     ]
     if "epsilon" in takes and not given["epsilon"]:
         found.append(f"Recipe: the release {release} needs epsilon, a number > 0, got none. Say how much may be told.")
-    if "bounds" in takes and not given["bounds"]:
-        found.append(
-            f"Recipe: the release {release} needs bounds of every quasi-identifier, got none. Give them from what is "
-            f"known without the data: bounds = {{age = [0, 120]}}."
-        )
     return found
 
 

@@ -16,8 +16,7 @@ import shoal
 from shoal.partition.insensitive import Insensitive
 from shoal.partition.mdav import Mdav
 from shoal.privacy.differential_privacy import DifferentialPrivacy
-from shoal.release._noise import Noise
-from shoal.release.laplace import noisy
+from shoal.release._noise import Noise, noisy
 from shoal.types import Block, Domain, Entry, Ledger, Points, Release, Schema
 from shoal.types.ledger import CLAIMS, parallel, sequential
 

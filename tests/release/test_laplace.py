@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.release._noise import Noise
-from shoal.release.laplace import exact_means, noisy
+from shoal.release._noise import Noise, exact_means, noisy
 from shoal.types import Domain
 
 ORACLE = runpy.run_path(str(Path(__file__).parents[1] / "oracles" / "laplace.py"))
@@ -203,8 +202,8 @@ def test_of_original_records_one_attribute_needs_little_noise() -> None:
         ({"epsilon": {"a": 1}}, "epsilon must name every quasi-identifier, b has none. Add it."),
         ({"epsilon": {"a": 1, "b": 0}}, "epsilon of 'b' must be a number > 0, got 0."),
         ({"epsilon": {"a": 1, "b": 1, "c": 1}}, "epsilon must name quasi-identifiers only, c is none."),
-        ({"bounds": {}}, "needs bounds of every quasi-identifier, got none"),
-        ({"bounds": {"a": [0, 100]}}, "bounds must name every quasi-identifier, b has none"),
+        ({"bounds": {}}, "bounds must name every quasi-identifier of numbers, a, b has none"),
+        ({"bounds": {"a": [0, 100]}}, "bounds must name every quasi-identifier of numbers, b has none"),
         ({"bounds": {**BOUNDS, "a": [100, 0]}}, "the bounds of 'a' must be the lower and then the higher"),
         ({"bounds": {**BOUNDS, "a": [1, 1]}}, "the bounds of 'a' must be the lower and then the higher"),
         ({"bounds": {**BOUNDS, "a": [0, float("inf")]}}, "the bounds of 'a' must be two finite numbers"),
@@ -261,8 +260,8 @@ def test_households_are_refused() -> None:
 
 def test_what_is_no_number_is_refused() -> None:
     data = frame().append_column("c", pa.array(["x", "y"] * 30))
-    with pytest.raises(shoal.SchemaError, match="Column 'c': nominal attributes cannot have noise"):
-        protect(data, quasi=["a", "b", "c"], bounds={**BOUNDS, "c": [0, 1]})
+    with pytest.raises(shoal.SchemaError, match="Column 'c': only numbers, and categories with a taxonomy"):
+        protect(data, quasi=["a", "b", "c"])
 
 
 def test_missing_values_are_refused_and_may_be_excluded() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import DataError, ParameterError, listing, raise_all
+from shoal.errors import ParameterError, raise_all
 from shoal.recipe import Recipe
-from shoal.types import Domain, Footing, Numbers, Points, Release, domains
+from shoal.types import Footing, Numbers, Points, Release, domains
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,33 +60,20 @@ def bounded(points: Points, recipe: Recipe) -> Points:
 
     from shoal.points.numeric import coordinate
 
-    if not recipe.bounds:
+    if recipe.epsilon is None:
         return points
-    odd = [a.name for a in points.attributes if not isinstance(a, Numbers)]
-    if odd:
-        raise DataError(
-            f"Laplace: columns with noise must have no missing values, {listing(odd)} has some. Exclude these records "
-            f"(when_missing), or fill them before."
-        )
-    numbers = [a for a in points.attributes if isinstance(a, Numbers)]
-    limits = domains(recipe.bounds, numbers)
-    footings = [_footing(limits[a.name]) for a in numbers] if recipe.claim == "original" else list(points.footings)
-    inside = [limits[a.name].clamped(a.values) for a in numbers]
-    ends = [np.array([limits[a.name].low, limits[a.name].high]) for a in numbers]
-    placed = [coordinate(values, footing) for values, footing in zip(inside, footings, strict=True)]
-    lows, highs = np.column_stack([coordinate(e, f) for e, f in zip(ends, footings, strict=True)])
-    return replace(
-        points,
-        coordinates=np.ascontiguousarray(np.column_stack(placed)),
-        footings=tuple(footings),
-        widths=highs - lows,
-        lows=lows,
-    )
-
-
-def _footing(domain: Domain) -> Footing:
-    """Return the footing on which a domain goes from 0 to 1."""
-    return Footing(domain.low, domain.width, 0)
+    numbers = {a.name: a for a in points.attributes if isinstance(a, Numbers)}
+    limits = domains(recipe.bounds, list(numbers.values()))
+    coordinates, footings = points.coordinates.copy(), list(points.footings)
+    lows, widths = np.zeros((2, coordinates.shape[1]))  # categories have no ends: their noise is of another kind
+    for name, attribute in numbers.items():
+        ((j,), domain) = points.places[name], limits[name]
+        if recipe.claim == "original":
+            footings[j] = Footing(domain.low, domain.width, 0)  # from 0 to 1
+        coordinates[:, j] = coordinate(domain.clamped(attribute.values), footings[j])[:, 0]
+        lows[j], high = coordinate(np.array(domain), footings[j])[:, 0]
+        widths[j] = high - lows[j]
+    return replace(points, coordinates=coordinates, footings=tuple(footings), widths=widths, lows=lows)
 
 
 def in_input_order(release: Release) -> pa.Table:

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.parameters import Checked, Param
-from shoal.types import Entry, Finding, Ledger, Release
+from shoal.privacy._paired import numbered
+from shoal.privacy._values import normal
+from shoal.types import Entry, Finding, Ledger, Release, called
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ def _entries(ledger: Ledger, names: tuple[str, ...]) -> list[str]:
     return [
         f"the noise of {entry.attribute!r} is not known for every class"
         for entry in ledger.entries
-        if not (np.isfinite(entry.scales).all() and (entry.scales >= 0).all())
+        if entry.mechanism not in ("laplace", "exponential")
+        or not (np.isfinite(entry.scales) & (entry.scales >= 0)).all()
     ]
 
 
@@ -102,19 +105,26 @@ def _classes(release: Release, name: str) -> NDArray[np.int64]:
 
 
 def _shared(release: Release, ledger: Ledger) -> list[str]:
-    """Say of which attributes a class has two values, or one beyond the bounds."""
+    """Say of which attributes a class has two values, or one beyond the domain."""
     faults = []
     for entry in ledger.entries:
         name, labels = entry.attribute, _classes(release, entry.attribute)
-        column = release.values(name)
-        values = column.to_numpy().astype(np.float64)
+        column, numeric = release.values(name), entry.mechanism == "laplace"
+        values = column.to_numpy().astype(np.float64) if numeric else numbered(normal(column))
         first = np.empty(int(labels.max()) + 1)
         first[labels] = values
         if column.null_count or not (first[labels] == values).all():
             faults.append(f"members of a class have different values of {name!r}")
-        low, high = ledger.domains[name]
-        if not ((values >= low) & (values <= high)).all():
-            faults.append(f"values of {name!r} lie beyond the bounds")
+        if numeric:
+            low, high = ledger.domains[name]
+            inside = bool(((values >= low) & (values <= high)).all())
+        else:
+            taxonomy = release.schema[name].taxonomy
+            inside = taxonomy is not None and {called(one) for one in column.unique().to_pylist()} <= set(
+                taxonomy.paths
+            )
+        if not inside:
+            faults.append(f"values of {name!r} lie beyond the domain")
     return faults
 
 
@@ -140,6 +150,9 @@ def _spent(release: Release, ledger: Ledger, entry: Entry) -> float:
     sizes = np.bincount(_classes(release, entry.attribute))
     if len(sizes) != len(entry.scales):
         return math.inf
+    if entry.mechanism == "exponential":  # every score of a category changes by at most 1/|C|
+        with np.errstate(divide="ignore"):
+            return float((2.0 / sizes / entry.scales).max())
     width = ledger.domains[entry.attribute].width
     if width == 0.0:
         return 0.0

@@ -18,7 +18,7 @@ def shares(release: Laplace, partition: Partition, limits: Mapping[str, Domain])
 
     With classes held fixed, blocks share ε by `split`, and the attributes of a block in proportion to their widths:
     the scale ΔD_j/(|C|·ε_j) is then ΔD/(|C|·ε) for all of them, which is [SD17] Algorithm 1. For original records
-    attributes share it themselves, by `split`: evenly, each has noise by its own width.
+    attributes share it themselves, by `split`: evenly, each has noise by its own width. Categories take an even part.
     """
     if isinstance(release.epsilon, Mapping):
         return {name: float(release.epsilon[name]) for block in partition.blocks for name in block.attributes}
@@ -27,10 +27,13 @@ def shares(release: Laplace, partition: Partition, limits: Mapping[str, Domain])
         reach = {name: own * limits[name].width for name, own in zip(block.attributes, block.moves or (), strict=True)}
         return _parted(float(release.epsilon), reach, even=release.split == "even")
     found: dict[str, float] = {}
-    widths = {n: sum(limits[name].width for name in b.attributes) for n, b in enumerate(partition.blocks)}
+    inside = [{name: limits[name].width for name in b.attributes if name in limits} for b in partition.blocks]
+    widths = {number: sum(own.values()) for number, own in enumerate(inside)}
     of_blocks = _parted(float(release.epsilon), widths, even=release.split == "even")
     for number, block in enumerate(partition.blocks):
-        found |= _parted(of_blocks[number], {name: limits[name].width for name in block.attributes}, even=False)
+        share = of_blocks[number] / len(block.attributes)  # what has no width, categories, takes its part
+        found |= {name: share for name in block.attributes if name not in limits}
+        found |= _parted(share * len(inside[number]), inside[number], even=False)
     return found
 
 

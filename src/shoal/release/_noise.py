@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from shoal import registry
 from shoal.errors import EngineError
+from shoal.types import Domain
 
 _STEPS = 64  # of one rounding each: the library rounds up what it says
 
@@ -83,6 +84,39 @@ class Noise:
             lambda b: dp.m.make_noisy_max(*space, dp.max_divergence(), scale=b), sensitivity, epsilon, scale
         )
         return np.array([measurement(row) for row in scores.tolist()], np.int64), scale
+
+
+def noisy(
+    values: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    domain: Domain,
+    cost: tuple[NDArray[np.float64], float],
+    noise: Noise,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean of each class with noise, within the bounds, and the scale of the noise of each class.
+
+    `cost` is by how much the mean of each class can change (or, as one number, the list of all), and ε.
+    """
+    reach, epsilon = cost
+    offsets = domain.clamped(values) - domain.low  # from 0: what is rounded is then small beside the width
+    means = exact_means(offsets, labels)
+    every = np.broadcast_to(reach, means.shape)
+    found, scales = np.empty(len(means)), np.empty(len(means))
+    for one in np.unique(every):  # classes of one size at once: by parallel composition each has ε
+        where = np.flatnonzero(every == one)
+        found[where], scales[where] = noise.laplace(means[where], float(one), epsilon)
+    return domain.clamped(found + domain.low), scales
+
+
+def exact_means(values: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the mean of each class from its correctly rounded sum: no order of rows changes a bit of it.
+
+    >>> exact_means(np.array([1e16, 1.0, -1e16, 5.0]), np.array([0, 0, 0, 1])).tolist()
+    [0.3333333333333333, 5.0]
+    """
+    order = np.argsort(labels, kind="stable")
+    cuts = np.cumsum(np.bincount(labels))[:-1]
+    return np.array([math.fsum(part.tolist()) / len(part) for part in np.split(values[order], cuts)])
 
 
 def _calibrated(make: Callable[[float], Any], sensitivity: float, epsilon: float, scale: float) -> tuple[Any, float]:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import DataError, ParameterError, SchemaError, listing, raise_all
+from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param
 from shoal.release._budget import shares
-from shoal.release._noise import Noise
+from shoal.release._categories import chosen
+from shoal.release._noise import Noise, noisy
+from shoal.release._refused import refuse_missing, refuse_table, refuse_unknown
 from shoal.release._taken import refuse_values
 from shoal.types import (
     Block,
@@ -35,12 +37,13 @@ from shoal.types import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_NUMERIC = (Kind.CONTINUOUS, Kind.INTEGER)
-
 
 @dataclass(frozen=True)
 class Laplace(Checked):
     """Class means with Laplace noise, one draw for each class and attribute, shared by its members ([SD17]).
+
+    Categories with a taxonomy leave as one of its categories, drawn by the exponential mechanism: the nearer to the
+    members of the class, the likelier.
 
     Values beyond the bounds are moved to them before, and so is what leaves. What ε means depends on the claim:
 
@@ -83,33 +86,7 @@ class Laplace(Checked):
 
     def refuse(self, table: Table) -> None:
         """Refuse a table that noise cannot be added to so that the claim is true, before work is done on it."""
-        schema = table.schema
-        faults = [
-            f"Column {name!r}: {schema[name].kind} attributes cannot have noise, only numbers can. Give it another "
-            f"role, or take another release."
-            for name in schema.names(Role.QUASI)
-            if schema[name].kind not in _NUMERIC
-        ]
-        raise_all(SchemaError, faults)
-        if not isinstance(self.bounds, str) and (
-            lacking := [name for name in schema.names(Role.QUASI) if name not in self.bounds]
-        ):
-            raise ParameterError(
-                f"Laplace: bounds must name every quasi-identifier, {listing(lacking)} has none. Give the ends of its "
-                f"domain, from what is known without the data."
-            )
-        for role in (Role.WEIGHT, Role.SUBJECT):
-            if schema.names(role):
-                raise ParameterError(
-                    f"Laplace: there must be no column of role {role}, got one: ε is for single records, all of the "
-                    f"same weight. Leave it out, or make it an identifier, which does not leave."
-                )
-        stays = [c.name for c in schema.columns if c.role.leaves and c.role is not Role.QUASI]
-        if self.claim == "original" and stays:
-            raise ParameterError(
-                f"Laplace: with claim = original only columns with noise may leave, but {listing(stays)} would leave "
-                f"as they are. Make them identifiers, which do not leave, or quasi-identifiers."
-            )
+        refuse_table(self, table.schema)
 
     def release(
         self,
@@ -121,8 +98,9 @@ class Laplace(Checked):
     ) -> Release:
         """Replace each quasi-identifier by its class's mean with noise."""
         self.refuse(table)
+        refuse_missing(table)
         refuse_values(self, partition)
-        _refuse_unknown(self, points, partition)
+        refuse_unknown(self, partition)
         numbers = [a for a in points.attributes if isinstance(a, Numbers)]
         limits = domains(self.bounds, numbers)
         noise = Noise(self.not_private_seed)
@@ -130,14 +108,22 @@ class Laplace(Checked):
         order = np.argsort(partition.labels, kind="stable") if self.claim == "original" else None
         entries: list[Entry] = []
         released: dict[str, pa.Array] = {}
+        values = {a.name: a.values for a in numbers}
         for number, block in enumerate(partition.blocks):
-            for j, attribute in enumerate(a for a in numbers if a.name in block.attributes):
-                name, domain = attribute.name, limits[attribute.name]
-                reach = _reach(block, j, domain, len(table), whole=self.claim == "original")
-                values, scales = noisy(attribute.values, block.labels, domain, (reach, budget[name]), noise)
-                entries.append(Entry(number, name, budget[name], "laplace", reach, scales))
-                rows = values[block.labels] if order is None else values[block.labels][order]
-                released[name] = self._column(rows, domain, table.schema[name].kind)
+            for j, name in enumerate(name for name in points.places if name in block.attributes):
+                width = limits[name].width if name in limits else 1.0  # no two categories are farther apart
+                reach = _reach(block, j, width, len(table), whole=self.claim == "original")
+                if name in limits:
+                    means, scales = noisy(values[name], block.labels, limits[name], (reach, budget[name]), noise)
+                    rows = means[block.labels] if order is None else means[block.labels][order]
+                    released[name] = self._column(rows, limits[name], table.schema[name].kind)
+                else:
+                    taxonomy = table.schema[name].taxonomy
+                    assert taxonomy is not None  # or it was refused
+                    cost = (reach, budget[name])
+                    released[name], scales = chosen(table.data.column(name), taxonomy, block, cost, noise)
+                mechanism = "laplace" if name in limits else "exponential"
+                entries.append(Entry(number, name, budget[name], mechanism, reach, scales))
         ledger = self._ledger(table, numbers, limits, tuple(entries), noise, partition)
         return _as_release(table, released, partition, ledger, order)
 
@@ -176,61 +162,13 @@ class Laplace(Checked):
         )
 
 
-def noisy(
-    values: NDArray[np.float64],
-    labels: NDArray[np.int64],
-    domain: Domain,
-    cost: tuple[NDArray[np.float64], float],
-    noise: Noise,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean of each class with noise, within the bounds, and the scale of the noise of each class.
-
-    `cost` is by how much the mean of each class can change (or, as one number, the list of all), and ε.
-    """
-    reach, epsilon = cost
-    offsets = domain.clamped(values) - domain.low  # from 0: what is rounded is then small beside the width
-    means = exact_means(offsets, labels)
-    every = np.broadcast_to(reach, means.shape)
-    found, scales = np.empty(len(means)), np.empty(len(means))
-    for one in np.unique(every):  # classes of one size at once: by parallel composition each has ε
-        where = np.flatnonzero(every == one)
-        found[where], scales[where] = noise.laplace(means[where], float(one), epsilon)
-    return domain.clamped(found + domain.low), scales
-
-
-def exact_means(values: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the mean of each class from its correctly rounded sum: no order of rows changes a bit of it.
-
-    >>> exact_means(np.array([1e16, 1.0, -1e16, 5.0]), np.array([0, 0, 0, 1])).tolist()
-    [0.3333333333333333, 5.0]
-    """
-    order = np.argsort(labels, kind="stable")
-    cuts = np.cumsum(np.bincount(labels))[:-1]
-    return np.array([math.fsum(part.tolist()) / len(part) for part in np.split(values[order], cuts)])
-
-
-def _reach(block: Block, j: int, domain: Domain, n: int, *, whole: bool) -> NDArray[np.float64]:
+def _reach(block: Block, j: int, width: float, n: int, *, whole: bool) -> NDArray[np.float64]:
     """Return by how much the mean of each class can change, or as one number the list of all; rounding included."""
     rounding = 1.0 + 2.0**-40 + n * 2.0**-50
     if whole:
         assert block.moves is not None  # or it was refused
-        return np.array([block.moves[j] * domain.width * rounding])
-    return domain.width / block.sizes * rounding  # [SD17] Proposition 2
-
-
-def _refuse_unknown(release: Laplace, points: Points, partition: Partition) -> None:
-    """Refuse missing values, and classes of which it is not known what one record moves."""
-    if odd := [a.name for a in points.attributes if not isinstance(a, Numbers)]:
-        raise DataError(
-            f"Laplace: columns with noise must have no missing values, {listing(odd)} has some. Exclude these records "
-            f"(when_missing), or fill them before."
-        )
-    known = len(partition.blocks) == 1 and partition.blocks[0].moves is not None
-    if release.claim == "original" and not known:
-        raise ParameterError(
-            "Laplace: with claim = original the classes must come from an order that does not depend on the data, "
-            "these do not. Take the method insensitive, for one block."
-        )
+        return np.array([block.moves[j] * width * rounding])
+    return np.asarray(width / block.sizes * rounding)  # [SD17] Proposition 2
 
 
 def _as_release(
