@@ -327,6 +327,16 @@ def _run(main: Any, said: list[str]) -> int:
     return int(left.value.code or 0)
 
 
+@pytest.mark.parametrize("target", ["out.csv", "out.parquet", "out.arrow", "out.xlsx", "out.sav", "out.dta"])
+@pytest.mark.parametrize("claim", ["microaggregated", "original"])
+def test_files_of_every_kind_are_written_and_audited(target: str, claim: str, tmp_path: Path) -> None:
+    shoal.write_table(frame(), tmp_path / "in.csv")
+    recipe = {"quasi": ["a", "b"], "release": "laplace", "epsilon": 1, "bounds": BOUNDS, "method": "insensitive"}
+    done = shoal.protect_file(tmp_path / "in.csv", tmp_path / target, {**recipe, "claim": claim})
+    assert done.audit.holds
+    assert [f.model for f in done.audit.findings] == ["k_anonymity", "differential_privacy"]
+
+
 def test_means_do_not_depend_on_the_order_of_rows() -> None:
     rng = np.random.default_rng(0)
     values, labels = rng.random(300) * 1e9, rng.integers(0, 7, 300)

@@ -18,7 +18,9 @@ from shoal import registry
 from shoal.parameters import declarations
 from shoal.types.statfile import Variable
 
-RELEASES = registry.keys("release")
+EVERY = registry.keys("release")
+RELEASES = [key for key in EVERY if "epsilon" not in getattr(registry.load("release", key), "takes", ())]
+# those that add noise need ε and bounds, take no table with missing values, and have tests of their own
 IN_TWO_TABLES = [key for key in RELEASES if getattr(registry.load("release", key), "two_tables", False)]
 OF_CELLS = [
     key for key in RELEASES if getattr(registry.load("release", key), "as_written", False) and key not in IN_TWO_TABLES
@@ -109,9 +111,6 @@ class TestEveryRelease:
         with pytest.raises(shoal.ParameterError, match=refused):
             shoal.protect(TABLE, recipe)
 
-    def test_every_parameter_says_what_it_is_for(self, release: str) -> None:
-        assert all(d.param.description.endswith(".") for d in declarations(registry.load("release", release)))
-
 
 @pytest.mark.parametrize("release", OF_CELLS)
 class TestEveryReleaseOfCells:
@@ -175,3 +174,8 @@ class TestEveryReleaseOfCells:
             assert shoal.protect_file(tmp_path / "in.csv", tmp_path / target, recipe).audit.holds
         lines = (tmp_path / "out.csv").read_text().splitlines()[1:]
         assert {line.partition(";")[0] for line in lines} <= set(cells)
+
+
+@pytest.mark.parametrize("release", EVERY)
+def test_every_parameter_says_what_it_is_for(release: str) -> None:
+    assert all(d.param.description.endswith(".") for d in declarations(registry.load("release", release)))
