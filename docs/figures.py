@@ -457,6 +457,48 @@ def k_first_exchanged(theme: Theme) -> Figure:
     return _close_panels(theme, X, secret, 0.15, (("Merging alone", merged), ("k-anonymity-first", first)))
 
 
+def insensitive_strips(theme: Theme) -> Figure:
+    """Draw the order of a domain that no record can change, and how far one record moves the means."""
+    from shoal.partition.insensitive import Insensitive, least_noise, moves, ploughed
+    from shoal.types import Points
+
+    k, n = 5, 80
+    X = np.random.default_rng(3).beta(2.2, 2.6, (n, 2))
+    block = Insensitive(k).partition(Points(X, widths=np.ones(2), lows=np.zeros(2)), np.random.default_rng(0)).blocks[0]
+    figure = _card(theme, 10.4, 4.3)
+    left, right = figure.subplots(1, 2)
+    figure.subplots_adjust(left=0.03, right=0.965, bottom=0.13, top=0.83, wspace=0.16)
+    for cut in range(1, block.strips[0]):
+        left.axvline(cut / block.strips[0], color=theme.faint, linewidth=1, linestyle=(0, (4, 4)), zorder=1)
+    left.plot(*X[ploughed(X, block.strips)].T, color=theme.water, linewidth=0.9, alpha=0.7, zorder=2)
+    for label, colour in enumerate(_coloured(X, block.labels)):
+        members = X[block.labels == label]
+        left.add_patch(_hull(members, colour, theme))
+        left.scatter(*members.T, s=24, color=colour, linewidth=0, zorder=3)
+    _title(
+        left, theme, "An order of the domain", f"{block.strips[0]} strips, up one and down the next; every {k} records"
+    )
+    _empty(left, theme)
+    left.set(xlim=(0, 1), ylim=(0, 1))
+    classes = np.arange(1, 201)
+    ours = [sum(moves(int(c), least_noise(int(c), 2))) for c in classes]
+    for values, colour, name in ((2 * classes, SIX[5], "any order"), (ours, SIX[0], "strips")):
+        right.plot(classes, values, color=colour, linewidth=2.2)
+        place = (classes[-1], values[-1])
+        right.annotate(name, place, (-4, 7), textcoords="offset points", ha="right", color=theme.ink, fontsize=9.5)
+    _title(
+        right,
+        theme,
+        "How far one record moves them",
+        "records that change classes, two attributes: widths of the domain",
+    )
+    _axes(right, theme, "number of classes")
+    right.grid(axis="y", color=theme.edge, linewidth=0.8)
+    right.set_axisbelow(True)
+    right.set(xlim=(0, 202), ylim=(0, 450))
+    return figure
+
+
 def loss_by_k(theme: Theme) -> Figure:
     """Draw the information loss of the synthetic survey against k."""
     sizes = (2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50)
@@ -590,6 +632,7 @@ FIGURES = (
     k_first_exchanged,
     p_sensitive_values,
     kpqr_rare,
+    insensitive_strips,
     loss_by_k,
     steered_buckets,
     steer_regions,

@@ -654,3 +654,57 @@ def _(folder: Path) -> list[str]:
     born = "".join(f"{1890 + i}-01-01\n" for i in range(12))
     command(folder, text="born\n" + born)
     return ["protect", "people.csv", "-o", "out.xlsx", "--quasi", "born", "--k", "6"]
+
+
+NOISE = ("--release", "laplace", "--epsilon", "1", "--bounds", "age=0:120,income=0:1e9")
+
+
+@scenario("ε that is not above 0", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--epsilon", "0")
+
+
+@scenario("Noise without ε", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--release", "laplace", "--bounds", "age=0:120,income=0:1e9")
+
+
+@scenario("Noise without bounds", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--bounds", "age=0:120")
+
+
+@scenario("Bounds in the wrong order", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--bounds", "age=120:0,income=0:1e9")
+
+
+@scenario("Bounds that are not finite", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--bounds", "age=0:inf,income=0:1e9")
+
+
+@scenario("Bounds from the data, without saying that this is not private", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--bounds", "data")
+
+
+@scenario("ε of original records by classes that depend on the data", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--claim", "original", "--identifier", "name,region")
+
+
+@scenario("ε of original records, and another column leaves", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--claim", "original", "--method", "insensitive", "--identifier", "name")
+
+
+@scenario("Noise on categories without a taxonomy", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--bounds", "age=0:120", quasi="age,region")
+
+
+@scenario("Audit: ε of a table by itself", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["audit", "people.csv", "--quasi", "age", "--require", "epsilon=1"]
