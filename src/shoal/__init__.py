@@ -106,7 +106,7 @@ def protect(frame: Any, recipe: Recipe | Mapping[str, Any] | str | Path, *, cert
     -------
     Protected
         ``data`` (the same kind of frame, same row order), ``partition``, ``audit``, ``readings``, ``recipe``,
-        ``schema``, ``certificate``.
+        ``schema``, ``certificate``, and with noise ``ledger``.
 
     Raises
     ------

@@ -35,6 +35,7 @@ def account_of(done: Protected, source: str = "", target: str = "") -> Account:
         left_out=done.left_out,
         comparison=comparison,
         certificate=done.certificate,
+        ledger=done.ledger,
         versions=versions(),
         source=source,
         target=target,

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.types.comparison import Comparison
+    from shoal.types.ledger import Ledger
     from shoal.types.reading import Readings
     from shoal.types.release import Audit, Certificate
     from shoal.types.table import Schema
@@ -44,6 +45,8 @@ class Account:
         A lower bound on the loss, if it was asked for.
     versions
         Of what the run depended on, by name.
+    ledger
+        Where ε went, if noise was added, and what it means.
     source, target
         What input and output are called: the last part of their paths, no password.
     """
@@ -60,5 +63,6 @@ class Account:
     comparison: Comparison | None = field(default=None, repr=False)
     certificate: Certificate | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
+    ledger: Ledger | None = None
     source: str = ""
     target: str = ""
