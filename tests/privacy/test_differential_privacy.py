@@ -110,6 +110,7 @@ def test_what_is_not_private_is_not_promised(why: str) -> None:
     assert not found.promised
     assert found.achieved == math.inf
     assert found.note.startswith("NOT PRIVATE")
+    assert "what would be claimed otherwise: ε-differential" in found.note
 
 
 def test_a_table_by_itself_does_not_show_it() -> None:
@@ -139,6 +140,8 @@ def test_composition() -> None:
     assert parallel([0.1, 0.3, 0.2]) == 0.3
     assert parallel([]) == 0.0
     assert ledger().total == 1.0
+    assert "parallel" in ledger().composition
+    assert "at once" in ledger("original").composition  # where one record may change many classes
     assert ledger().to_dict()["entries"][0]["scale"] == 10.0
 
 

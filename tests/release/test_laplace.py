@@ -317,7 +317,9 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert found["ledger"]["private"] is False
     assert found["audit"]["not_promised"][0]["achieved"] is None
     assert _run(main, [*said, "--bounds", WORDS]) == 0
-    assert "NOT PRIVATE" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "Budget: NOT PRIVATE, ε would be 1.5" in shown
+    assert "claimed for" not in shown
     assert _run(main, [*said, "--epsilon", "0"]) == 2
 
 

@@ -213,6 +213,8 @@ def print_ledger(ledger: Ledger) -> None:
     from rich.table import Table
 
     title = f"Budget: ε = {ledger.total:g}, claimed for {ledger.claim} records"
+    if not ledger.private:
+        title = f"Budget: NOT PRIVATE, ε would be {ledger.total:g}"
     heads = ("Block", "Attribute", "ε", "Sensitivity", "Scale of the noise", "Classes")
     table = Table(*heads, title=title, title_justify="left")
     table.columns[1].overflow = "fold"
@@ -228,7 +230,7 @@ def print_ledger(ledger: Ledger) -> None:
             f"{len(entry.scales):,}",
         )
     console().print(table)
-    typer.echo(f"Noise from {ledger.noise}. Classes count in parallel, attributes add up.")
+    typer.echo(f"Noise from {ledger.noise}; {ledger.composition}.")
 
 
 class Bar:

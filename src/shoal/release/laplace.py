@@ -67,7 +67,7 @@ class Laplace(Checked):
     'microaggregated'
     """
 
-    fate: ClassVar[str] = "mean of its class with noise"
+    fate: ClassVar[str] = "value of its class with noise"
     takes: ClassVar[tuple[str, ...]] = ("epsilon", "bounds", "claim")
 
     epsilon: Annotated[float | Mapping[str, float], Param("The privacy budget, or that of each attribute.")]

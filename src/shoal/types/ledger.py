@@ -87,7 +87,10 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
-    """Where ε went: within an attribute classes are disjoint (parallel), attributes and blocks add up (sequential).
+    """Where ε went: attributes and blocks add up (sequential composition).
+
+    Within an attribute classes held fixed are disjoint (parallel composition); for original records the list of all
+    classes is covered at once, by how far one record can move it.
 
     Attributes
     ----------
@@ -134,7 +137,15 @@ class Ledger:
     @property
     def meaning(self) -> str:
         """What ε means here, in words; what is not private comes first."""
-        return "; ".join((*self.warnings, CLAIMS[self.claim], *self.remarks))
+        claimed = CLAIMS[self.claim] if self.private else f"what would be claimed otherwise: {CLAIMS[self.claim]}"
+        return "; ".join((*self.warnings, claimed, *self.remarks))
+
+    @property
+    def composition(self) -> str:
+        """How the parts add up to the whole."""
+        if self.claim == "original":  # one record may change many classes
+            return "the list of all classes is covered at once; attributes count in sequence, and add up"
+        return "classes count in parallel, for no record is in two; attributes and blocks in sequence, and add up"
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -170,7 +181,7 @@ class Ledger:
             "bounds": {name: [domain.low, domain.high] for name, domain in self.domains.items()},
             "clamped": dict(self.clamped),
             "not_covered": list(self.uncovered),
-            "composition": "classes in parallel, attributes and blocks in sequence",
+            "composition": self.composition,
             **({"strips": list(self.strips)} if self.strips else {}),
             "entries": [entry.to_dict() for entry in self.entries],
         }
