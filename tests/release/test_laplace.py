@@ -222,6 +222,7 @@ def test_of_original_records_one_attribute_needs_little_noise() -> None:
         ({"claim": "original", "method": "insensitive", "when_missing": "exclude"}, "must not be 'exclude'"),
         ({"set": {"epsilon": 3}}, "no parameter (in set) is called 'epsilon'"),
         ({"set": {"split": "odd"}}, "split must be one of 'even', 'expression1', got 'odd'"),
+        ({"bounds": {**BOUNDS, "b": [-8e307, 8e307]}, "epsilon": 1e-3}, "the noise must have a finite scale"),
         ({"method": "mic1d"}, "Laplace: the method must leave the values to the release"),
     ],
 )  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import registry
-from shoal.errors import EngineError
+from shoal.errors import EngineError, ParameterError
 from shoal.types import Domain
 
 _STEPS = 64  # of one rounding each: the library rounds up what it says
@@ -58,7 +58,7 @@ class Noise:
         """
         if sensitivity == 0.0:
             return values.copy(), 0.0
-        scale = sensitivity / epsilon
+        scale = _scale(sensitivity, epsilon)
         if self.seed is not None:
             return values + self._seeded.laplace(0.0, scale, len(values)), scale
         dp = self._library
@@ -74,7 +74,7 @@ class Noise:
 
         `sensitivity` is by how much each score of a row can change.
         """
-        scale = 2.0 * sensitivity / epsilon
+        scale = _scale(2.0 * sensitivity, epsilon)
         if self.seed is not None:
             drawn = self._seeded.gumbel(0.0, scale, scores.shape)
             return np.asarray((scores + drawn).argmax(axis=1), np.int64), scale
@@ -117,6 +117,15 @@ def exact_means(values: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArr
     order = np.argsort(labels, kind="stable")
     cuts = np.cumsum(np.bincount(labels))[:-1]
     return np.array([math.fsum(part.tolist()) / len(part) for part in np.split(values[order], cuts)])
+
+
+def _scale(sensitivity: float, epsilon: float) -> float:
+    scale = sensitivity / epsilon
+    if not math.isfinite(scale):
+        raise ParameterError(
+            "Laplace: the noise must have a finite scale, it has none. Raise epsilon, or narrow bounds."
+        )
+    return scale
 
 
 def _calibrated(make: Callable[[float], Any], sensitivity: float, epsilon: float, scale: float) -> tuple[Any, float]:
