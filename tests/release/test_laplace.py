@@ -6,6 +6,7 @@ import builtins
 import json
 import runpy
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,22 @@ def test_each_attribute_may_have_its_own_epsilon() -> None:
     (found,) = [f for f in done.audit.findings if f.model == "differential_privacy"]
     assert found.required == 1.75
     assert found.holds
+
+
+def test_shares_that_a_method_weighed_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    from shoal.partition.individual_ranking import IndividualRanking
+    from shoal.types import Partition
+
+    plain = IndividualRanking.partition
+
+    def weighed(self: Any, points: Any, rng: Any) -> Partition:
+        blocks = plain(self, points, rng).blocks
+        return Partition(tuple(replace(b, share=s) for b, s in zip(blocks, (0.9, 0.1), strict=True)))
+
+    monkeypatch.setattr(IndividualRanking, "partition", weighed)
+    for split in ("even", "least"):
+        done = protect(method="individual_ranking", epsilon=2.0, set={"split": split})
+        assert [e.epsilon for e in done.ledger.entries] == pytest.approx([1.8, 0.2])
 
 
 @settings(max_examples=25, deadline=None)
@@ -221,8 +238,10 @@ def test_of_original_records_one_attribute_needs_little_noise() -> None:
         ({"claim": "original", "method": "insensitive", "set": {"scale": "range"}}, "scale must be left out"),
         ({"claim": "original", "method": "insensitive", "when_missing": "exclude"}, "must not be 'exclude'"),
         ({"set": {"epsilon": 3}}, "no parameter (in set) is called 'epsilon'"),
-        ({"set": {"split": "odd"}}, "split must be one of 'even', 'expression1', got 'odd'"),
+        ({"set": {"split": "odd"}}, "split must be one of 'even', 'expression1', 'least', got 'odd'"),
         ({"bounds": {**BOUNDS, "b": [-8e307, 8e307]}, "epsilon": 1e-3}, "the noise must have a finite scale"),
+        ({"set": {"split": "least"}}, "split = least needs a method that weighs the noise"),
+        ({"claim": "original", "method": "insensitive", "set": {"split": "least"}}, "must be 'even' or 'expression1'"),
         ({"method": "mic1d"}, "Laplace: the method must leave the values to the release"),
     ],
 )  # fmt: skip

@@ -71,8 +71,9 @@ def bounded(points: Points, recipe: Recipe) -> Points:
         if recipe.claim == "original":
             footings[j] = Footing(domain.low, domain.width, 0)  # from 0 to 1
         coordinates[:, j] = coordinate(domain.clamped(attribute.values), footings[j])[:, 0]
-        lows[j], high = coordinate(np.array(domain), footings[j])[:, 0]
-        widths[j] = high - lows[j]
+        with np.errstate(over="ignore"):  # bounds may be as far off as numbers go
+            lows[j], high = np.nan_to_num(coordinate(np.array(domain), footings[j])[:, 0])
+            widths[j] = np.nan_to_num(high - lows[j])
     return replace(points, coordinates=coordinates, footings=tuple(footings), widths=widths, lows=lows)
 
 

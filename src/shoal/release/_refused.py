@@ -31,6 +31,10 @@ def refuse_table(release: Laplace, schema: Schema) -> None:
             f"Laplace: claim = original and split = expression1 are for numbers, {listing(others)} is of categories, "
             f"which have no width. Leave them out, or give it another role."
         )
+    if release.claim == "original" and release.split == "least":
+        raise ParameterError(
+            "Laplace: with claim = original split must be 'even' or 'expression1', got 'least'. Take one."
+        )
     _refuse_roles(release, schema)
 
 

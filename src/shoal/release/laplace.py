@@ -76,8 +76,10 @@ class Laplace(Checked):
         "microaggregated"
     )
     split: Annotated[
-        Literal["even", "expression1"],
-        Param("How blocks share epsilon: evenly, or in proportion to their widths, [SD17] Expression (1)."),
+        Literal["even", "expression1", "least"],
+        Param(
+            "How blocks share epsilon: evenly, by their widths ([SD17] Expression (1)), or as the method weighed it."
+        ),
     ] = "even"
     round_integers: Annotated[bool, Param("Round the values of integer columns to integers.")] = False
     not_private_seed: Annotated[
