@@ -82,6 +82,7 @@ def test_shares_that_a_method_weighed_are_taken(monkeypatch: pytest.MonkeyPatch)
     for split in ("even", "least"):
         done = protect(method="individual_ranking", epsilon=2.0, set={"split": split})
         assert [e.epsilon for e in done.ledger.entries] == pytest.approx([1.8, 0.2])
+        assert "how blocks share ε was weighed by the method, may depend on the data" in done.ledger.meaning
 
 
 @settings(max_examples=25, deadline=None)

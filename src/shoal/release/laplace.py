@@ -161,6 +161,8 @@ class Laplace(Checked):
             from_data=isinstance(self.bounds, str),
             seeded=self.not_private_seed is not None,
             strips=partition.blocks[0].strips if self.claim == "original" else (),
+            weighed=not isinstance(self.epsilon, Mapping)
+            and any(block.share is not None for block in partition.blocks),
         )
 
 

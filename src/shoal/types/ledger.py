@@ -112,6 +112,8 @@ class Ledger:
         Noise came from a seed, for a test, which is not private.
     strips
         For the claim ``original``, into how many strips each attribute's domain was cut to order it.
+    weighed
+        Blocks share ε as the method weighed it, which may have looked at the data for that.
     """
 
     claim: str
@@ -123,6 +125,7 @@ class Ledger:
     from_data: bool = False
     seeded: bool = False
     strips: tuple[int, ...] = ()
+    weighed: bool = False
 
     @property
     def total(self) -> float:
@@ -164,6 +167,8 @@ class Ledger:
             f"{count:,} values of {name!r} lay beyond the bounds and were moved to them"
             for name, count in self.clamped.items()
         ]
+        if self.weighed:
+            found.append("how blocks share ε was weighed by the method, may depend on the data, and is held fixed, too")
         if self.uncovered:
             found.append(f"columns that leave as they are, and that ε says nothing of: {listing(self.uncovered)}")
         return (*found, "what is measured, printed or reported besides the table is not covered by ε")
