@@ -30,6 +30,8 @@ class Block:
         What somebody who sees the audit must know of the block.
     promised_t
         Whether every class is within t of the table, where t is asked for. It is audited if so, and said if not.
+    share
+        The part of ε, above 0 and up to 1, that the noise of the block was weighed with; None: it was not.
     """
 
     attributes: tuple[str, ...]
@@ -38,6 +40,7 @@ class Block:
     values: NDArray[np.float64] | None = field(default=None, repr=False)
     note: str = ""
     promised_t: bool = True
+    share: float | None = None
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -87,7 +90,8 @@ class Partition:
                     values[where] = piece.values
             notes = dict.fromkeys(piece.note for piece in pieces if piece.note)
             promised, close = (all(getattr(piece, name) for piece in pieces) for name in ("promised", "promised_t"))
-            blocks.append(Block(first.attributes, labels, promised, values, "; ".join(notes), close))
+            share = first.share if all(piece.share == first.share for piece in pieces) else None
+            blocks.append(Block(first.attributes, labels, promised, values, "; ".join(notes), close, share))
         return cls(tuple(blocks), "; ".join(dict.fromkeys(part.note for part in parts if part.note)))
 
     @cached_property
