@@ -220,7 +220,7 @@ def individual_ranking_cells(theme: Theme) -> Figure:
 
 
 def least_error_sizes(theme: Theme) -> Figure:
-    """Draw one attribute cut into classes of one size and of the sizes of least error, with the noise that each needs."""
+    """Draw one attribute cut into classes of at least k and of the sizes of least error, with the noise of each."""
     from shoal.flow.expected_error import expected_error
     from shoal.types import Points
 
@@ -246,8 +246,8 @@ def least_error_sizes(theme: Theme) -> Figure:
             axes.plot((mean - noise, mean + noise), (0.45, 0.45), color=theme.ink, linewidth=1.6, zorder=4)
             axes.scatter(mean, 0.45, s=26, color=colour, edgecolor=theme.ink, linewidth=1.1, zorder=5)
             axes.annotate(f"{size}", (mean, -0.62), color=theme.faint, fontsize=8.5, ha="center", va="center")
-        line = f"{len(block)} classes; error {error.total:,.0f}: {error.lost:,.0f} by means, {error.noise:,.0f} by noise"
-        _title(axes, theme, name, line)
+        parts = f"{error.lost:,.0f} by means, {error.noise:,.0f} by noise"
+        _title(axes, theme, name, f"{len(block)} classes; error {error.total:,.0f}: {parts}")
         _axes(axes, theme, "")
         axes.spines["left"].set_visible(False)
         axes.set_yticks([])
