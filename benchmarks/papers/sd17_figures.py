@@ -69,7 +69,15 @@ def _variable(figure: Any, theme: Any, look: ModuleType, folder: Path) -> None:
         axes.set_ylim(0, 2.6 * least.total / 1e9)
         axes.set_xticks([2, 10, 50, 200, 1000], ["2", "10", "50", "200", "1000"])
         axes.minorticks_off()
-        line = f"SSE in 10⁹; at best k = {least.k}: {least.total / 1e9:.0f}; least_error: {ours:.0f}"
+        line = f"least at k = {least.k}: {least.total / 1e9:.0f}; least_error {ours:.0f}"
         look._title(axes, theme, f"ε = {epsilon:g}", line)
         look._axes(axes, theme, "k")
-    row[0].legend(frameon=False, labelcolor=theme.ink, fontsize=8.5, loc="upper left")
+    legend = row[0].legend(
+        frameon=False,
+        labelcolor=theme.ink,
+        fontsize=8.5,
+        loc="upper left",
+        title="expected SSE in 10⁹",
+        alignment="left",
+    )
+    legend.get_title().set(color=theme.faint, fontsize=8.5)

@@ -152,17 +152,32 @@ def test_classes_are_the_best_cuts_for_their_shares(split: str) -> None:
 
 
 def test_no_k_is_promised_unless_it_is_asked_for() -> None:
-    X = np.array([0.0, 0.1, 0.2, 5.0, 9.0, 9.1, 9.2, 9.3])
-    frame = pa.table({"a": X})
-    free = shoal.protect(frame, {"quasi": ["a"], "k": 3, "method": "least_error", "set": {"epsilon": 100.0}})
-    assert free.partition.sizes.min() == 1
+    frame = pa.table({"a": np.random.default_rng(4).lognormal(size=200)})
+    recipe = {"quasi": ["a"], "k": 90, "method": "least_error"}
+    free = shoal.protect(frame, recipe)
+    assert free.partition.sizes.min() < 90
     assert "not_promised" in free.audit.to_dict()
     assert "only noise protects it" in free.audit.findings[0].note
-    kept = shoal.protect(
-        frame, {"quasi": ["a"], "k": 3, "method": "least_error", "set": {"epsilon": 100.0, "at_least_k": True}}
-    )
-    assert kept.partition.sizes.min() >= 3
-    assert kept.audit.findings[0].required == 3
+    kept = shoal.protect(frame, {**recipe, "set": {"at_least_k": True}})
+    assert kept.partition.sizes.min() >= 90
+    assert kept.audit.findings[0].required == 90
+    sizes = shoal.microaggregate([0, 0.1, 0.2, 5, 9, 9.1, 9.2, 9.3], 3, method="least_error", epsilon=100.0).sizes
+    assert sizes.min() == 1
+
+
+def test_strata_may_be_smaller_than_a_k_that_nobody_asked_for() -> None:
+    frame = pa.table({"a": np.arange(9.0), "region": ["north"] * 7 + ["south"] * 2})
+    recipe = {"quasi": ["a"], "strata": ["region"], "k": 3, "method": "least_error"}
+    assert shoal.protect(frame, recipe).data.num_rows == 9
+    with pytest.raises(shoal.DataError, match="LeastError: k must be at most the number of records, got k = 3 and 2"):
+        shoal.protect(frame, {**recipe, "set": {"at_least_k": True}})
+
+
+def test_k_counts_records_so_subjects_are_refused() -> None:
+    frame = pa.table({"a": np.arange(9.0), "who": [0, 0, 1, 1, 2, 2, 3, 3, 4]})
+    recipe = {"quasi": ["a"], "subject": "who", "k": 3, "method": "least_error", "set": {"at_least_k": True}}
+    with pytest.raises(shoal.ParameterError, match="at_least_k must be false where k counts subjects"):
+        shoal.protect(frame, recipe)
 
 
 def test_without_bounds_it_is_said_that_the_range_of_the_data_was_taken() -> None:
@@ -184,6 +199,21 @@ def test_an_attribute_of_several_coordinates_is_refused() -> None:
 def test_epsilon_must_be_a_positive_number(epsilon: object) -> None:
     with pytest.raises(shoal.ParameterError, match="LeastError: epsilon must be a number ≥ 1e-06"):
         shoal.microaggregate(np.eye(9), 3, method="least_error", epsilon=epsilon)
+
+
+def test_epsilon_of_each_attribute_may_be_given() -> None:
+    X = np.random.default_rng(2).lognormal(size=(60, 2))
+    points = Points(X, ("a", "b"), widths=1.5 * X.max(axis=0))
+    blocks = LeastError(k=2, epsilon={"b": 3.0, "a": 1.0}).partition(points, RNG).blocks
+    assert [block.share for block in blocks] == [0.25, 0.75]
+    for block, epsilon in zip(blocks, (1.0, 3.0), strict=True):
+        alone = LeastError(k=2, epsilon=epsilon).partition(points.only(block.attributes), RNG)
+        assert np.array_equal(alone.labels, block.labels)
+    for odd in ({"a": 1.0}, {"a": 1.0, "b": 1.0, "c": 1.0}):
+        with pytest.raises(shoal.ParameterError, match="epsilon must name the attributes a, b, each once, got a"):
+            LeastError(k=2, epsilon=odd).partition(points, RNG)
+    with pytest.raises(shoal.ParameterError, match="1e-06 and ≤ 1e\\+06, or one for each attribute, got a dict"):
+        LeastError(k=2, epsilon={"a": 1.0, "b": 0.0})
 
 
 def test_parts_of_a_table_keep_a_share_only_if_it_is_the_same() -> None:

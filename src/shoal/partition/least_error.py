@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import DataError
-from shoal.parameters import Checked, Param
+from shoal.errors import DataError, ParameterError, listing
+from shoal.parameters import Checked, Param, shown
 from shoal.types import Block, Partition, Points
 
+_LOW, _HIGH = 1e-6, 1e6  # so that nothing overflows
 _FROM_THE_DATA = "no bounds were given: noise was weighed by the range of the data"
 
 
@@ -47,12 +50,24 @@ class LeastError(Checked):
     promises_k: ClassVar[bool] = False
 
     k: Annotated[int, Param("Smallest number of records in a class of one attribute, if there is to be one.", low=2)]
-    epsilon: Annotated[float, Param("The ε of the noise that classes will leave with.", low=1e-6, high=1e6)] = 1.0
+    epsilon: Annotated[
+        float | Mapping[str, float],
+        Param("The ε of the noise that classes will leave with, or that of each attribute."),
+    ] = 1.0
     split: Annotated[
         Literal["even", "expression1", "least"],
         Param("How ε is shared among attributes: evenly, by the widths of their domains, or for the least error."),
     ] = "least"
     at_least_k: Annotated[bool, Param("Let every class of an attribute have at least k records.")] = False
+
+    def __post_init__(self) -> None:
+        parts = list(self.epsilon.values()) if isinstance(self.epsilon, Mapping) else [self.epsilon]
+        if any(isinstance(e, bool) or not isinstance(e, Real) or not _LOW <= float(e) <= _HIGH for e in parts):
+            raise ParameterError(
+                f"LeastError: epsilon must be a number ≥ {_LOW:g} and ≤ {_HIGH:g}, or one for each attribute, got "
+                f"{shown(self.epsilon)}. Correct it."
+            )
+        super().__post_init__()
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form the classes of least expected error for each attribute; nothing is random."""
@@ -65,8 +80,8 @@ class LeastError(Checked):
         orders = [np.argsort(column, kind="stable") for column in columns]
         ordered = [np.ascontiguousarray(column[order]) for column, order in zip(columns, orders, strict=True)]
         widths = _widths(points, ordered)
-        shares = self._shares(points, ordered, widths)
-        scales = noise_scales(widths, shares, self.epsilon)
+        whole, shares = self._whole, self._shares(points, ordered, widths)
+        scales = noise_scales(widths, shares, whole)
         blocks = []
         for name, order, x, scale, share in zip(points.places, orders, ordered, scales, shares, strict=True):
             labels = cut_labels(order, least_error_cut(x, float(scale), self._least))
@@ -75,14 +90,28 @@ class LeastError(Checked):
         return Partition(tuple(blocks), "" if points.widths is not None else _FROM_THE_DATA)
 
     @property
+    def _whole(self) -> float:
+        return float(sum(self.epsilon.values()) if isinstance(self.epsilon, Mapping) else self.epsilon)
+
+    @property
     def _least(self) -> int:
         return self.k if self.at_least_k else 1
 
     def _refuse(self, points: Points) -> None:
-        if len(points) < self.k:
+        if len(points) < self._least:
             raise DataError(
                 f"LeastError: k must be at most the number of records, got k = {self.k:,} and {len(points):,} in the "
                 f"table. Lower k."
+            )
+        if self.at_least_k and points.subjects is not None:
+            raise ParameterError(
+                "LeastError: at_least_k must be false where k counts subjects, for here it would count records. Leave "
+                "it out, or leave out subject."
+            )
+        if isinstance(self.epsilon, Mapping) and set(self.epsilon) != set(points.places):
+            raise ParameterError(
+                f"LeastError: epsilon must name the attributes {listing(list(points.places))}, each once, got "
+                f"{listing(list(self.epsilon)) or 'none'}. Name these, or give one number."
             )
         for name, places in points.places.items():
             if len(places) != 1:
@@ -96,10 +125,12 @@ class LeastError(Checked):
     ) -> NDArray[np.float64]:
         from shoal.kernels.shares import even_shares, in_own_units, least_error_shares, width_shares
 
+        if isinstance(self.epsilon, Mapping):
+            return np.array([float(self.epsilon[name]) / self._whole for name in points.places])
         if self.split == "even":
             return np.asarray(even_shares(len(widths)))
         if self.split == "least":
-            return np.asarray(least_error_shares(ordered, widths, self.epsilon, self._least))
+            return np.asarray(least_error_shares(ordered, widths, self._whole, self._least))
         return np.asarray(width_shares(in_own_units(widths, points.footings)))
 
 

@@ -91,7 +91,7 @@ class Partition:
             notes = dict.fromkeys(piece.note for piece in pieces if piece.note)
             promised, close = (all(getattr(piece, name) for piece in pieces) for name in ("promised", "promised_t"))
             share = first.share if all(piece.share == first.share for piece in pieces) else None
-            blocks.append(Block(first.attributes, labels, promised, values, "; ".join(notes), close, share))
+            blocks.append(Block(first.attributes, labels, promised, values, "; ".join(notes), close, share=share))
         return cls(tuple(blocks), "; ".join(dict.fromkeys(part.note for part in parts if part.note)))
 
     @cached_property
