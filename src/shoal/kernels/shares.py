@@ -85,7 +85,7 @@ def _descend(
     """Return the least error that is reached from some shares, and the shares there."""
     reached, best = np.inf, shares
     for _ in range(_ROUNDS):
-        scales = noise_scales(widths, shares, epsilon)
+        scales = noise_scales(widths, shares * epsilon)
         cuts = [least_error_cut(x, float(s), k) for x, s in zip(columns, scales, strict=True)]
         inverse = np.array([(1.0 / np.diff(bounds)).sum() for bounds in cuts])
         error = sum(run_sse(x, bounds) for x, bounds in zip(columns, cuts, strict=True))
@@ -97,10 +97,10 @@ def _descend(
     return reached, best
 
 
-def noise_scales(widths: np.ndarray, shares: np.ndarray, epsilon: float) -> np.ndarray:
+def noise_scales(widths: np.ndarray, epsilons: np.ndarray) -> np.ndarray:
     """Return √2·Δ/ε of each block: the deviation of the noise of a class of one record; infinite if too large."""
     with np.errstate(over="ignore"):
-        return np.asarray(np.sqrt(2.0) * widths / (shares * epsilon))
+        return np.asarray(np.sqrt(2.0) * widths / epsilons)
 
 
 def run_sse(ordered: np.ndarray, bounds: np.ndarray) -> float:

@@ -80,18 +80,16 @@ class LeastError(Checked):
         orders = [np.argsort(column, kind="stable") for column in columns]
         ordered = [np.ascontiguousarray(column[order]) for column, order in zip(columns, orders, strict=True)]
         widths = _widths(points, ordered)
-        whole, shares = self._whole, self._shares(points, ordered, widths)
-        scales = noise_scales(widths, shares, whole)
+        epsilons = self._epsilons(points, ordered, widths)
+        scales = noise_scales(widths, epsilons)
         blocks = []
-        for name, order, x, scale, share in zip(points.places, orders, ordered, scales, shares, strict=True):
+        for name, order, x, scale, share in zip(
+            points.places, orders, ordered, scales, epsilons / epsilons.sum(), strict=True
+        ):
             labels = cut_labels(order, least_error_cut(x, float(scale), self._least))
             note = "" if self.at_least_k else "a class may have one record, and then only noise protects it"
             blocks.append(Block((name,), labels, self.at_least_k, note=note, share=float(share)))
         return Partition(tuple(blocks), "" if points.widths is not None else _FROM_THE_DATA)
-
-    @property
-    def _whole(self) -> float:
-        return float(sum(self.epsilon.values()) if isinstance(self.epsilon, Mapping) else self.epsilon)
 
     @property
     def _least(self) -> int:
@@ -108,10 +106,10 @@ class LeastError(Checked):
                 "LeastError: at_least_k must be false where k counts subjects, for here it would count records. Leave "
                 "it out, or leave out subject."
             )
-        if isinstance(self.epsilon, Mapping) and set(self.epsilon) != set(points.places):
+        if isinstance(self.epsilon, Mapping) and (lacking := [n for n in points.places if n not in self.epsilon]):
             raise ParameterError(
-                f"LeastError: epsilon must name the attributes {listing(list(points.places))}, each once, got "
-                f"{listing(list(self.epsilon)) or 'none'}. Name these, or give one number."
+                f"LeastError: epsilon must be one number, or one for each attribute, {listing(lacking)} has none. "
+                f"Give it one."
             )
         for name, places in points.places.items():
             if len(places) != 1:
@@ -120,18 +118,21 @@ class LeastError(Checked):
                     f"another role, or take another method."
                 )
 
-    def _shares(
+    def _epsilons(
         self, points: Points, ordered: list[NDArray[np.float64]], widths: NDArray[np.float64]
     ) -> NDArray[np.float64]:
+        """Return the ε of each attribute."""
         from shoal.kernels.shares import even_shares, in_own_units, least_error_shares, width_shares
 
         if isinstance(self.epsilon, Mapping):
-            return np.array([float(self.epsilon[name]) / self._whole for name in points.places])
+            return np.array([float(self.epsilon[name]) for name in points.places])
         if self.split == "even":
-            return np.asarray(even_shares(len(widths)))
-        if self.split == "least":
-            return np.asarray(least_error_shares(ordered, widths, self._whole, self._least))
-        return np.asarray(width_shares(in_own_units(widths, points.footings)))
+            shares = even_shares(len(widths))
+        elif self.split == "least":
+            shares = least_error_shares(ordered, widths, float(self.epsilon), self._least)
+        else:
+            shares = width_shares(in_own_units(widths, points.footings))
+        return np.asarray(shares * float(self.epsilon))
 
 
 def _widths(points: Points, ordered: list[NDArray[np.float64]]) -> NDArray[np.float64]:
