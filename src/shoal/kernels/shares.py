@@ -13,6 +13,7 @@ from shoal.types import Footing
 
 _LEAST = 0.01  # of an even share: what a block has at least, though its noise seem to count for nothing
 _ROUNDS = 100
+_ENOUGH = 1e-5  # a round that gains no more than this part of the error is the last
 
 
 def even_shares(m: int) -> np.ndarray:
@@ -44,8 +45,8 @@ def least_error_shares(columns: Sequence[np.ndarray], widths: np.ndarray, epsilo
 
     Two steps in turn, neither of which can raise the error. The best cut of each attribute for given shares. Then the
     best shares for given cuts: the noise of attribute i is a_i/ε_i², where a_i = 2Δ_i²·Σ 1/size, and the sum for a
-    given Σ ε_i is least where all derivatives −2a_i/ε_i³ are equal, that is ε_i ∝ ∛a_i. They are repeated until nothing
-    changes, from even shares and from those in the proportion of widths, and the better end is taken.
+    given Σ ε_i is least where all derivatives −2a_i/ε_i³ are equal, that is ε_i ∝ ∛a_i. They are repeated until
+    little changes, from even shares and from those in the proportion of widths, and the better end is taken.
 
     Parameters
     ----------
@@ -90,9 +91,9 @@ def _descend(
         inverse = np.array([(1.0 / np.diff(bounds)).sum() for bounds in cuts])
         error = sum(run_sse(x, bounds) for x, bounds in zip(columns, cuts, strict=True))
         error += float((scales**2 * inverse).sum())
-        if error >= reached * (1 - 1e-12):
+        gained, reached, best = (reached - error, error, shares) if error < reached else (0.0, reached, best)
+        if gained <= _ENOUGH * reached:
             break
-        reached, best = error, shares
         shares = _shares(np.cbrt(widths**2 * inverse))
     return reached, best
 
