@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from shoal.flow.expected_error import expected_error
 from shoal.kernels.least_error import _least_errors, least_error_cut
 from shoal.kernels.shares import even_shares, least_error_shares, noise_scales, run_sse, width_shares
 from shoal.partition.least_error import LeastError
@@ -135,6 +136,18 @@ def test_expression_1_is_about_widths_in_the_columns_own_units() -> None:
     points = Points(X, ("a", "b"), footings=(Footing(5.0, 2.0, 0), Footing(0.0, 1.0, 3)), widths=np.array([3.0, 3.0]))
     blocks = LeastError(k=2, split="expression1").partition(points, RNG).blocks
     assert [block.share for block in blocks] == [0.2, 0.8]  # widths 6 and 24
+
+
+@given(seed=st.integers(0, 10**6), epsilon=st.sampled_from([0.3, 3.0]))
+def test_the_least_split_is_never_worse_than_expression_1_in_the_columns_own_units(seed: int, epsilon: float) -> None:
+    rng = np.random.default_rng(seed)
+    X, spread = rng.lognormal(size=(60, 3)), 10.0 ** rng.integers(-2, 3, 3)
+    points = Points(X, footings=tuple(Footing(0.0, float(s), 0) for s in spread), widths=2 * X.max(axis=0))
+    found = {}
+    for split in ("even", "expression1", "least"):
+        params = {"epsilon": epsilon, "split": split}
+        (found[split],) = expected_error(points, epsilon, [2], "least_error", params=params)
+    assert found["least"].total <= min(error.total for error in found.values()) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("split", ["even", "expression1", "least"])

@@ -40,13 +40,19 @@ def in_own_units(widths: np.ndarray, footings: Sequence[Footing]) -> np.ndarray:
     return np.asarray(np.nan_to_num(np.array(own)))
 
 
-def least_error_shares(columns: Sequence[np.ndarray], widths: np.ndarray, epsilon: float, k: int = 1) -> np.ndarray:
+def least_error_shares(
+    columns: Sequence[np.ndarray],
+    widths: np.ndarray,
+    epsilon: float,
+    k: int = 1,
+    footings: Sequence[Footing] = (),
+) -> np.ndarray:
     """Return the shares with which variable-size classes of each attribute have the least expected error in sum.
 
     Two steps in turn, neither of which can raise the error. The best cut of each attribute for given shares. Then the
     best shares for given cuts: the noise of attribute i is a_i/ε_i², where a_i = 2Δ_i²·Σ 1/size, and the sum for a
     given Σ ε_i is least where all derivatives −2a_i/ε_i³ are equal, that is ε_i ∝ ∛a_i. They are repeated until
-    little changes, from even shares and from those in the proportion of widths, and the better end is taken.
+    little changes, from even shares and from those of Expression (1), and the better end is taken.
 
     Parameters
     ----------
@@ -58,8 +64,10 @@ def least_error_shares(columns: Sequence[np.ndarray], widths: np.ndarray, epsilo
         What is shared, > 0.
     k : int
         Least size of a class, at least 1.
+    footings
+        How columns became coordinates, for Expression (1); none for bare points.
 
-    Guarantee: the error is at most that of the best cuts with even shares, and with those of `width_shares`. It is a
+    Guarantee: the error is at most that of the best cuts with even shares, and with those of Expression (1). It is a
     minimum in each step, not one that is certain to be the least of all. Every share is at least a hundredth of an even
     one. **The shares depend on the data**, as classes do.
 
@@ -76,7 +84,8 @@ def least_error_shares(columns: Sequence[np.ndarray], widths: np.ndarray, epsilo
         return even_shares(len(widths))
     shift = -math.frexp(largest)[1]
     scaled, wide = [np.ldexp(column, shift) for column in columns], np.ldexp(widths, shift)
-    ends = [_descend(scaled, wide, epsilon, k, start) for start in (even_shares(len(wide)), width_shares(wide))]
+    starts = (even_shares(len(wide)), width_shares(in_own_units(widths, footings)))
+    ends = [_descend(scaled, wide, epsilon, k, start) for start in starts]
     return min(ends, key=lambda end: end[0])[1]
 
 

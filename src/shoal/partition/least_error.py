@@ -129,7 +129,7 @@ class LeastError(Checked):
         if self.split == "even":
             shares = even_shares(len(widths))
         elif self.split == "least":
-            shares = least_error_shares(ordered, widths, float(self.epsilon), self._least)
+            shares = least_error_shares(ordered, widths, float(self.epsilon), self._least, points.footings)
         else:
             shares = width_shares(in_own_units(widths, points.footings))
         return np.asarray(shares * float(self.epsilon))
