@@ -219,6 +219,47 @@ def individual_ranking_cells(theme: Theme) -> Figure:
     return figure
 
 
+def least_error_sizes(theme: Theme) -> Figure:
+    """Draw one attribute cut into classes of at least k and of the sizes of least error, with the noise of each."""
+    from shoal.flow.expected_error import expected_error
+    from shoal.types import Points
+
+    epsilon, widths = 1.0, np.array([200.0])
+    values = np.sort(shoal.survey(600, seed=4)["income"].to_numpy().astype(float)) / 1000
+    points = Points(values[:, None], widths=widths)
+    fixed = min(expected_error(points, epsilon, range(2, 300), "individual_ranking"), key=lambda e: e.total)
+    (free,) = expected_error(points, epsilon, [2], "least_error", params={"epsilon": epsilon})
+    figure = _card(theme, 10.4, 4.3)
+    rows = figure.subplots(2, 1, sharex=True)
+    figure.subplots_adjust(left=0.03, right=0.97, bottom=0.12, top=0.84, hspace=0.72)
+    for axes, method, error, name in (
+        (rows[0], "individual_ranking", fixed, f"At least k = {fixed.k}, the best k there is"),
+        (rows[1], "least_error", free, "The sizes of least error"),
+    ):
+        made = shoal.registry.load("partition", method)(k=error.k)
+        block = made.partition(points, np.random.default_rng(0)).blocks[0]
+        for label, size in enumerate(block.sizes):
+            members, colour = values[block.labels == label], SIX[label % len(SIX)]
+            mean, noise = members.mean(), np.sqrt(2) * widths[0] / (size * epsilon)
+            axes.axvspan(members.min(), members.max(), color=colour, alpha=theme.depth, linewidth=0)
+            axes.scatter(members, np.zeros(size), s=16, color=colour, alpha=0.6, linewidth=0, zorder=3)
+            axes.plot((mean - noise, mean + noise), (0.45, 0.45), color=theme.ink, linewidth=1.6, zorder=4)
+            axes.scatter(mean, 0.45, s=26, color=colour, edgecolor=theme.ink, linewidth=1.1, zorder=5)
+            axes.annotate(f"{size}", (mean, -0.62), color=theme.faint, fontsize=8.5, ha="center", va="center")
+        parts = f"{error.lost:,.0f} by means, {error.noise:,.0f} by noise"
+        _title(axes, theme, name, f"{len(block)} classes; error {error.total:,.0f}: {parts}")
+        _axes(axes, theme, "")
+        axes.spines["left"].set_visible(False)
+        axes.set_yticks([])
+        axes.set_ylim(-1, 1)
+    rows[0].tick_params(labelbottom=False)
+    rows[1].set_xlabel(
+        "income in thousands, domain 0 to 200, ε = 1; a bar is the noise of a class, one deviation to each side",
+        color=theme.faint,
+    )
+    return figure
+
+
 def pcp_axis(theme: Theme) -> Figure:
     """Draw points with their first principal axis, and the classes that PCP cuts along it; beside it MDAV."""
     k = 5
@@ -621,6 +662,7 @@ FIGURES = (
     v_mdav_clumps,
     optimal_univariate_cut,
     individual_ranking_cells,
+    least_error_sizes,
     pcp_axis,
     zscores_sum,
     mic1d_values,

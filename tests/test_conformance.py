@@ -173,9 +173,10 @@ class TestEveryMethod:
         assert np.array_equal(pickle.loads(pickle.dumps(part)).labels, part.labels)
 
     def test_k_above_n_is_a_data_error(self, method: str) -> None:
-        what = "records" if promises_k(method) else "values"
+        what = "values" if method == "mic1d" else "records"  # whose k counts values
+        asked = {"at_least_k": True} if method == "least_error" else {}
         with pytest.raises(shoal.DataError, match=f"at most the number of {what}, got k = 3 and 2 in the table"):
-            shoal.microaggregate(X := fitting(method, points(2, 1)), K, method=method, **given(method, X))
+            shoal.microaggregate(X := fitting(method, points(2, 1)), K, method=method, **asked, **given(method, X))
 
     def test_a_promise_is_audited_and_none_is_claimed_without(self, method: str) -> None:
         import pyarrow as pa
@@ -441,6 +442,8 @@ class TestOnEveryKind:
         one = kind in ("numbers", "ordinal", "dates")
         if getattr(registry.load("partition", method), "dimensions", None) == 1:
             return None if one and policy != "category" else "exactly 1 coordinate"
+        if method == "least_error":
+            return None if one and policy != "category" else "1 coordinate for each attribute"
         if not promises_k(method):
             return None if one and policy == "exclude" else "numbers, moments and ranks only, none of them missing"
         return None

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-PAPERS = ("n14", "ds17", "sc15", "dss08")
+PAPERS = ("n14", "ds17", "sc15", "dss08", "sd17")
 
 
 def main() -> None:
