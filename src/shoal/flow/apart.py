@@ -8,8 +8,8 @@ from pathlib import Path
 from shoal import registry
 from shoal.errors import GuaranteeError, listing
 from shoal.flow import gating
-from shoal.flow.confidential import with_values
 from shoal.flow.releasing import comparable_with_original, guarantee, in_two_tables
+from shoal.flow.values import with_values
 from shoal.places import Place, Url
 from shoal.recipe import Recipe
 from shoal.types import Audit, Finding, Partition, Release, Role
