@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from shoal.flow.demonstrating import Demonstration
     from shoal.flow.protect import Protected
     from shoal.recipe import Recipe
-    from shoal.types import Audit, Certificate, Inspection, Kind, Partition, Readings, Role, Schema
+    from shoal.types import Audit, Certificate, Inspection, Kind, Partition, Readings, Role, Schema, Verification
 
 __version__ = "0.1.0"
 
@@ -55,6 +55,7 @@ __all__ = [
     "Schema",
     "SchemaError",
     "ShoalError",
+    "Verification",
     "audit",
     "audit_file",
     "compare",
@@ -69,6 +70,7 @@ __all__ = [
     "protect_file",
     "save_recipe",
     "survey",
+    "verify",
     "write_table",
 ]
 
@@ -78,7 +80,8 @@ _LATE = {
     "Protected": "shoal.flow.protect",
     "Recipe": "shoal.recipe",
     **dict.fromkeys(
-        ("Audit", "Certificate", "Inspection", "Kind", "Partition", "Readings", "Role", "Schema"), "shoal.types"
+        ("Audit", "Certificate", "Inspection", "Kind", "Partition", "Readings", "Role", "Schema", "Verification"),
+        "shoal.types",
     ),
 }
 
@@ -128,6 +131,7 @@ def protect_file(
     certify: bool = False,
     report: str | Path | None = None,
     edition: str = "internal",
+    evidence: str | Path | None = None,
 ) -> Protected:
     """Protect a file: read, partition, release, stage, audit what was staged, and only then let it appear.
 
@@ -146,12 +150,14 @@ def protect_file(
     report, edition
         Where to write a report that people read, one HTML file; ``internal``, or ``external``: without what would
         help an intruder. It appears together with the output, or neither does.
+    evidence
+        Where to write evidence for :func:`verify`, a JSON file; it appears together with the output, too.
     """
     from shoal.flow.besides import Besides
     from shoal.flow.protect import protect_file as run
     from shoal.places import place
 
-    besides = Besides(_path(save_recipe), _path(report), edition)
+    besides = Besides(_path(save_recipe), _path(report), edition, _path(evidence))
     return run(place(source), place(target), _recipe(recipe), force=force, besides=besides, certify=certify)
 
 
@@ -289,6 +295,33 @@ def compare_files(
     said = Compared(columns, kinds or {}, taxonomies or {}, orders or {}, confidential, strata, key, set or {}, seed)
     asked = Compared.of(None if recipe is None else _recipe(recipe), said)
     return run(place(original), place(masked), asked, text or {})
+
+
+def verify(evidence: str | Path, output: Any, input: Any = None) -> Verification:
+    """Check what was protected against its evidence, on its own: audit it from scratch, and compare.
+
+    Parameters
+    ----------
+    evidence
+        The JSON file that :func:`protect_file` wrote, or ``Protected.evidence``.
+    output
+        The protected file, the URL of a table, or a frame. Where two tables left: the first file, or both frames.
+    input
+        What was protected, if it is there: a file, a URL or a frame.
+
+    Returns
+    -------
+    Verification
+        ``holds`` (whether everything that can be checked does), ``checks`` (claim, verdict, why), ``to_dict()``.
+
+    Raises
+    ------
+    DataError
+        If evidence, output or input cannot be read. What can be read and is not true raises nothing.
+    """
+    from shoal.flow.verify import verify as run
+
+    return run(Path(evidence), _place_or_frame(output), _place_or_frame(input))
 
 
 def inspect(frame: Any) -> Inspection:
@@ -450,6 +483,12 @@ def save_recipe(recipe: Recipe, target: str | Path, *, force: bool = False) -> N
     from shoal.flow.writing import write_text
 
     write_text(recipe.to_toml(Path(target).parent), Path(target), force=force)
+
+
+def _place_or_frame(given: Any) -> Any:
+    from shoal.places import Place, place
+
+    return place(given) if isinstance(given, (str, Path, Place)) else given
 
 
 def _path(given: str | Path | None) -> Path | None:

@@ -37,6 +37,7 @@ from shoal.types.table import (
     called,
     with_columns,
 )
+from shoal.types.verification import Check, Verdict, Verification
 
 __all__ = [
     "Account",
@@ -47,6 +48,7 @@ __all__ = [
     "called",
     "Categories",
     "Certificate",
+    "Check",
     "Codes",
     "Column",
     "Columns",
@@ -74,6 +76,8 @@ __all__ = [
     "Schema",
     "Table",
     "Taxonomy",
+    "Verdict",
+    "Verification",
     "with_columns",
     "without_unused",
 ]
