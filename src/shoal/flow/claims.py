@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shoal import registry
 from shoal.errors import DataError, ParameterError, SchemaError, listing
+from shoal.flow.evidence import told
 from shoal.flow.meaning import Left
 from shoal.parameters import build, declarations
 from shoal.report.evidence import Evidence
 from shoal.requirements import of_confidential
-from shoal.types import (
-    Check,
-    Finding,
-    Verdict,
-)
-
-if TYPE_CHECKING:
-    pass
+from shoal.types import Check, Finding, Role, Verdict
 
 _CLOSE = 1e-9  # logarithms and sums may differ in their last digits from machine to machine
 
@@ -52,10 +46,14 @@ def look_again(claim: Finding, left: Left, *, in_subjects: bool) -> Check:
     k in subjects cannot be counted, for these did not leave. A class has no more subjects than records, so what is seen
     can refute the claim, but never show that it holds.
     """
+    import pyarrow as pa
+
     try:
         found = _audited(claim, left)
     except (DataError, SchemaError, ParameterError) as error:
         return Check(claim.subject, Verdict.FAILS, str(error))
+    except pa.ArrowException:  # whose message may hold a value
+        return Check(claim.subject, Verdict.FAILS, "the output holds values that cannot be audited")
     if in_subjects:
         return _in_subjects(claim, found)
     if differing := _differing(claim, found):
@@ -85,8 +83,10 @@ def _audited(claim: Finding, left: Left) -> Finding:
     named = [*claim.attributes, *([] if claim.confidential is None else [claim.confidential])]
     if lacking := [name for name in named if name not in left.release.data.column_names]:
         raise SchemaError(f"the output lacks {listing(lacking)}")
-    if claim.confidential in left.faults:
-        raise DataError(left.faults[str(claim.confidential)])
+    weights = left.release.schema.names(Role.WEIGHT)  # which are added up class by class
+    for name in (*weights, *left.release.schema.names(Role.QUASI), claim.confidential):
+        if name is not None and name in left.faults:
+            raise DataError(left.faults[name])
     cls = registry.load("privacy", claim.model)
     levels = {**dict(claim.given), claim.level: claim.required}
     known = {declared.name for declared in declarations(cls)}
@@ -98,7 +98,7 @@ def _audited(claim: Finding, left: Left) -> Finding:
     else:
         found = model.audit(left.release, claim.attributes)
     assert isinstance(found, Finding)
-    return found
+    return told(found)
 
 
 def _differing(claim: Finding, found: Finding) -> list[str]:

@@ -13,7 +13,7 @@ from shoal.flow.digests import Digest, of_file, of_name, of_table
 from shoal.flow.meaning import columns_of
 from shoal.places import Place
 from shoal.report.evidence import FORMAT, Evidence, digest_of
-from shoal.types import Account, Dialect, Finding, Release
+from shoal.types import Account, Audit, Dialect, Finding, Release
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,7 +67,7 @@ def evidence_of(account: Account, proof: Proof) -> Evidence:
     hold, are keyed digests: they can be recognised by who has the output, and guessed by who can guess the names.
     What is promised at random can be undone by who knows the seed: then seed and fingerprint are left out.
     """
-    recipe = dict(account.recipe)
+    recipe, audit = dict(account.recipe), _told(account.audit)
     secret = registry.says("release", recipe["release"], "guarantee") == _RANDOM
     leaving = proof.leaving
     over = list(account.audit.quasi if leaving.link is None else (leaving.link,))
@@ -93,14 +93,28 @@ def evidence_of(account: Account, proof: Proof) -> Evidence:
             },
             "text": None if leaving.dialect is None else _text(leaving.dialect),
             "link": leaving.link,
-            "audit": account.audit.to_dict(),
-            "findings": [finding_as_dict(finding) for finding in account.audit.findings],
+            "audit": audit.to_dict(),
+            "findings": [finding_as_dict(finding) for finding in audit.findings],
             "class_sizes": {"over": over, "sizes": histogram(leaving, over)},
             "readings": account.readings.to_dict(),
             "note": account.note,
             **({} if account.certificate is None else {"certificate": account.certificate.to_dict()}),
         }
     )
+
+
+def _told(audit: Audit) -> Audit:
+    return replace(audit, overall=told(audit.overall), findings=tuple(map(told, audit.findings)))
+
+
+def told(finding: Finding) -> Finding:
+    """Return what may be told of a finding: what a class of one record weighs is a cell, and is left out.
+
+    >>> told(Finding("k_anonymity", ("age",), 1, None, True, 9, found=(("weighted_k", 7.5),))).found
+    ()
+    """
+    lonely = finding.confidential is None and not finding.achieved > 1
+    return replace(finding, found=()) if lonely else finding
 
 
 def finding_as_dict(finding: Finding) -> dict[str, Any]:

@@ -39,13 +39,8 @@ def all_claimed(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> 
 def _of_records(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> list[str]:
     """Return the blocks in which k is promised and not claimed."""
     if in_two_tables(recipe):
-        over = [() if link is None else (link,)]
-        return [
-            f"{key} = {recipe.k} over {listing(names) or 'the class'}"
-            for key in (guarantee_of(recipe), _K)
-            for names in over
-            if names not in _claimed(claims, key, recipe.k)
-        ]
+        key, names = guarantee_of(recipe), () if link is None else (link,)
+        return [f"{key} = {recipe.k} over the class"] if names not in _claimed(claims, key, recipe.k) else []
     if registry.says("partition", recipe.method, "promises_k") is False:
         silent = {f.attributes for f in claims if f.model == _K and not f.promised}
         return [f"what holds over {listing(names)}" for names in recipe.all_blocks if names not in silent]
