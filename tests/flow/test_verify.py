@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -149,7 +150,7 @@ class TestWhatIsTrue:
         """The order is known from the input's types only; the evidence knows it by digests."""
         frame = people().to_pandas()
         frame["ill"] = pd.Categorical(frame["ill"], ["none", "flu", "asthma", "ulcer"], ordered=True)
-        pa.parquet.write_table(pa.Table.from_pandas(frame), tmp_path / "in.parquet")
+        pq.write_table(pa.Table.from_pandas(frame), tmp_path / "in.parquet")
         recipe = {**RECIPE, "t": 0.5}
         shoal.protect_file(tmp_path / "in.parquet", tmp_path / "out.csv", recipe, evidence=tmp_path / "e.json")
         assert failed(tmp_path / "e.json", tmp_path / "out.csv") == []

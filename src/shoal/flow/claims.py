@@ -57,8 +57,11 @@ def look_again(claim: Finding, left: Left, *, in_subjects: bool) -> Check:
     if in_subjects:
         return _in_subjects(claim, found)
     if differing := _differing(claim, found):
-        why = f"the evidence says otherwise than the output shows in {listing(differing)}: {_said(claim)} and not "
-        return Check(claim.subject, Verdict.FAILS, f"{why}{_said(found)}")
+        shown, said = _said(found), _said(claim)
+        why = f"the output shows {shown}; the evidence says {said}"
+        if shown == said:
+            why = f"the evidence says otherwise than the output shows in {listing(differing)}"
+        return Check(claim.subject, Verdict.FAILS, why)
     if not found.holds:
         return Check(claim.subject, Verdict.FAILS, _said(found))
     return Check(claim.subject, Verdict.HOLDS, _said(found))

@@ -69,11 +69,14 @@ def _counted(left: Left, name: str) -> dict[Any, int]:
 
 
 def _besides(checks: Sequence[Check]) -> Iterator[Check]:
-    """Return one check for all levels that are only reported, or those that fail."""
-    failed = [check for check in checks if check.verdict is not Verdict.HOLDS]
-    yield from failed
-    if checks and not failed:
-        yield Check("Levels that are only reported", Verdict.HOLDS, f"all {len(checks):,} are as the output shows them")
+    """Return one check for all levels that are only reported."""
+    said, failed = "Levels that are only reported", [check for check in checks if check.verdict is not Verdict.HOLDS]
+    if failed:
+        names = listing([check.claim for check in failed], most=2)
+        why = f"{len(failed):,} of {len(checks):,} are not as the output shows them: {names}"
+        yield Check(said, Verdict.FAILS, why)
+    elif checks:
+        yield Check(said, Verdict.HOLDS, f"all {len(checks):,} are as the output shows them")
 
 
 def _columns(said: Evidence, recipe: Recipe, tables: Sequence[Seen]) -> Check:

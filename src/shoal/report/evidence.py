@@ -145,7 +145,7 @@ def digest_of(value: Any) -> str:
     """Return the SHA-256 of a plain value: as JSON, names sorted, no blanks, in UTF-8.
 
     >>> digest_of({"b": 1, "a": [2.5]})[:8]
-    'e58ff7d6'
+    '11cf7051'
     """
     canonical = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
