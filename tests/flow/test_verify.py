@@ -173,6 +173,32 @@ class TestWhatCannotBeSeen:
         assert failed(evidence, target) == []
         assert verdicts(evidence, target)["k_anonymity over age, income"] == "cannot be checked"
 
+    @pytest.mark.parametrize(
+        "more",
+        [
+            {"blocks": [["birth"], ["rent", "rooms"]]},
+            {"strata": ["region"]},
+            {"identifier": ["person"], "subject": None, "together": "household", "household_level": ["rent", "rooms"]},
+        ],
+        ids=str,
+    )
+    def test_households(self, more: dict[str, Any], tmp_path: Path) -> None:
+        """Classes hold several records of a household, so that records and households differ."""
+        people = shoal.survey(400)
+        recipe = {"quasi": ["birth", "rent", "rooms"], "subject": "household", "weight": "weight", "k": 3}
+        done = shoal.protect(people, {**recipe, "identifier": ["person"], "confidential": ["health"], **more})
+        done.evidence(tmp_path / "e.json")
+        seen = shoal.verify(tmp_path / "e.json", done.data, people)
+        assert seen.failed == ()
+        assert "in records the smallest class has" in " ".join(check.why for check in seen.unchecked)
+
+    def test_small_strata_and_missing_values(self, tmp_path: Path) -> None:
+        recipe = {"quasi": ["birth", "rent"], "identifier": ["person", "household"], "strata": ["occupation"], "k": 5}
+        done = shoal.protect(shoal.survey(400), {**recipe, "small_strata": "merge", "when_missing": "exclude"})
+        done.evidence(tmp_path / "e.json")
+        assert done.left_out > 0
+        assert failed(tmp_path / "e.json", done.data) == []
+
     def test_fewer_records_than_subjects_were_claimed(self, tmp_path: Path) -> None:
         evidence, target = written(tmp_path, recipe={"identifier": [], "subject": "name"})
 

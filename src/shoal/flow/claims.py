@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from shoal import registry
@@ -70,6 +71,7 @@ def look_again(claim: Finding, left: Left, *, in_subjects: bool) -> Check:
 def _in_subjects(claim: Finding, found: Finding) -> Check:
     """Compare with a count of records what is claimed of subjects: it may refute the claim, but not more."""
     least = max(claim.achieved, claim.required or 0)
+    found = found if claim.achieved > 1 else replace(found, found=())  # of which nothing is told
     other = [what for what in _differing(claim, found) if what not in ("what is achieved", "whether it holds")]
     if other or not claim.holds:
         why = f"the evidence says otherwise than the output shows in {listing(other or ['whether it holds'])}"

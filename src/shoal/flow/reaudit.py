@@ -41,7 +41,7 @@ def _look(claim: Finding, lefts: Sequence[Left], recipe: Recipe, link: str | Non
         return Check(claim.subject, verdict, "which records were one class cannot be seen in what left")
     if claim.model == "anatomy_k":
         return _two_tables(claim, lefts, recipe)
-    in_subjects = recipe.counted is not None and claim.model == _K and "counted in subjects" in claim.note
+    in_subjects = recipe.counted is not None and claim.model == _K
     about = lefts[1] if link is not None and claim.attributes == (link,) else lefts[0]
     return look_again(claim, about, in_subjects=in_subjects)
 
@@ -70,13 +70,14 @@ def _counted(left: Left, name: str) -> dict[Any, int]:
 
 def _besides(checks: Sequence[Check]) -> Iterator[Check]:
     """Return one check for all levels that are only reported."""
-    said, failed = "Levels that are only reported", [check for check in checks if check.verdict is not Verdict.HOLDS]
+    said, failed = "Levels that are only reported", [check for check in checks if check.verdict is Verdict.FAILS]
+    yield from (check for check in checks if check.verdict is Verdict.UNSEEN)
     if failed:
         names = listing([check.claim for check in failed], most=2)
         why = f"{len(failed):,} of {len(checks):,} are not as the output shows them: {names}"
         yield Check(said, Verdict.FAILS, why)
-    elif checks:
-        yield Check(said, Verdict.HOLDS, f"all {len(checks):,} are as the output shows them")
+    elif seen := [check for check in checks if check.verdict is Verdict.HOLDS]:
+        yield Check(said, Verdict.HOLDS, f"all {len(seen):,} are as the output shows them")
 
 
 def _columns(said: Evidence, recipe: Recipe, tables: Sequence[Seen]) -> Check:
