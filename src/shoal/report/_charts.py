@@ -53,7 +53,7 @@ def histogram_chart(name: str, found: Histogram) -> Markup:
 
 
 def _anchor(place: float) -> str:
-    return "start" if place < 0.06 else "end" if place > 0.94 else "middle"
+    return "start" if place < 0.02 else "end" if place > 0.98 else "middle"
 
 
 def _outline(places: Sequence[tuple[int, int]], heights: Sequence[float], step: float, floor: float) -> Markup:
@@ -73,21 +73,18 @@ def shares_chart(name: str, found: Shares) -> Markup:
     parts: list[Markup] = []
     for at, category in enumerate(found.names):
         y = 4 + at * row
-        rare = f"{counted(found.rare, 'other category', 'other categories')}"
-        parts.append(text(left - 8, y + 14, folded(category, 18) if category or not found.rare else rare,
-                          "label" if category else "label rest", text_anchor="end"))  # fmt: skip
-        bars = (
-            [("after", found.after[at])]
-            if found.before is None
-            else [("before", found.before[at]), ("after", found.after[at])]
-        )
+        rest = found.rare > 0 and at == len(found.names) - 1
+        label = counted(found.rare, "other") if rest else folded(category, 18) or "(empty)"
+        parts.append(text(left - 8, y + 14, label, "label rest" if rest else "label", text_anchor="end"))
+        bars = [] if found.before is None else [("before", found.before[at])]
+        bars.append(("after", found.after[at]))
         thick = 15 / len(bars)
         for line, (kind, share) in enumerate(bars):
             title = element("title", [f"{kind}: {percent(100 * share)}"])
-            parts.append(element("rect", [title], class_=f"bar {kind} solid", x=left, y=y + 2.5 + line * thick,
-                                 width=max(wide * share / top, 0.5), height=thick - 0.8))  # fmt: skip
-        longest = max(share for _, share in bars)
-        parts.append(text(left + wide * longest / top + 6, y + 14, percent(100 * found.after[at]), "tick"))
+            place = {"x": left, "y": y + 2.5 + line * thick, "width": max(wide * share / top, 0.5)}
+            parts.append(element("rect", [title], class_=f"bar {kind}", **place, height=thick - 0.8))
+        end = left + wide * max(share for _, share in bars) / top
+        parts.append(text(end + 6, y + 14, percent(100 * found.after[at]), "tick"))
     said = "For each category a bar for the original and one for what leaves; the number is of what leaves."
     return drawing("shares", f"Categories of {folded(name)}", said, _WIDE, 8 + row * len(found.names), parts)
 
@@ -107,7 +104,7 @@ def sizes_chart(sizes: NDArray[np.int64], k: int) -> Markup:
         title = element("title", [f"{counted(many, 'class', 'classes')} of {span} records"])
         x = _PAD + at * cell
         parts.append(
-            element("rect", [title], class_="bar after solid", x=x + 1, y=floor - high_, width=cell - 2, height=high_)
+            element("rect", [title], class_="bar after", x=x + 1, y=floor - high_, width=cell - 2, height=high_)
         )
         if many and len(counts) <= 25:
             parts.append(text(x + cell / 2, floor - high_ - 5, f"{many:,}", "tick", text_anchor="middle"))
@@ -145,7 +142,7 @@ def heat_chart(title: str, values: NDArray[np.float64], names: Sequence[str], mo
                     text(x + cell / 2, y + cell / 2 + 3.5, _brief(value), f"value{strong}", text_anchor="middle")
                 )
     described = "A square for each two attributes; rows and columns have the same order."
-    return drawing("heat", title, described, max(size, _WIDE), 22 + d * cell, parts)
+    return drawing("heat", title, described, max(size, 280.0), 22 + d * cell, parts)
 
 
 def _brief(value: float) -> str:

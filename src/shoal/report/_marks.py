@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from shoal.report._numerals import moment, number
 
-_CELLS = 15  # about so many bars
+_CELLS = 20  # about so many bars
 _TICKS = 5  # numbers that are written, at most
-_MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 6000)
+_MONTHS = (1, 2, 3, 6, 12, 24, 36, 60, 120, 240, 600, 1200, 6000)
 _MONTH = 30.436875  # days
 
 
@@ -28,7 +28,7 @@ def marks_between(low: float, high: float, *, whole: bool, dated: bool) -> Marks
     """Return round numbers from about `low` to about `high`; None if there are none between them.
 
     >>> marks_between(0.0, 100.0, whole=False, dated=False).edges[:3].tolist()
-    [0.0, 10.0, 20.0]
+    [0.0, 5.0, 10.0]
     >>> [text for _, text in marks_between(0.0, 3000.0, whole=False, dated=True).ticks]
     ['1970', '1972', '1974', '1976', '1978']
     """
@@ -48,7 +48,7 @@ def marks_between(low: float, high: float, *, whole: bool, dated: bool) -> Marks
 
 
 def _of_months(low: float, high: float, raw: float) -> Marks:
-    step = next((months for months in _MONTHS if months * _MONTH >= raw), _MONTHS[-1])
+    step = next((months for months in _MONTHS if months * _MONTH >= 0.9 * raw), _MONTHS[-1])
     first, last = (np.datetime64(int(day), "D").astype("datetime64[M]").astype(int) for day in (low, high))
     months = np.arange(-(-first // step) * step, last + 1, step).astype("datetime64[M]")
     edges = months.astype("datetime64[D]").astype(np.float64)

@@ -22,6 +22,7 @@ class Verdict(NamedTuple):
     holds: bool
     sentence: str
     besides: tuple[str, ...]
+    why: str  #: why it can be believed
 
 
 def verdict(account: Account) -> Verdict:
@@ -30,7 +31,7 @@ def verdict(account: Account) -> Verdict:
     if not audit.holds:
         failed = [f for f in audit.findings if not f.holds]
         told = "; ".join(f"{f.model} requires {f.levels[0]} and achieves {f.levels[1]}" for f in failed)
-        return Verdict(False, f"The audit did not find what was asked for: {told}.", ())
+        return Verdict(False, f"The audit did not find what was asked for: {told}.", (), _CHECKED)
     asked = [f for f in audit.findings if f.required is not None and f.promised]
     of_records = [f for f in asked if f.confidential is None and not _with_strata(account, f)]
     besides = [f for f in asked if f.confidential is not None]
@@ -38,7 +39,15 @@ def verdict(account: Account) -> Verdict:
         f"In {folded(str(f.confidential))}, {_model(f)} was asked for at {f.levels[0]} and found at {f.levels[1]}."
         for f in besides
     ]
-    return Verdict(True, _of_records(account, of_records), tuple(lines))
+    return Verdict(True, _of_records(account, of_records), tuple(lines), f"{_groups(account)}{_CHECKED}")
+
+
+_CHECKED = "An independent audit read the output as it leaves, and counted; nothing was taken on trust."
+
+
+def _groups(account: Account) -> str:
+    together = account.recipe.get("together")
+    return "Groups are records that stay together, such as those of a household. " if together else ""
 
 
 def _with_strata(account: Account, finding: Finding) -> bool:
@@ -79,7 +88,7 @@ def _others(account: Account, others: int) -> str:
     if account.recipe.get("subject"):
         return f"records of at least {counted(others, 'other subject')}"
     if account.recipe.get("together"):
-        return f"records of at least {counted(others, 'other group')} that stay together, such as households"
+        return f"records of at least {counted(others, 'other group')}"
     return f"at least {counted(others, 'other')}"
 
 

@@ -32,6 +32,7 @@ class Read(NamedTuple):
     """A reading as a row: what was read, where it lies, and what it means."""
 
     name: str
+    title: str
     value: str
     words: str
     scale: Markup | str
@@ -92,16 +93,18 @@ def readings(account: Account, room: str, *, external: bool) -> tuple[list[Read]
 def _read(reading: Reading, room: str, *, external: bool) -> Read:
     unit = f" {reading.unit}" if reading.unit else ""
     ends = _ends(reading)
+    title, _, words = registry.summary(room, reading.measure).partition(": ")
     low_is_better = {"low": True, "high": False}.get(reading.goal)
     scale = "" if ends is None else scale_chart(reading.name, reading.value, ends, low_is_better=low_is_better)
     parts = () if external else tuple((plain(name), number(value)) for name, value in reading.parts)
     return Read(
         reading.name,
+        title,
         f"{number(reading.value)}{unit}",
-        registry.summary(room, reading.measure),
+        f"{words[:1].upper()}{words[1:]}",
         scale,
         _in_words(reading, ends, unit),
-        "" if external else reading.note,
+        "" if external or not reading.note else f"{plain(reading.note).rstrip('.')}.",
         parts[:_PARTS],
         len(parts[_PARTS:]),
     )

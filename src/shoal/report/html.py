@@ -80,7 +80,6 @@ class Html(Checked):
             "title": "Protection report",
             "eyebrow": ["Protection report", f"{self.edition} edition", *places(account, external=external)],
             "verdict": verdict(account),
-            "checked": _CHECKED,
             "facts": facts(account),
             "done": done(account, external=external),
             "promises": promises(account),
@@ -103,10 +102,9 @@ class Html(Checked):
         return said
 
 
-_CHECKED = "An independent audit read the output as it leaves and counted; nothing was taken on trust."
 _FOOT = {
     "internal": "Internal edition: for those who may see the original. Bars, shares and means stand for at least "
-    "{least} records, but it tells how the table was protected. Do not publish it; there is an external edition for that.",
+    "{least} records, but it tells how the table was protected. Do not publish it; the external edition is for that.",
     "external": "External edition: it leaves out what would help to undo the protection, such as the seed, the full "
     "recipe and original distributions.",
 }
