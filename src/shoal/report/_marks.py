@@ -29,8 +29,8 @@ def marks_between(low: float, high: float, *, whole: bool, dated: bool) -> Marks
 
     >>> marks_between(0.0, 100.0, whole=False, dated=False).edges[:3].tolist()
     [0.0, 5.0, 10.0]
-    >>> [text for _, text in marks_between(0.0, 3000.0, whole=False, dated=True).ticks]
-    ['1970', '1972', '1974', '1976', '1978']
+    >>> [text for _, text in marks_between(0.0, 8000.0, whole=False, dated=True).ticks]
+    ['1970', '1975', '1980', '1985', '1990']
     """
     raw = (high - low) / _CELLS
     if not (math.isfinite(raw) and raw > 0 and max(abs(low), abs(high)) < 1e15 * raw):
