@@ -155,6 +155,7 @@ def test_outsiders_read_nothing_that_helps_them(account: Any) -> None:
         assert told not in outside, told
     assert "before" not in Page(Html("external").render(known)).text.partition("Risk")[0].lower()
     assert "parts" not in outside
+    assert "not read" not in outside
     assert "safe.csv" in outside
     page = Page(Html("external").render(known))
     assert page.count("rect", "bar before") == 0

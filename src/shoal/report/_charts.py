@@ -74,7 +74,7 @@ def shares_chart(name: str, found: Shares) -> Markup:
     for at, category in enumerate(found.names):
         y = 4 + at * row
         rest = found.rare > 0 and at == len(found.names) - 1
-        label = counted(found.rare, "other") if rest else folded(category, 18) or "(empty)"
+        label = counted(found.rare, "other") if rest else folded(category, 15) or "(empty)"
         parts.append(text(left - 8, y + 14, label, "label rest" if rest else "label", text_anchor="end"))
         bars = [] if found.before is None else [("before", found.before[at])]
         bars.append(("after", found.after[at]))

@@ -87,7 +87,7 @@ def readings(account: Account, room: str, *, external: bool) -> tuple[list[Read]
     """Return the readings of a room, and those that could not be read with the reason."""
     mine = [r for r in account.readings.readings if r.measure in registry.keys(room)]
     rows = [_read(reading, room, external=external) for reading in mine if not math.isnan(reading.value)]
-    return rows, [(r.name, r.note) for r in mine if math.isnan(r.value)]
+    return rows, [] if external else [(r.name, plain(r.note)) for r in mine if math.isnan(r.value)]
 
 
 def _read(reading: Reading, room: str, *, external: bool) -> Read:
