@@ -219,7 +219,8 @@ def print_verification(found: Verification) -> None:
         shown = check.verdict.upper() if check.verdict is Verdict.FAILS else check.verdict.value
         table.add_row(check.claim, shown, check.why)
     console().print(table)
-    unchecked = f" {len(found.unchecked)} claims cannot be checked from the output." if found.unchecked else ""
+    count = len(found.unchecked)
+    unchecked = f" {count} claim{'s' * (count > 1)} cannot be checked from the output." if count else ""
     if found.holds:
         typer.echo(f"{found.output}: everything that can be checked holds.{unchecked}")
     else:
