@@ -29,6 +29,7 @@ HOSTILE = (
     "עברית ועוד",
     "🐟🐠",
     "two\nlines\x00",
+    "turned \u202e round",
 )
 
 
@@ -186,7 +187,7 @@ def test_what_was_done_is_said(account: Any) -> None:
         ({"release": "medoid"}, "By medoid."),
         ({"method": "mic1d"}, "No class size was promised: the audit found k ="),
         ({"method": "individual_ranking"}, "In each of 2 blocks, every record shares"),
-        ({"t": 0.3, "method": "t_first"}, "t-closeness was asked for at 0.3 and found at"),
+        ({"t": 0.3, "method": "t_close_merge"}, "t-closeness was asked for at 0.3 and found at"),
         ({"subject": "person", "identifier": []}, "with records of at least 4 other subjects"),
         ({"together": "person", "identifier": []}, "with records of at least 4 other groups"),
         ({"when_missing": "exclude"}, "Records with a missing quasi-identifier do not leave."),
@@ -213,6 +214,7 @@ def test_columns_may_be_called_anything(account_of: Callable[..., Any], edition:
     assert not any(name.startswith("on") for _, given in found.seen for name in given)
     assert "49" not in re.findall(r"<h3[^>]*><bdi>(.*?)</bdi>", page)
     assert "🐟🐠" in found.text
+    assert "\u202e" not in found.text.partition(" quasi = ")[0]
     assert "n" * 60 not in found.text.partition(" quasi = ")[0]  # but in the recipe, which must run as it is
     page.encode("utf-8")
 
