@@ -289,3 +289,22 @@ def test_templates_are_beside_the_code() -> None:
 
     home = Path(str(room.__file__)).parent
     assert {"report.html.jinja", "report.css"} <= {path.name for path in home.iterdir()}
+
+
+@pytest.mark.long
+def test_a_million_records_take_seconds(account: Any) -> None:
+    import time
+
+    from shoal.types import Column, Comparison, Kind, Pair, Role, Schema
+
+    n, rng = 1_000_000, np.random.default_rng(0)
+    names = [f"x{j}" for j in range(10)]
+    numbers = {name: Pair(x := rng.lognormal(10, 0.5, n), np.round(x, -2)) for name in names}
+    known = Comparison(np.zeros((n, 1)), np.zeros((n, 1)), (*names,), numbers, strata=rng.integers(0, 20, n))
+    schema = Schema(tuple(Column(name, Role.QUASI, Kind.CONTINUOUS) for name in names))
+    large = replace(account, comparison=known, schema=schema, sizes=rng.integers(5, 10, 150_000))
+    Html().render(account)  # what is imported is not counted
+    began = time.process_time()
+    page = Html().render(large)
+    assert time.process_time() - began < 3
+    assert len(page.encode()) < 5_000_000
