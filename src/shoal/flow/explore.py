@@ -100,7 +100,7 @@ def _explore(table: Table, recipe: Recipe, asked: Explore) -> Explored:
         asked.seconds,
         asked.jobs,
         toml="" if best is None else Recipe.from_dict(best.recipe).to_toml(),
-        notes=(*_of_records(n, leaving, len(table)), *_of_settings(settings, best, results)),
+        notes=(*_of_records(n, leaving, len(table)), *_of_settings(settings, best, results, (asked.loss, asked.risk))),
     )
 
 
@@ -126,14 +126,17 @@ def _of_records(n: int, leaving: int, whole: int) -> Iterator[str]:
         yield f"{whole - leaving:,} records lack a quasi-identifier and are left out, as the recipe says."
     if n < leaving:
         yield (
-            f"A random sample of {n:,} of {leaving:,} records was looked at. In the whole table neighbours are nearer, "
-            f"so that loss and risk are lower there than here; compare settings by these figures, and quote those of "
-            f"shoal protect and shoal compare. The recipe is for the whole table."
+            f"A random sample of {n:,} of {leaving:,} records was looked at. In the whole table neighbours are nearer: "
+            f"loss and risk are lower there, and a larger k may be best. Compare methods by these figures, quote those "
+            f"of shoal protect and shoal compare, or look at more records. The recipe is for the whole table."
         )
 
 
 def _of_settings(
-    settings: Sequence[Setting], best: Setting | None, results: Mapping[int, Result | ShoalError]
+    settings: Sequence[Setting],
+    best: Setting | None,
+    results: Mapping[int, Result | ShoalError],
+    names: tuple[str, str],
 ) -> Iterator[str]:
     if weaker := sum(s.state == "ran" and not s.keeps for s in settings):
         yield f"{weaker:,} settings promise less than was asked for; they are shown, but never recommended."
@@ -142,9 +145,11 @@ def _of_settings(
             "Loss and risk do not see what t promises, so that the largest t is most often recommended. Choose t by "
             "what must not be learnt, and look at what it costs."
         )
+    if best is not None and len(sizes := {s.asked[0] for s in settings}) > 1 and best.asked[0] == max(sizes):
+        yield "The recommended k is the largest that was tried; a larger one may be better still."
     at = next((at for at in results if settings[at] is best), None)
     result = None if at is None else results[at]
     if isinstance(result, Result):
         for reading in result.readings.readings:
-            if reading.note and reading.name in ("dld", "il"):
-                yield f"{reading.name}, {best.name if best else ''}: {reading.note}"
+            if reading.note and reading.name in names:
+                yield f"{reading.name} of the recommended setting: {reading.note.rstrip('.')}."

@@ -12,6 +12,7 @@ from shoal.types import Explored, Setting
 _WIDE, _TALL = 520.0, 360.0
 _LEFT, _RIGHT, _TOP, _FOOT = 46.0, 16.0, 16.0, 44.0
 _R = 5.0
+_LABEL = 42.0  # width of what is written beside a point
 _CROWDED = 6.0  # times the median that the largest value may be on an even axis
 _KINDS = 6  # colours there are; the shapes go round together with them
 _CORNERS = {1: (4, 45.0), 2: (3, -90.0), 3: (4, 0.0), 4: (3, 90.0), 5: (5, -90.0)}  # 0 is a circle
@@ -144,14 +145,11 @@ def _line(frontier: Sequence[Setting], scale: _Scale) -> str:
 def _labels(frontier: Sequence[Setting], scale: _Scale) -> list[str]:
     """Write k beside the points of the frontier, where it changes and does not touch what is written already."""
     parts: list[str] = []
-    last, written = 0, (-99.0, -99.0)
+    last, written = 0, [(-99.0, -99.0)]
     for setting in frontier:
         k, (x, y) = setting.asked[0], scale.at(setting)
-        if k != last and abs(x - written[0]) + abs(y - written[1]) > 30:
-            end = x > _WIDE - 60
-            parts.append(
-                f'<text class="label" x="{x + (-11 if end else 11):.1f}" y="{y - 7:.1f}" '
-                f'text-anchor="{"end" if end else "start"}">k = {k}</text>'
-            )
-            last, written = k, (x, y)
+        at = x + (-_LABEL - 11 if x > _WIDE - _LABEL - 20 else 11)
+        if k != last and all(abs(at - a) > _LABEL or abs(y - b) > 13 for a, b in written):
+            parts.append(f'<text class="label" x="{at:.1f}" y="{y - 7:.1f}">k = {k}</text>')
+            last, written = k, [*written, (at, y)]
     return parts

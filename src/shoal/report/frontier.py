@@ -20,16 +20,17 @@ def render(found: Explored) -> str:
     It holds counts, percentages and the recipe, never a value of the table.
     """
     of = f"{found.records:,} of {found.whole:,} records" if found.records < found.whole else f"{found.whole:,} records"
-    where = f"{escape(found.source)}, " if found.source else ""
+    where = "".join(f"<span>{escape(part)}</span>" for part in ("shoal explore", found.source, of) if part)
     return "\n".join(
         [
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             "<title>Loss against risk</title>",
             f"<style>{STYLE}</style>\n</head>\n<body>\n<main>",
-            f'<header><h1>Loss against risk</h1><p class="faint">{where}{of}. {escape(found.ran)}.</p></header>',
+            f'<p class="eyebrow">{where}</p>',
             _recommended(found),
-            f"<figure>{scatter(found)}{_legend(found)}</figure>",
+            f'<section><h2>Loss against risk</h2><p class="lead">{escape(found.ran)}.</p>',
+            f'<figure class="card">{scatter(found)}{_key(found)}</figure></section>',
             _reading(found),
             _table(found),
             _others(found.settings),
@@ -41,39 +42,45 @@ def render(found: Explored) -> str:
 
 
 def _recommended(found: Explored) -> str:
-    if found.recommended is None:
-        return f'<section class="card none"><h2>No setting to recommend</h2><p>{escape(found.reason)}</p></section>'
     best = found.recommended
+    if best is None:
+        return f'<div class="verdict bad"><h1>No setting to recommend</h1><p>{escape(found.reason)}</p></div>'
+    facts = (("loss", f"{best.loss:.2f} %"), ("risk", f"{best.risk:.2f} %"), ("classes", f"{best.classes:,}"))
+    shown = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts)
     return (
-        f'<section class="card"><p class="faint">Recommended</p><h2>{escape(best.name)}</h2>'
-        f'<p class="figures"><span><b>{best.loss:.2f} %</b> loss</span> <span><b>{best.risk:.2f} %</b> risk</span> '
-        f"<span><b>{best.classes:,}</b> classes</span></p>"
-        f"<p>{escape(found.reason)}</p></section>"
+        f'<div class="verdict"><h1>Recommended: {escape(best.name)}</h1><p>{escape(found.reason)}</p></div>'
+        f'<dl class="facts">{shown}</dl>'
     )
 
 
-def _legend(found: Explored) -> str:
+def _key(found: Explored) -> str:
     entries = "".join(
         f'<li><svg viewBox="0 0 14 14" width="14" height="14" aria-hidden="true">{mark(at, 7, 7)}</svg> '
         f"{escape(method)}</li>"
         for at, method in enumerate(methods_of(found))
     )
+    weak = " Hollow ones promise less than was asked for." if any(_weak(s) for s in found.settings) else ""
     return (
-        f'<figcaption><ul class="legend">{entries}</ul>Each point is a setting: down is safer, left loses less. The '
+        f'<figcaption><ul class="key">{entries}</ul>Each point is a setting: down is safer, left loses less. The '
         f"line joins those that no other beats in both; the ring is the recommended one. Point at one to see its "
-        f"figures.</figcaption>"
+        f"figures.{weak}</figcaption>"
     )
+
+
+def _weak(setting: Setting) -> bool:
+    return setting.state == "ran" and not setting.keeps
 
 
 def _reading(found: Explored) -> str:
-    """Say what the two axes are."""
+    """Say what the two axes are, and what the rule is."""
     loss, risk = (_summary(room, name) for room, name in (("utility", found.loss), ("risk", found.risk)))
-    return (
-        f"<section><h2>How to read it</h2><dl><dt>Loss, <code>{escape(found.loss)}</code></dt><dd>{escape(loss)}</dd>"
-        f"<dt>Risk, <code>{escape(found.risk)}</code></dt><dd>{escape(risk)}</dd>"
-        f"<dt>The rule</dt><dd>Recommended is, {escape(found.rule)}. Of equals, the one with the lower k.</dd></dl>"
-        f"</section>"
+    rows = (
+        (f"Loss, <code>{escape(found.loss)}</code>", escape(loss)),
+        (f"Risk, <code>{escape(found.risk)}</code>", escape(risk)),
+        ("Recommended is", f"{escape(found.rule)}; of equals the one with the lower k."),
     )
+    inside = "".join(f"<dt>{name}</dt><dd>{said}</dd>" for name, said in rows)
+    return f'<section><h2>How to read it</h2><dl class="card rows">{inside}</dl></section>'
 
 
 def _summary(room: str, name: str) -> str:
@@ -94,7 +101,7 @@ def _table(found: Explored) -> str:
     head = "".join(f"<th>{name}</th>" for name in heads)
     rows = "\n".join(_row(s, besides, close=close, best=s is found.recommended) for s in ran)
     return (
-        f'<section><h2>Settings that ran</h2><div class="wide"><table><thead><tr>{head}</tr></thead>'
+        f'<section><h2>Settings that ran</h2><div class="card wide"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div></section>"
     )
 
@@ -133,9 +140,9 @@ def _recipe(found: Explored) -> str:
         return ""
     source = found.source or "IN"
     return (
-        f"<section><h2>The recipe</h2><p>Save this as <code>best.toml</code>, and type:</p>"
+        f'<section><h2>The recipe</h2><div class="card"><p>Save this as <code>best.toml</code>, and type:</p>'
         f"<pre>shoal protect {escape(_quoted(source))} -o OUT --recipe best.toml</pre>"
-        f"<pre>{escape(found.toml)}</pre></section>"
+        f"<pre>{escape(found.toml)}</pre></div></section>"
     )
 
 
