@@ -89,14 +89,14 @@ APART = [
 @pytest.mark.parametrize(("source", "target"), SAME)
 def test_the_output_is_not_the_input(source: str, target: str) -> None:
     with pytest.raises(ParameterError, match="the output must not be the input"):
-        keep_apart(place(source), place(target), None)
+        keep_apart(place(source), place(target), {})
 
 
 @pytest.mark.parametrize(("source", "target"), APART)
 def test_different_places_are_fine(source: str, target: str) -> None:
-    keep_apart(place(source), place(target), Path("r.toml"))
+    keep_apart(place(source), place(target), {"recipe": Path("r.toml")})
 
 
 def test_the_recipe_does_not_replace_a_database() -> None:
     with pytest.raises(ParameterError, match="the recipe must not replace"):
-        keep_apart(place("sqlite:///a.db?table=t"), place("b.csv"), Path("a.db"))
+        keep_apart(place("sqlite:///a.db?table=t"), place("b.csv"), {"recipe": Path("a.db")})

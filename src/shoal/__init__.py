@@ -130,6 +130,8 @@ def protect_file(
     force: bool = False,
     save_recipe: str | Path | None = None,
     certify: bool = False,
+    report: str | Path | None = None,
+    edition: str = "internal",
 ) -> Protected:
     """Protect a file: read, partition, release, stage, audit what was staged, and only then let it appear.
 
@@ -145,12 +147,16 @@ def protect_file(
         Where to write the recipe as well; it appears together with the output, or neither does.
     certify
         As in :func:`protect`.
+    report, edition
+        Where to write a report that people read, one HTML file; ``internal``, or ``external``: without what would
+        help an intruder. It appears together with the output, or neither does.
     """
+    from shoal.flow.besides import Besides
     from shoal.flow.protect import protect_file as run
     from shoal.places import place
 
-    made, saved = _recipe(recipe), None if save_recipe is None else Path(save_recipe)
-    return run(place(source), place(target), made, force=force, save_recipe=saved, certify=certify)
+    besides = Besides(_path(save_recipe), _path(report), edition)
+    return run(place(source), place(target), _recipe(recipe), force=force, besides=besides, certify=certify)
 
 
 def audit(
@@ -225,6 +231,7 @@ def compare(
     key: str | None = None,
     set: Mapping[str, Any] | None = None,
     seed: int = 0,
+    measures: Sequence[str] = (),
 ) -> Readings:
     """Measure what a masked frame lost against its original, and what an intruder gains, record by record.
 
@@ -246,17 +253,22 @@ def compare(
         Parameters of measures, such as ``{"formula": "income ~ age", "subsets": 100}``.
     seed
         Where randomness starts, for measures that look at a sample.
+    measures
+        Only these, and what they are made of; see ``shoal list measures``. Without: all.
 
     A missing value is a value, 1 away from the others. So is a category that the original has not, unless it is a
     group of its taxonomy, or ``*``, which is above all.
 
     >>> import pyarrow as pa
-    >>> compare(pa.table({"sex": ["f", "m", "f", None]}), pa.table({"sex": ["f", "f", "x", None]}), ["sex"])["sse"]
+    >>> before, after = (pa.table({"sex": list(sex)}) for sex in ("fmff", "ffxf"))
+    >>> round(compare(before, after, ["sex"])["sse"], 6)
     2.0
     """
     from shoal.flow.compare import Compared, compare_frames
 
-    said = Compared(columns, kinds or {}, taxonomies or {}, orders or {}, confidential, strata, key, set or {}, seed)
+    said = Compared(
+        columns, kinds or {}, taxonomies or {}, orders or {}, confidential, strata, key, set or {}, seed, measures
+    )
     return compare_frames(original, masked, Compared.of(None if recipe is None else _recipe(recipe), said))
 
 
@@ -275,6 +287,7 @@ def compare_files(
     key: str | None = None,
     set: Mapping[str, Any] | None = None,
     seed: int = 0,
+    measures: Sequence[str] = (),
 ) -> Readings:
     """Measure what a masked file lost, and what an intruder gains, with arguments as in :func:`compare`.
 
@@ -284,7 +297,9 @@ def compare_files(
     from shoal.flow.compare import compare_files as run
     from shoal.places import place
 
-    said = Compared(columns, kinds or {}, taxonomies or {}, orders or {}, confidential, strata, key, set or {}, seed)
+    said = Compared(
+        columns, kinds or {}, taxonomies or {}, orders or {}, confidential, strata, key, set or {}, seed, measures
+    )
     asked = Compared.of(None if recipe is None else _recipe(recipe), said)
     return run(place(original), place(masked), asked, text or {})
 
@@ -549,6 +564,10 @@ def save_recipe(recipe: Recipe, target: str | Path, *, force: bool = False) -> N
 def _tuple(given: Any) -> Any:
     """Return things to try as a tuple; one thing alone is a list of one."""
     return given if given is None else (given,) if isinstance(given, (str, int, float)) else tuple(given)
+
+
+def _path(given: str | Path | None) -> Path | None:
+    return None if given is None else Path(given)
 
 
 def _recipe(given: Recipe | Mapping[str, Any] | str | Path) -> Recipe:

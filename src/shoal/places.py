@@ -69,6 +69,13 @@ class Place:
     def __str__(self) -> str:
         return str(self.at)
 
+    @property
+    def name(self) -> str:
+        """What it is called, without the folders that it is in: for documents that others read."""
+        if isinstance(self.at, Path):
+            return self.at.name
+        return self.options.get("table", self.at.scheme)
+
 
 def place(given: str | Path | Place) -> Place:
     """Return the place that a path or a URL names.

@@ -9,6 +9,8 @@ import pytest
 import shoal
 from shoal.sources.survey import taxonomy
 
+QUICK = ("il_sse", "mae", "mse", "sse")  # what protect reads
+
 QUASI = ["birth", "education", "marital", "occupation", "rent", "rooms"]
 
 
@@ -33,10 +35,11 @@ def test_a_recipe_gives_the_loss_of_protecting(
     recipe |= {"when_missing": when_missing, "set": {"categories": categories}}
     survey = shoal.survey(200)
     done = shoal.protect(survey, recipe)
-    assert shoal.compare(survey, done.data, recipe=recipe).to_dict() == pytest.approx(done.readings.to_dict())
+    read = shoal.compare(survey, done.data, recipe=recipe, measures=QUICK)
+    assert read.to_dict() == pytest.approx(done.readings.to_dict())
     shoal.write_table(survey, tmp_path / "in.csv")
     written = shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", recipe)
-    found = shoal.compare_files(tmp_path / "in.csv", tmp_path / "out.csv", recipe=recipe)
+    found = shoal.compare_files(tmp_path / "in.csv", tmp_path / "out.csv", recipe=recipe, measures=QUICK)
     assert found.to_dict() == pytest.approx(written.readings.to_dict())
 
 
@@ -52,5 +55,5 @@ def test_text_settings_of_a_recipe_are_for_text_files(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("a;b\n" + "".join(f"{i},5;{i % 3}\n" for i in range(12)), encoding="utf-8")
     recipe = {"quasi": ["a"], "k": 3, "text": {"decimal": ","}}
     done = shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.parquet", recipe)
-    found = shoal.compare_files(tmp_path / "in.csv", tmp_path / "out.parquet", recipe=recipe)
+    found = shoal.compare_files(tmp_path / "in.csv", tmp_path / "out.parquet", recipe=recipe, measures=QUICK)
     assert found.to_dict() == pytest.approx(done.readings.to_dict())

@@ -92,7 +92,7 @@ class TestColumn:
         birth = survey["birth"].cast(pa.int32()).to_numpy().astype(float)
         spread = max(np.ptp(birth[labels == c]) for c in range(labels.max() + 1))
         assert spread < np.ptp(birth) / 4
-        with pytest.raises(shoal.DataError, match=r"'region': a column that steers by its values must be of numbers"):
+        with pytest.raises(shoal.SchemaError, match=r"'region': a column that steers by its values must be of numbers"):
             shoal.protect(survey, {**recipe, "steer": [{"by": "column", "column": "region"}]})
 
 

@@ -28,6 +28,9 @@ def compare(
     key: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Names records in both files, where rows have another order.")
     ] = None,
+    measures: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Only these; see shoal list measures.", show_default="all")
+    ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of a measure.")
     ] = None,
@@ -66,6 +69,7 @@ def compare(
             key=key,
             set=o.typed_settings(o.pairs("--set", set_)),
             seed=seed,
+            measures=o.names(measures),
         )
     if json:
         print_json(readings.to_dict())

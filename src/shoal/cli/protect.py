@@ -98,6 +98,12 @@ def protect(
     seed: Annotated[int | None, typer.Option(help="Where randomness starts.", show_default="0")] = None,
     recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Take all of this from a file.")] = None,
     save_recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Write all of this to a file.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="R.html", help="Write a report that people read, one HTML file.")
+    ] = None,
+    edition: Annotated[
+        str, typer.Option(help="Of the report: internal, or external, without what would help an intruder.")
+    ] = "internal",
     certify: Annotated[
         bool, typer.Option("--certify", help="Say how much lower the loss of any partition could be; takes longer.")
     ] = False,
@@ -150,7 +156,16 @@ def protect(
 
     shown = str(place(output))  # without a password
     with progress_bar(quiet=json):
-        done = shoal.protect_file(source, output, made, force=force, save_recipe=save_recipe, certify=certify)
+        done = shoal.protect_file(
+            source,
+            output,
+            made,
+            force=force,
+            save_recipe=save_recipe,
+            certify=certify,
+            report=report,
+            edition=edition,
+        )
     with summary_of(shown):
         if json:
             print_json(_as_json(shown, made, done))

@@ -39,6 +39,7 @@ class Compared:
     key: str | None = None  #: a column that names records in both tables; without, these have the same order
     settings: Mapping[str, Any] = field(default_factory=dict)  #: parameters of the measures
     seed: int = 0
+    only: Sequence[str] = ()  #: measures to read; empty: all
     recipe: Recipe | None = None  #: by which it was masked, if that is known
 
     @classmethod
@@ -86,7 +87,7 @@ class Compared:
     @cached_property
     def measures(self) -> list[Any]:
         """The measures to read."""
-        return measures(self.settings)
+        return measures(self.settings, only=listed("measures", self.only))
 
     @property
     def besides(self) -> tuple[str, ...]:

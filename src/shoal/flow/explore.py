@@ -53,7 +53,7 @@ def explore_file(
         saved = None if save_recipe is None else stack.enter_context(atomic(save_recipe, force=force))
         progress.stage("Read")
         table = read_table(source, recipe, textual=False)
-        found = replace(_explore(table, recipe, asked), source=str(getattr(source.at, "name", source)))
+        found = replace(_explore(table, recipe, asked), source=source.name)
         if saved is not None and save_recipe is not None:
             if found.recommended is None:
                 raise GuaranteeError(f"{found.reason} Nothing was written.")
@@ -65,11 +65,10 @@ def explore_file(
 
 def _keep_apart(source: Place, target: Path | None, save_recipe: Path | None) -> None:
     """Refuse a page or a recipe that would replace the input, or each other."""
-    places = [Place(path) for path in (target, save_recipe) if path is not None]
-    for place in places:
-        keep_apart(source, place, None)
-    if len(places) > 1:
-        keep_apart(source, places[0], save_recipe)
+    besides = {"recipe": save_recipe} if save_recipe is not None else {}
+    first = target if target is not None else save_recipe
+    if first is not None:
+        keep_apart(source, Place(first), {} if target is None else besides)
 
 
 def _explore(table: Table, recipe: Recipe, asked: Explore) -> Explored:

@@ -50,19 +50,52 @@ def compared(
     )
 
 
-def measures(settings: Mapping[str, Any] | None = None, *, quick: bool = False) -> list[Any]:
-    """Make the measures, each with those of the settings that it declares; only those that take no time if `quick`."""
+def measures(settings: Mapping[str, Any] | None = None, *, quick: bool = False, only: Sequence[str] = ()) -> list[Any]:
+    """Make the measures, each with those of the settings that it declares.
+
+    Parameters
+    ----------
+    settings
+        Parameters by name; one that no measure has is an error.
+    quick
+        Only those that take no time.
+    only
+        Only these, by key or by their name in JSON, and what they are made of. Empty: all.
+    """
     given = settings or {}
-    makers = [registry.load(room, key) for room in registry.ROOMS["measures"] for key in registry.keys(room)]
-    known = {declared.name for maker in makers for declared in declarations(maker)}
+    makers = {_name(maker): maker for maker in _makers()}
+    known = {declared.name for maker in makers.values() for declared in declarations(maker)}
     raise_all(
         ParameterError, [unknown("Compare", "parameter (in set)", name, known) for name in given if name not in known]
     )
+    wanted = _with_their_parts(only, makers)
     return [
         build(maker, {d.name: given[d.name] for d in declarations(maker) if d.name in given})
-        for maker in makers
-        if not quick or getattr(maker, "quick", False)
+        for name, maker in makers.items()
+        if (not quick or getattr(maker, "quick", False)) and (not only or name in wanted)
     ]
+
+
+def _makers() -> list[Any]:
+    return [registry.load(room, key) for room in registry.ROOMS["measures"] for key in registry.keys(room)]
+
+
+def _name(maker: Any) -> str:
+    """Return the name of a measure in JSON."""
+    return getattr(maker, "short", "") or str(maker.__module__.rpartition(".")[2])
+
+
+def _with_their_parts(only: Sequence[str], makers: Mapping[str, Any]) -> set[str]:
+    """Return the names of some measures, and of those that they are made of."""
+    keys = {str(maker.__module__.rpartition(".")[2]): name for name, maker in makers.items()}
+    known = {**{name: name for name in makers}, **keys}
+    raise_all(ParameterError, [unknown("Compare", "measure", name, known) for name in only if name not in known])
+    wanted, left = set(), [known[name] for name in only]
+    while left:
+        name = left.pop()
+        wanted.add(name)
+        left += [part for part in _made_of(makers[name]) if part not in wanted]
+    return wanted
 
 
 def read_measures(comparison: Comparison, chosen: Sequence[Any]) -> Readings:

@@ -9,8 +9,10 @@ from typing import Any
 
 from shoal import progress
 from shoal.errors import rows_kept
+from shoal.flow.accounting import account_of
 from shoal.flow.anonymising import Anonymised, anonymise
 from shoal.flow.apart import beside, gate
+from shoal.flow.besides import NOTHING, Besides
 from shoal.flow.excluding import complete_rows, only_rows
 from shoal.flow.gating import read_back
 from shoal.flow.reading import read_table, schema_for
@@ -19,7 +21,7 @@ from shoal.flow.together import keep_apart
 from shoal.flow.writing import open_sink, staged, staged_both
 from shoal.places import Place
 from shoal.recipe import Recipe
-from shoal.types import Audit, Certificate, Partition, Readings, Release, Role, Schema, Table
+from shoal.types import Audit, Certificate, Comparison, Partition, Readings, Release, Role, Schema, Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,23 @@ class Protected:
     left_out: int = 0  #: records that do not leave, because a quasi-identifier of theirs is missing
     confidential: Any = field(default=None, repr=False)  #: the second table, where the release makes two
     beside: str = ""  #: where the second table was written
+    comparison: Comparison | None = field(default=None, repr=False)  #: the table before and after, for the report
+
+    def report(self, path: str | Path, edition: str = "internal", *, force: bool = False) -> None:
+        """Write a report that people read: one HTML file, which needs nothing else.
+
+        Parameters
+        ----------
+        path
+            Where it goes; the name ends in .html.
+        edition
+            ``internal``, or ``external``: without what would help an intruder.
+        force
+            Replace the file if it exists.
+        """
+        besides = Besides(report=Path(path), edition=edition)
+        with besides.staged(force=force) as hidden:
+            besides.write_report(hidden, account_of(self))
 
 
 def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Protected:
@@ -85,21 +104,18 @@ def protect_file(
     recipe: Recipe,
     *,
     force: bool = False,
-    save_recipe: Path | None = None,
+    besides: Besides = NOTHING,
     certify: bool = False,
 ) -> Protected:
-    """Protect a file; the output appears whole and audited, or not at all, and so does the saved recipe."""
-    from shoal.sinks.atomic import atomic
-
+    """Protect a file; the output appears whole and audited, or not at all, and so does what is written besides."""
     sink = open_sink(target, recipe.set)
     second = beside(target) if in_two_tables(recipe) else None
     for place in (target, second):
         if place is not None:
-            keep_apart(source, place, save_recipe)
+            keep_apart(source, place, besides.paths)
     with ExitStack() as stack:
-        if save_recipe is not None:
-            written_recipe = stack.enter_context(atomic(save_recipe, force=force))
-            written_recipe.write_text(recipe.to_toml(save_recipe.parent), encoding="utf-8")
+        papers = stack.enter_context(besides.staged(force=force))
+        besides.write_recipe(papers, recipe)
         hidden = (
             (stack.enter_context(staged(sink, target, force=force)),)
             if second is None
@@ -115,9 +131,11 @@ def protect_file(
         release = _written(made.release, sink, target, hidden)
         progress.stage("Audit")
         audit = gate(_read_back(release, hidden), recipe, made.partition)
-    left_out = len(whole) - len(table)
-    confidential = None if release.apart is None else release.apart.data
-    done = _protected(made, release.data, audit, recipe, table.schema, left_out, confidential)
+        confidential = None if release.apart is None else release.apart.data
+        done = _protected(made, release.data, audit, recipe, table.schema, len(whole) - len(table), confidential)
+        if besides.report is not None:
+            progress.stage("Report")
+            besides.write_report(papers, account_of(done, source.name, target.name))
     return done if second is None else replace(done, beside=str(second))
 
 
@@ -125,7 +143,16 @@ def _protected(
     made: Anonymised, data: Any, audit: Audit, recipe: Recipe, schema: Schema, left_out: int, confidential: Any
 ) -> Protected:
     return Protected(
-        data, made.partition, audit, made.readings, recipe, schema, made.certificate, left_out, confidential
+        data,
+        made.partition,
+        audit,
+        made.readings,
+        recipe,
+        schema,
+        made.certificate,
+        left_out,
+        confidential,
+        comparison=made.comparison,
     )
 
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from itertools import combinations
 from pathlib import Path
 
 from shoal.errors import ParameterError
 from shoal.places import Place, Url
 
 
-def keep_apart(source: Place, target: Place, save_recipe: Path | None) -> None:
-    """Raise if the output would replace the input, or the recipe one of them."""
+def keep_apart(source: Place, target: Place, besides: Mapping[str, Path]) -> None:
+    """Raise if the output would replace the input, or what is written besides one of them, or each other."""
     if _same(source, target):
         raise ParameterError(f"{target}: the output must not be the input. Give the output another name.")
-    if save_recipe is not None and any(_same(Place(save_recipe), other) for other in (source, target)):
-        raise ParameterError(f"{save_recipe}: the recipe must not replace the input or the output. Name another file.")
+    for what, path in besides.items():
+        if any(_same(Place(path), other) for other in (source, target)):
+            raise ParameterError(f"{path}: the {what} must not replace the input or the output. Name another file.")
+    for (what, path), (other, its) in combinations(besides.items(), 2):
+        if _same(Place(path), Place(its)):
+            raise ParameterError(f"{path}: must not be both the {what} and the {other}. Name another file.")
 
 
 def _same(one: Place, other: Place) -> bool:

@@ -74,12 +74,7 @@ class Bench:
 
 def read_for(*names: str) -> list[Any]:
     """Return the measures that are read of every setting, with these among them."""
-    wanted = {*_READ, *names}
-    return [one for one in measures() if _name(one) in wanted]
-
-
-def _name(measure: Any) -> str:
-    return str(getattr(measure, "short", "") or type(measure).__module__.rpartition(".")[2])
+    return measures(only=(*_READ, *names))
 
 
 def setting_of(
