@@ -273,6 +273,7 @@ class TestFiles:
         for more in (("-o", survey), ("--save-recipe", survey), ("-o", "x.html", "--save-recipe", "x.html")):
             assert run("explore", survey, "--quasi", "income", *more, "--force").code == 2
         assert survey.read_bytes() == before
+        assert "must end in .html" in run("explore", survey, "--quasi", "income", "-o", "page.csv").err
 
     @pytest.mark.parametrize("more", [("--k", "3,x"), ("--t", "a"), ("--methods", "nothing"), ()])
     def test_mistakes_end_in_a_sentence(self, survey: Path, run: Callable, more: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal import progress
-from shoal.errors import GuaranteeError, ShoalError, rows_kept
+from shoal.errors import GuaranteeError, ParameterError, ShoalError, rows_kept
 from shoal.flow.candidates import Explore, candidates
 from shoal.flow.costing import fitting, seconds_for
 from shoal.flow.encoding import encode
@@ -64,11 +64,13 @@ def explore_file(
 
 
 def _keep_apart(source: Place, target: Path | None, save_recipe: Path | None) -> None:
-    """Refuse a page or a recipe that would replace the input, or each other."""
+    """Refuse a page or a recipe that would replace the input, or each other; and a page that passes for data."""
     besides = {"recipe": save_recipe} if save_recipe is not None else {}
     first = target if target is not None else save_recipe
     if first is not None:
         keep_apart(source, Place(first), {} if target is None else besides)
+    if target is not None and target.suffix.lower() not in (".html", ".htm"):
+        raise ParameterError(f"{target}: the name of the page must end in .html. Rename it.")
 
 
 def _explore(table: Table, recipe: Recipe, asked: Explore) -> Explored:
