@@ -10,6 +10,7 @@ import shoal
 HEAVY = (
     "numba",
     "highspy",
+    "jinja2",
     "llvmlite",
     "pyarrow",
     "pandas",

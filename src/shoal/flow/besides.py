@@ -59,6 +59,7 @@ NOTHING = Besides()
 
 def rendered(account: Account, edition: str) -> str:
     """Return the report of a run."""
+    from shoal.parameters import build
     from shoal.report.html import Html
 
-    return Html(edition=edition).render(account)
+    return build(Html, {"edition": edition}).render(account)
