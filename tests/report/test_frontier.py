@@ -81,7 +81,7 @@ def test_methods_differ_in_colour_and_shape() -> None:
 def test_the_page_is_whole_and_fetches_nothing() -> None:
     page = render(FEW)
     assert page.startswith("<!doctype html>")
-    assert not re.search(r"(src|href|url)\s*[=(]|@import|https?://|<script", page)
+    assert not re.search(r"(src|href|\burl)\s*[=(]|@import|https?://|<script", page)
     for words in (FEW.reason, "shoal protect in.csv", "k = 3\n", FEW.rule, "distance linkage"):
         assert words in page
     assert page.count("<tr") == 1 + len(FEW.settings)

@@ -37,7 +37,7 @@ def scatter(found: Explored) -> str:
     title = f"Loss against risk of {len(shown)} settings, {len(found.frontier)} of them on the frontier"
     inside = "".join(parts)
     return (
-        f'<svg class="scatter" viewBox="0 0 {_WIDE:g} {_TALL:g}" role="img"><title>{title}</title>'
+        f'<svg class="chart scatter" viewBox="0 0 {_WIDE:g} {_TALL:g}" role="img"><title>{title}</title>'
         f"<desc>{escape(found.reason)}</desc>{inside}</svg>"
     )
 
@@ -121,17 +121,17 @@ def _axes(scale: _Scale, found: Explored) -> list[str]:
     parts = []
     for value in scale.x.ticks:
         x = scale.across(value)
-        parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP:g}" y2="{low:g}"/>')
+        parts.append(f'<line class="gridline" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP:g}" y2="{low:g}"/>')
         parts.append(f'<text class="tick" x="{x:.1f}" y="{low + 15:g}" text-anchor="middle">{value:g}</text>')
     for value in scale.y.ticks:
         y = scale.down(value)
-        parts.append(f'<line class="grid" x1="{_LEFT:g}" x2="{right:g}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(f'<line class="gridline" x1="{_LEFT:g}" x2="{right:g}" y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(f'<text class="tick" x="{_LEFT - 7:g}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
     middle = (_TOP + low) / 2
     parts.append(
-        f'<text class="axis" x="{(_LEFT + right) / 2:g}" y="{_TALL - 8:g}" text-anchor="middle">'
+        f'<text class="along" x="{(_LEFT + right) / 2:g}" y="{_TALL - 8:g}" text-anchor="middle">'
         f"loss: {escape(found.loss)}, %{scale.x.said} →</text>"
-        f'<text class="axis" transform="translate(13 {middle:g}) rotate(-90)" text-anchor="middle">'
+        f'<text class="along" transform="translate(13 {middle:g}) rotate(-90)" text-anchor="middle">'
         f"risk: {escape(found.risk)}, %{scale.y.said} →</text>"
     )
     return parts

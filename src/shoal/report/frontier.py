@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from html import escape
+from importlib import resources
 
 from shoal import registry
-from shoal.report._frontier_style import STYLE
 from shoal.report._scatter import mark, methods_of, scatter
 from shoal.types import Explored, Setting
 
@@ -26,7 +26,7 @@ def render(found: Explored) -> str:
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             "<title>Loss against risk</title>",
-            f"<style>{STYLE}</style>\n</head>\n<body>\n<main>",
+            f"<style>{_style()}</style>\n</head>\n<body>\n<main>",
             f'<p class="eyebrow">{where}</p>',
             _recommended(found),
             f'<section><h2>Loss against risk</h2><p class="lead">{escape(found.ran)}.</p>',
@@ -39,6 +39,12 @@ def render(found: Explored) -> str:
             "</main>\n</body>\n</html>\n",
         ]
     )
+
+
+def _style() -> str:
+    """Return how it looks: like a report, and what only this page has."""
+    home = resources.files("shoal.report")
+    return "".join(home.joinpath(name).read_text(encoding="utf-8") for name in ("report.css", "frontier.css"))
 
 
 def _recommended(found: Explored) -> str:
@@ -101,8 +107,8 @@ def _table(found: Explored) -> str:
     head = "".join(f"<th>{name}</th>" for name in heads)
     rows = "\n".join(_row(s, besides, close=close, best=s is found.recommended) for s in ran)
     return (
-        f'<section><h2>Settings that ran</h2><div class="card wide"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div></section>"
+        f'<section><h2>Settings that ran</h2><div class="card wide"><table class="settings">'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>"
     )
 
 
