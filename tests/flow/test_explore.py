@@ -110,6 +110,19 @@ def test_costs_grow_with_records_and_effort() -> None:
     assert seconds_for(fast, 1000, 3) < seconds_for(shoal.Recipe(quasi=QUASI, k=5, refine="best"), 1000, 3)
 
 
+@pytest.mark.parametrize("wrong", [{"effort": "wild"}, {"effort": 3}, {"seconds": "long"}, {"seconds": -1}])
+def test_a_parameter_that_cannot_be_fails_its_method_only(people: pa.Table, wrong: dict) -> None:
+    seen = shoal.explore(people, {**BASE, "set": wrong}, k=[5], methods=["mdav", "anneal"], seconds=300)
+    assert [s.state for s in seen.settings] == ["ran", "failed"]
+    assert f"{next(iter(wrong))} must be" in seen.settings[1].note
+
+
+def test_time_given_to_a_method_counts() -> None:
+    recipe = shoal.Recipe(quasi=QUASI, k=5, method="anneal", set={"seconds": 40})
+    assert 80 < seconds_for(recipe, 1000, 3) < 90
+    assert 120 < seconds_for(shoal.Recipe(quasi=QUASI, k=5, method="auto"), 1000, 3) < 130
+
+
 def test_with_t_methods_promise_it_and_the_audit_finds_it(people: pa.Table) -> None:
     seen = shoal.explore(people, {**BASE, "confidential": ["rent"]}, k=[3, 5], t=[0.2, 0.4])
     assert {s.recipe["method"] for s in seen.settings} == {"t_first", "k_first", "t_close_merge", "steered"}

@@ -25,6 +25,7 @@ _TIMES = {
     "kpqr": 30.0,
 }
 _UNKNOWN = 30.0  # of a method that nobody has measured
+_AUTO = 60.0  # seconds that the method auto takes at most, unless it is told
 _RECORD = 4e-6  # to encode, release and audit a record
 _LINK = 1.2e-6  # to look for a record with one set of known attributes
 _LINKS = 5_000_000  # at most; see the measure distance_linkage
@@ -35,11 +36,14 @@ def seconds_for(recipe: Recipe, n: int, d: int) -> float:
     """Return about how many seconds of one core it takes to protect n records of d coordinates, and to measure it."""
     from shoal.kernels.refine import EFFORTS, seconds_of, seconds_to_start
 
-    start, k = seconds_to_start(n, d, recipe.k), recipe.k
-    if recipe.method == "anneal":
-        first = 2 * seconds_of(EFFORTS[recipe.set.get("effort", "default")], n, d, k)
+    start, given = seconds_to_start(n, d, recipe.k), recipe.set.get("seconds")
+    if recipe.method in ("anneal", "auto") and isinstance(given, (int, float)):
+        first = 2.0 * max(given, 0)
     elif recipe.method == "auto":
-        first = 2 * float(recipe.set.get("seconds", 60.0))
+        first = 2 * _AUTO
+    elif recipe.method == "anneal":
+        effort = str(recipe.set.get("effort"))  # what cannot be is refused when it is tried
+        first = 2 * seconds_of(EFFORTS.get(effort, EFFORTS["default"]), n, d, recipe.k)
     else:
         first = _TIMES.get(recipe.method, _UNKNOWN) * start
     return first + _refining(recipe, n, d) + (_RECORD + 1e-7 * d) * n + _measuring(recipe, n)
