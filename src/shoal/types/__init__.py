@@ -10,6 +10,7 @@ from __future__ import annotations
 from shoal.types.account import Account
 from shoal.types.columns import as_it_was, plain, without_unused
 from shoal.types.comparison import Codes, Comparison, Pair
+from shoal.types.explored import Explored, Setting
 from shoal.types.inspection import Combination, Guess, Inspection
 from shoal.types.partition import Block, Partition
 from shoal.types.points import (
@@ -54,6 +55,7 @@ __all__ = [
     "Comparison",
     "Confidential",
     "Dialect",
+    "Explored",
     "Finding",
     "Footing",
     "Guess",
@@ -72,6 +74,7 @@ __all__ = [
     "Role",
     "Scale",
     "Schema",
+    "Setting",
     "Table",
     "Taxonomy",
     "with_columns",
