@@ -387,6 +387,43 @@ def _(folder: Path) -> list[str]:
     return ["compare", "people.csv", "people.csv"]
 
 
+@scenario("Explore: neither quasi-identifiers nor a recipe", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["explore", "people.csv"]
+
+
+@scenario("Explore: class sizes that are no numbers", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["explore", "people.csv", "--quasi", "age,income", "--k", "3,many"]
+
+
+@scenario("Explore: a measure that is no percentage", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["explore", "people.csv", "--quasi", "age,income", "--loss", "mae"]
+
+
+@scenario("Explore: no setting can be run", 3)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["explore", "people.csv", "--quasi", "age,income", "--k", "20,30", "-o", "page.html"]
+
+
+@scenario("Explore: a limit that no setting keeps", 4)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    limits = ["--methods", "mdav", "--k", "3", "--max-risk", "0", "--save-recipe", "best.toml", "-o", "page.html"]
+    return ["explore", "people.csv", "--quasi", "age,income", *limits]
+
+
+@scenario("Explore: a page that would replace the input", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["explore", "people.csv", "--quasi", "age,income", "-o", "people.csv", "--force"]
+
+
 @scenario("A format of dates that cannot be", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, "--datetime", "%s")

@@ -42,6 +42,8 @@ def _finite(value: Any) -> Any:
     """Return values that JSON can hold: what is not finite becomes null."""
     if isinstance(value, dict):
         return {name: _finite(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(inner) for inner in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

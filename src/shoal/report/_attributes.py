@@ -17,6 +17,7 @@ from shoal.types import Account, Comparison, Kind
 DRAWN = 30  # attributes that are drawn
 _CORRELATED = 20
 _STRATA = 40  # that are shown
+_FEW = 8  # numbers whose correlations can be read in a small chart
 _TOO_FEW = "Not drawn: fewer than two bars of at least {} records."
 
 
@@ -45,6 +46,7 @@ def of_attributes(account: Account, least: int, *, external: bool) -> dict[str, 
         "moments": rows,
         "heats": charts,
         "heat_most": number(most, 2),
+        "heat_many": len(found.numeric) > _FEW,
         "heat_words": f"Pearson's correlation of every two attributes that are numbers{wide}.",
         "strata": [] if external else _strata(found, least),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Sequence
 from datetime import date, timedelta
 
@@ -55,9 +56,23 @@ def moment(days: float) -> str:
 
 
 def plain(text: str) -> str:
-    """Return text without what no page can hold: control characters and halves of characters."""
+    """Return text without what a page cannot hold, or would obey: control characters, those of direction too.
+
+    >>> plain("pay\\x00"), plain("pay\\u202erent")
+    ('pay�', 'pay�rent')
+    """
     whole = text.encode("utf-8", "replace").decode("utf-8")
-    return "".join("�" if ord(sign) < 32 or 127 <= ord(sign) < 160 else sign for sign in whole)
+    return "".join("�" if _obeyed(ord(sign)) else sign for sign in whole)
+
+
+def _obeyed(sign: int) -> bool:
+    return sign < 32 or 127 <= sign < 160 or 0x202A <= sign <= 0x202E or 0x2066 <= sign <= 0x2069
+
+
+def _isolated(name: str) -> str:
+    """Return a name that is written from right to left so that what stands around it stays in its order."""
+    backwards = any(unicodedata.bidirectional(sign) in ("R", "AL") for sign in name)
+    return f"\u2068{name}\u2069" if backwards else name
 
 
 def folded(name: str, most: int = 48) -> str:
@@ -79,7 +94,7 @@ def joined(names: Sequence[str], most: int = 12) -> str:
     >>> joined(["a"]), joined(["a", "b", "c"]), joined(list("abcd"), 2)
     ('a', 'a, b and c', 'a, b and 2 more')
     """
-    shown = [folded(name) for name in names]
+    shown = [_isolated(folded(name)) for name in names]
     if len(shown) > most:
         return f"{', '.join(shown[:most])} and {len(shown) - most:,} more"
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else "none"

@@ -35,13 +35,19 @@ def facts(account: Account) -> list[tuple[str, str]]:
     k = min((f.achieved for f in asked), default=account.audit.overall.achieved)
     found = [
         ("Records", f"{account.audit.records:,}"),
-        ("Classes", f"{(asked[0] if asked else account.audit.overall).classes:,}"),
+        ("Classes", f"{_over_all(account, asked).classes:,}"),
         ("k found", number(k)),
     ]
     read = {r.name: r.value for r in account.readings.readings}
     return found + [
         (words, f"{number(read[name], 3)} %") for name, words in _FIRST if not math.isnan(read.get(name, math.nan))
     ]
+
+
+def _over_all(account: Account, asked: list[Finding]) -> Finding:
+    """Return the finding over all quasi-identifiers, if it was asked for, else what was."""
+    whole = [finding for finding in asked if finding.attributes == account.audit.quasi]
+    return next(iter([*whole, *asked]), account.audit.overall)
 
 
 def _asked(account: Account) -> list[Finding]:

@@ -16,6 +16,9 @@ _MISSING = {
 }
 
 
+_LINES = 8  # of requirements, below the verdict
+
+
 class Verdict(NamedTuple):
     """What the audit says, first of all."""
 
@@ -39,6 +42,8 @@ def verdict(account: Account) -> Verdict:
         f"In {folded(str(f.confidential))}, {_model(f)} was asked for at {f.levels[0]} and found at {f.levels[1]}."
         for f in besides
     ]
+    if len(lines) > _LINES:
+        lines[_LINES:] = [f"And {counted(len(lines) - _LINES, 'requirement')} more, which hold: see the audit."]
     return Verdict(True, _of_records(account, of_records), tuple(lines), f"{_groups(account)}{_CHECKED}")
 
 

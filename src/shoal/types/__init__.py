@@ -10,6 +10,7 @@ from __future__ import annotations
 from shoal.types.account import Account
 from shoal.types.columns import as_it_was, plain, without_unused
 from shoal.types.comparison import Codes, Comparison, Pair
+from shoal.types.explored import Explored, Setting
 from shoal.types.inspection import Combination, Guess, Inspection
 from shoal.types.partition import Block, Partition
 from shoal.types.points import (
@@ -56,6 +57,7 @@ __all__ = [
     "Comparison",
     "Confidential",
     "Dialect",
+    "Explored",
     "Finding",
     "Footing",
     "Guess",
@@ -74,6 +76,7 @@ __all__ = [
     "Role",
     "Scale",
     "Schema",
+    "Setting",
     "Table",
     "Taxonomy",
     "Verdict",
