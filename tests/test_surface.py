@@ -51,6 +51,7 @@ def test_public_names() -> None:
         "Schema",
         "SchemaError",
         "ShoalError",
+        "Verification",
         "audit",
         "audit_file",
         "compare",
@@ -67,6 +68,7 @@ def test_public_names() -> None:
         "protect_file",
         "save_recipe",
         "survey",
+        "verify",
         "write_table",
     ]
     assert all(hasattr(shoal, name) for name in shoal.__all__)

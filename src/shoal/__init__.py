@@ -33,7 +33,18 @@ if TYPE_CHECKING:
     from shoal.flow.demonstrating import Demonstration
     from shoal.flow.protect import Protected
     from shoal.recipe import Recipe
-    from shoal.types import Audit, Certificate, Explored, Inspection, Kind, Partition, Readings, Role, Schema
+    from shoal.types import (
+        Audit,
+        Certificate,
+        Explored,
+        Inspection,
+        Kind,
+        Partition,
+        Readings,
+        Role,
+        Schema,
+        Verification,
+    )
 
 __version__ = "0.1.0"
 
@@ -56,6 +67,7 @@ __all__ = [
     "Schema",
     "SchemaError",
     "ShoalError",
+    "Verification",
     "audit",
     "audit_file",
     "compare",
@@ -72,6 +84,7 @@ __all__ = [
     "protect_file",
     "save_recipe",
     "survey",
+    "verify",
     "write_table",
 ]
 
@@ -81,7 +94,18 @@ _LATE = {
     "Protected": "shoal.flow.protect",
     "Recipe": "shoal.recipe",
     **dict.fromkeys(
-        ("Audit", "Certificate", "Explored", "Inspection", "Kind", "Partition", "Readings", "Role", "Schema"),
+        (
+            "Audit",
+            "Certificate",
+            "Explored",
+            "Inspection",
+            "Kind",
+            "Partition",
+            "Readings",
+            "Role",
+            "Schema",
+            "Verification",
+        ),
         "shoal.types",
     ),
 }
@@ -132,6 +156,7 @@ def protect_file(
     certify: bool = False,
     report: str | Path | None = None,
     edition: str = "internal",
+    evidence: str | Path | None = None,
 ) -> Protected:
     """Protect a file: read, partition, release, stage, audit what was staged, and only then let it appear.
 
@@ -150,12 +175,14 @@ def protect_file(
     report, edition
         Where to write a report that people read, one HTML file; ``internal``, or ``external``: without what would
         help an intruder. It appears together with the output, or neither does.
+    evidence
+        Where to write evidence for :func:`verify`, a JSON file; it appears together with the output, too.
     """
     from shoal.flow.besides import Besides
     from shoal.flow.protect import protect_file as run
     from shoal.places import place
 
-    besides = Besides(_path(save_recipe), _path(report), edition)
+    besides = Besides(_path(save_recipe), _path(report), edition, _path(evidence))
     return run(place(source), place(target), _recipe(recipe), force=force, besides=besides, certify=certify)
 
 
@@ -400,6 +427,33 @@ def explore_file(
     return run(place(source), _recipe(recipe), asked, target=page, save_recipe=saved, force=force)
 
 
+def verify(evidence: str | Path, output: Any, input: Any = None) -> Verification:
+    """Check what was protected against its evidence, on its own: audit it from scratch, and compare.
+
+    Parameters
+    ----------
+    evidence
+        The JSON file that :func:`protect_file` wrote, or ``Protected.evidence``.
+    output
+        The protected file, the URL of a table, or a frame. Where two tables left: the first file, or both frames.
+    input
+        What was protected, if it is there: a file, a URL or a frame.
+
+    Returns
+    -------
+    Verification
+        ``holds`` (whether everything that can be checked does), ``checks`` (claim, verdict, why), ``to_dict()``.
+
+    Raises
+    ------
+    DataError
+        If evidence, output or input cannot be read. What can be read and is not true raises nothing.
+    """
+    from shoal.flow.verify import verify as run
+
+    return run(Path(evidence), _place_or_frame(output), _place_or_frame(input))
+
+
 def inspect(frame: Any) -> Inspection:
     """Look at a frame that nobody has described yet: what its columns seem to be, and how far they single people out.
 
@@ -564,6 +618,12 @@ def save_recipe(recipe: Recipe, target: str | Path, *, force: bool = False) -> N
 def _tuple(given: Any) -> Any:
     """Return things to try as a tuple; one thing alone is a list of one."""
     return given if given is None else (given,) if isinstance(given, (str, int, float)) else tuple(given)
+
+
+def _place_or_frame(given: Any) -> Any:
+    from shoal.places import Place, place
+
+    return place(given) if isinstance(given, (str, Path, Place)) else given
 
 
 def _path(given: str | Path | None) -> Path | None:

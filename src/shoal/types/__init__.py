@@ -38,6 +38,7 @@ from shoal.types.table import (
     called,
     with_columns,
 )
+from shoal.types.verification import Check, Verdict, Verification
 
 __all__ = [
     "Account",
@@ -48,6 +49,7 @@ __all__ = [
     "called",
     "Categories",
     "Certificate",
+    "Check",
     "Codes",
     "Column",
     "Columns",
@@ -77,6 +79,8 @@ __all__ = [
     "Setting",
     "Table",
     "Taxonomy",
+    "Verdict",
+    "Verification",
     "with_columns",
     "without_unused",
 ]
