@@ -331,33 +331,6 @@ def compare_files(
     return run(place(original), place(masked), asked, text or {})
 
 
-def verify(evidence: str | Path, output: Any, input: Any = None) -> Verification:
-    """Check what was protected against its evidence, on its own: audit it from scratch, and compare.
-
-    Parameters
-    ----------
-    evidence
-        The JSON file that :func:`protect_file` wrote, or ``Protected.evidence``.
-    output
-        The protected file, the URL of a table, or a frame. Where two tables left: the first file, or both frames.
-    input
-        What was protected, if it is there: a file, a URL or a frame.
-
-    Returns
-    -------
-    Verification
-        ``holds`` (whether everything that can be checked does), ``checks`` (claim, verdict, why), ``to_dict()``.
-
-    Raises
-    ------
-    DataError
-        If evidence, output or input cannot be read. What can be read and is not true raises nothing.
-    """
-    from shoal.flow.verify import verify as run
-
-    return run(Path(evidence), _place_or_frame(output), _place_or_frame(input))
-
-
 def explore(
     frame: Any,
     recipe: Recipe | Mapping[str, Any] | str | Path,
@@ -452,6 +425,33 @@ def explore_file(
     asked = Explore(*lists, seconds, sample, loss, risk, max_loss, max_risk, jobs)
     page, saved = (None if path is None else Path(path) for path in (target, save_recipe))
     return run(place(source), _recipe(recipe), asked, target=page, save_recipe=saved, force=force)
+
+
+def verify(evidence: str | Path, output: Any, input: Any = None) -> Verification:
+    """Check what was protected against its evidence, on its own: audit it from scratch, and compare.
+
+    Parameters
+    ----------
+    evidence
+        The JSON file that :func:`protect_file` wrote, or ``Protected.evidence``.
+    output
+        The protected file, the URL of a table, or a frame. Where two tables left: the first file, or both frames.
+    input
+        What was protected, if it is there: a file, a URL or a frame.
+
+    Returns
+    -------
+    Verification
+        ``holds`` (whether everything that can be checked does), ``checks`` (claim, verdict, why), ``to_dict()``.
+
+    Raises
+    ------
+    DataError
+        If evidence, output or input cannot be read. What can be read and is not true raises nothing.
+    """
+    from shoal.flow.verify import verify as run
+
+    return run(Path(evidence), _place_or_frame(output), _place_or_frame(input))
 
 
 def inspect(frame: Any) -> Inspection:
@@ -615,15 +615,15 @@ def save_recipe(recipe: Recipe, target: str | Path, *, force: bool = False) -> N
     write_text(recipe.to_toml(Path(target).parent), Path(target), force=force)
 
 
+def _tuple(given: Any) -> Any:
+    """Return things to try as a tuple; one thing alone is a list of one."""
+    return given if given is None else (given,) if isinstance(given, (str, int, float)) else tuple(given)
+
+
 def _place_or_frame(given: Any) -> Any:
     from shoal.places import Place, place
 
     return place(given) if isinstance(given, (str, Path, Place)) else given
-
-
-def _tuple(given: Any) -> Any:
-    """Return things to try as a tuple; one thing alone is a list of one."""
-    return given if given is None else (given,) if isinstance(given, (str, int, float)) else tuple(given)
 
 
 def _path(given: str | Path | None) -> Path | None:
