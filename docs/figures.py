@@ -577,6 +577,58 @@ def loss_by_k(theme: Theme) -> Figure:
     return figure
 
 
+def explore_frontier(theme: Theme) -> Figure:
+    """Draw what settings lose and risk on the synthetic survey, the frontier, and the recommended one."""
+    base = {"quasi": ["birth", "income", "commute_minutes"]}
+    found = shoal.explore(shoal.survey(), base, k=(3, 4, 5, 7, 10, 15, 25, 40))
+    figure = _card(theme, 7.4, 4.3)
+    axes = figure.subplots()
+    figure.subplots_adjust(left=0.095, right=0.955, bottom=0.14, top=0.84)
+    front = [(one.loss, one.risk) for one in found.frontier]
+    axes.plot(*zip(*front, strict=True), color=theme.faint, linewidth=1.1, linestyle=(0, (4, 3)), zorder=1)
+    methods = list(dict.fromkeys(one.method for one in found.settings))
+    for at, method in enumerate(methods):
+        some = [one for one in found.settings if one.method == method]
+        places = [[one.loss for one in some], [one.risk for one in some]]
+        style = {"s": 42, "marker": "os^D"[at % 4], "color": SIX[at % 6], "edgecolor": theme.paper, "linewidth": 0.6}
+        axes.scatter(*places, label=method, zorder=3, **style)
+    lowest = [one for one in found.settings if one.method == methods[-1]]
+    for one in lowest:
+        axes.annotate(
+            f"k = {one.asked[0]}",
+            (one.loss, one.risk),
+            (-7, -9),
+            textcoords="offset points",
+            ha="right",
+            color=theme.faint,
+            fontsize=9,
+        )
+    best = found.recommended
+    axes.scatter(best.loss, best.risk, s=190, facecolor="none", edgecolor=theme.accent, linewidth=2, zorder=4)
+    axes.annotate(
+        f"recommended: {best.name}",
+        (best.loss, best.risk),
+        (14, 12),
+        textcoords="offset points",
+        color=theme.accent,
+        fontsize=10,
+    )
+    axes.legend(frameon=False, labelcolor=theme.ink, fontsize=9.5)
+    _title(
+        axes,
+        theme,
+        "Loss against risk",
+        f"{len(found.settings)} settings on the synthetic survey; down and left is better",
+    )
+    _axes(axes, theme, "loss: IL in %")
+    axes.set_ylabel("risk: DLD in %", color=theme.faint)
+    axes.set_xlim(0)
+    axes.set_ylim(0)
+    axes.grid(color=theme.edge, linewidth=0.8)
+    axes.set_axisbelow(True)
+    return figure
+
+
 def steered_buckets(theme: Theme) -> Figure:
     """Draw records of four buckets of confidential values, in classes with less and with more steering."""
     rng = np.random.default_rng(9)
@@ -676,6 +728,7 @@ FIGURES = (
     kpqr_rare,
     insensitive_strips,
     loss_by_k,
+    explore_frontier,
     steered_buckets,
     steer_regions,
 )

@@ -33,7 +33,18 @@ if TYPE_CHECKING:
     from shoal.flow.demonstrating import Demonstration
     from shoal.flow.protect import Protected
     from shoal.recipe import Recipe
-    from shoal.types import Audit, Certificate, Inspection, Kind, Partition, Readings, Role, Schema
+    from shoal.types import (
+        Audit,
+        Certificate,
+        Explored,
+        Inspection,
+        Kind,
+        Partition,
+        Readings,
+        Role,
+        Schema,
+        Verification,
+    )
 
 __version__ = "0.1.0"
 
@@ -43,6 +54,7 @@ __all__ = [
     "DataError",
     "Demonstration",
     "EngineError",
+    "Explored",
     "GuaranteeError",
     "Inspection",
     "Kind",
@@ -55,12 +67,15 @@ __all__ = [
     "Schema",
     "SchemaError",
     "ShoalError",
+    "Verification",
     "audit",
     "audit_file",
     "compare",
     "compare_files",
     "demo",
     "errors",
+    "explore",
+    "explore_file",
     "inspect",
     "inspect_file",
     "lower_bound",
@@ -69,6 +84,7 @@ __all__ = [
     "protect_file",
     "save_recipe",
     "survey",
+    "verify",
     "write_table",
 ]
 
@@ -78,7 +94,19 @@ _LATE = {
     "Protected": "shoal.flow.protect",
     "Recipe": "shoal.recipe",
     **dict.fromkeys(
-        ("Audit", "Certificate", "Inspection", "Kind", "Partition", "Readings", "Role", "Schema"), "shoal.types"
+        (
+            "Audit",
+            "Certificate",
+            "Explored",
+            "Inspection",
+            "Kind",
+            "Partition",
+            "Readings",
+            "Role",
+            "Schema",
+            "Verification",
+        ),
+        "shoal.types",
     ),
 }
 
@@ -128,6 +156,7 @@ def protect_file(
     certify: bool = False,
     report: str | Path | None = None,
     edition: str = "internal",
+    evidence: str | Path | None = None,
 ) -> Protected:
     """Protect a file: read, partition, release, stage, audit what was staged, and only then let it appear.
 
@@ -146,12 +175,14 @@ def protect_file(
     report, edition
         Where to write a report that people read, one HTML file; ``internal``, or ``external``: without what would
         help an intruder. It appears together with the output, or neither does.
+    evidence
+        Where to write evidence for :func:`verify`, a JSON file; it appears together with the output, too.
     """
     from shoal.flow.besides import Besides
     from shoal.flow.protect import protect_file as run
     from shoal.places import place
 
-    besides = Besides(_path(save_recipe), _path(report), edition)
+    besides = Besides(_path(save_recipe), _path(report), edition, _path(evidence))
     return run(place(source), place(target), _recipe(recipe), force=force, besides=besides, certify=certify)
 
 
@@ -298,6 +329,129 @@ def compare_files(
     )
     asked = Compared.of(None if recipe is None else _recipe(recipe), said)
     return run(place(original), place(masked), asked, text or {})
+
+
+def explore(
+    frame: Any,
+    recipe: Recipe | Mapping[str, Any] | str | Path,
+    *,
+    k: Sequence[int] | None = None,
+    t: Sequence[float] | None = None,
+    methods: Sequence[str] | None = None,
+    refine: Sequence[str] | None = None,
+    seconds: float = 60.0,
+    sample: int = 20_000,
+    loss: str = "il_sse",
+    risk: str = "dld",
+    max_loss: float | None = None,
+    max_risk: float | None = None,
+    jobs: int = 2,
+) -> Explored:
+    """Try many settings on a frame, and say which one to take: what each loses, and what an intruder gains.
+
+    Parameters
+    ----------
+    frame
+        The table, of pandas, polars or pyarrow.
+    recipe
+        What does not change: roles, kinds, what is required, the release, the seed; as in :func:`protect`.
+    k, t, methods, refine
+        What to try, in every combination. Without: k of 3, 5, 10, 25 and the recipe's; the recipe's t; methods that
+        suit the recipe; its refinement, or none and ``"fast"``. In `refine`, ``"none"`` is not to refine.
+    seconds, jobs
+        Time at hand, and settings that run at once. What fits is computed from counts, never from a clock: the same
+        arguments give the same result on every machine.
+    sample
+        Records to look at, at most; of a larger table a random sample is drawn.
+    loss, risk
+        The two measures that settings are compared by, both in percent.
+    max_loss, max_risk
+        What they may be at most. With one of them the other is made the least; with both or none, their mean is.
+
+    Returns
+    -------
+    Explored
+        ``settings``, ``frontier``, ``recommended``, ``reason``, ``recipe`` (which :func:`protect` takes), ``toml``.
+
+    >>> found = explore(survey(200), {"quasi": ["income", "rent"]}, k=[3, 10], methods=["mdav", "tour"])
+    >>> found.ran, found.recommended.name
+    ('4 of 4 settings fit into 60 s on 2 cores', 'tour, k = 10')
+    """
+    from shoal.flow.candidates import Explore
+    from shoal.flow.explore import explore_frame
+
+    lists = (_tuple(k), _tuple(t), _tuple(methods), _tuple(refine))
+    asked = Explore(*lists, seconds, sample, loss, risk, max_loss, max_risk, jobs)
+    return explore_frame(frame, _recipe(recipe), asked)
+
+
+def explore_file(
+    source: str | Path,
+    recipe: Recipe | Mapping[str, Any] | str | Path,
+    target: str | Path | None = None,
+    *,
+    save_recipe: str | Path | None = None,
+    force: bool = False,
+    k: Sequence[int] | None = None,
+    t: Sequence[float] | None = None,
+    methods: Sequence[str] | None = None,
+    refine: Sequence[str] | None = None,
+    seconds: float = 60.0,
+    sample: int = 20_000,
+    loss: str = "il_sse",
+    risk: str = "dld",
+    max_loss: float | None = None,
+    max_risk: float | None = None,
+    jobs: int = 2,
+) -> Explored:
+    """Try many settings on a file, or a table by URL, with arguments as in :func:`explore`.
+
+    Parameters
+    ----------
+    source, recipe
+        As in :func:`protect_file`.
+    target
+        Where to write the page with the frontier, one HTML file.
+    save_recipe
+        Where to write the recipe of the recommended setting; there must be one then.
+    force
+        Replace these files if they exist.
+    """
+    from shoal.flow.candidates import Explore
+    from shoal.flow.explore import explore_file as run
+    from shoal.places import place
+
+    lists = (_tuple(k), _tuple(t), _tuple(methods), _tuple(refine))
+    asked = Explore(*lists, seconds, sample, loss, risk, max_loss, max_risk, jobs)
+    page, saved = (None if path is None else Path(path) for path in (target, save_recipe))
+    return run(place(source), _recipe(recipe), asked, target=page, save_recipe=saved, force=force)
+
+
+def verify(evidence: str | Path, output: Any, input: Any = None) -> Verification:
+    """Check what was protected against its evidence, on its own: audit it from scratch, and compare.
+
+    Parameters
+    ----------
+    evidence
+        The JSON file that :func:`protect_file` wrote, or ``Protected.evidence``.
+    output
+        The protected file, the URL of a table, or a frame. Where two tables left: the first file, or both frames.
+    input
+        What was protected, if it is there: a file, a URL or a frame.
+
+    Returns
+    -------
+    Verification
+        ``holds`` (whether everything that can be checked does), ``checks`` (claim, verdict, why), ``to_dict()``.
+
+    Raises
+    ------
+    DataError
+        If evidence, output or input cannot be read. What can be read and is not true raises nothing.
+    """
+    from shoal.flow.verify import verify as run
+
+    return run(Path(evidence), _place_or_frame(output), _place_or_frame(input))
 
 
 def inspect(frame: Any) -> Inspection:
@@ -459,6 +613,17 @@ def save_recipe(recipe: Recipe, target: str | Path, *, force: bool = False) -> N
     from shoal.flow.writing import write_text
 
     write_text(recipe.to_toml(Path(target).parent), Path(target), force=force)
+
+
+def _tuple(given: Any) -> Any:
+    """Return things to try as a tuple; one thing alone is a list of one."""
+    return given if given is None else (given,) if isinstance(given, (str, int, float)) else tuple(given)
+
+
+def _place_or_frame(given: Any) -> Any:
+    from shoal.places import Place, place
+
+    return place(given) if isinstance(given, (str, Path, Place)) else given
 
 
 def _path(given: str | Path | None) -> Path | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
@@ -75,6 +75,20 @@ class Place:
         if isinstance(self.at, Path):
             return self.at.name
         return self.options.get("table", self.at.scheme)
+
+
+def beside(target: Place) -> Place:
+    """Return where the second table goes: beside the first, under a name that says what it holds.
+
+    >>> str(beside(Place(Path("out/safe.csv"))))
+    'out/safe.confidential.csv'
+    """
+    if isinstance(target.at, Path):
+        return replace(target, at=target.at.with_name(f"{target.at.stem}.confidential{target.at.suffix}"))
+    table = target.options.get("table", "")
+    name = f'{table[:-1]}_confidential"' if table.endswith('"') else f"{table}_confidential"
+    shown = f"{target.at.shown.partition('?')[0]}?table={name}"
+    return Place(Url(target.at.scheme, target.at.address, shown), {**target.options, "table": name})
 
 
 def place(given: str | Path | Place) -> Place:

@@ -44,6 +44,26 @@ def summary(room: str, key: str) -> str:
     return (ast.get_docstring(tree) or "").partition("\n")[0]
 
 
+def says(room: str, key: str, name: str) -> Any:
+    """Return what the class of a file says of itself in one word or number, without importing it; None: nothing.
+
+    So a verifier learns what a method promises without the code that does it.
+
+    >>> says("partition", "mic1d", "promises_k"), says("partition", "mdav", "promises_k")
+    (False, None)
+    """
+    import ast
+
+    if key not in keys(room):
+        raise ParameterError(unknown(room, "file", key, keys(room)))
+    tree = ast.parse((_HOUSE / room / f"{key}.py").read_text(encoding="utf-8"))
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == camel(key)]
+    for node in (inner for cls in classes for inner in cls.body):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
+            return node.value.value if isinstance(node.value, ast.Constant) else None
+    return None
+
+
 def load(room: str, key: str) -> Any:
     """Import a file of a room and return its class.
 

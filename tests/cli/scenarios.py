@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 SECRET = "31415926"
 PEOPLE = "name,age,income,region\n" + "".join(f"{SECRET}{i},{20 + i},{SECRET}.{i},{'ns'[i % 2]}\n" for i in range(12))
+RECIPE = {"quasi": ["age", "income"], "identifier": ["name"], "k": 3}
 
 Arrange = Callable[[Path], list[str]]
 SCENARIOS: dict[str, tuple[int, Arrange]] = {}
@@ -386,6 +387,43 @@ def _(folder: Path) -> list[str]:
     return ["compare", "people.csv", "people.csv"]
 
 
+@scenario("Explore: neither quasi-identifiers nor a recipe", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["explore", "people.csv"]
+
+
+@scenario("Explore: class sizes that are no numbers", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["explore", "people.csv", "--quasi", "age,income", "--k", "3,many"]
+
+
+@scenario("Explore: a measure that is no percentage", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["explore", "people.csv", "--quasi", "age,income", "--loss", "mae"]
+
+
+@scenario("Explore: no setting can be run", 3)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["explore", "people.csv", "--quasi", "age,income", "--k", "20,30", "-o", "page.html"]
+
+
+@scenario("Explore: a limit that no setting keeps", 4)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    limits = ["--methods", "mdav", "--k", "3", "--max-risk", "0", "--save-recipe", "best.toml", "-o", "page.html"]
+    return ["explore", "people.csv", "--quasi", "age,income", *limits]
+
+
+@scenario("Explore: a page that would replace the input", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["explore", "people.csv", "--quasi", "age,income", "-o", "people.csv", "--force"]
+
+
 @scenario("A format of dates that cannot be", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, "--datetime", "%s")
@@ -708,3 +746,76 @@ def _(folder: Path) -> list[str]:
 def _(folder: Path) -> list[str]:
     command(folder)
     return ["audit", "people.csv", "--quasi", "age", "--require", "epsilon=1"]
+
+
+def verifying(folder: Path, change: Callable[[str], str] = str, output: str = "out.csv") -> list[str]:
+    """Protect the people with evidence, change it, and return the command that verifies it."""
+    import shoal
+
+    (folder / "people.csv").write_text(PEOPLE)
+    shoal.protect_file(folder / "people.csv", folder / "out.csv", RECIPE, evidence=folder / "e.json")
+    (folder / "e.json").write_text(change((folder / "e.json").read_text()))
+    return ["verify", "e.json", output]
+
+
+@scenario("Evidence with another ending", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--evidence", "e.txt")
+
+
+@scenario("Verify: no evidence", 3)
+def _(folder: Path) -> list[str]:
+    (folder / "out.csv").write_text(PEOPLE)
+    return ["verify", "e.json", "out.csv"]
+
+
+@scenario("Verify: evidence that is no JSON", 3)
+def _(folder: Path) -> list[str]:
+    return verifying(folder, lambda _: PEOPLE)
+
+
+@scenario("Verify: evidence of another program", 3)
+def _(folder: Path) -> list[str]:
+    return verifying(folder, lambda _: f'{{"secret": "{SECRET}"}}')
+
+
+@scenario("Verify: evidence of another format", 3)
+def _(folder: Path) -> list[str]:
+    return verifying(folder, lambda text: text.replace('"format": 1', f'"format": {SECRET}'))
+
+
+@scenario("Verify: evidence that lacks something", 3)
+def _(folder: Path) -> list[str]:
+    return verifying(folder, lambda text: text.replace('"findings"', '"losings"').replace('"salt"', '"sugar"'))
+
+
+@scenario("Verify: a finding that is none", 3)
+def _(folder: Path) -> list[str]:
+    return verifying(folder, lambda text: text.replace('"holds": true', f'"holds": "{SECRET}"'))
+
+
+@scenario("Verify: no output", 3)
+def _(folder: Path) -> list[str]:
+    return verifying(folder, output="gone.csv")
+
+
+@scenario("Verify: an output of a format that is not known", 2)
+def _(folder: Path) -> list[str]:
+    return verifying(folder, output="out.doc")
+
+
+@scenario("Verify: an output that cannot be read", 3)
+def _(folder: Path) -> list[str]:
+    (folder / "out.parquet").write_text(PEOPLE)
+    return verifying(folder, output="out.parquet")
+
+
+@scenario("Verify: the second table is not there", 3)
+def _(folder: Path) -> list[str]:
+    import shoal
+
+    (folder / "people.csv").write_text(PEOPLE)
+    recipe = {**RECIPE, "quasi": ["age"], "confidential": ["region"], "release": "anatomy"}
+    shoal.protect_file(folder / "people.csv", folder / "out.csv", recipe, evidence=folder / "e.json")
+    (folder / "out.confidential.csv").unlink()
+    return ["verify", "e.json", "out.csv"]

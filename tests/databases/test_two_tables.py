@@ -10,9 +10,8 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.flow.apart import beside
 from shoal.flow.writing import open_sink, staged_both
-from shoal.places import place
+from shoal.places import beside, place
 from shoal.sinks import _publishing, duckdb
 
 RNG = np.random.default_rng(3)

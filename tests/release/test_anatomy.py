@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.flow import protect as flow
 from shoal.flow.anonymising import Anonymised
-from shoal.flow.apart import beside
-from shoal.places import place
+from shoal.places import beside, place
 from shoal.privacy.anatomy_k import AnatomyK
 from shoal.release.anatomy import Anatomy
 from shoal.types import Column, Kind, Partition, Points, Release, Role, Schema, Table

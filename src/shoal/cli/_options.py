@@ -161,6 +161,21 @@ def _number(text: str) -> float | str:
     return int(number) if number.is_integer() else number
 
 
+def numbers(option: str, given: str | None, kind: type[int] | type[float]) -> tuple[float, ...] | None:
+    """Read a list of numbers; None if nothing is given.
+
+    >>> numbers("--k", "3, 5", int)
+    (3, 5)
+    """
+    if given is None:
+        return None
+    try:
+        return tuple(kind(part) for part in names(given))
+    except ValueError:
+        what = "whole numbers" if kind is int else "numbers"
+        raise ParameterError(f"{option}: must be {what} with commas between them, got {given!r}. Correct it.") from None
+
+
 def text_format(**said: str | None) -> dict[str, Any]:
     """Return what was said about how a text file is written.
 
@@ -175,7 +190,7 @@ def text_format(**said: str | None) -> dict[str, Any]:
     return given
 
 
-def recipe_from(path: Path | None, given: dict[str, Any]) -> Recipe:
+def recipe_from(path: Path | None, given: dict[str, Any], command: str = "protect") -> Recipe:
     """Make the recipe from a file, from options, or from a file with options that say otherwise."""
     from shoal.recipe import Recipe
 
@@ -191,7 +206,7 @@ def recipe_from(path: Path | None, given: dict[str, Any]) -> Recipe:
         }
     if "quasi" not in said:
         raise ParameterError(
-            "protect: --quasi must name at least one column, got none. Name what an intruder may know, "
+            f"{command}: --quasi must name at least one column, got none. Name what an intruder may know, "
             "or give --recipe."
         )
     return Recipe.from_dict(said)

@@ -14,12 +14,13 @@ import typer
 
 from shoal import progress, registry
 from shoal.errors import EngineError
+from shoal.types.verification import Verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-    from shoal.types import Audit, Certificate, Finding, Ledger, Partition, Readings, Schema
+    from shoal.types import Audit, Certificate, Finding, Ledger, Partition, Readings, Schema, Verification
 
 _NAMED = 4  # columns that are named one by one
 _FATES = {"quasi": "one value per class", "identifier": "not at all", "subject": "not at all"}
@@ -231,6 +232,26 @@ def print_ledger(ledger: Ledger) -> None:
         )
     console().print(table)
     typer.echo(f"Noise from {ledger.noise}; {ledger.composition}.")
+
+
+def print_verification(found: Verification) -> None:
+    """Print each claim with what was found of it, and the verdict."""
+    from rich.table import Table
+
+    table = Table("Claim", "Verdict", "Why", title="Verification", title_justify="left")
+    for column in table.columns:
+        column.overflow = "fold"  # what does not hold must not be cut short
+    table.columns[1].no_wrap = True
+    for check in found.checks:
+        shown = check.verdict.upper() if check.verdict is Verdict.FAILS else check.verdict.value
+        table.add_row(check.claim, shown, check.why)
+    console().print(table)
+    count = len(found.unchecked)
+    unchecked = f" {count} claim{'s' * (count > 1)} cannot be checked from the output." if count else ""
+    if found.holds:
+        typer.echo(f"{found.output}: everything that can be checked holds.{unchecked}")
+    else:
+        typer.echo(f"{found.output}: {len(found.failed)} of {len(found.checks)} claims do not hold.{unchecked}")
 
 
 class Bar:

@@ -122,6 +122,9 @@ def protect(
     edition: Annotated[
         str, typer.Option(help="Of the report: internal, or external, without what would help an intruder.")
     ] = "internal",
+    evidence: Annotated[
+        Path | None, typer.Option(metavar="E.json", help="Write evidence that shoal verify can check.")
+    ] = None,
     certify: Annotated[
         bool, typer.Option("--certify", help="Say how much lower the loss of any partition could be; takes longer.")
     ] = False,
@@ -186,6 +189,7 @@ def protect(
             certify=certify,
             report=report,
             edition=edition,
+            evidence=evidence,
         )
     with summary_of(shown):
         if json:

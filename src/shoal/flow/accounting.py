@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 _DEPENDS = ("shoal", "numpy", "pyarrow", "numba")
 
 
-def account_of(done: Protected, source: str = "", target: str = "") -> Account:
-    """Return all that is known of a run; every measure is read for it, those that take time, too."""
+def account_of(done: Protected, source: str = "", target: str = "", *, quick: bool = False) -> Account:
+    """Return all that is known of a run; every measure is read for it, those that take time, too, unless `quick`."""
     import numpy as np
 
     comparison = done.comparison
@@ -29,7 +29,7 @@ def account_of(done: Protected, source: str = "", target: str = "") -> Account:
         fingerprint=done.recipe.fingerprint,
         schema=done.schema,
         audit=done.audit,
-        readings=read_measures(comparison, measures()),
+        readings=done.readings if quick else read_measures(comparison, measures()),
         sizes=np.bincount(comparison.classes),
         note=done.partition.note,
         left_out=done.left_out,

@@ -10,7 +10,7 @@ from shoal import progress
 from shoal.errors import DataError, ParameterError, raise_all
 from shoal.flow.certifying import certify
 from shoal.flow.components import components, enough_records, promises_k
-from shoal.flow.confidential import confidential_columns, with_values
+from shoal.flow.confidential import confidential_columns
 from shoal.flow.encoding import encode, weights_in
 from shoal.flow.enforcing import enforced, one_block
 from shoal.flow.feasibility import refuse_infeasible
@@ -25,6 +25,7 @@ from shoal.flow.requiring import as_requirements, required_in
 from shoal.flow.steering import steering_in
 from shoal.flow.strata import merge_small, merged_note, partition_strata, refuse_small, strata_of, with_strata
 from shoal.flow.subjects import named, subjects_of
+from shoal.flow.values import with_values
 from shoal.recipe import Recipe
 from shoal.requirements import Required, resolve
 from shoal.types import (

@@ -1,32 +1,16 @@
-"""Two tables that leave together: where the second goes, and the gate that both must pass."""
+"""Two tables that leave together: the gate that both must pass."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from shoal import registry
 from shoal.errors import GuaranteeError, listing
 from shoal.flow import gating
-from shoal.flow.confidential import with_values
 from shoal.flow.releasing import comparable_with_original, guarantee, in_two_tables
-from shoal.places import Place, Url
+from shoal.flow.values import with_values
 from shoal.recipe import Recipe
 from shoal.types import Audit, Finding, Partition, Release, Role
-
-
-def beside(target: Place) -> Place:
-    """Return where the second table goes: beside the first, under a name that says what it holds.
-
-    >>> str(beside(Place(Path("out/safe.csv"))))
-    'out/safe.confidential.csv'
-    """
-    if isinstance(target.at, Path):
-        return replace(target, at=target.at.with_name(f"{target.at.stem}.confidential{target.at.suffix}"))
-    table = target.options.get("table", "")
-    name = f'{table[:-1]}_confidential"' if table.endswith('"') else f"{table}_confidential"
-    shown = f"{target.at.shown.partition('?')[0]}?table={name}"
-    return Place(Url(target.at.scheme, target.at.address, shown), {**target.options, "table": name})
 
 
 def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:

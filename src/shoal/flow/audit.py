@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from shoal import registry
 from shoal.errors import DataError, SchemaError
-from shoal.flow.confidential import with_values
 from shoal.flow.reading import listed, open_source
 from shoal.flow.requiring import about_confidential, findings_of, reported_besides
 from shoal.flow.subjects import named
+from shoal.flow.values import with_values
 from shoal.places import Place
 from shoal.recipe import Recipe
 from shoal.requirements import Required, resolve

@@ -1,4 +1,4 @@
-"""What is written besides the output: the recipe, a report. All of it appears with the output, or none."""
+"""What is written besides the output: the recipe, a report, evidence. All of it appears with the output, or none."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shoal.errors import ParameterError
+from shoal.flow.evidence import Proof, evidence_of
 from shoal.recipe import Recipe
 from shoal.types import Account
 
@@ -21,6 +22,7 @@ class Besides:
     recipe: Path | None = None
     report: Path | None = None
     edition: str = "internal"
+    evidence: Path | None = None
 
     def __post_init__(self) -> None:
         if self.edition not in EDITIONS:
@@ -29,11 +31,13 @@ class Besides:
             )
         if self.report is not None and self.report.suffix.lower() not in (".html", ".htm"):
             raise ParameterError(f"{self.report}: the name of a report must end in .html. Rename it.")
+        if self.evidence is not None and self.evidence.suffix.lower() != ".json":
+            raise ParameterError(f"{self.evidence}: the name of evidence must end in .json. Rename it.")
 
     @property
     def paths(self) -> dict[str, Path]:
         """What goes where."""
-        named = {"recipe": self.recipe, "report": self.report}
+        named = {"recipe": self.recipe, "report": self.report, "evidence": self.evidence}
         return {what: path for what, path in named.items() if path is not None}
 
     @contextmanager
@@ -53,12 +57,17 @@ class Besides:
         """Write the report."""
         hidden["report"].write_text(rendered(account, self.edition), encoding="utf-8")
 
+    def write_evidence(self, hidden: dict[str, Path], account: Account, proof: Proof) -> None:
+        """Write the evidence."""
+        hidden["evidence"].write_text(evidence_of(account, proof).render(), encoding="utf-8")
+
 
 NOTHING = Besides()
 
 
 def rendered(account: Account, edition: str) -> str:
     """Return the report of a run."""
+    from shoal.parameters import build
     from shoal.report.html import Html
 
-    return Html(edition=edition).render(account)
+    return build(Html, {"edition": edition}).render(account)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import DataError, SchemaError, raise_all
-from shoal.flow.confidential import as_values, confidential_columns
+from shoal.flow.confidential import confidential_columns
 from shoal.flow.encoding import encode
 from shoal.flow.excluding import complete_rows, only_rows
 from shoal.flow.keys import places_by_key
 from shoal.flow.measuring import compared, measures, read_measures
 from shoal.flow.reading import is_textual, listed, open_source, schema_for
 from shoal.flow.strata import strata_of
+from shoal.flow.values import as_values
 from shoal.parameters import unknown
 from shoal.places import Place
 from shoal.recipe import Recipe

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from shoal import registry
 from shoal.errors import DataError, SchemaError, data_rows, raise_all
-from shoal.flow.confidential import as_values
+from shoal.flow.values import as_values
 from shoal.types import Attribute, Column, Kind, Numbers, Role, Table, with_columns
 
 if TYPE_CHECKING:

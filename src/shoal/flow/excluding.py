@@ -18,7 +18,7 @@ def complete_rows(table: Table, recipe: Recipe) -> NDArray[np.int64] | None:
     """Return the records that leave, where some are excluded; None if all leave."""
     import numpy as np
 
-    from shoal.flow.confidential import as_values
+    from shoal.flow.values import as_values
     from shoal.schema.cells import without_nan
 
     if recipe.when_missing != "exclude":

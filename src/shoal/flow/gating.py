@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from shoal import registry
 from shoal.errors import GuaranteeError, listing
-from shoal.flow.confidential import with_values
 from shoal.flow.releasing import by_grouping, comparable_with_original, guarantee
 from shoal.flow.requiring import findings_if_readable, findings_of, reported_besides, required_in
+from shoal.flow.values import with_values
 from shoal.recipe import Recipe
 from shoal.requirements import Required
 from shoal.types import Audit, Block, Dialect, Finding, Partition, Release, Role

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from shoal import progress
-from shoal.errors import rows_kept
+from shoal.errors import ParameterError, rows_kept
 from shoal.flow.accounting import account_of
 from shoal.flow.anonymising import Anonymised, anonymise
-from shoal.flow.apart import beside, gate
+from shoal.flow.apart import gate
 from shoal.flow.besides import NOTHING, Besides
+from shoal.flow.evidence import Proof
 from shoal.flow.excluding import complete_rows, only_rows
 from shoal.flow.gating import read_back
 from shoal.flow.reading import read_table, schema_for
 from shoal.flow.releasing import in_two_tables
 from shoal.flow.together import keep_apart
 from shoal.flow.writing import open_sink, staged, staged_both
-from shoal.places import Place
+from shoal.places import Place, beside
 from shoal.recipe import Recipe
 from shoal.types import Audit, Certificate, Comparison, Ledger, Partition, Readings, Release, Role, Schema, Table
 
@@ -40,6 +43,7 @@ class Protected:
     beside: str = ""  #: where the second table was written
     comparison: Comparison | None = field(default=None, repr=False)  #: the table before and after, for the report
     ledger: Ledger | None = None  #: where ε went, if noise was added
+    proof: Callable[[], Proof] | None = field(default=None, repr=False)  #: what evidence of a frame is made of
 
     def report(self, path: str | Path, edition: str = "internal", *, force: bool = False) -> None:
         """Write a report that people read: one HTML file, which needs nothing else.
@@ -56,6 +60,24 @@ class Protected:
         besides = Besides(report=Path(path), edition=edition)
         with besides.staged(force=force) as hidden:
             besides.write_report(hidden, account_of(self))
+
+    def evidence(self, path: str | Path, *, force: bool = False) -> None:
+        """Write evidence that others can check with :func:`shoal.verify`: a JSON file without any value of the table.
+
+        Parameters
+        ----------
+        path
+            Where it goes; the name ends in .json.
+        force
+            Replace the file if it exists.
+        """
+        if self.proof is None:
+            raise ParameterError(
+                "Evidence: of a file it must be asked for when this is protected. Say protect_file(…, evidence=…)."
+            )
+        besides = Besides(evidence=Path(path))
+        with besides.staged(force=force) as hidden:
+            besides.write_evidence(hidden, account_of(self, quick=True), self.proof())
 
 
 def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Protected:
@@ -78,7 +100,8 @@ def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Prote
         leaving = replace(leaving, apart=replace(release.apart, data=FrameSource().read(second)[0]))
     audit = gate(leaving, recipe, made.partition)
     left_out = 0 if rows is None else data.num_rows - len(rows)
-    return _protected(made, native, audit, recipe, table.schema, left_out, second)
+    done = _protected(made, native, audit, recipe, table.schema, left_out, second)
+    return replace(done, proof=partial(Proof.of_frame, leaving, data))
 
 
 def _as_frames(frame: Any, release: Release, table: Table, recipe: Recipe) -> tuple[Any, Any]:
@@ -131,12 +154,17 @@ def protect_file(
         progress.stage("Write")
         release = _written(made.release, sink, target, hidden)
         progress.stage("Audit")
-        audit = gate(_read_back(release, hidden), recipe, made.partition)
+        leaving = _read_back(release, hidden)
+        audit = gate(leaving, recipe, made.partition)
         confidential = None if release.apart is None else release.apart.data
         done = _protected(made, release.data, audit, recipe, table.schema, len(whole) - len(table), confidential)
         if besides.report is not None:
             progress.stage("Report")
             besides.write_report(papers, account_of(done, source.name, target.name))
+        if besides.evidence is not None:
+            names = (target.name, "" if second is None else second.name)
+            proof = Proof.of_files(leaving, source, whole.data, tuple(zip(names, hidden, strict=False)))
+            besides.write_evidence(papers, account_of(done, source.name, target.name, quick=True), proof)
     return done if second is None else replace(done, beside=str(second))
 
 

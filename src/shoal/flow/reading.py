@@ -67,7 +67,7 @@ def read_table(place: Place, recipe: Recipe, *, textual: bool) -> Table:
 
 def _as_values(table: Table, dialect: Dialect) -> Table:
     """Return the table with values for cells; a column that would lose something by it stays text."""
-    from shoal.flow.confidential import as_values
+    from shoal.flow.values import as_values
     from shoal.schema.cells import lossless, tidy, values, without_missing
 
     typed = {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal import registry
 from shoal.errors import ParameterError, raise_all
-from shoal.flow.confidential import as_values
+from shoal.flow.values import as_values
 from shoal.recipe import Recipe
 from shoal.types import Release, Schema, Table, with_columns
 

@@ -69,7 +69,7 @@ def findings_of(
 
 def findings_if_readable(release: Any, names: Sequence[str], required: Sequence[Required]) -> list[Finding]:
     """Audit a release by models that nothing is required by; a column that cannot be read is passed over."""
-    from shoal.flow.confidential import with_values
+    from shoal.flow.values import with_values
 
     found: list[Finding] = []
     columns = dict.fromkeys(name for one in required for name in one.columns or ())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,8 @@ class IndividualRanking(Checked):
     >>> [b.labels.tolist() for b in IndividualRanking(k=2).partition(points, np.random.default_rng(0)).blocks]
     [[0, 1, 0, 1], [0, 0, 1, 1]]
     """
+
+    forms_blocks: ClassVar[bool] = True  #: k holds in each of its blocks, not over all of them
 
     k: Annotated[int, Param("Smallest number of records in a class of one attribute.", low=2)]
     by: Annotated[

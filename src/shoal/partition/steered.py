@@ -56,6 +56,7 @@ class Steered(Checked):
 
     promises_t: ClassVar[bool] = True
     steers: ClassVar[bool] = True
+    may_miss_t: ClassVar[bool] = True  #: with a weight of one's own it promises nothing, and says so
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
     t: Annotated[float, Param("How far a class may be from the table in each confidential attribute.", low=0, high=1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,8 @@ class Zscores(Projected):
     >>> Zscores(k=2).partition(points, np.random.default_rng(0)).labels.tolist()
     [0, 1, 0, 1]
     """
+
+    forms_blocks: ClassVar[bool] = True  #: if told to: k holds in each of them, not over all
 
     @staticmethod
     def project(points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from shoal.types.account import Account
 from shoal.types.columns import as_it_was, plain, without_unused
 from shoal.types.comparison import Codes, Comparison, Pair
 from shoal.types.domain import FROM_THE_DATA, Domain, domains
+from shoal.types.explored import Explored, Setting
 from shoal.types.inspection import Combination, Guess, Inspection
 from shoal.types.ledger import CLAIMS, Entry, Ledger
 from shoal.types.partition import Block, Partition
@@ -39,6 +40,7 @@ from shoal.types.table import (
     called,
     with_columns,
 )
+from shoal.types.verification import Check, Verdict, Verification
 
 __all__ = [
     "Account",
@@ -50,6 +52,7 @@ __all__ = [
     "Categories",
     "Certificate",
     "CLAIMS",
+    "Check",
     "Codes",
     "Column",
     "Columns",
@@ -60,6 +63,7 @@ __all__ = [
     "Domain",
     "domains",
     "Entry",
+    "Explored",
     "Finding",
     "Footing",
     "FROM_THE_DATA",
@@ -80,8 +84,11 @@ __all__ = [
     "Role",
     "Scale",
     "Schema",
+    "Setting",
     "Table",
     "Taxonomy",
+    "Verdict",
+    "Verification",
     "with_columns",
     "without_unused",
 ]

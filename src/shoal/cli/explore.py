@@ -1,0 +1,169 @@
+"""``shoal explore``: try many settings on a file, and say which one to take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoal.cli import _options as o
+from shoal.cli._show import console, print_json, progress_bar, summary_of
+
+if TYPE_CHECKING:
+    from shoal.types import Explored
+
+
+def explore(
+    source: Annotated[str, typer.Argument(metavar="IN", help="The file to try settings on, or the URL of a table.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="Where the page with the frontier goes.")
+    ] = None,
+    quasi: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Quasi-identifiers: what an intruder may know.")
+    ] = None,
+    confidential: o.Confidential = None,
+    identifier: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Columns that name somebody; they do not leave.")
+    ] = None,
+    subject: o.Subject = None,
+    weight: Annotated[str | None, typer.Option(metavar="COLUMN", help="Sampling weights; means are weighted.")] = None,
+    strata: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Columns whose values classes never cross.")
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Methods to try. Without: those that suit what is required.")
+    ] = None,
+    k: Annotated[
+        str | None, typer.Option("--k", metavar="A,B,…", help="Class sizes to try.", show_default="3,5,10,25")
+    ] = None,
+    t: Annotated[
+        str | None, typer.Option("--t", metavar="A,B,…", help="Closenesses of confidential values to try: 0 to 1.")
+    ] = None,
+    refine: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Refinements to try: none, fast, default, best.")
+    ] = None,
+    require: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL=LEVEL,…", help="What every setting must hold besides, e.g. l_entropy=3."),
+    ] = None,
+    release: Annotated[str | None, typer.Option(help="See shoal list releases.", show_default="centroid")] = None,
+    seconds: Annotated[float, typer.Option(help="Time at hand. What fits is computed, not measured.")] = 60.0,
+    jobs: Annotated[int, typer.Option(help="Settings that run at once.")] = 2,
+    sample: Annotated[int, typer.Option(help="Records to look at, at most; of a larger file a sample.")] = 20_000,
+    loss: Annotated[str, typer.Option(help="The measure of utility to compare by: il_sse or il.")] = "il_sse",
+    risk: Annotated[str, typer.Option(help="The measure of risk to compare by, such as dld, id or dr.")] = "dld",
+    max_loss: Annotated[
+        float | None, typer.Option(metavar="PERCENT", help="Loss at most; recommended is the least risk then.")
+    ] = None,
+    max_risk: Annotated[
+        float | None, typer.Option(metavar="PERCENT", help="Risk at most; recommended is the least loss then.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Where randomness starts.", show_default="0")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of a method or the release.")
+    ] = None,
+    recipe: Annotated[
+        Path | None, typer.Option(metavar="R.toml", help="Take what does not change from a file.")
+    ] = None,
+    save_recipe: Annotated[
+        Path | None, typer.Option(metavar="R.toml", help="Write the recipe of the recommended setting to a file.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace page and recipe if they exist.")] = False,
+    kind: o.Kinds = None,
+    order: o.Orders = None,
+    taxonomy: o.Taxonomies = None,
+    when_missing: Annotated[
+        str | None,
+        typer.Option(
+            help="A missing quasi-identifier: a category, exclude the record, or fill by the class.",
+            show_default="category",
+        ),
+    ] = None,
+    delimiter: o.Delimiter = None,
+    quote: o.Quote = None,
+    encoding: o.Encoding = None,
+    decimal: o.Decimal = None,
+    missing: o.Missing = None,
+    datetime: o.Datetime = None,
+    json: o.Json = False,
+) -> None:
+    """Try methods, class sizes and closenesses on a file, draw what each loses and risks, and recommend one.
+
+    The same file and options give the same result on every machine.
+    """
+    given: dict[str, Any] = {
+        "quasi": o.names(quasi),
+        "confidential": o.names(confidential),
+        "identifier": o.names(identifier),
+        "subject": subject,
+        "weight": weight,
+        "strata": o.names(strata),
+        "require": o.requirements(require),
+        "release": release,
+        "set": o.pairs("--set", set_),
+        "kinds": o.pairs("--kind", kind, last=True),
+        "orders": o.orders(order),
+        "taxonomies": o.pairs("--taxonomy", taxonomy),
+        "when_missing": when_missing,
+        "seed": seed,
+        "text": o.text_format(
+            delimiter=delimiter, quote=quote, encoding=encoding, decimal=decimal, missing=missing, datetime=datetime
+        ),
+    }
+    made = o.recipe_from(recipe, given, "explore")
+    import shoal
+
+    with progress_bar(quiet=json):
+        found = shoal.explore_file(
+            source,
+            made,
+            output,
+            save_recipe=save_recipe,
+            force=force,
+            k=o.numbers("--k", k, int),  # type: ignore[arg-type]
+            t=o.numbers("--t", t, float),
+            methods=None if methods is None else o.names(methods),
+            refine=None if refine is None else o.names(refine),
+            seconds=seconds,
+            sample=sample,
+            loss=loss,
+            risk=risk,
+            max_loss=max_loss,
+            max_risk=max_risk,
+            jobs=jobs,
+        )
+    with summary_of(str(output or save_recipe or source)):
+        if json:
+            print_json(found.to_dict())
+            return
+        _print_frontier(found)
+        for path, what in ((output, "The frontier"), (save_recipe, "The recipe")):
+            if path is not None:
+                typer.echo(f"{what}: {path}")
+
+
+def _print_frontier(found: Explored) -> None:
+    from rich.table import Table
+
+    title = f"Settings that no other beats in both loss and risk, {found.records:,} records"
+    close = any(one.asked[1] is not None for one in found.frontier)
+    heads = ["k", *(["t"] if close else []), f"Loss ({found.loss})", f"Risk ({found.risk})", "Classes"]
+    table = Table("Method", title=title, title_justify="left")
+    for head in heads:
+        table.add_column(head, justify="right")
+    table.add_column("")
+    for one in found.frontier:
+        k, t = one.asked
+        asked = [str(k), *([f"{t:g}"] if close else [])]
+        said = "recommended" if one is found.recommended else ""
+        table.add_row(one.method, *asked, f"{one.loss:.2f} %", f"{one.risk:.2f} %", f"{one.classes:,}", said)
+    console().print(table)
+    failed = [setting for setting in found.settings if setting.state == "failed"]
+    for note in dict.fromkeys(setting.note for setting in failed):
+        count = sum(setting.note == note for setting in failed)
+        typer.echo(f"{count:,} setting{'s' if count > 1 else ''} could not be run: {note}")
+    for note in found.notes:
+        typer.echo(note)
+    typer.echo(f"{found.ran}.")
+    typer.echo(f"Recommended: {found.reason}" if found.recommended is not None else found.reason)

@@ -1,0 +1,36 @@
+"""``shoal verify``: check a protected file against its evidence, on its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal.cli import _options as o
+from shoal.cli._show import print_json, print_verification, progress_bar
+
+
+def verify(
+    evidence: Annotated[Path, typer.Argument(metavar="E.json", help="The evidence, as protect --evidence wrote it.")],
+    output: Annotated[str, typer.Argument(metavar="OUT", help="The protected file, or the URL of a table.")],
+    source: Annotated[
+        str | None, typer.Option("--input", metavar="IN", help="The file that was protected, if you have it.")
+    ] = None,
+    json: o.Json = False,
+) -> None:
+    """Check a protected file against its evidence: that it is this file, that it holds what the recipe promises, and
+    that the evidence says the truth of it. The file is audited from scratch.
+
+    Exit code 4 if anything is not true. What the output cannot show is said, and never taken to hold.
+    """
+    import shoal
+
+    with progress_bar(quiet=json):
+        found = shoal.verify(evidence, output, source)
+    if json:
+        print_json(found.to_dict())
+    else:
+        print_verification(found)
+    if not found.holds:
+        raise typer.Exit(4)

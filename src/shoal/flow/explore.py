@@ -1,0 +1,156 @@
+"""Try many settings on a table, and say which one to take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from shoal import progress
+from shoal.errors import GuaranteeError, ParameterError, ShoalError, rows_kept
+from shoal.flow.candidates import Explore, candidates
+from shoal.flow.costing import fitting, seconds_for
+from shoal.flow.encoding import encode
+from shoal.flow.excluding import complete_rows, only_rows
+from shoal.flow.reading import read_table, schema_for
+from shoal.flow.recommending import on_frontier, recommended
+from shoal.flow.sampling import sampled
+from shoal.flow.together import keep_apart
+from shoal.flow.trying import Bench, Result, read_for, setting_of
+from shoal.places import Place
+from shoal.recipe import Recipe
+from shoal.types import Explored, Role, Setting, Table
+
+_CLASSES = 3  # of the largest k, that must fit into what is drawn from a stratum
+
+
+def explore_frame(frame: Any, recipe: Recipe, asked: Explore) -> Explored:
+    """Try settings on a frame of pandas, polars or pyarrow."""
+    from shoal.sources.frame import Frame
+
+    data, unread = Frame().read(frame)
+    return _explore(Table(data, schema_for(data, recipe, None, unread)), recipe, asked)
+
+
+def explore_file(
+    source: Place,
+    recipe: Recipe,
+    asked: Explore,
+    *,
+    target: Path | None = None,
+    save_recipe: Path | None = None,
+    force: bool = False,
+) -> Explored:
+    """Try settings on a file; the page, and the recipe of the recommended one, appear whole or not at all."""
+    from shoal.report.frontier import render
+    from shoal.sinks.atomic import atomic
+
+    _keep_apart(source, target, save_recipe)
+    with ExitStack() as stack:
+        page = None if target is None else stack.enter_context(atomic(target, force=force))
+        saved = None if save_recipe is None else stack.enter_context(atomic(save_recipe, force=force))
+        progress.stage("Read")
+        table = read_table(source, recipe, textual=False)
+        found = replace(_explore(table, recipe, asked), source=source.name)
+        if saved is not None and save_recipe is not None:
+            if found.recommended is None:
+                raise GuaranteeError(f"{found.reason} Nothing was written.")
+            saved.write_text(Recipe.from_dict(found.recommended.recipe).to_toml(save_recipe.parent), encoding="utf-8")
+        if page is not None:
+            page.write_text(render(found), encoding="utf-8")
+    return found
+
+
+def _keep_apart(source: Place, target: Path | None, save_recipe: Path | None) -> None:
+    """Refuse a page or a recipe that would replace the input, or each other; and a page that passes for data."""
+    besides = {"recipe": save_recipe} if save_recipe is not None else {}
+    first = target if target is not None else save_recipe
+    if first is not None:
+        keep_apart(source, Place(first), {} if target is None else besides)
+    if target is not None and target.suffix.lower() not in (".html", ".htm"):
+        raise ParameterError(f"{target}: the name of the page must end in .html. Rename it.")
+
+
+def _explore(table: Table, recipe: Recipe, asked: Explore) -> Explored:
+    """Choose the settings that fit into the time, try them, and recommend one."""
+    rows = complete_rows(table, recipe)
+    drawn = sampled(table, rows, asked.sample, recipe.seed, _CLASSES * max(asked.k or (25, recipe.k)))
+    bench = Bench(only_rows(table, drawn), drawn, read_for(asked.loss, asked.risk))
+    n, d = len(bench.table), _coordinates(bench, recipe)
+    every = candidates(bench.table, recipe, asked, d)
+    costs = [0.0 if one.recipe is None else seconds_for(one.recipe, n, d) for one in every]
+    picked = sorted(fitting(costs, [one.level for one in every], asked.seconds * asked.jobs))
+    results = dict(zip(picked, bench.all_tried([every[at] for at in picked], asked.jobs), strict=True))
+    _refuse_if_none_ran(list(results.values()))
+    settings = on_frontier(
+        [setting_of(one, costs[at], results.get(at), asked.loss, asked.risk) for at, one in enumerate(every)]
+    )
+    best, reason, rule = recommended(settings, asked.max_loss, asked.max_risk)
+    leaving = len(table) if rows is None else len(rows)
+    return Explored(
+        settings,
+        best,
+        reason,
+        rule,
+        asked.loss,
+        asked.risk,
+        n,
+        len(table),
+        asked.seconds,
+        asked.jobs,
+        toml="" if best is None else Recipe.from_dict(best.recipe).to_toml(),
+        notes=(*_of_records(n, leaving, len(table)), *_of_settings(settings, best, results, (asked.loss, asked.risk))),
+    )
+
+
+def _coordinates(bench: Bench, recipe: Recipe) -> int:
+    """Return how many coordinates the points have; what cannot be encoded is refused here, once for all settings."""
+    from shoal.points.encoding import Encoding
+
+    missing = "fill" if recipe.when_missing == "fill" else "category"
+    with rows_kept(bench.rows):
+        _, attributes = encode(bench.table, bench.table.schema.names(Role.QUASI), missing=missing)
+        return int(Encoding().encode(attributes, recipe.attribute_weights).coordinates.shape[1])
+
+
+def _refuse_if_none_ran(results: Sequence[Result | ShoalError]) -> None:
+    """Raise the error of the first setting where all have one."""
+    errors = [result for result in results if isinstance(result, ShoalError)]
+    if len(errors) == len(results):
+        raise errors[0]
+
+
+def _of_records(n: int, leaving: int, whole: int) -> Iterator[str]:
+    if leaving < whole:
+        yield f"{whole - leaving:,} records lack a quasi-identifier and are left out, as the recipe says."
+    if n < leaving:
+        yield (
+            f"A random sample of {n:,} of {leaving:,} records was looked at. In the whole table neighbours are nearer: "
+            f"loss and risk are lower there, and a larger k may be best. Compare methods by these figures, quote those "
+            f"of shoal protect and shoal compare, or look at more records. The recipe is for the whole table."
+        )
+
+
+def _of_settings(
+    settings: Sequence[Setting],
+    best: Setting | None,
+    results: Mapping[int, Result | ShoalError],
+    names: tuple[str, str],
+) -> Iterator[str]:
+    if weaker := sum(s.state == "ran" and not s.keeps for s in settings):
+        yield f"{weaker:,} settings promise less than was asked for; they are shown, but never recommended."
+    if len({s.asked[1] for s in settings}) > 1:
+        yield (
+            "Loss and risk do not see what t promises, so that the largest t is most often recommended. Choose t by "
+            "what must not be learnt, and look at what it costs."
+        )
+    if best is not None and len(sizes := {s.asked[0] for s in settings}) > 1 and best.asked[0] == max(sizes):
+        yield "The recommended k is the largest that was tried; a larger one may be better still."
+    at = next((at for at in results if settings[at] is best), None)
+    result = None if at is None else results[at]
+    if isinstance(result, Result):
+        for reading in result.readings.readings:
+            if reading.note and reading.name in names:
+                yield f"{reading.name} of the recommended setting: {reading.note.rstrip('.')}."

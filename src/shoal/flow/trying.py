@@ -1,0 +1,111 @@
+"""Candidate → Setting: a table protected in some way, audited and measured by the code that protects and compares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from shoal import progress
+from shoal.errors import ShoalError, rows_kept
+from shoal.flow.anonymising import anonymise
+from shoal.flow.apart import gate
+from shoal.flow.candidates import Candidate
+from shoal.flow.measuring import measures, read_measures
+from shoal.recipe import Recipe
+from shoal.types import Partition, Readings, Setting, Table
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_READ = ("il_sse", "il", "dld", "id", "dr", "score")  # of every setting, besides the two that are compared
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What came of a setting."""
+
+    k: int  #: over all quasi-identifiers, as audited
+    classes: int
+    readings: Readings
+    weaker: str  #: in what the promise is less than k, and t where it is asked for, over all quasi-identifiers
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """What every setting is tried on, and the measures that are read."""
+
+    table: Table
+    rows: NDArray[np.int64] | None  #: which records of the user's table these are; None: all
+    chosen: Sequence[Any]
+
+    def tried(self, candidate: Candidate) -> Result | ShoalError:
+        """Protect the table by a setting, audit and measure it; or return why that cannot be."""
+        if candidate.recipe is None:
+            assert candidate.fault is not None
+            return candidate.fault
+        try:
+            with rows_kept(self.rows):
+                made = anonymise(self.table, candidate.recipe)
+                overall = gate(made.release, candidate.recipe, made.partition).overall
+            readings = read_measures(made.comparison, self.chosen)
+        except ShoalError as error:  # of this setting; others may do
+            return error
+        return Result(int(overall.achieved), overall.classes, readings, _weaker(candidate.recipe, made.partition))
+
+    def all_tried(self, some: Sequence[Candidate], jobs: int) -> list[Result | ShoalError]:
+        """Try settings, so many at once.
+
+        Threads do: kernels hold no lock, and the table need not be copied. A setting does not know of the others, so
+        the results are the same for any number of jobs.
+        """
+        progress.stage("Explore")
+        pool = ThreadPoolExecutor(jobs)
+        try:
+            begun = [pool.submit(self.tried, one) for one in some]
+            for done, _ in enumerate(as_completed(begun), 1):
+                progress.report(done, len(begun))
+            return [one.result() for one in begun]
+        finally:
+            pool.shutdown(cancel_futures=True)  # somebody who interrupts waits for those that run, not for all
+
+
+def read_for(*names: str) -> list[Any]:
+    """Return the measures that are read of every setting, with these among them."""
+    return measures(only=(*_READ, *names))
+
+
+def setting_of(
+    candidate: Candidate, seconds: float, result: Result | ShoalError | None, loss: str, risk: str
+) -> Setting:
+    """Return what is told of a setting: one that ran, one that could not, or one that was left out."""
+    if result is None:
+        return Setting(candidate.values, seconds)
+    if isinstance(result, ShoalError):
+        return Setting(candidate.values, seconds, "failed", note=str(result))
+    readings = {reading.name: reading.value for reading in result.readings.readings}
+    return Setting(
+        candidate.values,
+        seconds,
+        "ran",
+        readings[loss],
+        readings[risk],
+        readings,
+        result.k,
+        result.classes,
+        keeps=not result.weaker,
+        note=result.weaker,
+    )
+
+
+def _weaker(recipe: Recipe, partition: Partition) -> str:
+    """Return what a partition promises less than the recipe asks for, in words; nothing if it promises all of it."""
+    if not all(block.promised for block in partition.blocks):
+        return "no k of records is promised"
+    if len(partition.blocks) > len(recipe.all_blocks):
+        return "k is promised of each block of attributes, not over all of them"
+    if recipe.t is not None and not all(block.promised_t for block in partition.blocks):
+        return "t is not promised"
+    return ""

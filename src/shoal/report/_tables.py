@@ -1,0 +1,128 @@
+"""Findings and readings as rows of tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from shoal import registry
+from shoal.report._charts import scale_chart
+from shoal.report._numerals import folded, joined, number, plain
+from shoal.types import Account, Finding, Reading
+
+_PARTS = 40  # of a reading, that are shown
+
+
+class Audited(NamedTuple):
+    """A finding as a row."""
+
+    model: str
+    over: str
+    required: str
+    achieved: str
+    classes: str
+    verdict: str
+    tone: str
+
+
+class Read(NamedTuple):
+    """A reading as a row: what was read, where it lies, and what it means."""
+
+    name: str
+    title: str
+    value: str
+    words: str
+    scale: Markup | str
+    ends: str
+    note: str
+    parts: tuple[tuple[str, str], ...]
+    more: int  #: parts that are not shown
+
+
+def audited(account: Account, *, external: bool) -> list[Audited]:
+    """Return what was asked for, and what was found though it is not promised; for outsiders only the former."""
+    asked = [
+        f
+        for f in account.audit.findings
+        if f.required is not None or (not external and (f.confidential is None or not f.promised))
+    ]
+    return [_audited(finding, account.audit.quasi) for finding in asked]
+
+
+def _audited(finding: Finding, quasi: tuple[str, ...]) -> Audited:
+    over = _over(finding.attributes, quasi)
+    if finding.confidential is not None:
+        over = f"{folded(finding.confidential)}, given {over}"
+    if given := ", ".join(f"{name} = {number(value)}" for name, value in finding.given):
+        over = f"{over} ({given})"
+    verdict, tone = ("holds", "good") if finding.holds else ("does not hold", "bad")
+    if not finding.promised:
+        verdict, tone = "not promised", "faint"
+    elif finding.required is None:
+        verdict, tone = "reported", "faint"
+    return Audited(finding.model, over, *finding.levels, f"{finding.classes:,}", verdict, tone)
+
+
+def _over(attributes: Sequence[str], quasi: tuple[str, ...]) -> str:
+    if len(quasi) > 3 and tuple(attributes[: len(quasi)]) == quasi:
+        return joined([f"all {len(quasi)} quasi-identifiers", *attributes[len(quasi) :]])
+    return joined(attributes, 6)
+
+
+def besides(account: Account) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Return what holds of confidential columns though nobody asked: the models, and a row for each column."""
+    found = [f for f in account.audit.findings if f.confidential is not None and f.required is None and f.promised]
+    shorts = list(dict.fromkeys(f.short for f in found))
+    rows = []
+    for name in dict.fromkeys(str(f.confidential) for f in found):
+        levels = {f.short: f.levels[1] for f in found if f.confidential == name}
+        rows.append((folded(name), [levels.get(short, "") for short in shorts]))
+    return shorts, rows
+
+
+def readings(account: Account, room: str, *, external: bool) -> tuple[list[Read], list[tuple[str, str]]]:
+    """Return the readings of a room, and those that could not be read with the reason."""
+    mine = [r for r in account.readings.readings if r.measure in registry.keys(room)]
+    rows = [_read(reading, room, external=external) for reading in mine if not math.isnan(reading.value)]
+    return rows, [] if external else [(r.name, plain(r.note)) for r in mine if math.isnan(r.value)]
+
+
+def _read(reading: Reading, room: str, *, external: bool) -> Read:
+    unit = f" {reading.unit}" if reading.unit else ""
+    ends = _ends(reading)
+    title, _, words = registry.summary(room, reading.measure).partition(": ")
+    low_is_better = {"low": True, "high": False}.get(reading.goal)
+    scale = "" if ends is None else scale_chart(reading.name, reading.value, ends, low_is_better=low_is_better)
+    parts = () if external else tuple((plain(name), number(value)) for name, value in reading.parts)
+    return Read(
+        reading.name,
+        title,
+        f"{number(reading.value)}{unit}",
+        f"{words[:1].upper()}{words[1:]}",
+        scale,
+        _in_words(reading, ends, unit),
+        "" if external or not reading.note else f"{plain(reading.note).rstrip('.')}.",
+        parts[:_PARTS],
+        len(parts[_PARTS:]),
+    )
+
+
+def _ends(reading: Reading) -> tuple[float, float] | None:
+    """Return where a scale begins and ends; None if it has no end that people know."""
+    low, high = reading.range
+    if math.isinf(high) and reading.unit == "%" and 0 <= reading.value <= 100:
+        high = 100.0
+    return (low, high) if math.isfinite(low) and math.isfinite(high) and high > low else None
+
+
+def _in_words(reading: Reading, ends: tuple[float, float] | None, unit: str) -> str:
+    """Say what the least and the largest are, and which is better."""
+    low, high = (f"{number(end)}{unit}" for end in (ends or reading.range))
+    if reading.goal == "low":
+        return f"{low} is best, {high} is worst" if ends else f"{low} is best, there is no upper end"
+    if reading.goal == "high":
+        return f"{high} is best, {low} is worst" if ends else f"the higher the better, from {low}"
+    return f"from {low} to {high}, neither is better" if ends else f"from {low} on, neither way is better"

@@ -1,0 +1,161 @@
+"""Evidence: what was promised and found of a file, for a program that checks it. No value of the table is in it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from shoal.errors import DataError, listing
+
+FORMAT = 1
+_SEAL = "seal"
+
+#: What must be there, and what it is. The whole is in ``evidence.schema.json``.
+_FIELDS: dict[str, type | tuple[type, ...]] = {
+    "recipe": dict,
+    "fingerprint": (str, type(None)),
+    "seed": (int, type(None)),
+    "versions": dict,
+    "salt": str,
+    "input": dict,
+    "outputs": list,
+    "records": int,
+    "left_out": int,
+    "columns": dict,
+    "text": (dict, type(None)),
+    "link": (str, type(None)),
+    "audit": dict,
+    "findings": list,
+    "class_sizes": dict,
+    "readings": dict,
+    "note": str,
+    _SEAL: str,
+}
+_DIGEST = {"name": str, "of": str, "bytes": (int, type(None))}
+_NUMBER = (int, float, type(None))
+_FINDING: dict[str, type | tuple[type, ...]] = {
+    "model": str,
+    "attributes": list,
+    "confidential": (str, type(None)),
+    "given": dict,
+    "level": str,
+    "required": _NUMBER,
+    "achieved": _NUMBER,
+    "found": dict,
+    "classes": int,
+    "holds": bool,
+    "promised": bool,
+    "short": str,
+    "note": str,
+}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a run leaves behind for those who were not there, as a JSON object.
+
+    **Guarantee.** What :meth:`render` writes, :meth:`read` reads. The seal is the SHA-256 of all the rest: who changes
+    a number by mistake is found out. Who wants to deceive can seal it anew: only a signature helps against that.
+
+    >>> text = Evidence({"format": 1, "records": 3}).render()
+    >>> json.loads(text)["seal"] == seal_of(json.loads(text))
+    True
+    """
+
+    values: Mapping[str, Any] = field(repr=False)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def render(self) -> str:
+        """Return it as JSON with its seal, one field a line as far as people can read them."""
+        plain = finite(dict(self.values))
+        sealed = {**plain, _SEAL: seal_of(plain)}
+        return json.dumps(sealed, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+    @property
+    def sealed(self) -> bool:
+        """Whether the seal is that of what is there."""
+        return bool(self.values[_SEAL] == seal_of(self.values))
+
+    @classmethod
+    def read(cls, owner: str, text: str) -> Evidence:
+        """Read what was written, and see that all of it is there.
+
+        Raises
+        ------
+        DataError
+            If it is no JSON object, of a format that is not known, or lacks something.
+        """
+        try:
+            values = json.loads(text, parse_constant=_refuse)
+        except (ValueError, RecursionError):  # whose message may quote the text
+            raise DataError(f"{owner}: must be a JSON object, it is none. Give the file of --evidence.") from None
+        if not isinstance(values, dict) or "format" not in values:
+            raise DataError(f"{owner}: must be evidence of shoal, it names no format. Give the file of --evidence.")
+        if values["format"] != FORMAT or isinstance(values["format"], bool):
+            raise DataError(
+                f"{owner}: the format of evidence must be {FORMAT}, it is another. Verify it with the version of shoal "
+                f"that it names, or a newer one."
+            )
+        _check(owner, "evidence", values, _FIELDS)
+        for one in values["outputs"]:
+            _check(owner, "an output", one, {**_DIGEST, "sha256": str, "records": int})
+        _check(owner, "the input", values["input"], {**_DIGEST, "hmac_sha256": str})
+        for one in values["findings"]:
+            _check(owner, "a finding", one, _FINDING)
+        for one in values["columns"].values():
+            _check(owner, "a column", one, {"role": str, "kind": str})
+        _check(owner, "class_sizes", values["class_sizes"], {"over": list, "sizes": list})
+        return cls(values)
+
+
+def _refuse(_: str) -> Any:
+    raise ValueError
+
+
+def _check(owner: str, what: str, values: Any, fields: Mapping[str, Any]) -> None:
+    """Refuse what lacks a field, or has something else there."""
+    table = values if isinstance(values, dict) else {}
+    wrong = [
+        name
+        for name, kind in fields.items()
+        if name not in table
+        or not isinstance(table[name], kind)
+        or (isinstance(table[name], bool) and kind is not bool)  # which passes for an integer
+    ]
+    if wrong:
+        raise DataError(
+            f"{owner}: {what} must have {listing(wrong)}, of the type in the schema, and has not. Give the file of "
+            f"--evidence as it was written."
+        )
+
+
+def seal_of(values: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of all but the seal itself, in one way of writing."""
+    rest = {name: value for name, value in values.items() if name != _SEAL}
+    return digest_of(rest)
+
+
+def digest_of(value: Any) -> str:
+    """Return the SHA-256 of a plain value: as JSON, names sorted, no blanks, in UTF-8.
+
+    >>> digest_of({"b": 1, "a": [2.5]})[:8]
+    '11cf7051'
+    """
+    canonical = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def finite(value: Any) -> Any:
+    """Return plain values that JSON can hold: what is not finite becomes null, a tuple a list."""
+    if isinstance(value, Mapping):
+        return {str(name): finite(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(inner) for inner in value]
+    plain = value.item() if hasattr(value, "item") else value  # a number of numpy
+    return None if isinstance(plain, float) and not math.isfinite(plain) else plain

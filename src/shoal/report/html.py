@@ -1,0 +1,110 @@
+"""Html: a run as one page that opens without a network, prints, and shows nobody's values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import resources
+from typing import Annotated, Any, Literal
+
+from shoal.parameters import Checked, Param
+from shoal.types import Account
+
+_SECTIONS = (
+    ("done", "What was done"),
+    ("guarantee", "Promises and limits"),
+    ("audit", "Audit"),
+    ("classes", "Class sizes"),
+    ("attributes", "Attributes"),
+    ("moments", "Means"),
+    ("heats", "Correlations"),
+    ("risk", "Risk"),
+    ("loss", "Loss"),
+    ("strata", "Strata"),
+    ("certificate", "Certificate"),
+    ("toml", "Recipe"),
+    ("versions", "Versions"),
+)
+_ALWAYS = ("done", "guarantee", "audit", "classes", "risk", "loss", "versions")
+_ANCHORS = {"heats": "correlations", "toml": "recipe"}
+_LEAST = 3  # records that a bar or a mean stands for, also where k is 2
+
+
+@dataclass(frozen=True)
+class Html(Checked):
+    """A report of a run as one self-contained page: HTML, styles and charts in one text, and no script.
+
+    The edition ``internal`` is for those who have the original table. ``external`` may go out with the protected one:
+    it leaves out the seed, the recipe and its fingerprint, original distributions, details of classes, parts of
+    readings, and names of what does not leave.
+
+    **Guarantee.** The same account gives the same text. No bar, share, mean or correlation of the original stands for
+    fewer records than k, and never for fewer than 3; no mean or deviation is shown of which one record makes more than
+    half. Names of columns and categories are escaped.
+
+    **Complexity.** O(n) for each attribute that is drawn, O(nd²) for the correlations of d ≤ 20 numbers.
+
+    **Departures.** None: there is no paper.
+
+    >>> Html("public")
+    Traceback (most recent call last):
+    shoal.errors.ParameterError: Html: edition must be one of 'internal', 'external', got 'public'.
+    """
+
+    edition: Annotated[Literal["internal", "external"], Param("Who reads it: insiders, or everybody.")] = "internal"
+
+    def render(self, account: Account) -> str:
+        """Return the page."""
+        import jinja2
+        from markupsafe import Markup
+
+        home = resources.files("shoal.report")
+        template = home.joinpath("report.html.jinja").read_text(encoding="utf-8")
+        machine = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+        css = Markup(home.joinpath("report.css").read_text(encoding="utf-8"))  # ours, and not to be escaped
+        page = machine.from_string(template).render(css=css, **self._said(account))
+        return page.lstrip() + "\n"
+
+    def _said(self, account: Account) -> dict[str, Any]:
+        """Return all that the page says."""
+        from shoal.report._attributes import of_attributes
+        from shoal.report._limits import limits, promises
+        from shoal.report._overview import certificate, facts, notes, places, sizes, versions
+        from shoal.report._sentences import done, verdict
+        from shoal.report._tables import audited, besides, readings
+
+        external = self.edition == "external"
+        least = max(int(account.recipe.get("k", _LEAST)), _LEAST)
+        said: dict[str, Any] = {
+            "external": external,
+            "least": least,
+            "title": "Protection report",
+            "eyebrow": ["Protection report", f"{self.edition} edition", *places(account, external=external)],
+            "verdict": verdict(account),
+            "facts": facts(account),
+            "done": done(account, external=external),
+            "promises": promises(account),
+            "limits": limits(account),
+            "audited": audited(account, external=external),
+            "besides": ([], []) if external else besides(account),
+            "notes": [] if external else notes(account),
+            "risk": readings(account, "risk", external=external),
+            "loss": readings(account, "utility", external=external),
+            "sizes": sizes(account, external=external),
+            "certificate": [] if external else certificate(account),
+            "toml": "" if external else account.toml,
+            "versions": versions(account, external=external),
+            "foot": _FOOT[self.edition].format(least=least),
+            **of_attributes(account, least, external=external),
+        }
+        said["sections"] = [
+            (_ANCHORS.get(key, key), head) for key, head in _SECTIONS if key in _ALWAYS or said.get(key)
+        ]
+        return said
+
+
+_FOOT = {
+    "internal": "Internal edition: for those who may see the original. Bars, shares and means stand for at least "
+    "{least} records, but it tells how the table was protected. Do not publish it; the external edition is for that.",
+    "external": "External edition: it leaves out what would help to undo the protection, such as the seed, the full "
+    "recipe and original distributions.",
+}

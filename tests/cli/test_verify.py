@@ -1,0 +1,108 @@
+"""``shoal verify`` as a gate: exit codes, JSON, and the snippets of the page on evidence."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+HOME = Path(__file__).resolve().parents[2]
+PAGE = (HOME / "docs" / "evidence.md").read_text(encoding="utf-8")
+PEOPLE = "name,age,income\n" + "".join(f"person {i},{20 + i},{1000 + 7 * i * i}\n" for i in range(12))
+
+
+def protected(folder: Path, run: Callable, name: str = "safe") -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "people.csv").write_text(PEOPLE)
+    options = ["--quasi", "age,income", "--identifier", "name", "--k", "3", "--evidence", folder / f"{name}.json"]
+    assert run("protect", folder / "people.csv", "-o", folder / f"{name}.csv", *options).code == 0
+
+
+def spoil(path: Path) -> None:
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0], "1" + lines[1], *lines[2:]]) + "\n")
+
+
+def test_exit_codes_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable) -> None:
+    monkeypatch.chdir(tmp_path)
+    protected(tmp_path, run)
+    ran = run("verify", "safe.json", "safe.csv", "--input", "people.csv", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    said = json.loads(ran.out)
+    assert said["holds"] is True
+    assert said["failed"] == 0
+    assert {check["verdict"] for check in said["checks"]} == {"holds", "cannot be checked"}
+    spoil(tmp_path / "safe.csv")
+    ran = run("verify", "safe.json", "safe.csv", "--json")
+    assert (ran.code, ran.err) == (4, "")
+    said = json.loads(ran.out)
+    assert said["holds"] is False
+    wrong = {check["claim"] for check in said["checks"] if check["verdict"] == "does not hold"}
+    assert {"safe.csv is what left", "k_anonymity over age, income"} <= wrong
+    ran = run("verify", "safe.json", "safe.csv")
+    assert ran.code == 4
+    assert "DOES NOT HOLD" in ran.out
+    assert "another one" in ran.out
+    assert run("verify", "safe.json").code == 2
+
+
+def test_no_value_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable) -> None:
+    monkeypatch.chdir(tmp_path)
+    protected(tmp_path, run)
+    path = tmp_path / "safe.csv"
+    path.write_text(path.read_text().replace(path.read_text().splitlines()[3], "31415926,31415926"))
+    ran = run("verify", "safe.json", "safe.csv")
+    assert ran.code == 4
+    assert "31415926" not in ran.out + ran.err
+
+
+def snippet(name: str) -> str:
+    found = re.search(rf'^```\w+ title="{name}"\n(.*?)^```$', PAGE, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """An environment in which ``shoal`` is this one."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "shoal").write_text(f'#!/bin/sh\nexec {sys.executable} -m shoal "$@"\n')
+    (programs / "shoal").chmod(0o755)
+    return {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_the_makefile_publishes_what_is_verified_only(
+    tmp_path: Path, environment: dict[str, str], run: Callable
+) -> None:
+    protected(tmp_path, run)
+    (tmp_path / "Makefile").write_text(snippet("Makefile"))
+    done = subprocess.run(["make", "publish"], cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert done.returncode == 0
+    assert (tmp_path / "public" / "safe.csv").exists()
+    shutil.rmtree(tmp_path / "public")
+    spoil(tmp_path / "safe.csv")
+    done = subprocess.run(["make", "publish"], cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert done.returncode != 0
+    assert not (tmp_path / "public").exists()
+
+
+@pytest.mark.skipif(shutil.which("sh") is None, reason="there is no shell")
+def test_the_hook_stops_an_upload(tmp_path: Path, environment: dict[str, str], run: Callable) -> None:
+    protected(tmp_path / "outbox", run, "one")
+    protected(tmp_path / "outbox", run, "two")
+    (tmp_path / "hook").write_text(snippet("before-upload.sh"))
+    done = subprocess.run(["sh", "hook"], cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads((tmp_path / "outbox" / "two.verified").read_text())["holds"] is True
+    spoil(tmp_path / "outbox" / "two.csv")
+    done = subprocess.run(["sh", "hook"], cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert done.returncode == 4

@@ -1,0 +1,467 @@
+"""A verifier finds out every change of an output, and every number of an evidence that is not true."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import importlib.util
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoal
+from shoal.flow.digests import of_table
+from shoal.report.evidence import Evidence, seal_of
+
+ROWS = 40
+RECIPE = {
+    "quasi": ["age", "income"],
+    "confidential": ["ill", "pay"],
+    "identifier": ["name"],
+    "strata": ["sex"],
+    "weight": "w",
+    "k": 4,
+    "require": {"p": 2},
+}
+
+
+def people(rows: int = ROWS, seed: int = 0) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "name": [f"person {i}" for i in range(rows)],
+            "age": rng.integers(20, 80, rows),
+            "income": np.round(rng.normal(3000, 900, rows), 2),
+            "sex": [("f", "m")[i % 2] for i in range(rows)],
+            "ill": rng.choice(["flu", "ulcer", "none", "asthma"], rows),
+            "pay": rng.integers(1, 9, rows) * 100,
+            "w": np.round(rng.uniform(1, 9, rows), 1),
+        }
+    )
+
+
+def written(folder: Path, output: str = "out.csv", recipe: dict[str, Any] | None = None, **more: Any) -> tuple:
+    """Protect the people there; return the evidence and the output."""
+    source = folder / more.pop("source", "in.csv")
+    shoal.write_table(people(), source)
+    target = output if "://" in output else folder / output
+    shoal.protect_file(source, target, {**RECIPE, **(recipe or {})}, evidence=folder / "e.json", **more)
+    return folder / "e.json", target
+
+
+def failed(evidence: Path, output: Any, source: Any = None) -> list[str]:
+    return [check.claim for check in shoal.verify(evidence, output, source).failed]
+
+
+def verdicts(evidence: Path, output: Any) -> dict[str, str]:
+    return {check.claim: check.verdict.value for check in shoal.verify(evidence, output).checks}
+
+
+def edit(evidence: Path, change: Callable[[dict[str, Any]], None], *, resealed: bool = False) -> None:
+    values = json.loads(evidence.read_text())
+    change(values)
+    if resealed:
+        values["seal"] = seal_of(values)
+    evidence.write_text(json.dumps(values))
+
+
+FORMATS = ["out.csv", "out.tsv", "out.parquet", "out.sav", "out.dta", "out.xlsx", "out.arrow"]
+
+
+class TestWhatIsTrue:
+    @pytest.mark.parametrize("output", FORMATS)
+    def test_every_format(self, output: str, tmp_path: Path) -> None:
+        evidence, target = written(tmp_path, output)
+        assert failed(evidence, target, tmp_path / "in.csv") == []
+        seen = verdicts(evidence, target)
+        assert seen["k_anonymity over age, income"] == "holds"
+        assert seen["k_anonymity over age, income, sex"] == "holds"
+        assert seen["p_sensitivity of ill over age, income"] == "holds"
+
+    @pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
+    def test_databases_by_their_content(self, scheme: str, tmp_path: Path) -> None:
+        url = f"{scheme}:////{tmp_path}/out.db?table=safe".replace("////", "///")
+        evidence, target = written(tmp_path, url)
+        assert failed(evidence, target) == []
+        values = json.loads(evidence.read_text())
+        assert (values["outputs"][0]["of"], values["outputs"][0]["bytes"]) == ("content", None)
+
+    def test_a_database_as_input(self, tmp_path: Path) -> None:
+        url = f"sqlite:///{tmp_path}/in.db?table=people"
+        shoal.write_table(people(), url)
+        shoal.protect_file(url, tmp_path / "out.csv", RECIPE, evidence=tmp_path / "e.json")
+        assert failed(tmp_path / "e.json", tmp_path / "out.csv", url) == []
+        with sqlite3.connect(tmp_path / "in.db") as connection:
+            connection.execute("UPDATE people SET pay = 1 WHERE age = (SELECT max(age) FROM people)")
+        assert failed(tmp_path / "e.json", tmp_path / "out.csv", url) == ["The input is the one that was protected"]
+
+    @pytest.mark.parametrize("as_frame", [pa.Table.to_pandas, lambda t: t], ids=["pandas", "pyarrow"])
+    def test_frames(self, as_frame: Callable, tmp_path: Path) -> None:
+        frame = as_frame(people())
+        done = shoal.protect(frame, RECIPE)
+        done.evidence(tmp_path / "e.json")
+        assert failed(tmp_path / "e.json", done.data, frame) == []
+        other = as_frame(people(seed=1))
+        assert failed(tmp_path / "e.json", done.data, other) == ["The input is the one that was protected"]
+        with pytest.raises(shoal.ParameterError, match="exists already"):
+            done.evidence(tmp_path / "e.json")
+
+    def test_of_a_file_evidence_must_be_asked_for_in_time(self, tmp_path: Path) -> None:
+        shoal.write_table(people(), tmp_path / "in.csv")
+        done = shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", RECIPE)
+        with pytest.raises(shoal.ParameterError, match="must be asked for"):
+            done.evidence(tmp_path / "e.json")
+
+    @pytest.mark.parametrize(
+        "recipe",
+        [
+            {"t": 0.4, "require": {}},
+            {"t": 0.4, "n": 20, "require": {}},
+            {"strata": [], "require": {"l_entropy": 2, "alpha": 0.9, "e": {"pay": 100}, "l_recursive": [2, 2]}},
+            {"require": {}, "blocks": [["age"], ["income"]]},
+            {"require": {}, "method": "individual_ranking"},
+            {"require": {}, "method": "pcp", "set": {"group": "correlated", "block_size": 1}},
+            {"require": {}, "method": "mic1d", "strata": [], "weight": None},
+            {"release": "medoid"},
+            {"strata": [], "t": 0.5, "method": "steered", "set": {"weight": 0.5}, "require": {}},
+            {"orders": {"ill": ["none", "flu", "asthma", "ulcer"]}, "t": 0.5},
+            {"taxonomies": {"ill": {"lungs": ["flu", "asthma"], "rest": ["ulcer", "none"]}}, "t": 0.6},
+            {"text": {"missing": ["flu", "ulcer"]}},
+            {"refine": "fast"},
+        ],
+        ids=str,
+    )
+    def test_every_promise(self, recipe: dict[str, Any], tmp_path: Path) -> None:
+        evidence, target = written(tmp_path, recipe=recipe)
+        assert failed(evidence, target, tmp_path / "in.csv") == []
+
+    def test_ordered_categories_of_a_frame_in_a_text_file(self, tmp_path: Path) -> None:
+        """The order is known from the input's types only; the evidence knows it by digests."""
+        frame = people().to_pandas()
+        frame["ill"] = pd.Categorical(frame["ill"], ["none", "flu", "asthma", "ulcer"], ordered=True)
+        pq.write_table(pa.Table.from_pandas(frame), tmp_path / "in.parquet")
+        recipe = {**RECIPE, "t": 0.5}
+        shoal.protect_file(tmp_path / "in.parquet", tmp_path / "out.csv", recipe, evidence=tmp_path / "e.json")
+        assert failed(tmp_path / "e.json", tmp_path / "out.csv") == []
+
+    def test_verifying_loads_nothing_that_makes(self, tmp_path: Path) -> None:
+        evidence, target = written(tmp_path)
+        code = (
+            f"import sys, shoal\nassert shoal.verify({str(evidence)!r}, {str(target)!r}).holds\n"
+            "made = ('numba', 'shoal.kernels', 'shoal.partition', 'shoal.points', 'shoal.release', 'shoal.steer')\n"
+            "print(*[name for name in sys.modules if name.startswith(made)])"
+        )
+        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert ran.stdout.strip() == ""
+
+
+class TestWhatCannotBeSeen:
+    def test_subjects(self, tmp_path: Path) -> None:
+        recipe = {"identifier": [], "subject": "name"}
+        evidence, target = written(tmp_path, recipe=recipe)
+        assert failed(evidence, target) == []
+        assert verdicts(evidence, target)["k_anonymity over age, income"] == "cannot be checked"
+
+    @pytest.mark.parametrize(
+        "more",
+        [
+            {"blocks": [["birth"], ["rent", "rooms"]]},
+            {"strata": ["region"]},
+            {"identifier": ["person"], "subject": None, "together": "household", "household_level": ["rent", "rooms"]},
+        ],
+        ids=str,
+    )
+    def test_households(self, more: dict[str, Any], tmp_path: Path) -> None:
+        """Classes hold several records of a household, so that records and households differ."""
+        people = shoal.survey(400)
+        recipe = {"quasi": ["birth", "rent", "rooms"], "subject": "household", "weight": "weight", "k": 3}
+        done = shoal.protect(people, {**recipe, "identifier": ["person"], "confidential": ["health"], **more})
+        done.evidence(tmp_path / "e.json")
+        seen = shoal.verify(tmp_path / "e.json", done.data, people)
+        assert seen.failed == ()
+        assert "in records the smallest class has" in " ".join(check.why for check in seen.unchecked)
+
+    def test_small_strata_and_missing_values(self, tmp_path: Path) -> None:
+        recipe = {"quasi": ["birth", "rent"], "identifier": ["person", "household"], "strata": ["occupation"], "k": 5}
+        done = shoal.protect(shoal.survey(400), {**recipe, "small_strata": "merge", "when_missing": "exclude"})
+        done.evidence(tmp_path / "e.json")
+        assert done.left_out > 0
+        assert failed(tmp_path / "e.json", done.data) == []
+
+    def test_fewer_records_than_subjects_were_claimed(self, tmp_path: Path) -> None:
+        evidence, target = written(tmp_path, recipe={"identifier": [], "subject": "name"})
+
+        def raise_it(values: dict[str, Any]) -> None:
+            for one in values["findings"]:
+                if one["model"] == "k_anonymity":
+                    one["achieved"] = 30
+
+        edit(evidence, raise_it, resealed=True)
+        assert "k_anonymity over age, income" in failed(evidence, target)
+
+    def test_swap_keeps_its_seed(self, tmp_path: Path) -> None:
+        recipe = {"release": "swap", "require": {}, "seed": 271828}
+        evidence, target = written(tmp_path, recipe=recipe)
+        assert failed(evidence, target) == []
+        seen = verdicts(evidence, target)
+        assert seen["probabilistic_k_anonymity over age, income"] == "cannot be checked"
+        assert "271828" not in evidence.read_text()
+        assert json.loads(evidence.read_text())["fingerprint"] is None
+
+    def test_two_tables(self, tmp_path: Path) -> None:
+        evidence, target = written(tmp_path, recipe={"release": "anatomy"})
+        assert failed(evidence, target) == []
+        seen = verdicts(evidence, target)
+        assert seen["anatomy_k over class"] == "cannot be checked"
+        assert seen["p_sensitivity of pay over class"] == "holds"
+        second = tmp_path / "out.confidential.csv"
+        lines = second.read_text().splitlines()
+        second.write_text("\n".join([*lines[:-1], lines[1]]) + "\n")
+        assert {"anatomy_k over class", "out.confidential.csv is what left"} <= set(failed(evidence, target))
+
+    def test_two_frames(self, tmp_path: Path) -> None:
+        done = shoal.protect(people(), {**RECIPE, "release": "anatomy"})
+        done.evidence(tmp_path / "e.json")
+        assert failed(tmp_path / "e.json", [done.data, done.confidential]) == []
+        with pytest.raises(shoal.ParameterError, match="2 tables left, got 1"):
+            shoal.verify(tmp_path / "e.json", done.data)
+
+
+def one_cell(lines: list[str]) -> list[str]:
+    cells = lines[3].split(",")
+    return [*lines[:3], ",".join(["1", *cells[1:]]), *lines[4:]]
+
+
+CHANGES: dict[str, Callable[[list[str]], list[str]]] = {
+    "one cell": one_cell,
+    "one row dropped": lambda lines: lines[:-1],
+    "one row appended": lambda lines: [*lines, lines[1]],
+    "two rows swapped": lambda lines: [lines[0], lines[2], lines[1], *lines[3:]],
+    "a blank": lambda lines: [*lines[:-1], lines[-1] + " "],
+    "a column renamed": lambda lines: [lines[0].replace("age", "Age"), *lines[1:]],
+    "a column dropped": lambda lines: [line.partition(",")[2] for line in lines],
+    "an unreadable number": lambda lines: [*lines[:-1], lines[-1].rpartition(",")[0] + ",many"],
+}
+
+
+class TestOutputsThatChanged:
+    @pytest.mark.parametrize("name", CHANGES)
+    def test_every_change_is_found(self, name: str, tmp_path: Path) -> None:
+        evidence, target = written(tmp_path)
+        target.write_text("\n".join(CHANGES[name](target.read_text().splitlines())) + "\n")
+        found = failed(evidence, target)
+        assert "out.csv is what left" in found
+        if name in ("one cell", "a column dropped", "a column renamed"):
+            assert "k_anonymity over age, income" in found
+        if name == "two rows swapped":  # the audit holds, but it is another file
+            assert found == ["out.csv is what left"]
+
+    @pytest.mark.parametrize("output", ["out.parquet", "out.sav", "out.xlsx"])
+    def test_other_formats(self, output: str, tmp_path: Path) -> None:
+        evidence, _ = written(tmp_path, output)
+        (tmp_path / "other").mkdir()
+        other = tmp_path / "other" / output
+        fewer = {**RECIPE, "identifier": ["name"], "seed": 1, "k": 3, "require": {}}
+        shoal.protect_file(tmp_path / "in.csv", other, fewer)
+        assert {f"{output} is what left", "k_anonymity over age, income"} <= set(failed(evidence, other))
+
+    def test_a_row_of_a_database(self, tmp_path: Path) -> None:
+        evidence, target = written(tmp_path, f"sqlite:///{tmp_path}/out.db?table=safe")
+        with sqlite3.connect(tmp_path / "out.db") as connection:
+            connection.execute("DELETE FROM safe WHERE rowid = 1")
+        assert "safe is what left" in failed(evidence, target)
+
+    def test_an_identifier_that_came_back(self, tmp_path: Path) -> None:
+        evidence, target = written(tmp_path)
+        lines = target.read_text().splitlines()
+        target.write_text("\n".join(f"{line},{'name' if at == 0 else at}" for at, line in enumerate(lines)) + "\n")
+        assert "No column left that must not" in failed(evidence, target)
+
+    def test_another_input(self, tmp_path: Path) -> None:
+        evidence, target = written(tmp_path)
+        (tmp_path / "in.csv").write_text((tmp_path / "in.csv").read_text() + "\n")
+        assert failed(evidence, target, tmp_path / "in.csv") == ["The input is the one that was protected"]
+
+
+def leaves(value: Any, path: tuple = ()) -> Iterator[tuple]:
+    """Give the way to every number, truth value and text of a JSON value."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from leaves(inner, (*path, name))
+    elif isinstance(value, list):
+        for at, inner in enumerate(value):
+            yield from leaves(inner, (*path, at))
+    else:
+        yield path
+
+
+def changed(value: Any) -> Any:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, (int, float)):
+        return value + 1
+    return f"{value}x" if isinstance(value, str) else 7
+
+
+CLAIMED = ("recipe", "outputs", "records", "columns", "link", "audit", "findings", "class_sizes")
+#: What no table can show, so that only the seal, or a signature, keeps it.
+ON_TRUST = ("note", "name", "short", "round_integers")
+
+
+class TestEvidenceThatChanged:
+    def test_every_value_is_sealed(self, tmp_path: Path) -> None:
+        evidence, target = written(tmp_path)
+        said = json.loads(evidence.read_text())
+        for path in leaves(said):
+            _set(evidence, said, path, resealed=False)
+            try:
+                assert not Evidence.read("e.json", evidence.read_text()).sealed, path
+            except shoal.DataError:
+                continue  # what cannot be read is refused
+        _set(evidence, said, ("readings", "sse"), resealed=False)
+        assert failed(evidence, target) == ["The evidence is as it was written"]
+
+    def test_every_number_that_the_output_shows(self, tmp_path: Path) -> None:
+        """Whoever seals it anew is found out in all that the output shows."""
+        evidence, target = written(tmp_path)
+        said = json.loads(evidence.read_text())
+        numbers = [
+            path
+            for path in leaves(said)
+            if path[0] in CLAIMED and path[-1] not in ON_TRUST and isinstance(_at(said, path), (int, float))
+        ]
+        assert len(numbers) > 80
+        for path in numbers:
+            _set(evidence, said, path, resealed=True)
+            assert failed(evidence, target), path
+
+    @pytest.mark.parametrize("name", ["k", "p", "t"])
+    def test_a_promise_that_nobody_audited(self, name: str, tmp_path: Path) -> None:
+        evidence, target = written(tmp_path)
+
+        def forget(values: dict[str, Any]) -> None:
+            asked = {"k": "k_anonymity", "p": "p_sensitivity", "t": "t_closeness"}[name]
+            values["findings"] = [one for one in values["findings"] if one["model"] != asked or one["required"] is None]
+            if name == "t":
+                values["recipe"]["t"] = 0.9
+                values["fingerprint"] = shoal.Recipe.from_dict(values["recipe"]).fingerprint
+
+        edit(evidence, forget, resealed=True)
+        assert "What the recipe promises was audited" in failed(evidence, target)
+
+    def test_k_that_is_said_not_to_be_promised(self, tmp_path: Path) -> None:
+        evidence, target = written(tmp_path)
+
+        def shirk(values: dict[str, Any]) -> None:
+            for one in values["findings"]:
+                one.update(promised=False, required=None)
+
+        edit(evidence, shirk, resealed=True)
+        assert "What the recipe promises was audited" in failed(evidence, target)
+
+    def test_another_recipe(self, tmp_path: Path) -> None:
+        evidence, target = written(tmp_path)
+        edit(evidence, lambda values: values["recipe"].update(method="v_mdav"), resealed=True)
+        assert failed(evidence, target) == ["The recipe has its fingerprint"]
+        edit(evidence, lambda values: values["recipe"].update(k=1), resealed=True)
+        assert failed(evidence, target) == ["The recipe has its fingerprint"]
+
+    @pytest.mark.parametrize("format_", [0, 2, "1", None, True, 1.5])
+    def test_other_formats_are_refused(self, format_: Any, tmp_path: Path) -> None:
+        evidence, target = written(tmp_path)
+        edit(evidence, lambda values: values.update(format=format_), resealed=True)
+        with pytest.raises(shoal.DataError, match="the format of evidence must be 1"):
+            shoal.verify(evidence, target)
+
+    @pytest.mark.parametrize("text", ["", "[]", "{", "3", '{"format": 1}', "\x00", '{"a": NaN}', "[" * 100_000])
+    def test_what_is_no_evidence_is_refused(self, text: str, tmp_path: Path) -> None:
+        evidence, target = written(tmp_path)
+        evidence.write_text(text)
+        with pytest.raises(shoal.DataError):
+            shoal.verify(evidence, target)
+
+    @given(data=st.data())
+    @settings(max_examples=60)
+    def test_whatever_is_put_there_ends_in_a_verdict_or_a_sentence(
+        self, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        folder = _once(tmp_path_factory)
+        said = json.loads((folder / "e.json").read_text())
+        path = data.draw(st.sampled_from(sorted(leaves(said), key=str)))
+        put = data.draw(st.sampled_from([None, "", "x", -1, 0, 1e308, [], {}, [[]], True]))
+        values = copy.deepcopy(said)
+        _at(values, path[:-1])[path[-1]] = put
+        values["seal"] = values["seal"] if path[0] == "seal" else seal_of(values)
+        (folder / "changed.json").write_text(json.dumps(values))
+        with contextlib.suppress(shoal.ShoalError):
+            shoal.verify(folder / "changed.json", folder / "out.csv")
+
+
+def _once(factory: pytest.TempPathFactory) -> Path:
+    folder = factory.getbasetemp() / "once"
+    if not folder.exists():
+        folder.mkdir()
+        written(folder)
+    return folder
+
+
+def _at(values: Any, path: tuple) -> Any:
+    for step in path:
+        values = values[step]
+    return values
+
+
+def _set(evidence: Path, said: dict[str, Any], path: tuple, *, resealed: bool) -> None:
+    values = copy.deepcopy(said)
+    _at(values, path[:-1])[path[-1]] = changed(_at(said, path))
+    if resealed:
+        values["seal"] = seal_of(values)
+    evidence.write_text(json.dumps(values))
+
+
+_spec = importlib.util.spec_from_file_location("oracle", Path(__file__).parents[1] / "oracles" / "content_digest.py")
+assert _spec is not None
+assert _spec.loader is not None
+oracle = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(oracle)
+
+
+class TestContent:
+    @given(
+        st.lists(st.lists(st.text() | st.none(), min_size=2, max_size=2), min_size=1, max_size=8), st.text(min_size=1)
+    )
+    def test_equals_the_oracle(self, rows: list[list[str | None]], name: str) -> None:
+        columns = [pa.array([row[j] for row in rows], pa.string()) for j in range(2)]
+        data = pa.table(columns, names=[name, f"{name}2"])
+        assert of_table(data).hex == oracle.content_digest([name, f"{name}2"], rows)
+
+    @given(st.lists(st.tuples(st.integers(), st.text() | st.none()), min_size=1, max_size=6), st.randoms())
+    def test_the_order_of_rows_does_not_count_and_nothing_else_is_lost(self, rows: list, random: Any) -> None:
+        def table(rows: list) -> pa.Table:
+            kinds = pa.schema([("a", pa.int64()), ("b", pa.string())])
+            return pa.table([[r[0] for r in rows], [r[1] for r in rows]], schema=kinds)
+
+        rows = [(a % 2**62, b) for a, b in rows]
+        mixed = random.sample(rows, len(rows))
+        assert of_table(table(rows)) == of_table(table(mixed))
+        assert of_table(table(rows)) != of_table(table([*rows, rows[0]]))
+        assert of_table(table(rows)) != of_table(table(rows).rename_columns(["a", "c"]))
+        other = [(rows[0][0] + 1, rows[0][1]), *rows[1:]]
+        assert of_table(table(rows)) != of_table(table(other))
+
+    def test_cells_do_not_run_into_each_other(self) -> None:
+        one, other = pa.table({"a": ["x,1:y"], "b": ["z"]}), pa.table({"a": ["x"], "b": ["1:y1:z"]})
+        assert of_table(one) != of_table(other)
+        assert of_table(pa.table({"a": ["-"]})) != of_table(pa.table({"a": pa.array([None], pa.string())}))

@@ -1,0 +1,310 @@
+"""The report says what was found, shows nobody's values, and outsiders what does not help them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import shoal
+from shoal.errors import ParameterError
+from shoal.report.html import Html
+from shoal.types import Codes, Readings
+
+VOID = {"meta", "br", "hr", "img", "link"}
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror='alert(2)'>",
+    "{{ 7 * 7 }}",
+    "n" * 300,
+    "עברית ועוד",
+    "🐟🐠",
+    "two\nlines\x00",
+    "turned \u202e round",
+)
+
+
+class Page(HTMLParser):
+    """What is in a page: every element once opened is closed, and what stands in it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.words.append(data)
+
+    def count(self, tag: str, part: str = "") -> int:
+        return sum(name == tag and part in (given.get("class") or "") for name, given in self.seen)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def people(n: int = 300, seed: int = 0) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "person": [f"p{i}" for i in range(n)],
+            "age": rng.integers(18, 90, n),
+            "income": rng.lognormal(10, 0.5, n).round(2),
+            "town": rng.choice(["Ayton", "Beeford", "Cold Kirby"], n, p=[0.6, 0.3, 0.1]),
+            "region": rng.choice(["north", "south"], n),
+            "illness": rng.choice(["flu", "asthma", "ulcer"], n),
+        }
+    )
+
+
+RECIPE: dict[str, Any] = {
+    "quasi": ["age", "income", "town"],
+    "confidential": ["illness"],
+    "identifier": ["person"],
+    "strata": ["region"],
+    "k": 5,
+    "seed": 424242,
+}
+
+
+@pytest.fixture(scope="module")
+def account(account_of: Callable[..., Any]) -> Any:
+    return account_of(people(), full=True, certified=True, **RECIPE)
+
+
+def test_the_verdict_is_the_first_heading(account: Any) -> None:
+    page = Html().render(account)
+    heading = re.search(r"<h1>(.*?)</h1>", page)
+    assert heading is not None
+    expected = "Every record shares its quasi-identifiers with at least 4 others: the audit found k = 5."
+    assert heading[1] == expected
+    levels = [int(level) for level in re.findall(r"<h([1-6])", page)]
+    assert levels[0] == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+
+
+@pytest.mark.parametrize("edition", ["internal", "external"])
+def test_one_file_without_scripts_or_addresses(account: Any, edition: str) -> None:
+    page = Html(edition).render(account)
+    found = Page(page)
+    assert page.startswith("<!doctype html>")
+    assert "default-src 'none'; style-src 'unsafe-inline'; img-src data:" in page
+    assert not {tag for tag, _ in found.seen} & {"script", "link", "img", "iframe", "object", "form"}
+    assert not re.search(r"https?://|url\(|@import", page)
+    assert all(str(given["href"]).startswith("#") for tag, given in found.seen if tag == "a")
+    assert len(page.encode()) < 300_000
+    assert page == Html(edition).render(account)
+
+
+def test_charts_are_named_and_tables_have_scopes(account: Any) -> None:
+    found = Page(Html().render(account))
+    charts = found.count("svg")
+    assert charts == found.count("desc")
+    assert found.count("svg", "histogram") == 2
+    assert found.count("svg", "shares") == 1
+    assert found.count("svg", "sizes") == 1
+    assert found.count("svg", "heat") == 3
+    assert found.count("rect", "bar before") > 10
+    assert found.count("path", "outline") == 2
+    assert all("scope" in given for tag, given in found.seen if tag == "th")
+
+
+def test_nobody_is_shown(account_of: Callable[..., Any]) -> None:
+    data = people()
+    incomes = data["income"].to_pylist()
+    towns = data["town"].to_pylist()
+    incomes[7], towns[9] = 987_654.25, "Zyzzyva"
+    data = data.set_column(2, "income", pa.array(incomes)).set_column(3, "town", pa.array(towns))
+    made = account_of(data, full=True, **RECIPE)
+    for edition in ("internal", "external"):
+        text = Page(Html(edition).render(made)).text
+        assert "Zyzzyva" not in text
+        assert "987" not in text
+        assert not any(re.search(rf"(?<![\d.]){income:,}(?![\d.])", text) for income in incomes if income % 1)
+
+
+def test_outsiders_read_nothing_that_helps_them(account: Any) -> None:
+    known = replace(account, left_out=1717)
+    inside, outside = (Page(Html(edition).render(known)).text for edition in ("internal", "external"))
+    for told in ("424242", account.fingerprint, "1,717", "person", "people.csv", "seed = ", "stratum 0", "numpy"):
+        assert told in inside, told
+        assert told not in outside, told
+    assert "before" not in Page(Html("external").render(known)).text.partition("Risk")[0].lower()
+    assert "parts" not in outside
+    assert "not read" not in outside
+    assert "safe.csv" in outside
+    page = Page(Html("external").render(known))
+    assert page.count("rect", "bar before") == 0
+    assert page.count("rect", "bar after") > 5
+    assert page.count("svg", "sizes") == 0
+
+
+def test_what_was_done_is_said(account: Any) -> None:
+    text = Page(Html().render(account)).text
+    for words in (
+        "Classes never cross region.",
+        "5, counted in records.",
+        "Differential privacy.",
+        "Nothing was asked for of illness.",
+        "Every combination of quasi-identifiers is shared by at least k records.",
+        "No partition is below",
+        "0 % is best, 100 % is worst",
+        "not read",
+    ):
+        assert words in text, words
+
+
+@pytest.mark.parametrize(
+    ("recipe", "words"),
+    [
+        ({"release": "swap"}, "Values changed places within classes of at least 5"),
+        ({"release": "anatomy"}, "Every record is joined with at least 5 confidential rows"),
+        ({"release": "medoid"}, "By medoid."),
+        ({"method": "mic1d"}, "No class size was promised: the audit found k ="),
+        ({"method": "individual_ranking"}, "In each of 2 blocks, every record shares"),
+        ({"t": 0.3, "method": "t_close_merge"}, "t-closeness was asked for at 0.3 and found at"),
+        ({"subject": "person", "identifier": []}, "with records of at least 4 other subjects"),
+        ({"together": "person", "identifier": []}, "with records of at least 4 other groups"),
+        ({"when_missing": "exclude"}, "Records with a missing quasi-identifier do not leave."),
+        ({"require": {"p": 2}, "method": "p_sensitive"}, "p-sensitive k-anonymity was asked for at 2 and found at"),
+    ],
+)
+@pytest.mark.parametrize("edition", ["internal", "external"])
+def test_every_release_and_model_has_its_words(
+    account_of: Callable[..., Any], recipe: dict[str, Any], words: str, edition: str
+) -> None:
+    given = {**RECIPE, "quasi": ["age", "income"], "strata": [], **recipe}
+    assert words in Page(Html(edition).render(account_of(people(), **given))).text
+
+
+@pytest.mark.parametrize("edition", ["internal", "external"])
+def test_columns_may_be_called_anything(account_of: Callable[..., Any], edition: str) -> None:
+    rng = np.random.default_rng(1)
+    data = {name: rng.normal(size=60) for name in HOSTILE}
+    data["of categories"] = rng.choice([*HOSTILE], 60)
+    made = account_of(pa.table(data), quasi=list(data), k=3)
+    page = Html(edition).render(made)
+    found = Page(page)
+    assert not {tag for tag, _ in found.seen} & {"script", "img"}
+    assert not any(name.startswith("on") for _, given in found.seen for name in given)
+    assert "49" not in re.findall(r"<h3[^>]*><bdi>(.*?)</bdi>", page)
+    assert "🐟🐠" in found.text
+    assert "\u202e" not in found.text.partition(" quasi = ")[0]
+    assert "n" * 60 not in found.text.partition(" quasi = ")[0]  # but in the recipe, which must run as it is
+    page.encode("utf-8")
+
+
+def test_many_attributes_and_many_categories(account: Any, account_of: Callable[..., Any]) -> None:
+    rng = np.random.default_rng(2)
+    data = {f"x{j}": rng.normal(size=200) for j in range(59)} | {"c": [f"c{i % 1000}" for i in range(200)]}
+    made = account_of(pa.table(data), quasi=list(data), k=5)
+    page = Html().render(made)
+    assert Page(page).count("svg", "histogram") == 30
+    assert "Not drawn: x30" in Page(page).text
+    assert len(page.encode()) < 1_000_000
+    codes = Codes(np.arange(8000) % 1000, np.arange(8000) % 1000, tuple(f"category {i}" for i in range(1000)))
+    known = replace(account.comparison, categories={"town": codes})
+    assert "988 others" in Page(Html().render(replace(account, comparison=known))).text
+
+
+def test_one_record_one_class_and_nothing_read(account: Any, account_of: Callable[..., Any]) -> None:
+    one_class = account_of(people(6), **{**RECIPE, "strata": []})
+    assert "1 class" in Page(Html().render(one_class)).text
+    comparison = account.comparison
+    alone = replace(
+        comparison,
+        original=comparison.original[:1],
+        masked=comparison.masked[:1],
+        numbers={name: type(pair)(*(column[:1] for column in pair)) for name, pair in comparison.numbers.items()},
+        categories={n: c._replace(before=c.before[:1], after=c.after[:1]) for n, c in comparison.categories.items()},
+        classes=np.zeros(1, np.int64),
+        strata=np.zeros(1, np.int64),
+        confidential=(),
+    )
+    nothing = Readings(tuple(replace(r, value=math.nan, note="nothing") for r in account.readings.readings))
+    for edition in ("internal", "external"):
+        made = replace(account, comparison=alone, sizes=np.array([1]), readings=nothing)
+        found = Page(Html(edition).render(made))
+        assert found.count("svg", "histogram") == 0
+        assert str(int(alone.numbers["age"].before[0])) not in re.findall(
+            r"\d+", found.text.partition("Means")[2][:400]
+        )
+        Page(Html(edition).render(replace(made, comparison=None, sizes=np.array([], np.int64))))
+
+
+def test_a_failed_audit_is_not_green(account: Any) -> None:
+    failed = replace(account.audit.findings[0], achieved=2, holds=False)
+    page = Html().render(replace(account, audit=replace(account.audit, findings=(failed,))))
+    assert 'class="verdict bad"' in page
+    assert "k_anonymity requires 5 and achieves 2" in page
+
+
+def test_an_unknown_edition_is_refused() -> None:
+    with pytest.raises(ParameterError, match="edition must be"):
+        Html("public")
+
+
+def test_the_survey_in_full(account_of: Callable[..., Any]) -> None:
+    made = account_of(
+        shoal.survey(),
+        quasi=["birth", "marital", "education", "rooms", "rent"],
+        confidential=["income"],
+        identifier=["person", "household"],
+        weight="weight",
+        orders={"education": ["primary", "secondary", "bachelor", "master"]},
+    )
+    text = Page(Html().render(made)).text
+    assert "days" in text
+    assert "ordered categories" in text
+    assert re.search(r"birth dates or times .*? 19[4-8]\d .*?marital", text)
+
+
+def test_templates_are_beside_the_code() -> None:
+    import shoal.report as room
+
+    home = Path(str(room.__file__)).parent
+    assert {"report.html.jinja", "report.css"} <= {path.name for path in home.iterdir()}
+
+
+@pytest.mark.long
+def test_a_million_records_take_seconds(account: Any) -> None:
+    import time
+
+    from shoal.types import Column, Comparison, Kind, Pair, Role, Schema
+
+    n, rng = 1_000_000, np.random.default_rng(0)
+    names = [f"x{j}" for j in range(10)]
+    numbers = {name: Pair(x := rng.lognormal(10, 0.5, n), np.round(x, -2)) for name in names}
+    known = Comparison(np.zeros((n, 1)), np.zeros((n, 1)), (*names,), numbers, strata=rng.integers(0, 20, n))
+    schema = Schema(tuple(Column(name, Role.QUASI, Kind.CONTINUOUS) for name in names))
+    large = replace(account, comparison=known, schema=schema, sizes=rng.integers(5, 10, 150_000))
+    Html().render(account)  # what is imported is not counted
+    began = time.process_time()
+    page = Html().render(large)
+    assert time.process_time() - began < 3
+    assert len(page.encode()) < 5_000_000
