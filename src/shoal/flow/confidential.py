@@ -40,3 +40,12 @@ def confidential_arrays(given: ArrayLike, n: int) -> tuple[Confidential, ...]:
         ordered = numbers is not None
         found.append(Confidential(str(j), codes.astype(np.int64), np.bincount(codes), ordered, values=numbers))
     return tuple(found)
+
+
+def readable_columns(table: Table) -> tuple[Confidential, ...]:
+    """Return the confidential attributes whose values can be told apart; nothing is promised of the others."""
+    found: list[Confidential] = []
+    for name in table.schema.names(Role.CONFIDENTIAL):
+        with suppress(DataError, SchemaError):
+            found += confidential_columns(table, [name])
+    return tuple(found)
