@@ -137,8 +137,8 @@ def _check_meaning(owner: str, column: Mapping[str, Any]) -> None:
     lists = [column.get("order", []), column.get("missing", []), *(tree.values() if isinstance(tree, dict) else [None])]
     if not all(isinstance(one, list) and all(isinstance(name, str) for name in one) for one in lists):
         raise DataError(
-            f"{owner}: order, taxonomy and missing of a column must hold digests of names, and do not. Give the file of "
-            f"--evidence as it was written."
+            f"{owner}: order, taxonomy and missing of a column must hold digests of names, and do not. Give the file "
+            f"of --evidence as it was written."
         )
 
 
