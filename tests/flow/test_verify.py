@@ -536,3 +536,9 @@ def test_two_tables_are_joined_by_one_column(tmp_path: Path) -> None:
 
     edit(evidence, nameless, resealed=True)
     assert failed(evidence, output)
+
+
+def test_how_a_text_file_is_written_is_said_by_its_evidence_only(tmp_path: Path) -> None:
+    evidence, output = written(tmp_path)
+    with pytest.raises(shoal.ParameterError, match="delimiter cannot be set"):
+        shoal.verify(evidence, f"{output}?delimiter=;")
