@@ -542,3 +542,13 @@ def test_how_a_text_file_is_written_is_said_by_its_evidence_only(tmp_path: Path)
     evidence, output = written(tmp_path)
     with pytest.raises(shoal.ParameterError, match="delimiter cannot be set"):
         shoal.verify(evidence, f"{output}?delimiter=;")
+
+
+def test_a_t_that_is_not_promised_is_said_not_to_be(tmp_path: Path) -> None:
+    x = np.random.default_rng(0).normal(size=60).round(3)
+    shoal.write_table(pa.table({"a": x, "c": (100 * x).round()}), tmp_path / "in.csv")
+    recipe = {"quasi": ["a"], "confidential": ["c"], "k": 3, "t": 0.05, "method": "steered", "set": {"weight": 0.001}}
+    shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", recipe, evidence=tmp_path / "e.json")
+    seen = {check.claim: check.why for check in shoal.verify(tmp_path / "e.json", tmp_path / "out.csv").checks}
+    assert "t of c is in the recipe and is NOT promised" in seen["What the recipe promises was audited"]
+    assert seen["t_closeness of c over a"].endswith("not promised")

@@ -327,6 +327,9 @@ class TestWhatStandsForAFew:
     def test_a_deviation_that_one_record_makes_cannot_be_worked_out(self, tmp_path: Path) -> None:
         assert re.search(r"income — [\d,]+ — — [\d,]+ —", self.page(tmp_path, 60, "internal"))
         assert re.search(r"income [\d,]+ — [\d,]+ —", self.page(tmp_path, 60, "external"))
+        inside = self.page(tmp_path, 61, "internal")
+        assert inside.count("attributes of which one record makes most are left out: 1.") == 2  # means and variances
+        assert " raw " not in inside
 
     def test_parts_of_strata_are_not_listed(self, tmp_path: Path) -> None:
         assert "in stratum" not in self.page(tmp_path, 60, "internal")

@@ -73,9 +73,11 @@ class Html(Checked):
         from shoal.report._overview import certificate, facts, notes, places, sizes, versions
         from shoal.report._sentences import done, verdict
         from shoal.report._tables import audited, besides, readings
+        from shoal.report._told import Telling
 
         external = self.edition == "external"
         least = max(int(account.recipe.get("k", _LEAST)), _LEAST)
+        telling = Telling.of(account, least, external=external)
         said: dict[str, Any] = {
             "external": external,
             "least": least,
@@ -89,8 +91,8 @@ class Html(Checked):
             "audited": audited(account, external=external),
             "besides": ([], []) if external else besides(account),
             "notes": [] if external else notes(account),
-            "risk": readings(account, "risk", least, external=external),
-            "loss": readings(account, "utility", least, external=external),
+            "risk": readings(account, "risk", telling),
+            "loss": readings(account, "utility", telling),
             "sizes": sizes(account, external=external),
             "certificate": [] if external else certificate(account),
             "toml": "" if external else account.toml,
