@@ -552,3 +552,13 @@ def test_a_t_that_is_not_promised_is_said_not_to_be(tmp_path: Path) -> None:
     seen = {check.claim: check.why for check in shoal.verify(tmp_path / "e.json", tmp_path / "out.csv").checks}
     assert "t of c is in the recipe and is NOT promised" in seen["What the recipe promises was audited"]
     assert seen["t_closeness of c over a"].endswith("not promised")
+
+
+def test_only_where_the_promise_rests_on_the_seed_may_the_fingerprint_be_left_out(tmp_path: Path) -> None:
+    evidence, output = written(tmp_path, recipe={"release": "anatomy", "strata": [], "weight": None})
+
+    def without(values: dict[str, Any]) -> None:
+        values["fingerprint"] = None
+
+    edit(evidence, without, resealed=True)
+    assert failed(evidence, output) == ["The recipe has its fingerprint"]
