@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.errors import DataError
+from shoal.errors import DataError, SchemaError
 from shoal.flow.values import as_values
 from shoal.points.confidential import confidential_of
 from shoal.types import Confidential, Role, Table
