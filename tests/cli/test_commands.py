@@ -141,7 +141,7 @@ def test_compare_takes_meanings_and_columns_from_a_recipe(survey: Path, run: Cal
         encoding="utf-8",
     )
     done = json.loads(run("protect", survey, "-o", "out.csv", "--recipe", "r.toml", "--json").out)
-    ran = run("compare", survey, "out.csv", "--recipe", "r.toml", "--json")
+    ran = run("compare", survey, "out.csv", "--recipe", "r.toml", "--json", "--measures", ",".join(done["readings"]))
     assert json.loads(ran.out) == pytest.approx(done["readings"])
     one = run("compare", survey, "out.csv", "--recipe", "r.toml", "--columns", "education", "--json")
     assert json.loads(one.out)["il_sse"] != pytest.approx(done["readings"]["il_sse"])

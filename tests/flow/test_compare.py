@@ -141,3 +141,18 @@ def test_moments_against_what_are_none() -> None:
 def test_a_column_that_the_masked_table_lacks_is_named() -> None:
     with pytest.raises(shoal.SchemaError, match="'x'"):
         shoal.compare(pa.table({"x": [1, 2]}), pa.table({"y": [1, 2]}), ["x"])
+
+
+def test_a_key_that_is_a_list_is_refused() -> None:
+    table = pa.table({"x": [1, 2], "id": [[1], [2]]})
+    with pytest.raises(shoal.DataError, match=r"Column 'id': list.* cannot be a key"):
+        shoal.compare(table, table, ["x"], key="id")
+
+
+@pytest.mark.parametrize("far", [1e308, 1.7e308])
+def test_values_as_far_off_as_floats_go_are_measured_all_the_same(far: float) -> None:
+    before, after = ({"x": [1.0, 2.0, 3.0, 4.0, 5.0]}, {"x": [1.0, far, 3.0, -far, 5.0]})
+    read = shoal.compare(pa.table(before), pa.table(after), ["x"]).to_dict()
+    assert 0 < read["propensity"] <= 0.25
+    shoal.compare(pa.table(after), pa.table(before), ["x"])
+    shoal.compare(pa.table({"x": [far, far, 0.0]}), pa.table({"x": [1.0, 1.0, 1.0]}), ["x"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import hashlib
 import importlib.util
 import json
 import sqlite3
@@ -465,3 +466,99 @@ class TestContent:
         one, other = pa.table({"a": ["x,1:y"], "b": ["z"]}), pa.table({"a": ["x"], "b": ["1:y1:z"]})
         assert of_table(one) != of_table(other)
         assert of_table(pa.table({"a": ["-"]})) != of_table(pa.table({"a": pa.array([None], pa.string())}))
+
+
+def same_illness(folder: Path, missing: str) -> tuple[Path, Path]:
+    """Return a file whose classes hold one illness each, and the evidence of one that is t-close."""
+    ages = np.repeat([20, 40, 60, 80], 5)
+    close = pa.table({"age": ages, "ill": np.array(list("abcde") * 4)})
+    shoal.write_table(close, folder / "in.csv")
+    recipe = {"quasi": ["age"], "confidential": ["ill"], "k": 5, "t": 0.01, "text": {"missing": [missing]}}
+    shoal.protect_file(folder / "in.csv", folder / "out.csv", recipe, evidence=folder / "e.json")
+    return folder / "e.json", folder / "out.csv"
+
+
+def test_cells_that_an_evidence_calls_missing_are_counted_and_not_said_to_be(tmp_path: Path) -> None:
+    evidence, output = same_illness(tmp_path, "c")
+    (told,) = [check for check in shoal.verify(evidence, output).unchecked if check.claim == "What cells mean"]
+    assert "4 of 20 cells of ill hold no value" in told.why  # or all could be called so, and be as close as one likes
+
+
+def test_two_tables_share_no_column_but_the_class(tmp_path: Path) -> None:
+    evidence, output = written(tmp_path, recipe={"release": "anatomy", "strata": [], "weight": None})
+    second = output.with_name("out.confidential.csv")
+    for path in (output, second):
+        head, *rows = path.read_text().splitlines()
+        path.write_text("\n".join([f"{head},nr", *(f"{row},{at}" for at, row in enumerate(rows))]) + "\n")
+
+    def with_numbers(values: dict[str, Any]) -> None:
+        names = [*output.read_text().splitlines()[0].split(","), *second.read_text().splitlines()[0].split(",")]
+        other = {"role": "other", "kind": "integer"}
+        values["columns"] = {name: values["columns"].get(name, other) for name in dict.fromkeys(names)}
+        for end, path in zip(values["outputs"], (output, second), strict=True):
+            content = path.read_bytes()
+            end.update(sha256=hashlib.sha256(content).hexdigest(), bytes=len(content))
+
+    edit(evidence, with_numbers, resealed=True)
+    assert failed(evidence, output) == ["No column left that must not"]
+
+
+@pytest.mark.parametrize(
+    ("where", "what"),
+    [
+        (("left_out",), "1e400"),
+        (("left_out",), "1" + "0" * 400),
+        (("note",), '"\\ud800"'),
+        (("columns", "ill", "order"), "[1]"),
+        (("columns", "ill", "missing"), "7"),
+        (("columns", "ill", "taxonomy"), '{"a": 1}'),
+    ],
+)
+def test_damage_to_an_evidence_is_a_sentence(tmp_path: Path, where: tuple[str, ...], what: str) -> None:
+    evidence, output = written(tmp_path)
+
+    def damage(values: dict[str, Any]) -> None:
+        for name in where[:-1]:
+            values = values[name]
+        values[where[-1]] = "HERE"
+
+    edit(evidence, damage)
+    evidence.write_text(evidence.read_text().replace('"HERE"', what))
+    with pytest.raises(shoal.DataError, match=r"Give the file of\s+--evidence"):
+        shoal.verify(evidence, output)
+
+
+def test_two_tables_are_joined_by_one_column(tmp_path: Path) -> None:
+    evidence, output = written(tmp_path, recipe={"release": "anatomy", "strata": [], "weight": None})
+
+    def nameless(values: dict[str, Any]) -> None:
+        values["findings"][0]["attributes"] = []
+
+    edit(evidence, nameless, resealed=True)
+    assert failed(evidence, output)
+
+
+def test_how_a_text_file_is_written_is_said_by_its_evidence_only(tmp_path: Path) -> None:
+    evidence, output = written(tmp_path)
+    with pytest.raises(shoal.ParameterError, match="delimiter cannot be set"):
+        shoal.verify(evidence, f"{output}?delimiter=;")
+
+
+def test_a_t_that_is_not_promised_is_said_not_to_be(tmp_path: Path) -> None:
+    x = np.random.default_rng(0).normal(size=60).round(3)
+    shoal.write_table(pa.table({"a": x, "c": (100 * x).round()}), tmp_path / "in.csv")
+    recipe = {"quasi": ["a"], "confidential": ["c"], "k": 3, "t": 0.05, "method": "steered", "set": {"weight": 0.001}}
+    shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", recipe, evidence=tmp_path / "e.json")
+    seen = {check.claim: check.why for check in shoal.verify(tmp_path / "e.json", tmp_path / "out.csv").checks}
+    assert "t of c is in the recipe and is NOT promised" in seen["What the recipe promises was audited"]
+    assert seen["t_closeness of c over a"].endswith("not promised")
+
+
+def test_only_where_the_promise_rests_on_the_seed_may_the_fingerprint_be_left_out(tmp_path: Path) -> None:
+    evidence, output = written(tmp_path, recipe={"release": "anatomy", "strata": [], "weight": None})
+
+    def without(values: dict[str, Any]) -> None:
+        values["fingerprint"] = None
+
+    edit(evidence, without, resealed=True)
+    assert failed(evidence, output) == ["The recipe has its fingerprint"]

@@ -308,3 +308,38 @@ def test_a_million_records_take_seconds(account: Any) -> None:
     page = Html().render(large)
     assert time.process_time() - began < 3
     assert len(page.encode()) < 5_000_000
+
+
+class TestWhatStandsForAFew:
+    """With the output a change of a statistic gives the original's: of few records that is somebody's value."""
+
+    def page(self, folder: Path, rows: int, edition: str) -> str:
+        rng = np.random.default_rng(3)
+        income = rng.lognormal(8, 0.5, rows).round(2)
+        income[7] = 9_876_543.21
+        regions = np.where(np.arange(rows) < rows - 6, "N", "S")
+        table = pa.table({"age": rng.integers(18, 90, rows), "income": income, "region": regions})
+        done = shoal.protect(table, {"quasi": ["age", "income"], "strata": ["region"], "k": 4})
+        place = folder / f"{edition}-{rows}.html"
+        done.report(place, edition=edition)
+        return Page(place.read_text()).text
+
+    def test_a_deviation_that_one_record_makes_cannot_be_worked_out(self, tmp_path: Path) -> None:
+        assert re.search(r"income — [\d,]+ — — [\d,]+ —", self.page(tmp_path, 60, "internal"))
+        assert re.search(r"income [\d,]+ — [\d,]+ —", self.page(tmp_path, 60, "external"))
+        inside = self.page(tmp_path, 61, "internal")
+        assert inside.count("attributes of which one record makes most are left out: 1.") == 2  # means and variances
+        assert " raw " not in inside
+
+    def test_parts_of_strata_are_not_listed(self, tmp_path: Path) -> None:
+        assert "in stratum" not in self.page(tmp_path, 60, "internal")
+
+    def test_quantiles_are_shown_where_enough_records_lie_beyond(self, tmp_path: Path) -> None:
+        assert "so that it would be the value of somebody" in self.page(tmp_path, 79, "internal")
+        found = re.search(r"age, 5 % (\S+) age, 25 % (\S+)", self.page(tmp_path, 80, "internal"))
+        assert found is not None
+        assert all(len(one.lstrip("−").partition(".")[2]) <= 2 for one in found.groups())
+
+    def test_outsiders_do_not_see_what_gives_a_statistic_of_one_attribute(self, tmp_path: Path) -> None:
+        words = self.page(tmp_path, 80, "external")
+        assert not re.search(r"Quantiles|Variances|Normalised SSE|Means means", words)

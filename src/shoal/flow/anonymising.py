@@ -10,7 +10,7 @@ from shoal import progress
 from shoal.errors import DataError, ParameterError, raise_all
 from shoal.flow.certifying import certify
 from shoal.flow.components import components, enough_records, promises_k
-from shoal.flow.confidential import confidential_columns
+from shoal.flow.confidential import confidential_columns, readable_columns
 from shoal.flow.encoding import encode, weights_in
 from shoal.flow.enforcing import enforced, one_block
 from shoal.flow.feasibility import refuse_infeasible
@@ -87,7 +87,7 @@ def anonymise(table: Table, recipe: Recipe, *, certified: bool = False, sink: ty
         table, typed = as_merged(table, strata), as_merged(typed, strata)
     released, left = _released(release, table, typed, points, partition, weights_in(table), rng)
     comparison = compared(attributes, table.schema, typed.data, left)
-    comparison = replace(comparison, strata=strata, confidential=confidential_columns(table), seed=recipe.seed)
+    comparison = replace(comparison, strata=strata, confidential=readable_columns(table), seed=recipe.seed)
     readings = read_measures(comparison, measures(quick=True))
     if not certified:
         return Anonymised(partition, released, readings, None, comparison)

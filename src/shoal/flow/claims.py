@@ -65,7 +65,7 @@ def look_again(claim: Finding, left: Left, *, in_subjects: bool) -> Check:
         return Check(claim.subject, Verdict.FAILS, why)
     if not found.holds:
         return Check(claim.subject, Verdict.FAILS, _said(found))
-    return Check(claim.subject, Verdict.HOLDS, _said(found))
+    return Check(claim.subject, Verdict.HOLDS, _said(found) + ("" if claim.promised else ", as claimed; not promised"))
 
 
 def _in_subjects(claim: Finding, found: Finding) -> Check:

@@ -11,6 +11,7 @@ from shoal.types import Table
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
 
 
@@ -37,7 +38,7 @@ def places_by_key(original: Table, masked: Table, key: str) -> NDArray[np.int64]
         ],
     )
     n = len(original)
-    both = pa.chunked_array([c.cast(pa.large_string()) for t in tables.values() for c in t.data.column(key).chunks])
+    both = pa.chunked_array([_text(key, c) for t in tables.values() for c in t.data.column(key).chunks])
     codes = categories(key, both, "cannot be a key. Name another column.")
     faults = []
     for which, own in (("original", codes[:n]), ("masked", codes[n:])):
@@ -57,3 +58,13 @@ def places_by_key(original: Table, masked: Table, key: str) -> NDArray[np.int64]
     row = np.full(int(codes.max(initial=-1)) + 1, -1, np.int64)
     row[codes[n:]] = np.arange(len(codes) - n)
     return np.asarray(row[codes[:n]])
+
+
+def _text(key: str, chunk: pa.Array) -> pa.Array:
+    """Return a key as text: the same number may be a number in one table and text in the other."""
+    import pyarrow as pa
+
+    try:
+        return chunk.cast(pa.large_string())
+    except pa.ArrowException:
+        raise DataError(f"Column {key!r}: {chunk.type} cannot be a key. Name another column.") from None

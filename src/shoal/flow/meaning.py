@@ -104,6 +104,21 @@ def as_left(evidence: Evidence, data: pa.Table, dialect: Dialect | None) -> Left
     return Left(release, faults)
 
 
+def taken_on_trust(evidence: Evidence, left: Left) -> list[str]:
+    """Return what an evidence says of columns that their cells do not show: missing values, order, groups.
+
+    Who calls every cell missing makes all classes alike, so the number of these cells is said.
+    """
+    found = []
+    for name, read in left.release.read.items():
+        said = evidence["columns"].get(name, {})
+        if said.get("missing"):
+            gone = read.null_count - left.release.data.column(name).null_count
+            found.append(f"{gone:,} of {len(read):,} cells of {name} hold no value")
+        found += [f"the {what} of {name}" for what in ("order", "taxonomy") if said.get(what)]
+    return found
+
+
 def _column(name: str, said: Mapping[str, Any]) -> Column:
     tree = said.get("taxonomy")
     paths = None if tree is None else Taxonomy({leaf: tuple(path) for leaf, path in tree.items()})

@@ -33,6 +33,9 @@ def all_claimed(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> 
         return Check(said, Verdict.FAILS, f"no finding says {listing(faults)}")
     if registry.says("partition", recipe.method, "promises_k") is False:
         return Check(said, Verdict.HOLDS, f"the method {recipe.method} promises no k of records, and none is claimed")
+    if silent := sorted({str(f.confidential) for f in claims if f.confidential is not None and not f.promised}):
+        why = f"t of {listing(silent)} is in the recipe and is NOT promised, as a weight was given; the rest is audited"
+        return Check(said, Verdict.HOLDS, why)
     return Check(said, Verdict.HOLDS, "every promise has a finding, at the level of the recipe")
 
 

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 def listed(field: str, names: Sequence[str]) -> tuple[str, ...]:
     """Return names as a tuple; one text would pass for a list of its letters."""
-    if isinstance(names, str) or (not names and field == "columns"):
-        raise ParameterError(f"{field} must be a list of column names, got {shown(names)}. Put it in a list.")
+    if isinstance(names, str):
+        what = "names" if field == "measures" else "column names"
+        raise ParameterError(f"{field} must be a list of {what}, got {shown(names)}. Put it in a list.")
+    if not names and field == "columns":
+        raise ParameterError("columns must name at least one column, got none. Name those to compare.")
     return tuple(names)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from shoal.errors import ShoalError, listing
 from shoal.flow.claims import claims_of, look_again, same
 from shoal.flow.evidence import histogram
-from shoal.flow.meaning import Left, as_left
+from shoal.flow.meaning import Left, as_left, taken_on_trust
 from shoal.flow.promises import all_claimed, in_two_tables
 from shoal.flow.seen import Seen
 from shoal.recipe import Recipe
@@ -26,6 +26,7 @@ def audited(said: Evidence, recipe: Recipe, tables: Sequence[Seen]) -> Iterator[
         yield Check("The tables are those of the release", Verdict.FAILS, "the recipe says another number of tables")
         return
     yield _columns(said, recipe, tables)
+    yield from _meanings(said, lefts)
     yield all_claimed(recipe, claims, link)
     seen = [(claim, _look(claim, lefts, recipe, link)) for claim in claims]
     yield from (check for claim, check in seen if claim.required is not None or not claim.promised)
@@ -48,7 +49,9 @@ def _look(claim: Finding, lefts: Sequence[Left], recipe: Recipe, link: str | Non
 
 def _two_tables(claim: Finding, lefts: Sequence[Left], recipe: Recipe) -> Check:
     """Look at what two tables show: as many confidential rows as records in each class. Whose they are is not seen."""
-    if any(name not in left.release.data.column_names for left in lefts for name in claim.attributes):
+    if len(claim.attributes) != 1:
+        return Check(claim.subject, Verdict.FAILS, "two tables are joined by one column, the evidence says otherwise")
+    if any(claim.attributes[0] not in left.release.data.column_names for left in lefts):
         return Check(claim.subject, Verdict.FAILS, f"the output lacks {listing(claim.attributes)}")
     numbers = [_counted(left, claim.attributes[0]) for left in lefts]
     least = min((count for one in numbers for count in one.values()), default=0)
@@ -92,7 +95,17 @@ def _columns(said: Evidence, recipe: Recipe, tables: Sequence[Seen]) -> Check:
         return Check(claim, Verdict.FAILS, "columns have other roles in the evidence than in the recipe")
     if shared := [name for name in names[0] if name in recipe.confidential and len(names) == 2]:
         return Check(claim, Verdict.FAILS, f"confidential columns are in the first table: {listing(shared)}")
-    return Check(claim, Verdict.HOLDS, f"{len(set(there)):,} columns, none of them an identifier")
+    if joined := [name for one in names[1:] for name in one if name in names[0] and name != said["link"]]:
+        return Check(claim, Verdict.FAILS, f"columns are in both tables, which they join: {listing(joined)}")
+    why = f"{len(set(there)):,} columns, none of which the recipe calls an identifier"
+    return Check(claim, Verdict.HOLDS, why)
+
+
+def _meanings(said: Evidence, lefts: Sequence[Left]) -> Iterator[Check]:
+    """Say what the audit takes from the evidence: it decides how close values are, and cells do not show it."""
+    taken = [one for left in lefts for one in taken_on_trust(said, left)]
+    if taken:
+        yield Check("What cells mean", Verdict.UNSEEN, f"as the maker says: {listing(taken)}")
 
 
 def _summary(said: Evidence, recipe: Recipe, claims: Sequence[Finding]) -> Check:

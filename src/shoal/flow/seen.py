@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal import registry
-from shoal.errors import DataError, ParameterError
+from shoal.errors import DataError, ParameterError, listing
 from shoal.flow.digests import Digest, of_file, of_table
 from shoal.flow.reading import open_source
 from shoal.parameters import build
@@ -64,6 +64,11 @@ def read_seen(said: Evidence | None, place: Place) -> Seen:
     """Read a place; a text file as the evidence says that it is written."""
     source, text = registry.for_place("sources", place.at), None if said is None else said["text"]
     if text is not None and getattr(source, "textual", False):
+        if place.options:
+            raise ParameterError(
+                f"{place.name}: the evidence says how it is written, so {listing(list(place.options))} cannot be set. "
+                f"Leave it out."
+            )
         try:
             reader = build(source, text)
         except ParameterError:

@@ -17,7 +17,7 @@ from shoal.recipe import Recipe
 from shoal.report.evidence import Evidence
 from shoal.types import Check, Verdict, Verification
 
-_K = "k_anonymity"
+_RANDOM = "probabilistic_k_anonymity"  # only then is the seed left out
 
 
 def verify(evidence: Path, output: Any, source: Any = None) -> Verification:
@@ -75,7 +75,7 @@ def _recipe(said: Evidence) -> tuple[Recipe | None, Check]:
         return None, Check(claim, Verdict.FAILS, "it is no recipe, so that nothing can be audited by it")
     if said["fingerprint"] is None or names_hidden(given):
         gone = "its seed is left out" if said["fingerprint"] is None else "names of categories are digests in it"
-        if said["fingerprint"] is None and guarantee_of(recipe) == _K:
+        if said["fingerprint"] is None and guarantee_of(recipe) != _RANDOM:
             return recipe, Check(claim, Verdict.FAILS, "there is none")
         return recipe, Check(claim, Verdict.UNSEEN, f"{gone}; who has the recipe can compare")
     whole = Recipe.from_dict(given)

@@ -44,7 +44,10 @@ def moments(pair: Pair, least: int) -> Moments:
         shown = [float(m) if _nobody_dominates(np.abs(c)) else np.nan for m, c in zip(means, columns, strict=True)]
         spread = zip(deviations, means, columns, strict=True)
         around = [float(s) if _nobody_dominates((c - m) ** 2) else np.nan for s, m, c in spread]
-    return Moments((shown[0], shown[1]), (around[0], around[1]), float(change), float(wider))
+    # what left is known, so that a change would give away what is not shown of the original
+    change = np.nan if np.isnan(shown[0]) else float(change)
+    wider = np.nan if np.isnan(around[0]) else float(wider)
+    return Moments((shown[0], shown[1]), (around[0], around[1]), change, wider)
 
 
 def _nobody_dominates(parts: Floats) -> bool:

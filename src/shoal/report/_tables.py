@@ -11,6 +11,7 @@ from markupsafe import Markup
 from shoal import registry
 from shoal.report._charts import scale_chart
 from shoal.report._numerals import folded, joined, number, plain
+from shoal.report._told import Telling
 from shoal.types import Account, Finding, Reading
 
 _PARTS = 40  # of a reading, that are shown
@@ -83,9 +84,11 @@ def besides(account: Account) -> tuple[list[str], list[tuple[str, list[str]]]]:
     return shorts, rows
 
 
-def readings(account: Account, room: str, *, external: bool) -> tuple[list[Read], list[tuple[str, str]]]:
-    """Return the readings of a room, and those that could not be read with the reason."""
-    mine = [r for r in account.readings.readings if r.measure in registry.keys(room)]
+def readings(account: Account, room: str, telling: Telling) -> tuple[list[Read], list[tuple[str, str]]]:
+    """Return the readings of a room as they may be told, and those that could not be read with the reason."""
+    external, keys = telling.external, registry.keys(room)
+    shown = (telling.told(reading) for reading in account.readings.readings if reading.measure in keys)
+    mine = [reading for reading in shown if reading is not None]
     rows = [_read(reading, room, external=external) for reading in mine if not math.isnan(reading.value)]
     return rows, [] if external else [(r.name, plain(r.note)) for r in mine if math.isnan(r.value)]
 

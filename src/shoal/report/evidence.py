@@ -13,6 +13,7 @@ from shoal.errors import DataError, listing
 
 FORMAT = 1
 _SEAL = "seal"
+_DIGITS = 300  # of an integer: more than any level, seed or size needs, and a float can still hold it
 
 #: What must be there, and what it is. The whole is in ``evidence.schema.json``.
 _FIELDS: dict[str, type | tuple[type, ...]] = {
@@ -92,7 +93,8 @@ class Evidence:
             If it is no JSON object, of a format that is not known, or lacks something.
         """
         try:
-            values = json.loads(text, parse_constant=_refuse)
+            values = json.loads(text, parse_constant=_refuse, parse_int=_whole, parse_float=_number)
+            json.dumps(values, ensure_ascii=False).encode()  # half a character is none: no file can hold it
         except (ValueError, RecursionError):  # whose message may quote the text
             raise DataError(f"{owner}: must be a JSON object, it is none. Give the file of --evidence.") from None
         if not isinstance(values, dict) or "format" not in values:
@@ -110,12 +112,34 @@ class Evidence:
             _check(owner, "a finding", one, _FINDING)
         for one in values["columns"].values():
             _check(owner, "a column", one, {"role": str, "kind": str})
+            _check_meaning(owner, one)
         _check(owner, "class_sizes", values["class_sizes"], {"over": list, "sizes": list})
         return cls(values)
 
 
 def _refuse(_: str) -> Any:
     raise ValueError
+
+
+def _whole(digits: str) -> int:
+    """Return an integer; refuse one that no float can be compared with."""
+    return int(digits) if len(digits) <= _DIGITS else _refuse(digits)
+
+
+def _number(digits: str) -> float:
+    """Return a float; refuse one so large that it would be infinite, which is no JSON."""
+    return value if math.isfinite(value := float(digits)) else _refuse(digits)
+
+
+def _check_meaning(owner: str, column: Mapping[str, Any]) -> None:
+    """Refuse an order, words for missing values, or groups that are no digests of names."""
+    tree = column.get("taxonomy", {})
+    lists = [column.get("order", []), column.get("missing", []), *(tree.values() if isinstance(tree, dict) else [None])]
+    if not all(isinstance(one, list) and all(isinstance(name, str) for name in one) for one in lists):
+        raise DataError(
+            f"{owner}: order, taxonomy and missing of a column must hold digests of names, and do not. Give the file "
+            f"of --evidence as it was written."
+        )
 
 
 def _check(owner: str, what: str, values: Any, fields: Mapping[str, Any]) -> None:

@@ -35,11 +35,13 @@ class Html(Checked):
 
     The edition ``internal`` is for those who have the original table. ``external`` may go out with the protected one:
     it leaves out the seed, the recipe and its fingerprint, original distributions, details of classes, parts of
-    readings, and names of what does not leave.
+    readings, readings that with the output give a statistic of one original attribute, and names of what does not
+    leave.
 
     **Guarantee.** The same account gives the same text. No bar, share, mean or correlation of the original stands for
     fewer records than k, and never for fewer than 3; no mean or deviation is shown of which one record makes more than
-    half. Names of columns and categories are escaped.
+    half, nor how it changed. Quantiles are rounded, and shown only if so many records lie beyond them.
+    Names of columns and categories are escaped.
 
     **Complexity.** O(n) for each attribute that is drawn, O(nd²) for the correlations of d ≤ 20 numbers.
 
@@ -71,9 +73,11 @@ class Html(Checked):
         from shoal.report._overview import certificate, facts, notes, places, sizes, versions
         from shoal.report._sentences import done, verdict
         from shoal.report._tables import audited, besides, readings
+        from shoal.report._told import Telling
 
         external = self.edition == "external"
         least = max(int(account.recipe.get("k", _LEAST)), _LEAST)
+        telling = Telling.of(account, least, external=external)
         said: dict[str, Any] = {
             "external": external,
             "least": least,
@@ -87,8 +91,8 @@ class Html(Checked):
             "audited": audited(account, external=external),
             "besides": ([], []) if external else besides(account),
             "notes": [] if external else notes(account),
-            "risk": readings(account, "risk", external=external),
-            "loss": readings(account, "utility", external=external),
+            "risk": readings(account, "risk", telling),
+            "loss": readings(account, "utility", telling),
             "sizes": sizes(account, external=external),
             "certificate": [] if external else certificate(account),
             "toml": "" if external else account.toml,

@@ -86,12 +86,15 @@ class Comparison:
         >>> Comparison(np.zeros((1, 3)), np.zeros((1, 3)), ("age", "work", "work")).places
         {'age': (0,), 'work': (1, 2)}
         """
-        return {name: tuple(j for j, owner in enumerate(self.owners) if owner == name) for name in self.attributes}
+        found: dict[str, list[int]] = {name: [] for name in self.attributes}
+        for j, owner in enumerate(self.owners):
+            found[owner].append(j)
+        return {name: tuple(places) for name, places in found.items()}
 
     @cached_property
     def squares(self) -> NDArray[np.float64]:
         """Squared distances between original and masked values: (n, attributes)."""
         import numpy as np
 
-        begins = [self.owners.index(name) for name in self.attributes]  # coordinates of an attribute are neighbours
+        begins = [places[0] for places in self.places.values()]  # coordinates of an attribute are neighbours
         return np.asarray(np.add.reduceat((self.original - self.masked) ** 2, begins, axis=1))

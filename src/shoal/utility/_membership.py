@@ -16,6 +16,7 @@ _STEPS = 25
 _FEW = 100_000  # records that lead to a first guess
 _SAME = 1e-7  # a combination of terms that varies less, for each record, does not vary
 _CLOSE = 1e-10  # of what a step could still gain in likelihood, for each record
+_FAR = 1e6  # deviations: no original lies so far off unless there are 10¹² of them, and squares stay finite
 _RIDGE = 1e-9  # for each record: keeps coefficients finite where the two can be told apart for sure
 
 
@@ -41,6 +42,7 @@ class Square(NamedTuple):
         mean, spread, other, wide = self.moments
         np.subtract(values, mean, out=out[:, 0])
         out[:, 0] /= spread
+        np.clip(out[:, 0], -_FAR, _FAR, out=out[:, 0])
         np.multiply(out[:, 0], out[:, 0], out=out[:, 1])
         out[:, 1] -= other
         out[:, 1] /= wide
@@ -92,6 +94,11 @@ def _square(pair: Pair) -> list[Square | Levels]:
     mean, spread = float(known.mean()), float(known.std()) or 1.0
     squares = ((known - mean) / spread) ** 2
     return [Square(pair, (mean, spread, float(squares.mean()), float(squares.std()) or 1.0), missing)]
+
+
+def too_large(columns: list[Square | Levels]) -> bool:
+    """Tell whether an attribute holds numbers so large that they have no mean or deviation."""
+    return any(isinstance(column, Square) and not np.isfinite(column.moments).all() for column in columns)
 
 
 class State(NamedTuple):

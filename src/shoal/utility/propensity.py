@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from shoal.types import Comparison, Reading
 from shoal.utility._columns import nothing
-from shoal.utility._membership import columns_of, fitted, rank
+from shoal.utility._membership import columns_of, fitted, rank, too_large
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ class Propensity:
         columns = columns_of(comparison)
         if not columns:
             return nothing("propensity", self, "no attribute has a value")
+        if too_large(columns):
+            return nothing("propensity", self, "an attribute holds numbers too large to have a deviation")
         n = len(comparison)
         value = min(fitted(columns, n).squares / (2 * n), 0.25)
         terms = rank(columns, n)
