@@ -562,3 +562,14 @@ def test_only_where_the_promise_rests_on_the_seed_may_the_fingerprint_be_left_ou
 
     edit(evidence, without, resealed=True)
     assert failed(evidence, output) == ["The recipe has its fingerprint"]
+
+
+def test_noise_is_in_the_evidence_and_cannot_be_checked(tmp_path: Path) -> None:
+    table = pa.table({"x": [float(i) for i in range(40)]})
+    shoal.write_table(table, tmp_path / "in.csv")
+    recipe = {"quasi": ["x"], "k": 10, "release": "laplace", "epsilon": 1.0, "bounds": {"x": [0, 40]}}
+    shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", recipe, evidence=tmp_path / "e.json")
+    assert json.loads((tmp_path / "e.json").read_text())["ledger"]["epsilon"] == pytest.approx(1.0)
+    found = shoal.verify(tmp_path / "e.json", tmp_path / "out.csv")
+    assert found.holds
+    assert any("differential_privacy" in check.claim for check in found.unchecked)

@@ -97,6 +97,7 @@ def evidence_of(account: Account, proof: Proof) -> Evidence:
             "findings": [finding_as_dict(finding) for finding in audit.findings],
             "class_sizes": {"over": over, "sizes": histogram(leaving, over)},
             "readings": account.readings.to_dict(),
+            **({} if account.ledger is None else {"ledger": account.ledger.to_dict()}),
             "note": account.note,
             **({} if account.certificate is None else {"certificate": account.certificate.to_dict()}),
         }

@@ -37,6 +37,9 @@ def audited(said: Evidence, recipe: Recipe, tables: Sequence[Seen]) -> Iterator[
 
 def _look(claim: Finding, lefts: Sequence[Left], recipe: Recipe, link: str | None) -> Check:
     """Look at one claim in the table that it is about."""
+    if claim.model == "differential_privacy":
+        verdict = Verdict.UNSEEN if claim.holds else Verdict.FAILS
+        return Check(claim.subject, verdict, "noise cannot be seen in what left; the ledger is what the maker says")
     if claim.model == "probabilistic_k_anonymity":
         verdict = Verdict.UNSEEN if claim.holds else Verdict.FAILS
         return Check(claim.subject, verdict, "which records were one class cannot be seen in what left")

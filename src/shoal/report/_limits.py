@@ -27,7 +27,6 @@ _ALWAYS = (
     ("Somebody who knows more", "Who knows the other members of a class, or can rule them out, learns about the one "
      "that is left."),
     ("Several releases", "Each release of the same people keeps its promise on its own; two together may not."),
-    ("Differential privacy", "Classes depend on every record; no ε is promised."),
     ("Your analysis", "That it gives the same result as before. Look at the loss below, and try it."),
 )  # fmt: skip
 
@@ -85,4 +84,9 @@ def limits(account: Account) -> list[tuple[str, str]]:
     release = str(account.recipe.get("release", ""))
     if release in _RELEASES:
         rows.append((f"By {release}", _RELEASES[release]))
-    return [*rows, *_ALWAYS]
+    noise = (
+        ("Differential privacy", "Classes depend on every record; no ε is promised.")
+        if account.ledger is None
+        else ("What ε is for, and what not", f"{account.ledger.meaning}.")
+    )
+    return [*rows, noise, *_ALWAYS]
