@@ -273,7 +273,9 @@ class Recipe:
         return faults
 
     def _noise(self) -> list[str]:
-        takes = getattr(registry.load("release", self.release), "takes", ())
+        takes = (
+            registry.says("release", self.release, "takes") or ()
+        )  # without loading it: a verifier reads recipes, too
         said = (self.epsilon, self.bounds, self.claim)
         return budget.faults(*said, self.quasi) or budget.misplaced(self.release, takes, *said)
 

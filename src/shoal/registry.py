@@ -60,7 +60,10 @@ def says(room: str, key: str, name: str) -> Any:
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == camel(key)]
     for node in (inner for cls in classes for inner in cls.body):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
-            return node.value.value if isinstance(node.value, ast.Constant) else None
+            try:
+                return ast.literal_eval(node.value) if node.value is not None else None
+            except ValueError:  # more than a word, a number or a few of them
+                return None
     return None
 
 

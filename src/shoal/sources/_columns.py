@@ -116,6 +116,8 @@ def _as_found(owner: object, name: str, values: Sequence[Any], kinds: Counter[ty
 
     held = set(kinds)
     if held == {int, float}:
+        if all(value is None or float(value) == value for value in values):  # beyond 2⁵³ Arrow would not look
+            values = [value if value is None else float(value) for value in values]
         return pa.array(values, pa.float64())
     if held == {Decimal, int} or (held == {int} and any(not -(2**63) <= (v or 0) < 2**63 for v in values)):
         return _decimals(owner, name, [None if v is None else Decimal(v) for v in values])
