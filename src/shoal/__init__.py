@@ -423,7 +423,7 @@ def explore_file(
 
     lists = (_tuple(k), _tuple(t), _tuple(methods), _tuple(refine))
     asked = Explore(*lists, seconds, sample, loss, risk, max_loss, max_risk, jobs)
-    page, saved = (None if path is None else Path(path) for path in (target, save_recipe))
+    page, saved = _path(target), _path(save_recipe)
     return run(place(source), _recipe(recipe), asked, target=page, save_recipe=saved, force=force)
 
 
@@ -500,7 +500,7 @@ def inspect_file(
     from shoal.flow.inspect import inspect_file as run
     from shoal.places import place
 
-    return run(place(path), text or {}, recipe=None if recipe is None else Path(recipe), force=force)
+    return run(place(path), text or {}, recipe=_path(recipe), force=force)
 
 
 def microaggregate(

@@ -46,6 +46,19 @@ Confidential = Annotated[
 Subject = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="Whom a record is about: k counts subjects, not rows.")
 ]
+Quasi = Annotated[str | None, typer.Option(metavar="A,B,…", help="Quasi-identifiers: what an intruder may know.")]
+Identifier = Annotated[str | None, typer.Option(metavar="A,B,…", help="Columns that name somebody; they do not leave.")]
+Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Sampling weights; means are weighted.")]
+Strata = Annotated[str | None, typer.Option(metavar="A,B,…", help="Columns whose values classes never cross.")]
+Release = Annotated[str | None, typer.Option(help="See shoal list releases.", show_default="centroid")]
+WhenMissing = Annotated[
+    str | None,
+    typer.Option(
+        help="A missing quasi-identifier: a category, exclude the record, or fill by the class.",
+        show_default="category",
+    ),
+]
+Seed = Annotated[int | None, typer.Option(help="Where randomness starts.", show_default="0")]
 
 
 _JOINED = ("set", "kinds", "text", "require", "orders", "taxonomies", "attribute_weights")  # said besides a recipe's

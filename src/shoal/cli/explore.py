@@ -19,18 +19,12 @@ def explore(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="Where the page with the frontier goes.")
     ] = None,
-    quasi: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="Quasi-identifiers: what an intruder may know.")
-    ] = None,
+    quasi: o.Quasi = None,
     confidential: o.Confidential = None,
-    identifier: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="Columns that name somebody; they do not leave.")
-    ] = None,
+    identifier: o.Identifier = None,
     subject: o.Subject = None,
-    weight: Annotated[str | None, typer.Option(metavar="COLUMN", help="Sampling weights; means are weighted.")] = None,
-    strata: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="Columns whose values classes never cross.")
-    ] = None,
+    weight: o.Weight = None,
+    strata: o.Strata = None,
     methods: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="Methods to try. Without: those that suit what is required.")
     ] = None,
@@ -47,7 +41,7 @@ def explore(
         str | None,
         typer.Option(metavar="MODEL=LEVEL,…", help="What every setting must hold besides, e.g. l_entropy=3."),
     ] = None,
-    release: Annotated[str | None, typer.Option(help="See shoal list releases.", show_default="centroid")] = None,
+    release: o.Release = None,
     seconds: Annotated[float, typer.Option(help="Time at hand. What fits is computed, not measured.")] = 60.0,
     jobs: Annotated[int, typer.Option(help="Settings that run at once.")] = 2,
     sample: Annotated[int, typer.Option(help="Records to look at, at most; of a larger file a sample.")] = 20_000,
@@ -59,7 +53,7 @@ def explore(
     max_risk: Annotated[
         float | None, typer.Option(metavar="PERCENT", help="Risk at most; recommended is the least loss then.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Where randomness starts.", show_default="0")] = None,
+    seed: o.Seed = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of a method or the release.")
     ] = None,
@@ -73,13 +67,7 @@ def explore(
     kind: o.Kinds = None,
     order: o.Orders = None,
     taxonomy: o.Taxonomies = None,
-    when_missing: Annotated[
-        str | None,
-        typer.Option(
-            help="A missing quasi-identifier: a category, exclude the record, or fill by the class.",
-            show_default="category",
-        ),
-    ] = None,
+    when_missing: o.WhenMissing = None,
     delimiter: o.Delimiter = None,
     quote: o.Quote = None,
     encoding: o.Encoding = None,

@@ -28,13 +28,9 @@ def protect(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="OUT", help="Where the protected file goes, or URL.")
     ],
-    quasi: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="Quasi-identifiers: what an intruder may know.")
-    ] = None,
+    quasi: o.Quasi = None,
     confidential: o.Confidential = None,
-    identifier: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="Columns that name somebody; they do not leave.")
-    ] = None,
+    identifier: o.Identifier = None,
     subject: o.Subject = None,
     together: Annotated[
         str | None,
@@ -44,10 +40,8 @@ def protect(
         str | None,
         typer.Option(metavar="A,B,…", help="With --together: quasi-identifiers of the household; others go by record."),
     ] = None,
-    weight: Annotated[str | None, typer.Option(metavar="COLUMN", help="Sampling weights; means are weighted.")] = None,
-    strata: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="Columns whose values classes never cross.")
-    ] = None,
+    weight: o.Weight = None,
+    strata: o.Strata = None,
     small_strata: Annotated[
         str | None,
         typer.Option(help="Strata of fewer than k: refuse, or merge them with the nearest.", show_default="refuse"),
@@ -74,17 +68,11 @@ def protect(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method or release.")
     ] = None,
-    release: Annotated[str | None, typer.Option(help="See shoal list releases.", show_default="centroid")] = None,
+    release: o.Release = None,
     kind: o.Kinds = None,
     order: o.Orders = None,
     taxonomy: o.Taxonomies = None,
-    when_missing: Annotated[
-        str | None,
-        typer.Option(
-            help="A missing quasi-identifier: a category, exclude the record, or fill by the class.",
-            show_default="category",
-        ),
-    ] = None,
+    when_missing: o.WhenMissing = None,
     attribute_weight: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN=NUMBER", help="How much distances in a quasi-identifier count."),
@@ -113,7 +101,7 @@ def protect(
             show_default="microaggregated",
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Where randomness starts.", show_default="0")] = None,
+    seed: o.Seed = None,
     recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Take all of this from a file.")] = None,
     save_recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Write all of this to a file.")] = None,
     report: Annotated[
