@@ -1,0 +1,1 @@
+"""What a channel needs of NATS JetStream."""

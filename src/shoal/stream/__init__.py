@@ -1,0 +1,1 @@
+"""Streams: tuples arriving one by one, classes leaving within a bounded delay."""

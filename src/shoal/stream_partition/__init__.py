@@ -1,0 +1,1 @@
+"""Methods that form the classes of a stream."""

@@ -1,0 +1,212 @@
+"""What flows through a stream: records, classes as they form, and what must be kept so that nothing leaves twice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: What `Decided.labels` holds for a tuple that is in no class.
+WAITS, DROPPED = -1, -2
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What happened to the records of a lane so far; all but `waiting` only grow."""
+
+    read: int = 0  #: records that came, good or bad
+    released: int = 0  #: tuples that left in a class
+    dropped: int = 0  #: tuples for which no class could be formed
+    dead: int = 0  #: records that are no tuples: they went to the dead letters
+    clamped: int = 0  #: values that were outside their bounds, and were moved to them
+    classes: int = 0
+    lost: float = 0.0  #: squared error of the tuples that left, in scaled coordinates
+    spread: float = 0.0  #: their squared distance from the middle of the domain, to compare with
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """What a lane needs to go on after a stop: committed together with what leaves, or not at all.
+
+    Records of a lane are numbered from 0 in the order in which they come, dead ones too. A record is done if it left,
+    was dropped or was dead. Everything before `position` is done; of those from it on `done` says which.
+
+    >>> Cursor().position
+    0
+    """
+
+    position: int = 0  #: number of the oldest record that is not done
+    place: int = 0  #: where the channel finds that record again: a byte, an offset, a sequence number
+    done: bytes = b""  #: a bit for each record from `position` on, lowest bit first; missing bits are 0
+    tally: Tally = field(default_factory=Tally)
+    memory: Mapping[str, Any] = field(default_factory=dict)  #: what a requirement remembers; plain JSON values
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A record that is no tuple."""
+
+    position: int
+    place: int
+    reason: str  #: a sentence without any value of the record
+    payload: bytes | None = None  #: the record, only if that was asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """Records of one lane, in order, as bytes without line ends."""
+
+    lane: str
+    records: Sequence[bytes]
+    places: Sequence[int]  #: where the channel finds each again; ascending
+    after: int  #: the place after the last one
+    ended: bool = False  #: nothing comes after these
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """What a lane commits in one step: whole classes, and the cursor after them."""
+
+    lane: str
+    classes: Sequence[Leaving]
+    letters: Sequence[Letter]
+    cursor: Cursor
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """One class as it leaves: rendered tuples, in the order in which they came."""
+
+    number: int
+    tuples: Sequence[bytes]
+    places: Sequence[int]  #: where their originals are in the input
+    keys: Sequence[bytes | None] = ()  #: not used by files; empty: none
+
+
+class Link(Protocol):
+    """An open channel: what reads records and commits classes, of one or several lanes.
+
+    A lane is a part of the input that is anonymized on its own: a file, a Kafka partition, a NATS subject.
+    """
+
+    def lanes(self) -> Mapping[str, Cursor]:
+        """Return the lanes that are ours now, each with its last committed cursor; it may change between calls.
+
+        A lane that is new, or came back, must be begun anew from its cursor: `fetch` gives its records from
+        `Cursor.place` on, the done ones among them included.
+        """
+
+    def fetch(self, most: int, seconds: float) -> Incoming | None:
+        """Return up to `most` records of some lane, or None if none came in time."""
+
+    def commit(self, steps: Sequence[Outgoing]) -> None:
+        """Let classes leave, letters be kept and cursors be stored: all of it, or nothing of it, also in a crash."""
+
+    def close(self) -> None:
+        """Let go of everything; what was not committed has not left."""
+
+
+class Parsed(NamedTuple):
+    """Tuples that were read: columns of those that are good, and why the others are not."""
+
+    good: NDArray[np.int64]  #: which of the records are tuples
+    columns: Mapping[str, Sequence[Any]]  #: what each wanted field holds in the good ones, as it stands there
+    bodies: Sequence[Any]  #: the good ones whole, as `Wire.render` wants them back
+    faults: Sequence[tuple[int, str]]  #: the others, and a sentence without any value
+
+
+class Wire(Protocol):
+    """How tuples are written as bytes: JSON Lines, CSV."""
+
+    def parse(self, records: Sequence[bytes]) -> Parsed:
+        """Take records apart."""
+
+    def render(self, bodies: Sequence[Any], values: Mapping[str, Any], number: int | str) -> list[bytes]:
+        """Return the tuples of one class: released values, the number of the class, no identifiers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Where the tuples of a stream are points: known before the first of them comes.
+
+    Attributes
+    ----------
+    owners
+        For each coordinate the attribute it came from.
+    diameter
+        The largest squared distance that two tuples can have.
+    """
+
+    owners: tuple[str, ...]
+    diameter: float
+
+    @property
+    def d(self) -> int:
+        """How many coordinates there are."""
+        return len(self.owners)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Waiting:
+    """The tuples that wait, and those that come now, in the order in which they came.
+
+    Attributes
+    ----------
+    coordinates
+        float64, shape (m, d), scaled, finite, without the position.
+    positions
+        Their numbers in the lane; ascending, not always consecutive.
+    subjects
+        A number for each; equal numbers are one subject. All different where every tuple is another subject.
+    values
+        int64, shape (m, c): codes of the confidential attributes that requirements speak of; c may be 0.
+    old
+        So many of them waited before; the others come now, one after the other.
+    """
+
+    coordinates: NDArray[np.float64] = field(repr=False)
+    positions: NDArray[np.int64] = field(repr=False)
+    subjects: NDArray[np.int64] = field(repr=False)
+    values: NDArray[np.int64] = field(repr=False)
+    old: int
+
+
+class Decided(NamedTuple):
+    """What became of `Waiting`: classes are numbered in the order in which they form, from 0 in each call."""
+
+    labels: NDArray[np.int64]  #: for each tuple its class, `WAITS` or `DROPPED`
+    moments: NDArray[np.int64]  #: for each class the position of the tuple at whose coming it formed
+
+
+class Forming(Protocol):
+    """A method at work on one lane."""
+
+    def advance(self, waiting: Waiting, due: int) -> Decided:
+        """Take what comes, in order; then let every tuple with a position below `due` expire, the oldest first.
+
+        When the tuple of position i comes, one of position i − δ or less that still waits expires: it leaves now in a
+        class with others that wait, or it is dropped. The caller takes away what does not wait any more, keeps the
+        others in order, and gives them back as `old` ones.
+        """
+
+
+class StreamMethod(Protocol):
+    """A method that forms classes of a stream: a frozen dataclass in ``stream_partition/``, parameters checked."""
+
+    def begin(self, space: Space, k: int, delay: int, order_weight: float) -> Forming:
+        """Return what forms the classes of one lane; after a restart it is begun anew with the tuples that wait."""
+
+
+class Formed(NamedTuple):
+    """What one step of a lane came to: classes in the order in which they formed, numbered on from `first`."""
+
+    first: int  #: number of the first class in the lane
+    positions: NDArray[np.int64]  #: members of all classes, class after class, ascending in each
+    sizes: NDArray[np.int64]  #: how many members each class has
+    values: Mapping[str, Sequence[Any]]  #: what stands for each class: a plain value that JSON can hold
+    moments: NDArray[np.int64]  #: for each class the position of the tuple at whose coming it formed
+    dropped: NDArray[np.int64]  #: positions of the tuples for which there was no class

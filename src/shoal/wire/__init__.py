@@ -1,0 +1,1 @@
+"""How tuples are written as bytes."""
