@@ -163,7 +163,7 @@ class Waiting:
     subjects
         A number for each; equal numbers are one subject. All different where every tuple is another subject.
     values
-        int64, shape (m, c): codes of the confidential attributes that requirements speak of; c may be 0.
+        int64, shape (m, c): codes of confidential values, a column for each `Demand`; c may be 0.
     old
         So many of them waited before; the others come now, one after the other.
     """
@@ -173,6 +173,26 @@ class Waiting:
     subjects: NDArray[np.int64] = field(repr=False)
     values: NDArray[np.int64] = field(repr=False)
     old: int
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What every class must hold in one column of `Waiting.values`: the first demand in the first, and so on.
+
+    Codes are from 0 on. Of t-closeness there are as many as `base` has counts; of the others any number, and only
+    whether two are equal matters.
+    """
+
+    model: str  #: registry key of the privacy model
+    attribute: str  #: name of the confidential attribute
+    levels: tuple[tuple[str, float], ...]  #: the model's parameters by name
+    ordered: bool = False  #: whether codes stand in order, a step between neighbours; else all are equally far apart
+    base: tuple[int, ...] = ()  #: t-closeness: how often each code occurs in what classes must be close to
+    grows: bool = True  #: whether every tuple that comes is counted in it
+
+    def level(self, name: str) -> float:
+        """Return one of the levels."""
+        return dict(self.levels)[name]
 
 
 class Decided(NamedTuple):
@@ -197,8 +217,11 @@ class Forming(Protocol):
 class StreamMethod(Protocol):
     """A method that forms classes of a stream: a frozen dataclass in ``stream_partition/``, parameters checked."""
 
-    def begin(self, space: Space, k: int, delay: int, order_weight: float) -> Forming:
-        """Return what forms the classes of one lane; after a restart it is begun anew with the tuples that wait."""
+    def begin(self, space: Space, k: int, delay: int, order_weight: float, demands: Sequence[Demand] = ()) -> Forming:
+        """Return what forms the classes of one lane; after a restart it is begun anew with the tuples that wait.
+
+        No class forms that does not hold all demands; a method that cannot see to that refuses them.
+        """
 
 
 class Formed(NamedTuple):
