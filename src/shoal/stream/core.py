@@ -95,7 +95,7 @@ class Core:
             raise ParameterError("StreamRecipe: only k can be promised of a stream, got t or require. Leave it out.")
         method = build(registry.load("stream_partition", recipe.method), recipe.set)
         self._forming: Forming = method.begin(self.domain.space, recipe.k, recipe.delay, self.domain.order_weight, ())
-        self._old = 0
+        self._old, self._last = 0, -1  # how many the method has seen; the position that came last
         self._nothing: Mapping[str, list[Any]] = {name: [] for name in recipe.quasi}
         self._buffer = Buffer(
             [np.empty(0, np.int64), np.empty(0), *self.encode({n: [] for n in recipe.wanted}).columns]
@@ -165,6 +165,7 @@ class Core:
         """Let tuples come that fit."""
         self._buffer.append([positions, np.full(len(positions), now), *encoded.columns])
         mine = self._buffer[_POSITIONS]
+        self._last = int(positions[-1]) if len(positions) else self._last
         if not len(mine) or mine[-1] - mine[0] < self.recipe.delay:  # nothing expires
             return Formed(self._tally.classes, _NONE, _NONE, self._nothing, _NONE, _NONE)
         return self._advance(0)
@@ -184,6 +185,8 @@ class Core:
         subjects = positions if self.recipe.subject is None else self._buffer[_SUBJECTS]
         waiting = Waiting(self._buffer[_POINTS], positions, subjects, self._buffer[_VALUES], self._old)
         labels, moments = self._forming.advance(waiting, due)
+        if self._old == len(positions):  # nothing came since: the last that did may have left already
+            moments = np.full(len(moments), self._last)
         if ending and len(moments):
             labels = np.where(labels == DROPPED, len(moments) - 1, labels)
         formed = self._formed(labels, moments)
