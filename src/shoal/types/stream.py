@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from shoal.types.table import Kind, Taxonomy
+
 #: What `Decided.labels` holds for a tuple that is in no class.
 WAITS, DROPPED = -1, -2
 
@@ -130,6 +132,47 @@ class Wire(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of an attribute before the first tuple comes: its domain."""
+
+    name: str
+    kind: Kind
+    low: Any = None  #: the two ends of numbers and moments
+    high: Any = None
+    categories: tuple[Any, ...] = ()  #: all of them; of an ordinal attribute in their order
+    taxonomy: Taxonomy | None = None
+    whole: bool = False  #: whether integers leave as integers
+
+
+class Taken(NamedTuple):
+    """Cells that were read as values of an attribute; what stands in `values` for a faulty one is of no meaning."""
+
+    values: NDArray[Any]
+    clamped: NDArray[np.bool_]  #: those that were outside the bounds, and are now one of them
+    faults: Sequence[tuple[int, str]]  #: which cells could not be read, and a sentence without any of them
+
+
+class StreamAttribute(Protocol):
+    """An attribute of a stream, in ``stream_points/``: made of what is `Known`, by ``Class.of(known)``."""
+
+    @property
+    def middle(self) -> NDArray[np.float64]:
+        """Coordinates of the middle of the domain; as many as the attribute has."""
+
+    def take(self, cells: Any) -> Taken:
+        """Read cells: a list of anything, or an array."""
+
+    def place(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Return coordinates, (m, c), of which no two points are more than 1 apart."""
+
+    def centroid(self, values: NDArray[Any], sizes: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the value that stands for each class; members come class after class."""
+
+    def plain(self, values: NDArray[Any]) -> list[Any]:
+        """Return values as they leave: what JSON can hold."""
+
+
+@dataclass(frozen=True, slots=True)
 class Space:
     """Where the tuples of a stream are points: known before the first of them comes.
 
@@ -161,7 +204,7 @@ class Waiting:
     positions
         Their numbers in the lane; ascending, not always consecutive.
     subjects
-        A number for each; equal numbers are one subject. All different where every tuple is another subject.
+        A number for each; equal numbers are one subject. It is `positions` itself where every tuple is another subject.
     values
         int64, shape (m, c): codes of confidential values, a column for each `Demand`; c may be 0.
     old
