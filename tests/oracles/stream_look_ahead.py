@@ -1,4 +1,4 @@
-"""Classes of a stream by looking ahead, and by the nearest, mended until they hold demands. Obviously right, and slow."""
+"""Classes of a stream by looking ahead, or of the nearest, mended until demands hold. Obviously right, and slow."""
 
 import numpy as np
 
@@ -13,13 +13,9 @@ def _squared(rows, weight, a, b):
 
 def look_ahead(waiting, k, delay, weight, demands=(), excess=None, due=0, reach=3, young=0.3, old=0.7, more=0.5):
     """Labels (−1: waits, −2: dropped) and moments. With reach 1 the k nearest, repeated subjects among them."""
-    rows = [
-        {"x": x, "position": p, "subject": w, "values": v}
-        for x, p, w, v in zip(
-            waiting.coordinates.tolist(), waiting.positions.tolist(), waiting.subjects.tolist(), waiting.values.tolist(),
-            strict=True,
-        )
-    ]  # fmt: skip
+    columns = (waiting.coordinates, waiting.positions, waiting.subjects, waiting.values)
+    names = ("x", "position", "subject", "values")
+    rows = [dict(zip(names, row, strict=True)) for row in zip(*(column.tolist() for column in columns), strict=True)]
     bases = [list(one.base) for one in demands]
     labels, moments, waits = [-1] * len(rows), [], []
 

@@ -1,7 +1,7 @@
 """Classes around tuples that expire, of tuples that would not fare better otherwise.
 
-Symbols: δ is `delay`, ω `weight`, m tuples wait. P is the sum of squared distances of all pairs in a class of s, so that
-P / s is its SSE; `sums` are each candidate's squared distances from all members.
+Symbols: δ is `delay`, ω `weight`, m tuples wait. `pairs` is the sum of squared distances of all pairs in a class of s,
+so that pairs / s is its SSE; `sums` are each candidate's squared distances from all members.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -53,8 +53,6 @@ def look_ahead(given, room, rule, waits, m, order, count, now):
         s += 1
         for z in range(count):
             sums[z] += between[z, y]
-    if s == k == 2 * k - 1:
-        pairs = _exchange(room, s, count, pairs)
     for a in range(s):
         members[a] = order[members[a]]
     return s

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import registry
-from shoal.errors import ParameterError
 from shoal.parameters import build
 from shoal.stream import _subjects
 from shoal.stream._buffer import Buffer
+from shoal.stream.demanding import Demanding
 from shoal.stream.recipe import KEEP, StreamRecipe
 from shoal.types.stream import DROPPED, WAITS, Cursor, Formed, Forming, Space, StreamAttribute, Tally, Waiting
 
@@ -90,10 +90,12 @@ class Core:
         self.recipe, self.domain = recipe, Domain(recipe)
         cursor = cursor or Cursor()
         self._tally = cursor.tally
-        if recipe.require or recipe.t is not None:
-            raise ParameterError("StreamRecipe: only k can be promised of a stream, got t or require. Leave it out.")
+        self._demanding = Demanding(recipe, cursor.memory) if recipe.require or recipe.t is not None else None
+        demands = self._demanding.demands if self._demanding is not None else ()
         method = build(registry.load("stream_partition", recipe.method), recipe.set)
-        self._forming: Forming = method.begin(self.domain.space, recipe.k, recipe.delay, self.domain.order_weight, ())
+        self._forming: Forming = method.begin(
+            self.domain.space, recipe.k, recipe.delay, self.domain.order_weight, demands
+        )
         self._old = 0
         self._buffer = Buffer(
             [np.empty(0, np.int64), np.empty(0), *self.encode({n: [] for n in recipe.wanted}).columns]
@@ -112,7 +114,7 @@ class Core:
     @property
     def memory(self) -> Mapping[str, Any]:
         """What must be remembered besides, in plain JSON values."""
-        return {}
+        return self._demanding.memory if self._demanding is not None else {}
 
     def encode(self, columns: Mapping[str, Any]) -> Encoded:
         """Read tuples, and change nothing."""
@@ -125,6 +127,10 @@ class Core:
             subjects, bad = _subjects.numbered(self.recipe.subject, columns[self.recipe.subject])
             faults = {**dict(bad), **faults}
         n = len(taken[0].values)
+        codes = np.empty((n, 0), np.int64)
+        if self._demanding is not None:
+            codes, odd = self._demanding.take(columns)
+            faults = {**odd, **faults}
         good = np.setdiff1d(np.arange(n), np.array(list(faults), np.int64)) if faults else np.arange(n)
         values = [one.values[good] if faults else one.values for one in taken]
         clamped = np.asarray(np.sum([one.clamped[good] for one in taken], axis=0, dtype=np.int64))
@@ -132,7 +138,7 @@ class Core:
         found: list[NDArray[Any]] = [
             clamped,
             who,
-            np.empty((len(good), 0), np.int64),
+            codes[good],
             self.domain.place(values),
             *values,
         ]
@@ -172,10 +178,17 @@ class Core:
         waiting = Waiting(self._buffer[_POINTS], positions, subjects, self._buffer[_VALUES], self._old)
         labels, moments = self._forming.advance(waiting, due)
         if ending and len(moments):
-            labels = np.where(labels == DROPPED, len(moments) - 1, labels)
+            labels = self._joined(labels, len(moments) - 1)
         formed = self._formed(labels, moments)
         self._old = len(self._buffer)
         return formed
+
+    def _joined(self, labels: NDArray[np.int64], last: int) -> NDArray[np.int64]:
+        """Let those for whom there was no class join the last one, unless it would miss a demand then."""
+        joined = np.where(labels == DROPPED, last, labels)
+        if self._demanding is None or self._demanding.holds(self._buffer[_VALUES], joined == last):
+            return joined
+        return labels
 
     def _formed(self, labels: NDArray[np.int64], moments: NDArray[np.int64]) -> Formed:
         from shoal.kernels.stream_means import errors, gathered
@@ -189,6 +202,8 @@ class Core:
         formed = Formed(self._tally.classes, buffer[_POSITIONS][members], sizes, values, moments, dropped)
         if classes or len(dropped):
             lost, spread = errors(buffer[_POINTS][members], sizes, self.domain.place(centres), self.domain.middle)
+            if self._demanding is not None:
+                self._demanding.done(buffer[_VALUES][labels != WAITS])
             self._count(formed, int(buffer[_CLAMPED][labels != WAITS].sum()), lost, spread)
             buffer.keep(labels == WAITS)
         return formed

@@ -41,7 +41,7 @@ class LookAhead(Checked):
 
     >>> import numpy as np
     >>> rule = LookAhead().begin(Space(("a",), 1.0), k=2, delay=4, order_weight=0.0)
-    >>> x = np.array([[0.5], [0.4], [0.62], [0.38], [0.95]])
+    >>> x = np.array([[0.5], [0.4], [0.62], [0.39], [0.38]])  # 0.4 is nearer to 0.5, and in a crowd
     >>> waiting = Waiting(x, np.arange(5), np.arange(5), np.empty((5, 0), np.int64), old=0)
     >>> rule.advance(waiting, due=0).labels.tolist()
     [0, -1, 0, -1, -1]
