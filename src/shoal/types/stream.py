@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -124,6 +124,7 @@ class Journey:
     longest: int = 1 << 20  #: bytes that a record may have; a longer one is cut to its first byte beyond, and is dead
     header: bool = False  #: the first record names the fields, and is none
     quote: bytes | None = None  #: what stands around cells that may hold line ends
+    feed: Iterator[bytes] | None = None  #: makes the bytes of the source, where it is no text that can be read
 
 
 class Channel(Protocol):
