@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from shoal.errors import DataError
 from shoal.types.stream import Cursor
 
 _FRAME = struct.Struct("<II")  # length and CRC-32 of what follows
@@ -61,11 +62,17 @@ class Journal:
         """Return what the journal holds and open it for more, or None if there is none."""
         for path in sorted(self.folder.glob(f"*{_SUFFIX}"), reverse=True):
             found = list(_records(path.read_bytes()))
-            if found:
+            if not found:
+                continue
+            try:
                 base = msgspec.msgpack.decode(found[0][0], type=Base)
                 steps = [msgspec.msgpack.decode(payload, type=Step) for payload, _ in found[1:]]
-                self._open(path, found[-1][1])
-                return base, steps
+            except msgspec.DecodeError:
+                break
+            self._open(path, found[-1][1])
+            return base, steps
+        if self.there:
+            raise DataError(f"{self.folder}: is damaged, and cannot be gone on with. Choose another output.")
         return None
 
     def _open(self, path: Path, whole: int) -> None:
