@@ -60,7 +60,10 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """Records of one lane, in order, as bytes without line ends."""
+    """Records of one lane, in order, as bytes without line ends.
+
+    A class is known by its number where the lane has no name, for then it is the only one; else by ``lane-number``.
+    """
 
     lane: str
     records: Sequence[bytes]
@@ -100,14 +103,18 @@ class Link(Protocol):
 
         A lane that is new, or came back, must be begun anew from its cursor: `fetch` gives its records from
         `Cursor.place` on, the done ones among them included. It is known by a cursor that is not the one committed
-        last, or by records whose places begin before the ones that came already.
+        last, or by records whose places begin before the ones that came already; a lane that was taken away and
+        came back is left out of one call in between. Ask before each `fetch`.
         """
 
     def fetch(self, most: int, seconds: float) -> Incoming | None:
         """Return up to `most` records of some lane, or None if none came in time."""
 
     def commit(self, steps: Sequence[Outgoing]) -> None:
-        """Let classes leave, letters be kept and cursors be stored: all of it, or nothing of it, also in a crash."""
+        """Let classes leave, letters be kept and cursors be stored: all of it, or nothing of it, also in a crash.
+
+        If lanes were taken away meanwhile, nothing is committed, and the next call of `lanes` leaves them out.
+        """
 
     def close(self) -> None:
         """Let go of everything; what was not committed has not left."""
