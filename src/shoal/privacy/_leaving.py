@@ -87,7 +87,8 @@ class CsvReader:
             read = list(csv.reader(text, **self._how))
         except (csv.Error, UnicodeDecodeError):
             return "holds a tuple that is no line of cells"
-        if len(read) != len(tuples) or any(len(cells) != self._width for cells in read):
+        ends = tuples[-1].endswith((b"\n", b"\r"))  # which would be a line of its own
+        if ends or len(read) != len(tuples) or any(len(cells) != self._width for cells in read):
             return "holds a tuple that is no line of as many cells as the header"
         keys = [[cells[j] for j in self._quasi] for cells in read]
         if keys.count(keys[0]) != len(keys):
