@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import DataError, GuaranteeError, ParameterError
+from shoal.stream import StreamAnonymizer
 from shoal.stream.core import Core
 from shoal.stream.recipe import StreamRecipe
 from shoal.stream.witnessing import witness_of
@@ -169,3 +170,21 @@ def test_what_cannot_be_demanded_is_said(demand: dict[str, Any], sentence: str) 
     with pytest.raises(ParameterError, match=sentence) as refused:
         a_recipe(demand)
     assert str(refused.value).startswith("StreamRecipe: ")
+
+
+@pytest.mark.parametrize("demand", DEMANDS)
+def test_a_program_gets_classes_that_hold_one_by_one_and_in_columns(demand: dict[str, Any]) -> None:
+    columns = tuples(3, 100, False)
+    rows = [{name: cells[i] for name, cells in columns.items()} for i in range(100)]
+    one, many = StreamAnonymizer(a_recipe(demand)), StreamAnonymizer(a_recipe(demand))
+    left = [found for row in rows for found in one.push(row)] + one.flush()
+    assert left == many.push_many(columns).to_pylist() + many.flush()
+    assert len(left) + one.dropped == 100
+
+
+def test_a_program_gets_nothing_of_a_class_that_misses_a_demand() -> None:
+    s = StreamAnonymizer(a_recipe(DEMANDS[0]))
+    columns = {**tuples(3, 40, False), "ill": ["flu"] * 40}
+    s._core._demanding.take = lambda columns: (np.arange(40)[:, None], {})  # type: ignore[union-attr, method-assign]
+    with pytest.raises(GuaranteeError, match="misses p_sensitivity of 'ill'"):
+        s.push_many(columns)

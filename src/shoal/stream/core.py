@@ -155,6 +155,8 @@ class Core:
         """Tell at a glance whether a tuple can be read; False: look closer."""
         who = "nobody" if self.recipe.subject is None else one[self.recipe.subject]
         plain = type(who) is int or (type(who) is str and bool(who.strip()))
+        if self._demanding is not None:
+            return False
         return plain and all(map(_fits, self.domain.attributes, map(one.__getitem__, self.recipe.quasi)))
 
     def take(
