@@ -101,6 +101,10 @@ class StreamRecipe:
         object.__setattr__(self, "bounds", {name: tuple(ends) for name, ends in self.bounds.items()})
         raise_all(ParameterError, [*_said.names(self), *_said.roles(self), *_said.domains(self), *_said.promises(self)])
         object.__setattr__(self, "kinds", {name: Kind(kind) for name, kind in self.kinds.items()})
+        if self.require or self.t is not None or self.reference:
+            from shoal.stream import demanding
+
+            raise_all(ParameterError, demanding.faults(self))
         for name in ("k", "delay"):
             object.__setattr__(self, name, int(getattr(self, name)))
         assert self.known  # taxonomies are read, and refused if they cannot be
@@ -108,9 +112,10 @@ class StreamRecipe:
     @cached_property
     def known(self) -> tuple[Known, ...]:
         """What is known of each quasi-identifier."""
-        return tuple(self._known(name) for name in self.quasi)
+        return tuple(self.known_of(name) for name in self.quasi)
 
-    def _known(self, name: str) -> Known:
+    def known_of(self, name: str) -> Known:
+        """Return what is known of a field."""
         from shoal.schema.taxonomy import taxonomy_of
 
         low, high = self.bounds.get(name, (None, None))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -60,7 +60,10 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """Records of one lane, in order, as bytes without line ends."""
+    """Records of one lane, in order, as bytes without line ends.
+
+    A class is known by its number where the lane has no name, for then it is the only one; else by ``lane-number``.
+    """
 
     lane: str
     records: Sequence[bytes]
@@ -99,17 +102,45 @@ class Link(Protocol):
         """Return the lanes that are ours now, each with its last committed cursor; it may change between calls.
 
         A lane that is new, or came back, must be begun anew from its cursor: `fetch` gives its records from
-        `Cursor.place` on, the done ones among them included.
+        `Cursor.place` on, the done ones among them included. It is known by a cursor that is not the one committed
+        last, or by records whose places begin before the ones that came already; a lane that was taken away and
+        came back is left out of one call in between. Ask before each `fetch`.
         """
 
     def fetch(self, most: int, seconds: float) -> Incoming | None:
         """Return up to `most` records of some lane, or None if none came in time."""
 
     def commit(self, steps: Sequence[Outgoing]) -> None:
-        """Let classes leave, letters be kept and cursors be stored: all of it, or nothing of it, also in a crash."""
+        """Let classes leave, letters be kept and cursors be stored: all of it, or nothing of it, also in a crash.
+
+        If lanes were taken away meanwhile, nothing is committed, and the next call of `lanes` leaves them out.
+        """
 
     def close(self) -> None:
         """Let go of everything; what was not committed has not left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Journey:
+    """From where to where a stream goes: all that a channel must know to open a link."""
+
+    source: str  #: as the user wrote it; ``-`` is standard input
+    target: str  #: as the user wrote it; ``-`` is standard output
+    promises: Mapping[str, Any]  #: what of the recipe must be the same when a stream goes on; plain JSON values
+    fingerprint: str  #: a digest of them
+    dead: str | None = None  #: where dead letters go; None: they are only counted
+    force: bool = False  #: replace an output that is there
+    longest: int = 1 << 20  #: bytes that a record may have; a longer one is cut to its first byte beyond, and is dead
+    header: bool = False  #: the first record names the fields, and is none
+    quote: bytes | None = None  #: what stands around cells that may hold line ends
+    feed: Iterator[bytes] | None = None  #: makes the bytes of the source, where it is no text that can be read
+
+
+class Channel(Protocol):
+    """A kind of place that streams come from and go to: a class in ``channels/``, found by the scheme of a URL."""
+
+    def open(self, journey: Journey) -> Link:
+        """Return a link; refuse a journey whose promises are not those it was begun with."""
 
 
 class Parsed(NamedTuple):
