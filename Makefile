@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := src tests benchmarks docs
 
-.PHONY: help demo test lint types contracts tests long docs figures outputs build bench loss closeness adult audit linkage papers clean
+.PHONY: help demo test lint types contracts tests long docs figures outputs build bench loss closeness adult audit linkage stream papers clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -72,6 +72,9 @@ audit: $(VENV)/.dev  ## Measure all audits against a plain grouping; takes minut
 
 linkage: $(VENV)/.dev  ## Measure distance linkage against the matrix of all distances; takes minutes
 	$(BIN)/python benchmarks/linkage.py
+
+stream: $(VENV)/.dev  ## Measure streams in process against a plain transcription; takes a minute
+	$(BIN)/python benchmarks/stream.py
 
 papers: $(VENV)/.dev  ## Print the figures of the papers next to ours, and draw them; takes minutes, needs SHOAL_DATA
 	$(BIN)/python benchmarks/papers
