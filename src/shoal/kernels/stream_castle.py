@@ -35,7 +35,7 @@ class _Room(NamedTuple):
     subjects: np.ndarray
     labels: np.ndarray
     moments: np.ndarray
-    slots: np.ndarray  #: the cluster of each row that waits
+    slots: np.ndarray  #: the cluster of each row that waits; −1: it does not
     low: np.ndarray  #: (β, d)
     high: np.ndarray
     sizes: np.ndarray  #: (β,) tuples of each cluster, 0: free
@@ -84,8 +84,8 @@ def _castle(room, rule, old, due):
                 _insert(room, rule, i)
                 last = room.positions[i] - rule.delay
         arrived = min(i + 1, n)
-        while first < arrived and (room.labels[first] != -1 or room.positions[first] <= last):
-            if room.labels[first] == -1:
+        while first < arrived and (room.slots[first] < 0 or room.positions[first] <= last):
+            if room.slots[first] >= 0:
                 classes = _delay_constraint(room, rule, first, arrived, classes)
             first += 1
     return classes
@@ -108,7 +108,7 @@ def _fit(room, slot, first, end):
     """Let the box of a cluster be that of its members."""
     size = 0
     for row in range(first, end):
-        if room.slots[row] == slot and room.labels[row] == -1:
+        if room.slots[row] == slot:
             for j in range(room.x.shape[1]):
                 at = room.x[row, j]
                 room.low[slot, j] = at if size == 0 else min(room.low[slot, j], at)
@@ -160,7 +160,7 @@ def _subjects_of(room, slot, first, end):
     room.ring[1] += 1
     different = 0
     for row in range(first, end):
-        if room.labels[row] == -1 and (room.slots[row] == slot or slot < 0):
+        if room.slots[row] >= 0 and (slot < 0 or room.slots[row] == slot):
             different += room.seen[room.subjects[row]] != room.ring[1]
             room.seen[room.subjects[row]] = room.ring[1]
     return different
@@ -177,7 +177,7 @@ def _delay_constraint(room, rule, row, end, classes):
             clusters += room.sizes[other] > 0
             larger += room.sizes[other] > room.sizes[slot]
         if (rule.drops and 2 * larger > clusters) or _subjects_of(room, -1, row, end) < rule.k:
-            room.labels[row] = _DROPPED
+            room.labels[row], room.slots[row] = _DROPPED, _NOWHERE
             _fit(room, slot, row, end)
             return classes
         while different < rule.k:
@@ -189,8 +189,8 @@ def _delay_constraint(room, rule, row, end, classes):
         _leave(room, slot, piece, row, end)
         room.moments[classes + piece] = now
     for other in range(row, end):
-        if room.labels[other] == -1 and room.slots[other] == slot:
-            room.labels[other] = classes + room.part[other]
+        if room.slots[other] == slot:
+            room.labels[other], room.slots[other] = classes + room.part[other], _NOWHERE
     room.sizes[slot] = 0
     return classes + pieces
 
@@ -209,7 +209,7 @@ def _merge(room, rule, slot, first, end):
             if enlarged < least:
                 least, best = enlarged, other
     for row in range(first, end):
-        if room.slots[row] == best and room.labels[row] == -1:
+        if room.slots[row] == best:
             room.slots[row] = slot
     for j in range(d):
         room.low[slot, j] = min(room.low[slot, j], room.low[best, j])
@@ -225,7 +225,7 @@ def _leave(room, slot, piece, first, end):
     for j in range(room.x.shape[1]):
         low, high = np.inf, -np.inf
         for row in range(first, end):
-            if room.labels[row] == -1 and room.slots[row] == slot and room.part[row] == piece:
+            if room.slots[row] == slot and room.part[row] == piece:
                 low, high = min(low, room.x[row, j]), max(high, room.x[row, j])
         total += high - low
     room.losses[room.ring[0] % len(room.losses)] = total / room.x.shape[1]

@@ -12,14 +12,14 @@ from shoal.kernels.jit import part
 def split(room, k, slot, first, end, different):
     """Number the pieces of a class of 2k subjects or more from 0; return how many there are."""
     for row in range(first, end):
-        if room.labels[row] == -1 and room.slots[row] == slot:
+        if room.slots[row] == slot:
             room.part[row] = -1 if different >= 2 * k else 0
     if different < 2 * k:
         return 1
     pieces = 0
     while _left(room, slot, first, end) >= k:
         seed = first
-        while room.labels[seed] != -1 or room.slots[seed] != slot or room.part[seed] != -1:
+        while room.slots[seed] != slot or room.part[seed] != -1:
             seed += 1
         room.ring[1] += 1
         room.part[seed] = pieces
@@ -27,7 +27,7 @@ def split(room, k, slot, first, end, different):
         for _ in range(k - 1):
             least, best = np.inf, -1
             for row in range(first, end):
-                free = room.labels[row] == -1 and room.slots[row] == slot and room.part[row] == -1
+                free = room.slots[row] == slot and room.part[row] == -1
                 if free and room.seen[room.subjects[row]] != room.ring[1]:
                     far = 0.0
                     for j in range(room.x.shape[1]):
@@ -48,7 +48,7 @@ def _left(room, slot, first, end):
     room.ring[1] += 1
     different = 0
     for row in range(first, end):
-        if room.labels[row] == -1 and room.slots[row] == slot and room.part[row] == -1:
+        if room.slots[row] == slot and room.part[row] == -1:
             different += room.seen[room.subjects[row]] != room.ring[1]
             room.seen[room.subjects[row]] = room.ring[1]
     return different
@@ -59,17 +59,17 @@ def _spread(room, slot, first, end, pieces):
     """Let each tuple that is in no piece go to the one whose first members' centre is nearest."""
     d = room.x.shape[1]
     for row in range(first, end):
-        if room.labels[row] == -1 and room.slots[row] == slot and room.part[row] == -1:
+        if room.slots[row] == slot and room.part[row] == -1:
             room.part[row] = -2  # not a member yet, and looked for no more
     for row in range(first, end):
-        if room.labels[row] == -1 and room.slots[row] == slot and room.part[row] == -2:
+        if room.slots[row] == slot and room.part[row] == -2:
             least, best = np.inf, 0
             for piece in range(pieces):
                 far = 0.0
                 for j in range(d):
                     total, size = 0.0, 0
                     for other in range(first, end):
-                        if room.labels[other] == -1 and room.slots[other] == slot and room.part[other] == piece:
+                        if room.slots[other] == slot and room.part[other] == piece:
                             total += room.x[other, j]
                             size += 1
                     off = room.x[row, j] - total / size
@@ -78,5 +78,5 @@ def _spread(room, slot, first, end, pieces):
                     least, best = far, piece
             room.part[row] = -3 - best
     for row in range(first, end):
-        if room.labels[row] == -1 and room.slots[row] == slot and room.part[row] <= -3:
+        if room.slots[row] == slot and room.part[row] <= -3:
             room.part[row] = -3 - room.part[row]
