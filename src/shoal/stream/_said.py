@@ -22,6 +22,7 @@ _TO_GIVE = {
     Kind.NOMINAL: "its categories, or a taxonomy",
 }
 _ONCE = 2**31
+_MOST = 1e300  # sums of numbers between bounds stay finite
 
 
 def lists(recipe: StreamRecipe, names: Sequence[str]) -> list[str]:
@@ -139,8 +140,8 @@ def domains(recipe: StreamRecipe) -> list[str]:
             )
     for name in recipe.quasi:
         faults += domain(recipe, name)
-    kinds = [kind_of(recipe, name) for name in recipe.quasi]
-    if recipe.round_integers and not faults and Kind.INTEGER not in kinds:
+    kinds = [recipe.kinds.get(name) for name in recipe.quasi]
+    if recipe.round_integers and Kind.INTEGER not in kinds:
         faults.append(
             f"{_OWNER}: round_integers needs a quasi-identifier of kind integer, got none. Say it in kinds, or leave "
             "it out."
@@ -187,8 +188,8 @@ def _ends(kind: Kind, name: str, low: Any, high: Any) -> list[str]:
         if mixed:
             return [f"{_OWNER}: the bounds of {name!r} must be two dates or two times, got one of each."]
         holds = ends[0] < ends[1]  # type: ignore[operator]
-    elif not (is_real(low) and is_real(high) and isfinite(low) and isfinite(high)):
-        return [f"{_OWNER}: the bounds of {name!r} must be two finite numbers, got {shown(low)} and {shown(high)}."]
+    elif not (is_real(low) and is_real(high) and abs(low) <= _MOST and abs(high) <= _MOST):
+        return [f"{_OWNER}: the bounds of {name!r} must be two numbers, got {shown(low)} and {shown(high)}."]
     elif kind is Kind.INTEGER and not (float(low).is_integer() and float(high).is_integer()):
         return [f"{_OWNER}: the bounds of {name!r} must be two integers, got {shown(low)} and {shown(high)}."]
     else:
