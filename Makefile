@@ -73,6 +73,9 @@ audit: $(VENV)/.dev  ## Measure all audits against a plain grouping; takes minut
 linkage: $(VENV)/.dev  ## Measure distance linkage against the matrix of all distances; takes minutes
 	$(BIN)/python benchmarks/linkage.py
 
+stream: $(VENV)/.dev  ## Measure streams in process against a plain transcription; takes a minute
+	$(BIN)/python benchmarks/stream.py
+
 papers: $(VENV)/.dev  ## Print the figures of the papers next to ours, and draw them; takes minutes, needs SHOAL_DATA
 	$(BIN)/python benchmarks/papers
 
