@@ -55,7 +55,7 @@ kill -9 $broker 2>/dev/null; rm -rf "$folder"
 """
 
 
-class Missing(Exception):
+class Missing(Exception):  # noqa: N818 - what is missing, not what went wrong
     """What the broker needs is not there."""
 
 

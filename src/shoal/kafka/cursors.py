@@ -88,7 +88,7 @@ def fitting(cursor: Cursor, fingerprint: str, room: int) -> str:
         return text
     bare = len(pack(replace(cursor, memory={}), fingerprint))
     raise EngineError(
-        f"Kafka: what a lane needs to go on must have fewer than the {room:,} characters that the broker keeps beside an "
-        f"offset, got {len(text):,}, of which requirements remember {len(text) - bare:,}. Raise "
+        f"Kafka: what a lane needs to go on must have fewer than the {room:,} characters that the broker keeps beside "
+        f"an offset, got {len(text):,}, of which requirements remember {len(text) - bare:,}. Raise "
         "offset.metadata.max.bytes of the broker, lower the delay, or give t a reference."
     )
