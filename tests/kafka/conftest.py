@@ -66,7 +66,8 @@ class Cluster:
             found: list[list[bytes]] = [[] for _ in range(count)]
             over: set[int] = set()
             while len(over) < count:
-                for message in consumer.consume(1000, 10):
+                for message in consumer.consume(1000, 0) or [consumer.poll(10)]:
+                    assert message is not None, "the end of the topic does not come"
                     if message.error() is None:
                         found[message.partition()].append(message.value())
                     else:

@@ -52,7 +52,8 @@ class Lane:
             self.waiting.clear()
         position = min(self.waiting, default=self.next)
         place = self.waiting[position][0] if self.waiting else self.after
-        bits = bytearray((self.next - position + 7) // 8)
+        last = max(self.done, default=position)  # after a restart it may be one that has not come again yet
+        bits = bytearray((max(last - position, 0) + 8) // 8)
         for one in self.done:
             if one >= position:
                 bits[(one - position) // 8] |= 1 << (one - position) % 8

@@ -84,7 +84,8 @@ class Group:
         """Return messages of our partitions; call `ended(partition, offset)` where one has no more for now."""
         self._clients.check(self._consumer)
         self._moved = False
-        messages = self._consumer.consume(most, seconds)
+        first = self._consumer.poll(seconds)  # `consume` alone would wait for all of them
+        messages = [] if first is None else [first, *self._consumer.consume(most - 1, 0)] if most > 1 else [first]
         if self._moved:  # they were fetched for an assignment that has gone: of the new one nothing flows yet
             return []
         good = []
