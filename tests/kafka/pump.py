@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from shoal.types.stream import Cursor, Leaving, Letter, Outgoing, Tally
@@ -90,5 +91,7 @@ class Pump:
 
     def to_end(self) -> None:
         """Go on until all lanes have ended."""
+        until = time.monotonic() + 40
         while not self.lanes or not all(lane.ended for lane in self.lanes.values()):
             self.turn()
+            assert time.monotonic() < until, "the lanes do not end"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from shoal.errors import EngineError, ParameterError
+from shoal.errors import DataError, EngineError, ParameterError
 from shoal.kafka.cursors import unpack
 
 
@@ -92,7 +92,9 @@ def test_what_a_dead_process_left_open_is_undone_and_seen_by_nobody(cluster: Any
     link._transactions._produce(link._records([step]))
     place, text = link._texts({0: step.cursor})[source, 0]
     kafka = link._clients.kafka
-    producer.send_offsets_to_transaction([kafka.TopicPartition(source, 0, place, metadata=text)], link._group.member, 10)
+    producer.send_offsets_to_transaction(
+        [kafka.TopicPartition(source, 0, place, metadata=text)], link._group.member, 10
+    )
     producer.flush(10)
     assert _checked(cluster, target, _records(20)) == before
     assert len(cluster.read(target, "read_uncommitted")[0]) > len(before)
@@ -162,7 +164,7 @@ def test_letters_go_to_their_topic_in_the_same_transaction(cluster: Any, opened:
     url = cluster.url(source, group=uuid.uuid4().hex, until="end")
     pump(opened(url, cluster.url(target), dead=cluster.url(dead)), most=100).to_end()
     letters = [json.loads(row) for row in cluster.read(dead)[0]]
-    assert [(one["partition"], one["offset"], one["reason"], one["payload"]) for one in letters] == [
+    assert [(one["partition"], one["place"], one["reason"], one["payload"]) for one in letters] == [
         (1, 0, "The record is bad.", "bad"),
         (1, 4, "The record is bad.", "bad"),
     ]
@@ -187,8 +189,11 @@ def test_another_recipe_is_refused(cluster: Any, opened: Any, pump: Any) -> None
     link = opened(url, cluster.url(target))
     pump(link).to_end()
     link.close()
-    with pytest.raises(ParameterError, match=rf"the group {group} was begun with another recipe.*name another group"):
-        pump(opened(url, cluster.url(target), fingerprint="g")).to_end()
+    with pytest.raises(DataError, match=rf"the group {group} was begun with another delay\. .* name another group"):
+        pump(other := opened(url, cluster.url(target), fingerprint="g", delay=6)).to_end()
+    other.close()
+    with pytest.raises(DataError, match=rf"the group {group} was begun with another recipe\. "):
+        pump(opened(url, cluster.url(target), fingerprint="longer")).to_end()
 
 
 def test_a_group_that_forgot_does_not_repeat_what_left(cluster: Any, opened: Any, pump: Any) -> None:
@@ -230,5 +235,4 @@ def test_records_that_are_gone_are_not_skipped(cluster: Any, opened: Any, pump: 
     cluster.admin.delete_records([TopicPartition(source, 0, 15)])
     again = pump(opened(url, cluster.url(target)))
     with pytest.raises(EngineError, match=r"partition 0 does not hold the records any more that the group"):
-        for _ in range(100):
-            again.turn()
+        again.to_end()

@@ -26,6 +26,15 @@ class Kafka:
                 )
         source = address(journey.source, _OPTIONS)
         target = address(journey.target, ())
+        if journey.header:
+            raise ParameterError(
+                f"{source}: records must hold JSON, got CSV, whose header no record has. Ask for jsonl."
+            )
+        if journey.force:
+            raise ParameterError(
+                f"{target}: --force must not stand with Kafka, where what left cannot be taken back. Name another "
+                "topic."
+            )
         dead = address(journey.dead, ()) if journey.dead is not None else None
         if not source.options.get("group"):
             raise ParameterError(f"{source}: must name a consumer group. Add ?group=NAME.")
@@ -34,4 +43,4 @@ class Kafka:
         clients = Clients(source.servers, properties(source), seconds(source, "patience", 60.0))
         topics = found(clients, source, target, dead)
         checked_delay(int(journey.promises["delay"]), topics.room)
-        return KafkaLink(clients, topics, journey.fingerprint, journey.longest)
+        return KafkaLink(clients, topics, journey)

@@ -12,8 +12,8 @@ from shoal.types.stream import Cursor, Tally
 
 #: What a broker allows that was told nothing else: ``offset.metadata.max.bytes``. It takes one character less.
 USUAL_ROOM = 4096
-#: What a text holds besides the bits, at most: the fingerprint, nine numbers of 20 digits, what zlib adds.
-_BESIDES = 420
+#: What a text holds besides the bits, at most: the mark of the recipe, nine numbers of 20 digits, what zlib adds.
+_BESIDES = 560
 _VERSION = 1
 
 
@@ -22,10 +22,10 @@ class Kept:
     """What a text was made of."""
 
     cursor: Cursor
-    fingerprint: str
+    mark: str  #: what was promised
 
 
-def pack(cursor: Cursor, fingerprint: str) -> str:
+def pack(cursor: Cursor, mark: str) -> str:
     """Return the text of a cursor; its place is the offset, and is not in it.
 
     >>> unpack(pack(Cursor(position=7, place=9, done=b"\\x06"), "ab"), 9) == Kept(Cursor(7, 9, b"\\x06"), "ab")
@@ -33,7 +33,7 @@ def pack(cursor: Cursor, fingerprint: str) -> str:
     """
     head = {
         "shoal": _VERSION,
-        "recipe": fingerprint,
+        "recipe": mark,
         "position": cursor.position,
         "tally": list(asdict(cursor.tally).values()),
         "memory": dict(cursor.memory),
@@ -81,12 +81,12 @@ def checked_delay(delay: int, room: int) -> None:
         )
 
 
-def fitting(cursor: Cursor, fingerprint: str, room: int) -> str:
+def fitting(cursor: Cursor, mark: str, room: int) -> str:
     """Return the text of a cursor, if the broker has room for it."""
-    text = pack(cursor, fingerprint)
+    text = pack(cursor, mark)
     if len(text) < room:
         return text
-    bare = len(pack(replace(cursor, memory={}), fingerprint))
+    bare = len(pack(replace(cursor, memory={}), mark))
     raise EngineError(
         f"Kafka: what a lane needs to go on must have fewer than the {room:,} characters that the broker keeps beside "
         f"an offset, got {len(text):,}, of which requirements remember {len(text) - bare:,}. Raise "

@@ -15,12 +15,12 @@ def letter_of(partition: int, letter: Letter) -> bytes:
     """Return a letter as JSON.
 
     >>> letter_of(0, Letter(position=3, place=5, reason="The record is no JSON object.")).decode()
-    '{"partition": 0, "offset": 5, "position": 3, "reason": "The record is no JSON object."}'
+    '{"partition":0,"position":3,"place":5,"reason":"The record is no JSON object."}'
     """
     told: dict[str, object] = {
         "partition": partition,
-        "offset": letter.place,
         "position": letter.position,
+        "place": letter.place,
         "reason": letter.reason,
     }
     if letter.payload is not None and len(letter.payload) > _LONGEST:
@@ -30,4 +30,4 @@ def letter_of(partition: int, letter: Letter) -> bytes:
             told["payload"] = letter.payload.decode()
         except UnicodeDecodeError:
             told["payload_base64"] = base64.b64encode(letter.payload).decode()
-    return json.dumps(told, ensure_ascii=False).encode()
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()

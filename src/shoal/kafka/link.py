@@ -6,14 +6,15 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 
-from shoal.errors import EngineError, ParameterError
+from shoal.errors import DataError, EngineError, ParameterError, listing
 from shoal.kafka.clients import Clients
 from shoal.kafka.cursors import fitting, unpack
 from shoal.kafka.group import Group
 from shoal.kafka.letters import letter_of
+from shoal.kafka.promises import changed, mark
 from shoal.kafka.topics import Topics, ends, wide_enough
 from shoal.kafka.transactions import Lapsed, Transactions
-from shoal.types.stream import Cursor, Incoming, Outgoing
+from shoal.types.stream import Cursor, Incoming, Journey, Outgoing
 
 
 class KafkaLink:
@@ -25,9 +26,10 @@ class KafkaLink:
     read with ``isolation.level=read_committed``.
     """
 
-    def __init__(self, clients: Clients, topics: Topics, fingerprint: str, longest: int):
+    def __init__(self, clients: Clients, topics: Topics, journey: Journey):
         self._clients, self._topics = clients, topics
-        self._fingerprint, self._longest = fingerprint, longest
+        self._promises, self._longest = journey.promises, journey.longest
+        self._mark = mark(journey.fingerprint, journey.promises)
         self._to_end = topics.source.options.get("until") == "end"
         self._group = Group(clients, topics.source, to_end=self._to_end)
         self._last = self._offsets_at_end() if self._to_end else {}
@@ -103,16 +105,17 @@ class KafkaLink:
                 f"{source}: partition {partition} of the group {group} has an offset that shoal did not store, or not "
                 "this version of it. Name another group."
             ) from None
-        if kept.fingerprint != self._fingerprint:
-            raise ParameterError(
-                f"{source}: the group {group} was begun with another recipe, and what it promised must stay so while "
-                "tuples wait. Give the recipe as it was, or name another group and another output."
+        if kept.mark != self._mark:
+            others = listing(changed(self._mark, kept.mark, self._promises)) or "recipe"
+            raise DataError(
+                f"{source}: the group {group} was begun with another {others}. Go on as it was begun, or name another "
+                "group and another output."
             )
         return kept.cursor
 
     def _texts(self, cursors: Mapping[int, Cursor]) -> dict[tuple[str, int], tuple[int, str]]:
         topic, room = self._topics.source.topic, self._topics.room
-        return {(topic, one): (c.place, fitting(c, self._fingerprint, room)) for one, c in cursors.items()}
+        return {(topic, one): (c.place, fitting(c, self._mark, room)) for one, c in cursors.items()}
 
     def fetch(self, most: int, seconds: float) -> Incoming | None:
         """Return records of one partition, cut one byte beyond the longest; a record without a value is empty."""
