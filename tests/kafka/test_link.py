@@ -135,27 +135,48 @@ def test_two_members_share_the_partitions_and_take_over(cluster: Any, opened: An
     assert waiting <= 10
 
 
-def test_a_member_that_was_thrown_out_commits_nothing(cluster: Any, opened: Any, pump: Any, quick: Any) -> None:
-    source, target, group = cluster.topic(), cluster.topic(), uuid.uuid4().hex
-    sent = _records(60)
-    cluster.send(source, sent[:30])
-    url = cluster.url(source, group=group, instance="one", until="end")
-    old = pump(opened(url, cluster.url(target)))
-    while not old.turn():
+def _half_way(pump: Any, link: Any) -> Any:
+    """A pump that has taken more than it committed."""
+    pumped = pump(link)
+    while not pumped.turn():
         pass
     for _ in range(2):
-        old.turn(commit=False)
+        pumped.turn(commit=False)
+    return pumped
+
+
+def test_whoever_comes_under_the_same_name_replaces_us(cluster: Any, opened: Any, pump: Any) -> None:
+    source, target, group = cluster.topic(), cluster.topic(), uuid.uuid4().hex
+    cluster.send(source, _records(30))
+    url = cluster.url(source, group=group, instance="one", until="end")
+    old = _half_way(pump, opened(url, cluster.url(target)))
     new = pump(opened(url, cluster.url(target)))
     while not new.turn():
         pass
-    before = _checked(cluster, target, sent)
-    lane = old.lanes["0"]
-    old.link.commit([lane.step(3, 5, "0")])
-    assert _checked(cluster, target, sent) == before
+    before = _checked(cluster, target, _records(30))
+    with pytest.raises(EngineError, match="another process took over as instance one"):
+        old.link.commit([old.lanes["0"].step(3, 5, "0")])
+    assert _checked(cluster, target, _records(30)) == before
+    new.to_end()
+    assert len(_checked(cluster, target, _records(30))) == 30
+
+
+def test_a_member_that_was_thrown_out_commits_nothing(cluster: Any, opened: Any, pump: Any, quick: Any) -> None:
+    source, target, group = cluster.topic(), cluster.topic(), uuid.uuid4().hex
+    cluster.send(source, _records(30))
+    quick.write_text(f"{quick.read_text()}max.poll.interval.ms=1500\n")
+    url = cluster.url(source, group=group, until="end", config=quick)
+    old = _half_way(pump, opened(url, cluster.url(target)))
+    new = pump(opened(url, cluster.url(target)))
+    while not new.turn():  # it gets the partition when the other has not asked for too long
+        pass
+    before = _checked(cluster, target, _records(30))
+    old.link.commit([old.lanes["0"].step(3, 5, "0")])
+    assert _checked(cluster, target, _records(30)) == before
     assert old.link.lanes() == {}
     old.link.close()
     new.to_end()
-    assert len(_checked(cluster, target, sent)) == 30
+    assert len(_checked(cluster, target, _records(30))) == 30
 
 
 def test_letters_go_to_their_topic_in_the_same_transaction(cluster: Any, opened: Any, pump: Any) -> None:

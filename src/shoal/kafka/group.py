@@ -12,6 +12,14 @@ from shoal.kafka.clients import Clients, sentence
 _SECONDS = 10.0
 
 
+def replaced(source: Address) -> EngineError:
+    """Return what to raise when another process came under our name."""
+    return EngineError(
+        f"{source}: another process took over as instance {source.options['instance']}, and goes on where this one was. "
+        "Let only one run under each name."
+    )
+
+
 class Group:
     """A consumer that never skips: it begins where it is told, and shows nothing of an assignment that has gone.
 
@@ -109,6 +117,8 @@ class Group:
                 f"{self._source.options['group']} has yet to read; it was emptied, or made anew. Keep records longer "
                 "(retention.ms), and go on with another group."
             )
+        if error.fatal() and "instance" in self._source.options:
+            raise replaced(self._source)
         if error.fatal() or error.name() in (
             "UNKNOWN_TOPIC_OR_PART",
             "TOPIC_AUTHORIZATION_FAILED",

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from shoal.errors import DataError, EngineError, ParameterError, listing
 from shoal.kafka.clients import Clients
 from shoal.kafka.cursors import fitting, unpack
-from shoal.kafka.group import Group
+from shoal.kafka.group import Group, replaced
 from shoal.kafka.letters import letter_of
 from shoal.kafka.promises import changed, mark
 from shoal.kafka.topics import Topics, ends, wide_enough
@@ -171,6 +171,8 @@ class KafkaLink:
 
     def _rejoin(self, lapsed: Lapsed) -> None:
         """Leave the group and join it anew: whatever we believed of our partitions may be wrong."""
+        if "FENCED" in str(lapsed) and "instance" in self._topics.source.options:
+            raise replaced(self._topics.source) from None
         now = time.monotonic()
         self._lapsed_since = self._lapsed_since or now
         if now - self._lapsed_since > self._clients.patience:
