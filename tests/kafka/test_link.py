@@ -11,6 +11,7 @@ import pytest
 
 from shoal.errors import DataError, EngineError, ParameterError
 from shoal.kafka.cursors import unpack
+from shoal.kafka.transactions import Lapsed, Transactions
 
 
 def _records(n: int, of: str = "") -> list[bytes]:
@@ -171,7 +172,12 @@ def test_a_member_that_was_thrown_out_commits_nothing(cluster: Any, opened: Any,
     while not new.turn():  # it gets the partition when the other has not asked for too long
         pass
     before = _checked(cluster, target, _records(30))
-    old.link.commit([old.lanes["0"].step(3, 5, "0")])
+    step = old.lanes["0"].step(3, 5, "0")
+    other = Transactions(old.link._clients, uuid.uuid4().hex)  # not fenced by its name: the membership is a fence too
+    with pytest.raises(Lapsed):
+        other.commit(old.link._records([step]), old.link._texts({0: step.cursor}), old.link._group.member)
+    assert _checked(cluster, target, _records(30)) == before
+    old.link.commit([step])
     assert _checked(cluster, target, _records(30)) == before
     assert old.link.lanes() == {}
     old.link.close()

@@ -15,8 +15,8 @@ _SECONDS = 10.0
 def replaced(source: Address) -> EngineError:
     """Return what to raise when another process came under our name."""
     return EngineError(
-        f"{source}: another process took over as instance {source.options['instance']}, and goes on where this one was. "
-        "Let only one run under each name."
+        f"{source}: another process took over as instance {source.options['instance']}, and goes on where this one "
+        "was. Let only one run under each name."
     )
 
 
