@@ -100,6 +100,17 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Cluster:
 
 
 @pytest.fixture
+def own_cluster(tmp_path: Path) -> Any:
+    """A broker that a test may stop; its process id."""
+    try:
+        cluster = Cluster(_broker["start"](tmp_path / "own", os.getpid()))
+    except _broker["Missing"] as missing:
+        (pytest.fail if os.environ.get("SHOAL_CI") else pytest.skip)(str(missing))
+    yield cluster, int((tmp_path / "own" / "pid").read_text())
+    (tmp_path / "own" / "pid").unlink(missing_ok=True)
+
+
+@pytest.fixture
 def quick(tmp_path: Path) -> Path:
     """Properties under which a member that died is missed soon."""
     file = tmp_path / "quick.properties"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import pytest
 
 from shoal.stream.recipe import StreamRecipe
 from shoal.stream.run import Streaming, run_stream
@@ -131,3 +133,29 @@ def test_the_broker_goes_away(tmp_path: Any, run: Any) -> None:
         "gave up after 0.5 seconds.",
     ]
     assert time.monotonic() - began < 10
+
+
+@pytest.mark.long
+def test_the_broker_stands_still_and_then_dies(own_cluster: Any) -> None:
+    cluster, broker = own_cluster
+    source, target = cluster.topic(2), cluster.topic(2)
+    for one in (0, 1):
+        cluster.send(source, tuples(4000, f"{one}/", seed=one), one)
+    command = _command(cluster, source, target, group="g", patience=4)
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while running.poll() is None and _end(cluster, target) < 50:
+        time.sleep(0.02)
+    os.kill(broker, signal.SIGSTOP)
+    time.sleep(3)
+    os.kill(broker, signal.SIGCONT)
+    before = _end(cluster, target)
+    while running.poll() is None and _end(cluster, target) < before + 50:
+        time.sleep(0.02)
+    assert running.poll() is None
+    assert len(checked(cluster, target)) >= 50
+    os.kill(broker, signal.SIGKILL)
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == 5
+    lines = err.splitlines()
+    assert lines[0].endswith("the broker does not answer. Trying for 4 seconds.")
+    assert lines[-1].startswith(f"shoal: kafka://{cluster.servers}: the broker does not answer. Check that it runs")

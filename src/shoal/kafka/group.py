@@ -55,7 +55,7 @@ class Group:
     def _given(self, consumer: Any, partitions: Sequence[Any]) -> None:
         self._moved = True
         self.mine = tuple(sorted(one.partition for one in partitions))
-        # The proof is taken now: of a consumer that has since been thrown out it would prove nothing, and be accepted.
+        # The proof is taken now: taken later it could be of another membership than that whose records we hold.
         self.member = consumer.consumer_group_metadata()
         consumer.assign([])
 
