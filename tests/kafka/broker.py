@@ -28,8 +28,12 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 SERVER = """process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{second}
-listeners=PLAINTEXT://127.0.0.1:{first},CONTROLLER://127.0.0.1:{second}
-advertised.listeners=PLAINTEXT://127.0.0.1:{first}
+listeners=PLAINTEXT://127.0.0.1:{first},CONTROLLER://127.0.0.1:{second},LOGIN://127.0.0.1:{third}
+advertised.listeners=PLAINTEXT://127.0.0.1:{first},LOGIN://127.0.0.1:{third}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,LOGIN:SASL_PLAINTEXT
+sasl.enabled.mechanisms=PLAIN
+listener.name.login.plain.sasl.jaas.config=\
+  org.apache.kafka.common.security.plain.PlainLoginModule required user_ann="hunter2";
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
 log.dirs={folder}/data
@@ -94,15 +98,18 @@ def jars() -> Path:
 
 
 def start(folder: Path, owner: int) -> str:
-    """Start a broker in an empty folder and return its address; it ends when the process `owner` has ended."""
+    """Start a broker in an empty folder and return its addresses; it ends when the process `owner` has ended.
+
+    At the second address it asks for a login: ann, hunter2.
+    """
     path = f"{jars()}/*"
     folder.mkdir(parents=True)
-    with socket.socket() as one, socket.socket() as two:
-        one.bind(("127.0.0.1", 0))
-        two.bind(("127.0.0.1", 0))
-        first, second = one.getsockname()[1], two.getsockname()[1]
+    with socket.socket() as one, socket.socket() as two, socket.socket() as three:
+        for each in (one, two, three):
+            each.bind(("127.0.0.1", 0))
+        first, second, third = (each.getsockname()[1] for each in (one, two, three))
     settings = folder / "server.properties"
-    settings.write_text(SERVER.format(first=first, second=second, folder=folder))
+    settings.write_text(SERVER.format(first=first, second=second, third=third, folder=folder))
     name = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     form = [*JAVA, "-cp", path, "kafka.tools.StorageTool", "format", "-t", name, "-c", str(settings)]
     subprocess.run(form, check=True, capture_output=True)
@@ -112,13 +119,13 @@ def start(folder: Path, owner: int) -> str:
     for _ in range(600):
         with socket.socket() as attempt:
             if attempt.connect_ex(("127.0.0.1", first)) == 0:
-                return f"127.0.0.1:{first}"
+                return f"127.0.0.1:{first} 127.0.0.1:{third}"
         time.sleep(0.1)
     raise Missing(f"Kafka does not start: {(folder / 'log').read_text()[-300:]}")
 
 
 def shared(folder: Path) -> str:
-    """Return the address of the broker that all workers of one test run share; the first to ask starts it."""
+    """Return the addresses of the broker that all workers of one test run share; the first to ask starts it."""
     worker = "PYTEST_XDIST_WORKER" in os.environ
     with locked(folder / "kafka.lock"):
         known = folder / "kafka.address"

@@ -17,11 +17,11 @@ _broker = runpy.run_path(str(Path(__file__).with_name("broker.py")))
 class Cluster:
     """A broker, and what tests do with it."""
 
-    def __init__(self, servers: str):
+    def __init__(self, addresses: str):
         from confluent_kafka.admin import AdminClient
 
-        self.servers = servers
-        self.admin = AdminClient({"bootstrap.servers": servers})
+        self.servers, self.login = addresses.split()
+        self.admin = AdminClient({"bootstrap.servers": self.servers})
 
     def topic(self, partitions: int = 1, **config: str) -> str:
         """Make a topic."""

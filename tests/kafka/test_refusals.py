@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from shoal.channels.kafka import Kafka
-from shoal.errors import ParameterError, ShoalError
+from shoal.errors import EngineError, ParameterError, ShoalError
 from shoal.kafka.address import OWNED, address, properties
 from shoal.types.stream import Journey
 
@@ -95,12 +95,20 @@ def test_topics_between_which_nothing_can_be_promised(cluster: Any) -> None:
     assert "delay must be at most 20,0" in str(_refused(cluster, one, two, delay=50_000))
 
 
-def test_a_broker_that_wants_tls_or_a_login(cluster: Any, tmp_path: Path) -> None:
-    """It is a plain broker: what matters is that we end soon, and say nothing of the login."""
+def test_a_broker_that_asks_for_a_login(cluster: Any, tmp_path: Path) -> None:
+    ends = [url.replace(cluster.servers, cluster.login) for url in map(cluster.url, (cluster.topic(), cluster.topic()))]
     file = tmp_path / "client.properties"
-    file.write_text(
-        f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.username=a\nsasl.password={SECRET}\n"
-    )
-    with pytest.raises(ShoalError, match=r"the broker does not let us in\. Check the login|does not answer") as raised:
-        _open(cluster.url("in", group="g", config=file, patience=2), cluster.url("out"))
+    begin = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.username=ann\nsasl.password="
+    file.write_text(f"{begin}{SECRET}\n")
+    _open(f"{ends[0]}?group=g&config={file}", ends[1])
+    file.write_text(f"{begin}{SECRET}3\n")
+    with pytest.raises(EngineError, match=r"the broker does not let us in\. Check the login in the file that \?config= names\.$") as raised:
+        _open(f"{ends[0]}?group=g&config={file}&patience=20", ends[1])
     assert SECRET not in str(raised.value)
+
+
+def test_a_broker_that_does_not_speak_tls(cluster: Any, tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("security.protocol=SSL\n")
+    with pytest.raises(EngineError, match=r"the broker does not (speak TLS with us|answer)"):
+        _open(cluster.url("in", group="g", config=file, patience=2), cluster.url("out"))

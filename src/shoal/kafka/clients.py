@@ -119,7 +119,9 @@ class Clients:
                 client.poll(0)  # so that we hear why
                 if error.args[0].name() not in _AWAY:
                     raise sentence(self.owner, error.args[0]) from None
-                self.give_up_after(began if not self._why else -self.patience)  # waiting mends no login
+                if self._why:  # waiting mends no login
+                    raise EngineError(f"{self.owner}: the broker {self._why}.") from None
+                self.give_up_after(began)
             else:
                 self.answered()
                 return found
