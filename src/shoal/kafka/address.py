@@ -48,7 +48,7 @@ def address(text: str, allowed: tuple[str, ...]) -> Address:
     servers, _, topic = where.partition("/")
     if "@" in servers:
         raise ParameterError(
-            f"Kafka: a URL must not hold a user or a password; {_EXAMPLE}?config=client.properties, and the login "
+            f"Kafka: a URL must not hold a user or a password. {_EXAMPLE}?config=client.properties, and put the login "
             "into that file."
         )
     if not text.lower().startswith("kafka://") or not all(_SERVER.match(one) for one in servers.split(",")):
