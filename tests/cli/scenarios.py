@@ -697,6 +697,44 @@ def _(folder: Path) -> list[str]:
 NOISE = ("--release", "laplace", "--epsilon", "1", "--bounds", "age=0:120,income=0:1e9")
 
 
+def streamed(source: str, target: str, *more: str) -> list[str]:
+    recipe = ["--quasi", "age", "--bounds", "age=0:100", "--k", "3", "--delay", "10"]
+    return ["stream", source, "-o", target, *recipe, *more]
+
+
+@scenario("Kafka: no consumer group", 2)
+def _(folder: Path) -> list[str]:
+    return streamed("kafka://localhost:9092/visits", "kafka://localhost:9092/safe")
+
+
+@scenario("Kafka: a password in the URL", 2)
+def _(folder: Path) -> list[str]:
+    return streamed(f"kafka://ann:{SECRET}@localhost:9092/visits?group=g", "kafka://localhost:9092/safe")
+
+
+@scenario("Kafka: a property that is shoal's own", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "client.properties").write_text(f"sasl.password={SECRET}\nisolation.level=read_uncommitted\n")
+    source = "kafka://localhost:9092/visits?group=g&config=client.properties"
+    return streamed(source, "kafka://localhost:9092/safe")
+
+
+@scenario("Kafka: another cluster", 2)
+def _(folder: Path) -> list[str]:
+    return streamed("kafka://localhost:9092/visits?group=g", "kafka://elsewhere:9092/safe")
+
+
+@scenario("Kafka: CSV", 2)
+def _(folder: Path) -> list[str]:
+    return streamed("kafka://localhost:9092/visits?group=g", "kafka://localhost:9092/safe", "--format", "csv")
+
+
+@scenario("Kafka: dead letters in a file", 2)
+def _(folder: Path) -> list[str]:
+    more = ("--dead", "dead.jsonl")
+    return streamed("kafka://localhost:9092/visits?group=g", "kafka://localhost:9092/safe", *more)
+
+
 @scenario("ε that is not above 0", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, *NOISE, "--epsilon", "0")
