@@ -110,9 +110,9 @@ class _FileLink(_PipeLink):
         path = Path(os.path.realpath(journey.target))
         self._journal = Journal(path.with_name(f"{path.name}.journal"))
         if not self._journal.there:
-            for given in (journey.target, journey.dead):
-                if given is not None:
-                    _make_way(Path(given), journey.force)
+            for file in (journey.target, journey.dead):
+                if file is not None:
+                    _make_way(Path(file), journey.force)
         with ExitStack() as undo:
             self._out: Growing = Growing(path, journey.target)  # nobody else reads or writes the journal from here on
             undo.callback(self._out.discard)
