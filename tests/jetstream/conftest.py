@@ -234,6 +234,11 @@ def new_server() -> Callable[..., Server]:
 
 
 @pytest.fixture(scope="session")
+def new_broker() -> Callable[..., Broker]:
+    return Broker
+
+
+@pytest.fixture(scope="session")
 def toy() -> type[Toy]:
     return Toy
 
