@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import DataError, SchemaError
+from shoal.kernels.medians import medians
 from shoal.points.encoding import Encoding, attribute_of
-from shoal.points.ordinal import Ordinal, medians
+from shoal.points.ordinal import Ordinal
 from shoal.schema.order import in_order
 from shoal.types import Column, Footing, Kind, Role
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError
+from shoal.kernels.category_tree import Tree, tree_of
+from shoal.kernels.likest import below, common_ancestor, likest_leaf, likest_node
 from shoal.points._column import as_column
-from shoal.points._likest import below, common_ancestor, likest_leaf, likest_node
-from shoal.points._tree import Tree, tree_of
 from shoal.types import Categories, Column, Footing, Kind, Placed, Scale, called
 
 if TYPE_CHECKING:

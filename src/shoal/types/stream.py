@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from shoal.types.table import Kind, Taxonomy
 
 #: What `Decided.labels` holds for a tuple that is in no class.
 WAITS, DROPPED = -1, -2
@@ -58,7 +60,10 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """Records of one lane, in order, as bytes without line ends."""
+    """Records of one lane, in order, as bytes without line ends.
+
+    A class is known by its number where the lane has no name, for then it is the only one; else by ``lane-number``.
+    """
 
     lane: str
     records: Sequence[bytes]
@@ -98,14 +103,18 @@ class Link(Protocol):
 
         A lane that is new, or came back, must be begun anew from its cursor: `fetch` gives its records from
         `Cursor.place` on, the done ones among them included. It is known by a cursor that is not the one committed
-        last, or by records whose places begin before the ones that came already.
+        last, or by records whose places begin before the ones that came already; a lane that was taken away and
+        came back is left out of one call in between. Ask before each `fetch`.
         """
 
     def fetch(self, most: int, seconds: float) -> Incoming | None:
         """Return up to `most` records of some lane, or None if none came in time."""
 
     def commit(self, steps: Sequence[Outgoing]) -> None:
-        """Let classes leave, letters be kept and cursors be stored: all of it, or nothing of it, also in a crash."""
+        """Let classes leave, letters be kept and cursors be stored: all of it, or nothing of it, also in a crash.
+
+        If lanes were taken away meanwhile, nothing is committed, and the next call of `lanes` leaves them out.
+        """
 
     def close(self) -> None:
         """Let go of everything; what was not committed has not left."""
@@ -124,6 +133,7 @@ class Journey:
     longest: int = 1 << 20  #: bytes that a record may have; a longer one is cut to its first byte beyond, and is dead
     header: bool = False  #: the first record names the fields, and is none
     quote: bytes | None = None  #: what stands around cells that may hold line ends
+    feed: Iterator[bytes] | None = None  #: makes the bytes of the source, where it is no text that can be read
 
 
 class Channel(Protocol):
@@ -150,6 +160,47 @@ class Wire(Protocol):
 
     def render(self, bodies: Sequence[Any], values: Mapping[str, Any], number: int | str) -> list[bytes]:
         """Return the tuples of one class: released values, the number of the class, no identifiers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of an attribute before the first tuple comes: its domain."""
+
+    name: str
+    kind: Kind
+    low: Any = None  #: the two ends of numbers and moments
+    high: Any = None
+    categories: tuple[Any, ...] = ()  #: all of them; of an ordinal attribute in their order
+    taxonomy: Taxonomy | None = None
+    whole: bool = False  #: whether integers leave as integers
+
+
+class Taken(NamedTuple):
+    """Cells that were read as values of an attribute; what stands in `values` for a faulty one is of no meaning."""
+
+    values: NDArray[Any]
+    clamped: NDArray[np.bool_]  #: those that were outside the bounds, and are now one of them
+    faults: Sequence[tuple[int, str]]  #: which cells could not be read, and a sentence without any of them
+
+
+class StreamAttribute(Protocol):
+    """An attribute of a stream, in ``stream_points/``: made of what is `Known`, by ``Class.of(known)``."""
+
+    @property
+    def middle(self) -> NDArray[np.float64]:
+        """Coordinates of the middle of the domain; as many as the attribute has."""
+
+    def take(self, cells: Any) -> Taken:
+        """Read cells: a list of anything, or an array."""
+
+    def place(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Return coordinates, (m, c), of which no two points are more than 1 apart."""
+
+    def centroid(self, values: NDArray[Any], sizes: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the value that stands for each class; members come class after class."""
+
+    def plain(self, values: NDArray[Any]) -> list[Any]:
+        """Return values as they leave: what JSON can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +235,9 @@ class Waiting:
     positions
         Their numbers in the lane; ascending, not always consecutive.
     subjects
-        A number for each; equal numbers are one subject. All different where every tuple is another subject.
+        A number for each; equal numbers are one subject. It is `positions` itself where every tuple is another subject.
     values
-        int64, shape (m, c): codes of the confidential attributes that requirements speak of; c may be 0.
+        int64, shape (m, c): codes of confidential values, a column for each `Demand`; c may be 0.
     old
         So many of them waited before; the others come now, one after the other.
     """
@@ -196,6 +247,26 @@ class Waiting:
     subjects: NDArray[np.int64] = field(repr=False)
     values: NDArray[np.int64] = field(repr=False)
     old: int
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What every class must hold in one column of `Waiting.values`: the first demand in the first, and so on.
+
+    Codes are from 0 on. Of t-closeness there are as many as `base` has counts; of the others any number, and only
+    whether two are equal matters.
+    """
+
+    model: str  #: registry key of the privacy model
+    attribute: str  #: name of the confidential attribute
+    levels: tuple[tuple[str, float], ...]  #: the model's parameters by name
+    ordered: bool = False  #: whether codes stand in order, a step between neighbours; else all are equally far apart
+    base: tuple[int, ...] = ()  #: t-closeness: how often each code occurs in what classes must be close to
+    grows: bool = True  #: whether every tuple that comes is counted in it
+
+    def level(self, name: str) -> float:
+        """Return one of the levels."""
+        return dict(self.levels)[name]
 
 
 class Decided(NamedTuple):
@@ -220,8 +291,11 @@ class Forming(Protocol):
 class StreamMethod(Protocol):
     """A method that forms classes of a stream: a frozen dataclass in ``stream_partition/``, parameters checked."""
 
-    def begin(self, space: Space, k: int, delay: int, order_weight: float) -> Forming:
-        """Return what forms the classes of one lane; after a restart it is begun anew with the tuples that wait."""
+    def begin(self, space: Space, k: int, delay: int, order_weight: float, demands: Sequence[Demand] = ()) -> Forming:
+        """Return what forms the classes of one lane; after a restart it is begun anew with the tuples that wait.
+
+        No class forms that does not hold all demands; a method that cannot see to that refuses them.
+        """
 
 
 class Formed(NamedTuple):

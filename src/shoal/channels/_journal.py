@@ -1,0 +1,148 @@
+"""The write-ahead journal: what is about to leave is written here first, whole and checked, and then to the output."""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from shoal.errors import DataError
+from shoal.types.stream import Cursor
+
+_FRAME = struct.Struct("<II")  # length and CRC-32 of what follows
+_SUFFIX = ".journal"
+
+
+class Base(msgspec.Struct, frozen=True):
+    """What was true when a file of the journal was begun; all of it was on the disk by then."""
+
+    fingerprint: str
+    promises: dict[str, Any]
+    cursor: Cursor
+    out: int = 0  #: bytes of the output
+    dead: int = 0  #: bytes of the dead letters
+    digest: bytes = b""  #: of the input before the cursor's place
+    finished: bool = False
+
+
+class Step(msgspec.Struct, frozen=True):
+    """What left in one step, and the cursor after it."""
+
+    out: bytes
+    dead: bytes
+    cursor: Cursor
+    digest: bytes
+    finished: bool = False
+
+
+class Journal:
+    """Files in a folder, of which the one with the highest number counts: a base, and steps that followed it.
+
+    **Guarantee.** A step is there whole, or not at all; `append` returns when the disk has it. A file becomes the
+    highest only when its base is on the disk. What is torn at the end, by a crash while it was written, is no step.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.size = 0
+        self._number = 0
+        self._file = -1
+
+    @property
+    def there(self) -> bool:
+        """Whether the folder holds a journal, whole or not."""
+        return any(self.folder.glob(f"*{_SUFFIX}"))
+
+    def read(self) -> tuple[Base, list[Step]] | None:
+        """Return what the journal holds and open it for more, or None if there is none."""
+        for path in sorted(self.folder.glob(f"*{_SUFFIX}"), reverse=True):
+            found = list(_records(path.read_bytes()))
+            if not found:
+                continue
+            try:
+                base = msgspec.msgpack.decode(found[0][0], type=Base)
+                steps = [msgspec.msgpack.decode(payload, type=Step) for payload, _ in found[1:]]
+            except msgspec.DecodeError:
+                break
+            self._open(path, found[-1][1])
+            return base, steps
+        if self.there:
+            raise DataError(f"{self.folder}: is damaged, and cannot be gone on with. Choose another output.")
+        return None
+
+    def _open(self, path: Path, whole: int) -> None:
+        self._number = int(path.stem)
+        self._file = os.open(path, os.O_RDWR)
+        os.ftruncate(self._file, whole)  # what is torn must not stand before what follows
+        os.lseek(self._file, 0, os.SEEK_END)
+        self.size = whole
+
+    def begin(self, base: Base) -> None:
+        """Go on in a new file; the caller has seen to it that all that left is on the disk."""
+        before = self._file
+        self._number += 1
+        path = self.folder / f"{self._number:08d}{_SUFFIX}"
+        staged = path.with_suffix(".staged")
+        self._file = os.open(staged, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        self.size = 0
+        self._write(msgspec.msgpack.encode(base))
+        os.replace(staged, path)
+        sync_folder(self.folder)
+        if before >= 0:
+            os.close(before)
+        for old in self.folder.glob(f"*{_SUFFIX}"):
+            if old != path:
+                old.unlink()
+
+    def append(self, step: Step) -> None:
+        """Keep a step; when this returns, a crash cannot undo it."""
+        self._write(msgspec.msgpack.encode(step))
+
+    def _write(self, payload: bytes) -> None:
+        try:
+            write_all(self._file, _FRAME.pack(len(payload), zlib.crc32(payload)) + payload)
+            os.fdatasync(self._file)
+        except OSError:
+            os.ftruncate(self._file, self.size)
+            os.lseek(self._file, 0, os.SEEK_END)
+            raise
+        self.size += _FRAME.size + len(payload)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def _records(data: bytes) -> Iterator[tuple[bytes, int]]:
+    """Yield whole records, each with the byte after it, up to the first that is not."""
+    at = 0
+    while at + _FRAME.size <= len(data):
+        length, check = _FRAME.unpack_from(data, at)
+        payload = data[at + _FRAME.size : at + _FRAME.size + length]
+        at += _FRAME.size + length
+        if length == 0 or len(payload) < length or zlib.crc32(payload) != check:
+            return
+        yield payload, at
+
+
+def write_all(file: int, data: bytes) -> None:
+    """Write all of it, however often the system takes only a part."""
+    done = os.write(file, data)
+    while done < len(data):
+        done += os.write(file, memoryview(data)[done:])
+
+
+def sync_folder(folder: Path) -> None:
+    """Let the disk know which files a folder holds."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,230 @@
+"""Files and pipes: JSON Lines or CSV in, the same out; a journal lets a stream go on after any crash."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from shoal.channels._input import Bytes, Handle, Input, Made
+from shoal.channels._journal import Base, Journal, Step
+from shoal.channels._output import Growing, Pipe, check_apart, is_pipe, set_aside, writing
+from shoal.errors import DataError, ParameterError, listing
+from shoal.types.stream import Cursor, Incoming, Journey, Letter, Link, Outgoing
+
+_ROTATE = 1 << 23  # bytes of the journal from which it goes on in a new file
+
+
+class Files:
+    """Files and pipes.
+
+    The journal is a folder beside the output, ``OUT.journal``. What leaves in a step is written there first, with the
+    dead letters and the cursor, and only then to the output. After a crash the last steps are completed from it.
+
+    **Guarantee.** Also across crashes every byte of the output was in the journal before, no byte of it is ever
+    replaced, and a step is in the output whole, or will be after the next start.
+
+    To standard output, or to what is no file, there is no journal: such a stream begins anew every time.
+    """
+
+    def open(self, journey: Journey) -> Link:
+        """Return a link; refuse a journey whose promises are not those it was begun with."""
+        source: Bytes = Handle(journey.source) if journey.feed is None else Made(journey.feed)
+        with ExitStack() as undo:
+            undo.callback(source.close)
+            check_apart(getattr(source, "number", -1), journey.target, journey.dead)
+            given = Input(
+                source, _name(journey.source), longest=journey.longest, header=journey.header, quote=journey.quote
+            )
+            link = _FileLink(given, journey) if not is_pipe(journey.target) else _PipeLink(given, journey)
+            undo.pop_all()
+        return link
+
+
+class _PipeLink:
+    """Records of a file or pipe, and a pipe for what leaves; nothing is kept."""
+
+    def __init__(self, given: Input, journey: Journey) -> None:
+        self._input = given
+        self.header = given.header  #: the first record, if it names the fields
+        self.cursor = Cursor()
+        self.finished = False  #: whether the stream is over, and all of it has left
+        self._preface = b""
+        self._out: Pipe | Growing = Pipe(journey.target)
+        self._dead = None if journey.dead is None else _dead(journey.dead, journey.force)
+
+    def preface(self, line: bytes) -> None:
+        """Let a line stand before the first tuple."""
+        self._preface = line + b"\n" if line else b""
+
+    def lanes(self) -> Mapping[str, Cursor]:
+        """There is one lane, and it has no name."""
+        return {"": self.cursor}
+
+    def fetch(self, most: int, seconds: float) -> Incoming | None:
+        """Return records, or None if none came in time."""
+        records, places = self._input.fetch(most, seconds)
+        over = self._input.over
+        return Incoming("", records, places, self._input.after, over) if records or over else None
+
+    def commit(self, steps: Sequence[Outgoing]) -> None:
+        """Write what leaves, and then the letters."""
+        for step in steps:
+            out, dead = self._rendered(step)
+            self._out.append(out)
+            if self._dead is not None:
+                self._dead.append(dead)
+            self._stepped(step)
+
+    def _rendered(self, step: Outgoing) -> tuple[bytes, bytes]:
+        lines = [line for leaving in step.classes for line in leaving.tuples]
+        out = self._preface + (b"\n".join(lines) + b"\n" if lines else b"")
+        return out, b"" if self._dead is None else b"".join(map(_letter, step.letters))
+
+    def _stepped(self, step: Outgoing) -> None:
+        self._preface = b""
+        self.cursor = step.cursor
+        self.finished = self._ends(step)
+
+    def _ends(self, step: Outgoing) -> bool:
+        return self._input.over and step.cursor.place >= self._input.after
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._input.close()
+        self._out.close()
+        if self._dead is not None:
+            self._dead.close()
+
+
+class _FileLink(_PipeLink):
+    """Records of a file or pipe, and a file that grows, with a journal."""
+
+    def __init__(self, given: Input, journey: Journey) -> None:
+        self._input, self._preface = given, b""
+        self.header = given.header
+        path = Path(os.path.realpath(journey.target))
+        self._journal = Journal(path.with_name(f"{path.name}.journal"))
+        if not self._journal.there:
+            for file in (path, None if journey.dead is None else Path(journey.dead)):
+                _make_way(file, journey.force)
+        with ExitStack() as undo:
+            self._out: Growing = Growing(path)  # nobody else reads or writes the journal from here on
+            undo.callback(self._out.discard)
+            self._dead = None if journey.dead is None else Growing(Path(journey.dead))
+            if self._dead is not None:
+                undo.callback(self._dead.discard)
+            found = self._journal.read() or self._begin(journey)
+            undo.callback(self._journal.close)
+            _check_promises(journey, found[0].promises)
+            self._restore(*found)
+            if self.cursor.place and not self.finished:
+                given.skip(self.cursor.place, self._digest)
+            undo.pop_all()
+
+    def _begin(self, journey: Journey) -> tuple[Base, list[Step]]:
+        base = Base(journey.fingerprint, _kept(journey), Cursor(), digest=self._input.digest(0))
+        with writing(str(self._journal.folder)):
+            self._journal.folder.mkdir(exist_ok=True)
+            self._journal.begin(base)
+        return base, []
+
+    def _restore(self, base: Base, steps: list[Step]) -> None:
+        """Complete into the files what the journal holds."""
+        last = steps[-1] if steps else base
+        self.cursor, self._digest, self.finished = last.cursor, last.digest, last.finished
+        self._base = base
+        self._out.restore(base.out, b"".join(step.out for step in steps))
+        if self._dead is not None:
+            self._dead.restore(base.dead, b"".join(step.dead for step in steps))
+
+    def preface(self, line: bytes) -> None:
+        """Let a line stand before the first tuple, if nothing stands there yet."""
+        self._preface = line + b"\n" if line and not self._out.size else b""
+
+    def fetch(self, most: int, seconds: float) -> Incoming | None:
+        """Return records, or None if none came in time; none of a stream that is finished."""
+        if self.finished:
+            return Incoming("", (), (), self.cursor.place, True)
+        return super().fetch(most, seconds)
+
+    def commit(self, steps: Sequence[Outgoing]) -> None:
+        """Write to the journal what leaves, and then to the output."""
+        for step in steps:
+            out, dead = self._rendered(step)
+            digest = self._input.digest(step.cursor.place)
+            with writing(str(self._journal.folder)):
+                self._journal.append(Step(out, dead, step.cursor, digest, self._ends(step)))
+            self._out.append(out)
+            if self._dead is not None:
+                self._dead.append(dead)
+            self._stepped(step)
+            self._digest = digest
+            if self._journal.size > _ROTATE:
+                self._rotate()
+
+    def _rotate(self) -> None:
+        """Go on in a new file of the journal, once the disk has all that left."""
+        self._out.sync()
+        if self._dead is not None:
+            self._dead.sync()
+        sizes = {"out": self._out.size, "dead": 0 if self._dead is None else self._dead.size}
+        now = {"cursor": self.cursor, "digest": self._digest, "finished": self.finished}
+        with writing(str(self._journal.folder)):
+            self._journal.begin(msgspec.structs.replace(self._base, **sizes, **now))
+
+    def close(self) -> None:
+        """Let go of everything; a stream that is over leaves a journal that only says so."""
+        if self.finished and self._journal.size:
+            self._rotate()
+        self._journal.close()
+        super().close()
+
+
+def _name(path: str) -> str:
+    return "Standard input" if path == "-" else path
+
+
+def _dead(path: str, force: bool) -> Growing:
+    _make_way(Path(path), force)
+    return Growing(Path(path))
+
+
+def _make_way(file: Path | None, force: bool) -> None:
+    """Refuse a file that is there and has no journal, or rename it."""
+    if file is None or not file.is_file() or not file.stat().st_size:
+        return
+    if not force:
+        raise ParameterError(f"{file}: exists already, and has no journal. Choose another file, or give --force.")
+    set_aside(file)
+
+
+def _kept(journey: Journey) -> dict[str, Any]:
+    """Return what must be the same when a stream goes on."""
+    return {**journey.promises, "header": journey.header, "longest": journey.longest, "dead": journey.dead is not None}
+
+
+def _check_promises(journey: Journey, before: Mapping[str, Any]) -> None:
+    mine = msgspec.json.decode(msgspec.json.encode(_kept(journey)))
+    theirs = msgspec.json.decode(msgspec.json.encode(before))
+    others = [name for name in {**theirs, **mine} if mine.get(name) != theirs.get(name)]
+    if others:
+        raise DataError(
+            f"{journey.target}: this stream was begun with another {listing(others)}. "
+            "Go on as it was begun, or choose another output."
+        )
+
+
+def _letter(letter: Letter) -> bytes:
+    """Return a letter as a line of JSON; a payload that is no text in base64."""
+    said: dict[str, Any] = {"position": letter.position, "place": letter.place, "reason": letter.reason}
+    if letter.payload is not None:
+        try:
+            said["payload"] = letter.payload.decode()
+        except UnicodeDecodeError:
+            said["payload_base64"] = letter.payload
+    return msgspec.json.encode(said) + b"\n"

@@ -1,0 +1,206 @@
+"""One lane of a stream: tuples come, wait, and leave in classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import registry
+from shoal.errors import ParameterError
+from shoal.parameters import build
+from shoal.stream import _subjects
+from shoal.stream._buffer import Buffer
+from shoal.stream.recipe import KEEP, StreamRecipe
+from shoal.types.stream import DROPPED, WAITS, Cursor, Formed, Forming, Space, StreamAttribute, Tally, Waiting
+
+_ALL = np.iinfo(np.int64).max  # a position that everything is below
+_ABOVE = 1.0 + 2.0**-20  # "just above" a bound, and more than rounding can lose
+_POSITIONS, _SINCE, _CLAMPED, _SUBJECTS, _VALUES, _POINTS, _OWN = range(7)  # columns of the buffer
+
+
+class Encoded(NamedTuple):
+    """Tuples that fit, ready to wait; and why the others do not."""
+
+    good: NDArray[np.int64]  #: which of the records are tuples
+    columns: list[NDArray[Any]]  #: as in the buffer, without position and time
+    faults: list[tuple[int, str]]  #: the others, in order, and a sentence without any value
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The quasi-identifiers of a stream, and the space in which tuples are points."""
+
+    recipe: StreamRecipe
+
+    @cached_property
+    def attributes(self) -> tuple[StreamAttribute, ...]:
+        """The quasi-identifiers."""
+        serves = registry.claims("stream_points", "kinds")
+        return tuple(serves[known.kind].of(known) for known in self.recipe.known)
+
+    @cached_property
+    def scales(self) -> tuple[float, ...]:
+        """What coordinates of each attribute are multiplied with."""
+        return tuple(float(np.sqrt(self.recipe.weight(name))) for name in self.recipe.quasi)
+
+    @cached_property
+    def middle(self) -> NDArray[np.float64]:
+        """The middle of the space."""
+        return np.concatenate([a.middle * scale for a, scale in zip(self.attributes, self.scales, strict=True)])
+
+    @cached_property
+    def space(self) -> Space:
+        """The space, known before the first tuple comes."""
+        owners = [
+            name for name, a in zip(self.recipe.quasi, self.attributes, strict=True) for _ in range(len(a.middle))
+        ]
+        return Space(tuple(owners), sum(self.recipe.weight(name) for name in self.recipe.quasi))
+
+    @property
+    def order_weight(self) -> float:
+        """The weight of the position; "keep": just above √(diameter / (2k − 1)), from where nothing is reordered."""
+        if self.recipe.order_weight != KEEP:
+            return float(self.recipe.order_weight)
+        return float(np.sqrt(self.space.diameter / (2 * self.recipe.k - 1)) * _ABOVE)
+
+    def place(self, values: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+        """Return coordinates of values of all attributes."""
+        parts = zip(self.attributes, values, self.scales, strict=True)
+        return np.concatenate([a.place(own) * scale for a, own, scale in parts], axis=1)
+
+
+class Core:
+    """One lane: what waits, and what became of the rest.
+
+    It is deterministic in what it is given: after a restart, tuples that still waited come again, with their old
+    positions, and the same classes form. Only `delay_seconds` looks at a clock, the one of the caller.
+
+    >>> core = Core(StreamRecipe(quasi=["a"], bounds={"a": (0, 10)}, k=2, delay=2))
+    >>> formed, faults = core.take([0, 1, 2, 3], {"a": [1, "x", 9, 2]})
+    >>> formed.positions.tolist(), formed.values["a"], faults[0][0], core.waiting.tolist()
+    ([0, 2], [5.0], 1, [3])
+    """
+
+    def __init__(self, recipe: StreamRecipe, cursor: Cursor | None = None) -> None:
+        self.recipe, self.domain = recipe, Domain(recipe)
+        cursor = cursor or Cursor()
+        self._tally = cursor.tally
+        if recipe.require or recipe.t is not None:
+            raise ParameterError("StreamRecipe: only k can be promised of a stream, got t or require. Leave it out.")
+        method = build(registry.load("stream_partition", recipe.method), recipe.set)
+        self._forming: Forming = method.begin(self.domain.space, recipe.k, recipe.delay, self.domain.order_weight, ())
+        self._old = 0
+        self._buffer = Buffer(
+            [np.empty(0, np.int64), np.empty(0), *self.encode({n: [] for n in recipe.wanted}).columns]
+        )
+
+    @property
+    def waiting(self) -> NDArray[np.int64]:
+        """Positions of the tuples that wait, ascending."""
+        return self._buffer[_POSITIONS].copy()
+
+    @property
+    def tally(self) -> Tally:
+        """What became of the tuples that no longer wait; `read` and `dead` are those of the cursor at the beginning."""
+        return self._tally
+
+    @property
+    def memory(self) -> Mapping[str, Any]:
+        """What must be remembered besides, in plain JSON values."""
+        return {}
+
+    def encode(self, columns: Mapping[str, Any]) -> Encoded:
+        """Read tuples, and change nothing."""
+        taken = [a.take(columns[name]) for name, a in zip(self.recipe.quasi, self.domain.attributes, strict=True)]
+        faults: dict[int, str] = {}
+        for one in reversed(taken):
+            faults.update(one.faults)
+        subjects = None
+        if self.recipe.subject is not None:
+            subjects, bad = _subjects.numbered(self.recipe.subject, columns[self.recipe.subject])
+            faults = {**dict(bad), **faults}
+        n = len(taken[0].values)
+        good = np.setdiff1d(np.arange(n), np.array(list(faults), np.int64)) if faults else np.arange(n)
+        values = [one.values[good] if faults else one.values for one in taken]
+        clamped = np.asarray(np.sum([one.clamped[good] for one in taken], axis=0, dtype=np.int64))
+        who = np.empty(len(good), np.int64) if subjects is None else subjects[good]
+        found: list[NDArray[Any]] = [
+            clamped,
+            who,
+            np.empty((len(good), 0), np.int64),
+            self.domain.place(values),
+            *values,
+        ]
+        return Encoded(good, found, sorted(faults.items()))
+
+    def take(
+        self, positions: Sequence[int] | NDArray[np.int64], columns: Mapping[str, Any], now: float = 0.0
+    ) -> tuple[Formed, list[tuple[int, str]]]:
+        """Let tuples come, with ascending positions; `columns` holds at least the fields that are wanted.
+
+        Return what leaves, and which records are no tuples, and do not wait: their indices, and a sentence each.
+        """
+        encoded = self.encode(columns)
+        return self.accept(np.asarray(positions, np.int64)[encoded.good], encoded, now), encoded.faults
+
+    def accept(self, positions: NDArray[np.int64], encoded: Encoded, now: float = 0.0) -> Formed:
+        """Let tuples come that fit."""
+        self._buffer.append([positions, np.full(len(positions), now), *encoded.columns])
+        mine = self._buffer[_POSITIONS]
+        if not len(mine) or mine[-1] - mine[0] < self.recipe.delay:  # nothing expires
+            return self._formed(np.full(len(mine), WAITS), np.empty(0, np.int64))
+        return self._advance(0)
+
+    def expire(self, now: float) -> Formed:
+        """Let those leave that waited for `delay_seconds`, although nothing comes."""
+        seconds, since = self.recipe.delay_seconds, self._buffer[_SINCE]
+        late = int(np.searchsorted(since, now - seconds, "right")) if seconds is not None else 0
+        return self._advance(int(self._buffer[_POSITIONS][late - 1]) + 1 if late else 0)
+
+    def flush(self) -> Formed:
+        """Let all leave, the oldest first. Too few for a class at the end join the last one that forms now."""
+        return self._advance(_ALL, ending=True)
+
+    def _advance(self, due: int, *, ending: bool = False) -> Formed:
+        positions = self._buffer[_POSITIONS]
+        subjects = positions if self.recipe.subject is None else self._buffer[_SUBJECTS]
+        waiting = Waiting(self._buffer[_POINTS], positions, subjects, self._buffer[_VALUES], self._old)
+        labels, moments = self._forming.advance(waiting, due)
+        if ending and len(moments):
+            labels = np.where(labels == DROPPED, len(moments) - 1, labels)
+        formed = self._formed(labels, moments)
+        self._old = len(self._buffer)
+        return formed
+
+    def _formed(self, labels: NDArray[np.int64], moments: NDArray[np.int64]) -> Formed:
+        from shoal.kernels.stream_means import errors, gathered
+
+        buffer, classes = self._buffer, len(moments)
+        members, sizes = gathered(labels, classes)
+        names, attributes = self.recipe.quasi, self.domain.attributes
+        centres = [a.centroid(buffer[_OWN + j][members], sizes) for j, a in enumerate(attributes)]
+        values = {name: a.plain(own) for name, a, own in zip(names, attributes, centres, strict=True)}
+        dropped = buffer[_POSITIONS][labels == DROPPED]
+        formed = Formed(self._tally.classes, buffer[_POSITIONS][members], sizes, values, moments, dropped)
+        if classes or len(dropped):
+            lost, spread = errors(buffer[_POINTS][members], sizes, self.domain.place(centres), self.domain.middle)
+            self._count(formed, int(buffer[_CLAMPED][labels != WAITS].sum()), lost, spread)
+            buffer.keep(labels == WAITS)
+        return formed
+
+    def _count(self, formed: Formed, clamped: int, lost: float, spread: float) -> None:
+        so_far = self._tally
+        self._tally = replace(
+            so_far,
+            released=so_far.released + len(formed.positions),
+            dropped=so_far.dropped + len(formed.dropped),
+            clamped=so_far.clamped + clamped,  # counted when they leave, so that a restart does not count them twice
+            classes=so_far.classes + len(formed.sizes),
+            lost=so_far.lost + lost,
+            spread=so_far.spread + spread,
+        )

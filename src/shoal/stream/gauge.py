@@ -1,0 +1,122 @@
+"""What a stream is doing: counts, delays and loss so far, for those who watch."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.types.stream import Tally
+
+_PARTS = 20  # of each power of two of a second: delays in seconds are known to within 4 %
+_SMALLEST = 1e-4
+_SPAN = 10.0  # seconds over which the rate is taken
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a stream has done so far; counts over all of it, delays and rate of this run."""
+
+    tally: Tally
+    waiting: int
+    lanes: int
+    seconds: float  #: since the run began
+    rate: float  #: records each second, over the last seconds
+    delay: tuple[int, int, int]  #: in tuples: half of them waited no longer; 95 %; the longest
+    delay_seconds: tuple[float, float, float]
+
+    @property
+    def loss(self) -> float:
+        """Squared error in percent of the squared distance from the middle of the domain."""
+        return 100.0 * self.tally.lost / self.tally.spread if self.tally.spread else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it in plain values."""
+        count = self.tally
+        names = ("half", "95 %", "longest")
+        return {
+            **{name: getattr(count, name) for name in ("read", "released", "dropped", "dead", "clamped", "classes")},
+            "waiting": self.waiting,
+            "loss": round(self.loss, 6),
+            "seconds": round(self.seconds, 3),
+            "rate": round(self.rate, 1),
+            "delay": dict(zip(names, self.delay, strict=True)),
+            "delay_seconds": dict(zip(names, (round(s, 4) for s in self.delay_seconds), strict=True)),
+        }
+
+
+@dataclass
+class Gauge:
+    """Counts what comes and leaves. Written by the stream, read by others at any time."""
+
+    began: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _came: int = 0
+    _marks: deque[tuple[float, int]] = field(default_factory=deque, repr=False)
+    _delays: NDArray[np.int64] = field(default_factory=lambda: np.zeros(64, np.int64), repr=False)
+    _seconds: NDArray[np.int64] = field(default_factory=lambda: np.zeros(40 * _PARTS, np.int64), repr=False)
+    _longest: float = 0.0
+
+    def came(self, count: int, now: float) -> None:
+        """Records came."""
+        with self._lock:
+            self._came += count
+            self._marks.append((now, self._came))
+            while self._marks[0][0] < now - _SPAN and len(self._marks) > 2:
+                self._marks.popleft()
+
+    def left(self, delays: NDArray[np.int64], waited: NDArray[np.float64]) -> None:
+        """Tuples left, after so many others had come, and after so many seconds."""
+        if not len(delays):
+            return
+        place = np.log2(np.maximum(waited, _SMALLEST) / _SMALLEST) * _PARTS
+        with self._lock:
+            self._delays = _added(self._delays, np.maximum(delays, 0))
+            self._seconds = _added(self._seconds, np.minimum(place.astype(np.int64), len(self._seconds) - 1))
+            self._longest = max(self._longest, float(waited.max()))
+
+    def snapshot(self, tallies: Iterable[tuple[Tally, int]], now: float) -> Snapshot:
+        """Return what happened so far, of lanes with these tallies and so many tuples that wait."""
+        known = list(tallies)
+        total = _sum([tally for tally, _ in known])
+        with self._lock:
+            (then, before), (last, came) = (self._marks[0], self._marks[-1]) if self._marks else ((now, 0), (now, 0))
+            if then == last:
+                then, before = self.began, 0
+            rate = (came - before) / max(now - then, 1e-9)
+            delays = _levels(self._delays)
+            seconds = [_SMALLEST * 2.0 ** ((level + 1) / _PARTS) for level in _levels(self._seconds)]
+        known_longest = self._longest
+        return Snapshot(
+            total,
+            sum(waiting for _, waiting in known),
+            len(known),
+            now - self.began,
+            rate,
+            (delays[0], delays[1], delays[2]),
+            (min(seconds[0], known_longest), min(seconds[1], known_longest), known_longest),
+        )
+
+
+def _sum(tallies: list[Tally]) -> Tally:
+    names = ("read", "released", "dropped", "dead", "clamped", "classes", "lost", "spread")
+    return Tally(**{name: sum(getattr(tally, name) for tally in tallies) for name in names})
+
+
+def _added(counts: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:
+    more = np.bincount(values, minlength=len(counts))
+    more[: len(counts)] += counts
+    return more
+
+
+def _levels(counts: NDArray[np.int64]) -> list[int]:
+    """Return the values below which half, 95 % and all of those counted are; ends included."""
+    upto = np.cumsum(counts)
+    if not upto[-1]:
+        return [0, 0, 0]
+    return [int(np.searchsorted(upto, share * upto[-1])) for share in (0.5, 0.95, 1.0)]

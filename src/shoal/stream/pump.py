@@ -1,0 +1,171 @@
+"""One lane on its way: records come, tuples wait in the core, classes are rendered, pass the gate, and make a step."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.stream.core import Core
+from shoal.stream.gauge import Gauge
+from shoal.stream.recipe import StreamRecipe
+from shoal.types.stream import Cursor, Formed, Incoming, Leaving, Letter, Outgoing, Tally, Wire
+
+
+class Witness(Protocol):
+    """Looks at a class before it leaves, and raises if it is not what was promised."""
+
+    def check(self, leaving: Leaving, label: int | str, subjects: Sequence[Any] | None = None) -> None:
+        """Let a class pass."""
+
+
+@dataclass(frozen=True)
+class How:
+    """What all lanes of a stream share."""
+
+    recipe: StreamRecipe
+    wire: Wire
+    longest: int = 1 << 20  #: bytes that a record may have
+    payload: bool = False  #: whether dead letters hold the record
+
+
+class Lane:
+    """A lane at work.
+
+    **Guarantee.** Every record that was taken is in exactly one of these: it waits, it left, it was dropped, it is a
+    letter. A cursor says which, so that a lane that is begun anew from it takes up exactly those that waited.
+    """
+
+    def __init__(self, name: str, how: How, cursor: Cursor, gate: Witness, gauge: Gauge) -> None:
+        self.name, self.committed = name, cursor
+        self.after = cursor.place
+        self.ended = False
+        self._how, self._gate, self._gauge = how, gate, gauge
+        self._core = Core(how.recipe, cursor)
+        self._next = cursor.position  # number of the record that comes next
+        self._done = np.unpackbits(np.frombuffer(cursor.done, np.uint8), bitorder="little").astype(bool)
+        self._begun = cursor.position
+        self._dead = cursor.tally.dead
+        self._kept: dict[int, tuple[Any, int, Any]] = {}  # of each tuple that waits: body, place, subject
+        self._times: deque[tuple[int, float]] = deque()  # from which number on records came when
+        self._classes: list[Leaving] = []
+        self._letters: list[Letter] = []
+        self.pending = 0  #: records that are done, and not committed
+
+    def take(self, incoming: Incoming, now: float) -> None:
+        """Let records come."""
+        first, count = self._next, len(incoming.records)
+        self._next, self.after, self.ended = first + count, incoming.after, incoming.ended
+        fresh = self._fresh(first, count)
+        records = incoming.records if fresh is None else [incoming.records[i] for i in fresh]
+        places = incoming.places if fresh is None else [incoming.places[i] for i in fresh]
+        positions = np.arange(first, first + count) if fresh is None else first + np.array(fresh, np.int64)
+        self._gauge.came(len(records), now)
+        self._times.append((first, now))
+        self._parse(records, places, positions, now)
+
+    def _fresh(self, first: int, count: int) -> list[int] | None:
+        """Return which records of those that come are not done; None: all."""
+        done = self._done[first - self._begun : first - self._begun + count]
+        return None if not done.any() else [i for i in range(count) if i >= len(done) or not done[i]]
+
+    def _parse(self, records: Sequence[bytes], places: Sequence[int], at: NDArray[np.int64], now: float) -> None:
+        longest = self._how.longest
+        if max(map(len, records), default=0) > longest:
+            short = [i for i, record in enumerate(records) if len(record) <= longest]
+            reason = f"the record is longer than {longest:,} bytes. Check what writes it, or raise --longest."
+            for i in sorted(set(range(len(records))) - set(short)):
+                self._bad(int(at[i]), places[i], reason, records[i])
+            records, places, at = [records[i] for i in short], [places[i] for i in short], at[short]
+        good, columns, bodies, faults = self._how.wire.parse(records)
+        for i, reason in faults:
+            self._bad(int(at[i]), places[i], reason, records[i])
+        if faults:
+            records, places, at = [records[i] for i in good], [places[i] for i in good], at[good]
+        formed, odd = self._core.take(at, columns, now)
+        self._keep(at, bodies, places, columns)
+        for i, reason in odd:
+            del self._kept[int(at[i])]
+            self._bad(int(at[i]), places[i], reason, records[i])
+        self._leave(formed, now)
+
+    def _keep(
+        self, at: NDArray[np.int64], bodies: Sequence[Any], places: Sequence[int], columns: Mapping[str, Any]
+    ) -> None:
+        subject = self._how.recipe.subject
+        subjects = bodies if subject is None else columns[subject]
+        self._kept.update(zip(at.tolist(), zip(bodies, places, subjects, strict=True), strict=True))
+
+    def _bad(self, position: int, place: int, reason: str, record: bytes) -> None:
+        self._letters.append(Letter(position, place, reason, record if self._how.payload else None))
+        self._dead += 1
+        self.pending += 1
+
+    def expire(self, now: float) -> None:
+        """Let those leave that waited for too many seconds."""
+        if self._how.recipe.delay_seconds is not None:
+            self._leave(self._core.expire(now), now)
+
+    def flush(self, now: float) -> None:
+        """Let all leave that can: nothing comes any more."""
+        self._leave(self._core.flush(), now)
+
+    def _leave(self, formed: Formed, now: float) -> None:
+        """Render classes, and let them pass the gate."""
+        kept, wire, name = self._kept, self._how.wire, self.name
+        members, end = formed.positions.tolist(), 0
+        for number, size in enumerate(formed.sizes.tolist()):
+            at, end = end, end + size
+            bodies, places, subjects = zip(*map(kept.pop, members[at:end]), strict=True)
+            values = {field: column[number] for field, column in formed.values.items()}
+            label = f"{name}-{formed.first + number}" if name else formed.first + number
+            leaving = Leaving(formed.first + number, wire.render(bodies, values, label), places)
+            self._gate.check(leaving, label, None if self._how.recipe.subject is None else subjects)
+            self._classes.append(leaving)
+        for position in formed.dropped.tolist():
+            del kept[position]
+        if len(members) or len(formed.dropped):
+            self.pending += len(members) + len(formed.dropped)
+            self._measure(formed, now)
+
+    def _measure(self, formed: Formed, now: float) -> None:
+        """Tell how long tuples waited."""
+        delays = np.repeat(formed.moments, formed.sizes) - formed.positions
+        firsts, times = (np.array(column) for column in zip(*self._times, strict=True))
+        came = times[np.maximum(np.searchsorted(firsts, formed.positions, "right") - 1, 0)]
+        self._gauge.left(delays, np.maximum(now - came, 0.0))
+        oldest = next(iter(self._kept), self._next)
+        while len(self._times) > 1 and self._times[1][0] <= oldest:
+            self._times.popleft()
+
+    def step(self) -> Outgoing:
+        """Return what leaves since the last step, and the cursor after it."""
+        made = Outgoing(self.name, self._classes, self._letters, self._cursor())
+        self._classes, self._letters, self.pending = [], [], 0
+        self.committed = made.cursor
+        return made
+
+    def _cursor(self) -> Cursor:
+        waiting = self._core.waiting
+        position = int(waiting[0]) if len(waiting) else self._next
+        place = self._kept[position][1] if len(waiting) else self.after
+        before = self._done[self._next - self._begun :]  # done when the lane was begun, and not read again yet
+        done = np.concatenate([np.ones(self._next - position, bool), before])
+        done[waiting - position] = False
+        return Cursor(position, place, np.packbits(done, bitorder="little").tobytes(), self.tally, self._core.memory)
+
+    @property
+    def tally(self) -> Tally:
+        """What happened so far."""
+        ahead = np.flatnonzero(self._done[self._next - self._begun :])
+        read = self._next + (int(ahead[-1]) + 1 if len(ahead) else 0)
+        return replace(self._core.tally, read=read, dead=self._dead)
+
+    @property
+    def waiting(self) -> int:
+        """How many tuples wait."""
+        return len(self._kept)

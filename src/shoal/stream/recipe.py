@@ -1,0 +1,219 @@
+"""The frozen description of a stream: what its fields are for, and in which domains they lie; fingerprint."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import ParameterError, raise_all
+from shoal.parameters import unknown
+from shoal.stream import _said
+from shoal.types import Kind
+from shoal.types.stream import Known
+
+_LISTS = ("quasi", "identifier", "confidential")
+_TABLES = ("bounds", "kinds", "orders", "categories", "taxonomies", "attribute_weights", "set", "require", "reference")
+KEEP = "keep"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamRecipe:
+    """What to do with a stream. Nothing is learnt from the tuples: all domains are said before.
+
+    >>> recipe = StreamRecipe(quasi=["age"], bounds={"age": (0, 120)}, k=10, delay=100)
+    >>> StreamRecipe.from_toml(recipe.to_toml()) == recipe
+    True
+    >>> StreamRecipe(quasi=["age"], bounds={"age": (0, 120)}, k=10, delay=3)
+    Traceback (most recent call last):
+    shoal.errors.ParameterError: StreamRecipe: delay must be at least k − 1 = 9, got 3. Raise delay, or lower k.
+
+    Attributes
+    ----------
+    quasi
+        Quasi-identifiers: what an intruder may know from elsewhere.
+    bounds
+        For each quasi-identifier of numbers or moments the two ends of its domain. Values outside are moved to them.
+    k
+        Fewest subjects in a class.
+    delay
+        Largest delay δ: when the tuple of position i comes, that of position i − δ leaves at the latest.
+    delay_seconds
+        A tuple that waited so long leaves although no other comes. None: it waits.
+    order_weight
+        Weight ω of the position in the stream; ``keep`` takes the least one with which nothing is reordered.
+    subject
+        The field that says whom a tuple is about; it does not leave. None: each is about another subject.
+    identifier, confidential
+        Fields that do not leave; fields that nobody may learn of anybody.
+    kinds
+        Kinds of quasi-identifiers, and of confidential fields; without, a field with bounds is continuous (or
+        datetime, if these are moments), one with an order is ordinal, and one with categories or a taxonomy nominal.
+    orders, categories, taxonomies
+        For a field its categories from the lowest to the highest; its categories; or these in groups, as in a recipe.
+    attribute_weights
+        How much squared distances in a quasi-identifier count; 1 where nothing is said.
+    round_integers
+        Whether integers leave as integers. Without, as the mean of their class.
+    method, set
+        How classes form, a registry key, and the parameters of the method by name.
+    require, t, reference
+        What else every class must hold of confidential fields: privacy models by name with their levels; how far it may
+        be from what came so far; and what it must be close to instead, by field.
+    class_field
+        The field in which a tuple carries the number of its class.
+    when_missing
+        What a tuple is that lacks a quasi-identifier: ``refuse``, a bad record.
+    """
+
+    quasi: tuple[str, ...]
+    bounds: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    k: int
+    delay: int
+    delay_seconds: float | None = None
+    order_weight: float | str = 0.0
+    subject: str | None = None
+    identifier: tuple[str, ...] = ()
+    confidential: tuple[str, ...] = ()
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    orders: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    categories: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    taxonomies: Mapping[str, Mapping[str, Any] | str] = field(default_factory=dict)
+    attribute_weights: Mapping[str, float] = field(default_factory=dict)
+    round_integers: bool = False
+    method: str = "nearest"
+    set: Mapping[str, Any] = field(default_factory=dict)
+    require: Mapping[str, Any] = field(default_factory=dict)
+    t: float | None = None
+    reference: Mapping[str, Any] = field(default_factory=dict)
+    class_field: str = "class"
+    when_missing: str = "refuse"
+
+    def __post_init__(self) -> None:
+        raise_all(ParameterError, [*_said.lists(self, _LISTS), *_said.tables(self, _TABLES), *_said.numbers(self)])
+        for name in _LISTS:
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        for name in _TABLES:
+            object.__setattr__(self, name, _plain(getattr(self, name)))
+        object.__setattr__(self, "bounds", {name: tuple(ends) for name, ends in self.bounds.items()})
+        raise_all(ParameterError, [*_said.names(self), *_said.roles(self), *_said.domains(self), *_said.promises(self)])
+        object.__setattr__(self, "kinds", {name: Kind(kind) for name, kind in self.kinds.items()})
+        for name in ("k", "delay"):
+            object.__setattr__(self, name, int(getattr(self, name)))
+        assert self.known  # taxonomies are read, and refused if they cannot be
+
+    @cached_property
+    def known(self) -> tuple[Known, ...]:
+        """What is known of each quasi-identifier."""
+        return tuple(self._known(name) for name in self.quasi)
+
+    def _known(self, name: str) -> Known:
+        from shoal.schema.taxonomy import taxonomy_of
+
+        low, high = self.bounds.get(name, (None, None))
+        taxonomy = taxonomy_of(name, self.taxonomies[name]) if name in self.taxonomies else None
+        categories = tuple(self.orders.get(name, self.categories.get(name, ())))
+        return Known(name, _said.kind_of(self, name), low, high, categories, taxonomy, self.round_integers)
+
+    def weight(self, name: str) -> float:
+        """Return how much squared distances in a quasi-identifier count."""
+        return float(self.attribute_weights.get(name, 1.0))
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        """The fields that do not leave."""
+        return (*self.identifier, *((self.subject,) if self.subject is not None else ()))
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The fields that a tuple must have."""
+        subject = (self.subject,) if self.subject is not None else ()
+        return tuple(dict.fromkeys((*self.quasi, *subject, *self.confidential)))
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what differs from the defaults as plain values, as in TOML."""
+        found: dict[str, Any] = {}
+        for f in fields(self):
+            value = getattr(self, f.name)
+            usual = f.default if f.default_factory is MISSING else f.default_factory()
+            if value != usual:
+                found[f.name] = _plain(value)
+        return found
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> StreamRecipe:
+        """Make a recipe from plain values; an unknown name is an error."""
+        known = [f.name for f in fields(cls)]
+        raise_all(ParameterError, [unknown("StreamRecipe", "field", n, known) for n in values if n not in known])
+        needed = [n for n in ("quasi", "k", "delay") if n not in values]
+        raise_all(ParameterError, [f"StreamRecipe: {n} must be given, got nothing. Add {n}." for n in needed])
+        return cls(**values)
+
+    def to_toml(self) -> str:
+        """Return the recipe as TOML."""
+        import tomli_w
+
+        return tomli_w.dumps(self.to_dict())
+
+    @classmethod
+    def from_toml(cls, text: str) -> StreamRecipe:
+        """Make a recipe from TOML."""
+        try:
+            values = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise ParameterError(f"StreamRecipe: the text is not TOML: {error}. Correct that place.") from None
+        return cls.from_dict(values)
+
+    @classmethod
+    def load(cls, path: str | Path) -> StreamRecipe:
+        """Read a recipe from a TOML file."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise ParameterError(f"StreamRecipe: {path} cannot be read ({reason}). Check the path.") from None
+        made = cls.from_toml(text)
+        beside = {n: str(Path(path).parent / given) for n, given in made.taxonomies.items() if isinstance(given, str)}
+        return replace(made, taxonomies={**made.taxonomies, **beside}) if beside else made
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """What is kept beside a stream, so that nobody goes on with another guarantee: all of it, in plain values."""
+        said = self.to_dict()
+        if self.taxonomies:  # what is in the files counts, not where these are
+            trees = {known.name: known.taxonomy for known in self.known if known.taxonomy is not None}
+            said["taxonomies"] = {n: {leaf: list(path) for leaf, path in t.paths.items()} for n, t in trees.items()}
+        return said
+
+    def changed(self, stored: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the fields in which this recipe differs from one that was stored."""
+        mine = self.stored
+        return tuple(f.name for f in fields(self) if mine.get(f.name) != stored.get(f.name))
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of what is stored: equal for equal guarantees, however they were written."""
+        import hashlib
+        import json
+
+        canonical = json.dumps(self.stored, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Return plain values, as TOML and JSON have them; moments as text."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, Kind):
+        return value.value
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return value.item() if hasattr(value, "item") else value

@@ -1,0 +1,73 @@
+"""Numbers, continuous and integer: one coordinate from 0 to 1 between the bounds; the centroid is the mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.stream_means import means
+from shoal.stream_points._cells import numbers
+from shoal.types import Kind
+from shoal.types.stream import Known, Taken
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """A numeric attribute between two bounds.
+
+    >>> age = Numeric.of(Known("age", Kind.INTEGER, 0, 100))
+    >>> taken = age.take([30, "40", 140, None, 1.5, "x"])
+    >>> age.place(taken.values[:3]).ravel().tolist(), taken.clamped.tolist()[:3], [at for at, _ in taken.faults]
+    ([0.3, 0.4, 1.0], [False, False, True], [3, 4, 5])
+    >>> age.plain(age.centroid(taken.values[:2], np.array([2])))
+    [35.0]
+    """
+
+    kinds: ClassVar[tuple[Kind, ...]] = (Kind.CONTINUOUS, Kind.INTEGER)
+
+    name: str
+    low: float
+    high: float
+    integer: bool
+    whole: bool
+
+    @classmethod
+    def of(cls, known: Known) -> Numeric:
+        """Take what is known."""
+        integer = known.kind is Kind.INTEGER
+        return cls(known.name, float(known.low), float(known.high), integer, integer and known.whole)
+
+    @property
+    def middle(self) -> NDArray[np.float64]:
+        """Half of the way between the bounds."""
+        return np.full(1, 0.5)
+
+    def take(self, cells: Any) -> Taken:
+        """Read cells; numbers outside the bounds are moved to them."""
+        wanted = "an integer" if self.integer else "a finite number"
+        sentence = f"must be {wanted}, got something else. Correct the record, or give it another kind."
+        values, faults = numbers(self.name, cells, sentence)
+        with np.errstate(invalid="ignore"):
+            clamped = (values < self.low) | (values > self.high)
+            if self.integer and (odd := np.flatnonzero(np.isfinite(values) & (values != np.rint(values)))).size:
+                faults = sorted(faults + [(int(at), f"Column {self.name!r}: {sentence}") for at in odd])
+        return Taken(np.clip(values, self.low, self.high) + 0.0, clamped, faults)
+
+    def place(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Return one coordinate."""
+        # halves, so that bounds at the two ends of what a float holds are no infinity apart
+        found: NDArray[np.float64] = (values / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
+        return found[:, None]
+
+    def centroid(self, values: NDArray[Any], sizes: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the mean of each class; to the nearest integer (halves to even) if that was asked for."""
+        found = means(values, sizes)
+        return np.rint(found) + 0.0 if self.whole else found
+
+    def plain(self, values: NDArray[Any]) -> list[Any]:
+        """Return floats, or integers if that was asked for."""
+        found: list[Any] = values.tolist()
+        return [int(value) for value in found] if self.whole else found

@@ -1,0 +1,56 @@
+"""Algorithms 2 and 3 of [DS17] with Note 1, transcribed. Obviously right, and slow."""
+
+import math
+
+
+def stream_nearest(points, positions, subjects, k, delay, weight, flush=True):
+    """Classes of a stream in the order in which they form, each a set of positions; who was dropped; who waits.
+
+    `positions` ascend; records that are no tuples leave gaps. Ties go to the tuple that came first. A class takes the
+    nearest tuples one after the other until it has k subjects. At the end of the stream the rest goes on expiring,
+    oldest first, and the last ones, too few for a class, join the last class that formed then.
+    """
+    buffer, classes, moments, dropped = [], [], [], []
+    x = dict(zip(positions, points, strict=True))
+    who = dict(zip(positions, subjects, strict=True))
+
+    def distance(i, j):
+        total = 0.0
+        for a, b in zip(x[i], x[j], strict=True):
+            total += (a - b) * (a - b)
+        if weight > 0:
+            total += (weight * (i - j)) * (weight * (i - j))
+        return total
+
+    def expire(i, now):
+        if len({who[j] for j in buffer}) < k:
+            buffer.remove(i)
+            dropped.append(i)
+            return
+        cluster = [i]
+        for j in sorted((j for j in buffer if j != i), key=lambda j: (distance(j, i), j)):
+            if len({who[m] for m in cluster}) == k:
+                break
+            cluster.append(j)
+        for j in cluster:
+            buffer.remove(j)
+        classes.append(sorted(cluster))
+        moments.append(now)
+
+    for i in positions:
+        buffer.append(i)
+        while buffer and buffer[0] <= i - delay:
+            expire(buffer[0], i)
+    if flush:
+        before, kept = len(classes), len(dropped)
+        while buffer:
+            expire(buffer[0], positions[-1])
+        if len(classes) > before:
+            classes[-1] = sorted(classes[-1] + dropped[kept:])
+            del dropped[kept:]
+    return classes, dropped, list(buffer), moments
+
+
+def mean(values):
+    """The mean of a class as it leaves."""
+    return math.fsum(values) / len(values)

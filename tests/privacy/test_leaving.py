@@ -1,0 +1,112 @@
+"""The gate fails closed: whatever is changed in a class of exactly k, it does not leave."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from shoal.errors import GuaranteeError
+from shoal.privacy._leaving import CsvReader, Gate, JsonlReader
+from shoal.types.stream import Leaving
+
+SECRET = 31415926
+
+
+def rows() -> list[dict]:
+    return [{"age": 30.5, "city": "a,b", "pay": SECRET + i, "class": 0} for i in range(3)]
+
+
+def as_jsonl(records: list[dict]) -> list[bytes]:
+    return [json.dumps(record).encode() for record in records]
+
+
+def as_csv(records: list[dict]) -> list[bytes]:
+    return [f'{r["age"]},"{r["city"]}",{r["pay"]},{r["class"]}'.encode() for r in records]
+
+
+def gate(form: str, k: int = 3) -> tuple[Gate, Callable[[list[dict]], list[bytes]]]:
+    if form == "jsonl":
+        return Gate(JsonlReader(["age", "city"], ["name", "pid"], "class"), k), as_jsonl
+    reader = CsvReader(b'age,city,pay,"class"', ["age", "city"], ["name", "pid"], "class", ",", '"')
+    return Gate(reader, k), as_csv
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_what_is_as_promised_passes(form: str) -> None:
+    check, write = gate(form)
+    check.check(Leaving(0, write(rows()), [0, 1, 2]), 0, ["x", "y", 7])
+    check.check(Leaving(1, write([{**row, "class": 1} for row in rows()]), [3, 4, 5]), 1)
+
+
+CHANGES = {
+    "a quasi-identifier": lambda records: records[1].update(age=30.6),
+    "another": lambda records: records[2].update(city="c"),
+    "one tuple less": lambda records: records.pop(),
+    "the class of one": lambda records: records[1].update({"class": 7}),
+    "the class of all": lambda records: [record.update({"class": 7}) for record in records],
+}
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_one_change_and_it_stays(form: str, change: str) -> None:
+    check, write = gate(form)
+    records = rows()
+    CHANGES[change](records)
+    with pytest.raises(GuaranteeError, match="Nothing of this step was written") as caught:
+        check.check(Leaving(0, write(records), [0, 1, 2]), 0)
+    assert str(SECRET) not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        b"",
+        b"[]",
+        b'{"age":30.5}',
+        b'{"age":30.5,"city":"a,b","class":0,"pid":1}',
+        b'{"age":30.50,"city":"a,b","class":0}',
+    ],
+)
+def test_text_counts_and_what_must_not_leave_does_not(record: bytes) -> None:
+    check, write = gate("jsonl")
+    with pytest.raises(GuaranteeError):
+        check.check(Leaving(0, [*write(rows())[:2], record], [0, 1, 2]), 0)
+    if b"30.50" not in record:
+        with pytest.raises(GuaranteeError):
+            check.check(Leaving(0, [record] * 3, [0, 1, 2]), 0)
+
+
+@pytest.mark.parametrize(
+    "line", [b'30.5,"a,b",1', b'30.5,"a,b",1,0,5', b'30.5,"a,b,1,0', b'30.5,"a,b",\xff,0', b'30.5,"a,b","1\n2",0\n']
+)
+def test_lines_that_are_no_tuples(line: bytes) -> None:
+    check, write = gate("csv")
+    with pytest.raises(GuaranteeError):
+        check.check(Leaving(0, [*write(rows())[:2], line], [0, 1, 2]), 0)
+
+
+def test_a_header_with_a_field_that_must_not_leave() -> None:
+    with pytest.raises(GuaranteeError, match="pid"):
+        CsvReader(b"age,pid,class", ["age"], ["pid"], "class", ",", '"')
+
+
+@pytest.mark.parametrize(
+    "subjects", [[1, 2, 2], [1, 1.0, 2], [1, "1", " 1 "], [1, 2, None], [1, 2, float("nan")], [1, 2], ["", 1, 2]]
+)
+def test_k_counts_subjects(subjects: list) -> None:
+    check, write = gate("jsonl")
+    with pytest.raises(GuaranteeError):
+        check.check(Leaving(0, write(rows()), [0, 1, 2]), 0, subjects)
+
+
+@pytest.mark.parametrize("number", [1, -1, 5])
+def test_numbers_follow_one_another(number: int) -> None:
+    check, write = gate("jsonl")
+    with pytest.raises(GuaranteeError, match="number"):
+        check.check(Leaving(number, write([{**row, "class": number} for row in rows()]), [0, 1, 2]), number)
+    check.check(Leaving(0, write(rows()), [0, 1, 2]), 0)
+    with pytest.raises(GuaranteeError, match="number"):
+        check.check(Leaving(0, write(rows()), [0, 1, 2]), 0)

@@ -1,0 +1,114 @@
+"""Classes of a stream equal the transcription of [DS17] Algorithms 2 and 3, whatever the chunks are."""
+
+from __future__ import annotations
+
+import runpy
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.stream.core import Core
+from shoal.stream.recipe import StreamRecipe
+
+ORACLE = Path(__file__).parents[1] / "oracles" / "stream_nearest.py"
+stream_nearest = runpy.run_path(str(ORACLE))["stream_nearest"]
+
+
+def classes_of(formed: Any) -> list[list[int]]:
+    ends = np.cumsum(formed.sizes)[:-1] if len(formed.sizes) else []
+    return [part.tolist() for part in np.split(formed.positions, ends)] if len(formed.sizes) else []
+
+
+def run(
+    recipe: StreamRecipe, positions: list[int], columns: dict[str, Any], cuts: list[int]
+) -> tuple[list[list[int]], list[int], list[int]]:
+    core, classes, dropped, moments = Core(recipe), [], [], []
+    ends = sorted({0, *(cut for cut in cuts if cut < len(positions)), len(positions)})
+    parts = []
+    for begin, end in pairwise(ends):
+        formed, faults = core.take(positions[begin:end], {name: col[begin:end] for name, col in columns.items()})
+        assert not faults
+        parts.append(formed)
+    parts.append(core.flush())
+    numbers = 0
+    for formed in parts:
+        assert formed.first == numbers
+        numbers += len(formed.sizes)
+        classes += classes_of(formed)
+        dropped += formed.dropped.tolist()
+        moments += formed.moments.tolist()
+    assert not len(core.waiting)
+    return classes, dropped, moments
+
+
+@st.composite
+def streams(draw: Any) -> dict[str, Any]:
+    k = draw(st.integers(2, 5))
+    delay = draw(st.integers(k - 1, 14))
+    n = draw(st.integers(1, 60))
+    gaps = draw(st.lists(st.sampled_from([1, 1, 1, 1, 2, 9]), min_size=n, max_size=n))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    points = rng.integers(0, draw(st.sampled_from([2, 5, 1000])), (n, draw(st.integers(1, 3))))
+    start = draw(st.sampled_from([0, 2**53 + 1, 2**60]))
+    return {
+        "k": k,
+        "delay": delay,
+        "points": points,
+        "positions": [start + int(at) for at in np.cumsum(gaps)],
+        "subjects": None if draw(st.booleans()) else rng.integers(0, draw(st.integers(1, 9)), n).tolist(),
+        "weight": draw(st.sampled_from([0.0, 0.01, 0.3, "keep"])),
+        "cuts": draw(st.lists(st.integers(1, 59), max_size=6)),
+    }
+
+
+def described(stream: dict[str, Any]) -> tuple[StreamRecipe, dict[str, Any]]:
+    columns: dict[str, Any] = {f"q{j}": column.astype(float) for j, column in enumerate(stream["points"].T)}
+    recipe = StreamRecipe(
+        quasi=list(columns),
+        bounds=dict.fromkeys(columns, (0, 1024)),
+        k=stream["k"],
+        delay=stream["delay"],
+        order_weight=stream["weight"],
+        subject="who" if stream["subjects"] is not None else None,
+    )
+    if stream["subjects"] is not None:
+        columns["who"] = stream["subjects"]
+    return recipe, columns
+
+
+@settings(max_examples=300, deadline=None)
+@given(streams())
+def test_classes_equal_the_transcription_in_any_chunks(stream: dict[str, Any]) -> None:
+    recipe, columns = described(stream)
+    subjects = stream["subjects"] or list(range(len(stream["positions"])))
+    weight = Core(recipe).domain.order_weight
+    points = (stream["points"] / 1024).tolist()
+    wanted = stream_nearest(points, stream["positions"], subjects, recipe.k, recipe.delay, weight)
+    classes, dropped, moments = run(recipe, stream["positions"], columns, stream["cuts"])
+    assert (classes, dropped, moments) == (wanted[0], wanted[1], wanted[3])
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.002])
+@pytest.mark.parametrize("subjects", [False, True])
+def test_classes_equal_the_transcription_over_a_long_delay(weight: float, subjects: bool) -> None:
+    rng = np.random.default_rng(3)
+    n = 4000
+    stream = {
+        "k": 7,
+        "delay": 900,
+        "points": rng.integers(0, 1024, (n, 4)),
+        "positions": list(range(n)),
+        "subjects": rng.integers(0, 300, n).tolist() if subjects else None,
+        "weight": weight,
+    }
+    recipe, columns = described(stream)
+    found = run(recipe, stream["positions"], columns, [1700])
+    who = stream["subjects"] or list(range(n))
+    points = (stream["points"] / 1024).tolist()
+    wanted = stream_nearest(points, stream["positions"], who, 7, 900, weight)
+    assert found == (wanted[0], wanted[1], wanted[3])
