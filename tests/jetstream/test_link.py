@@ -51,7 +51,7 @@ def test_a_link_that_is_opened_again_goes_on(broker: Any, opened: Any, toy: Any,
         assert some.cursor.tally.released > 0
         some.link.close()
         again = opened(after="")
-        assert again.lanes() == {broker.name("IN"): some.cursor}
+        assert again.lanes() == {"": some.cursor}
         again.close()
     toy(opened()).run()
     assert once(broker.released("OUT")) == list(range(120))
@@ -246,7 +246,7 @@ def test_classes_larger_than_a_message_leave_whole(broker: Any, opened: Any) -> 
     large = [json.dumps({"id": i, "class": 0, "text": "x" * 100_000}).encode() for i in range(30)]
     small = [json.dumps({"id": 30, "class": 1}).encode()]
     classes = [Leaving(0, large, range(1, 31)), Leaving(1, small, [31])]
-    link.commit([Outgoing(broker.name("IN"), classes, [], Cursor(31, 32))])
+    link.commit([Outgoing("", classes, [], Cursor(31, 32))])
     messages = broker.read("OUT", "classes")
     assert [headers.get("Shoal-Part") for headers, _ in messages] == ["1/3", "2/3", "3/3", None]
     assert [len(members) for members in broker.released("OUT")] == [30, 1]
@@ -257,7 +257,7 @@ def test_a_tuple_larger_than_a_message_is_refused_whole(broker: Any, opened: Any
     link = opened(after="")
     classes = [Leaving(0, [b"{}", b"x" * 2_000_000], [1, 2])]
     with pytest.raises(EngineError, match="a tuple that leaves must have at most 1,047,552 bytes, got 2,000,000"):
-        link.commit([Outgoing(broker.name("IN"), classes, [], Cursor(2, 3))])
+        link.commit([Outgoing("", classes, [], Cursor(2, 3))])
     assert broker.read("OUT", "classes") == []
 
 
@@ -266,7 +266,7 @@ def test_a_step_of_more_classes_than_a_batch_has_messages(broker: Any, opened: A
     link = opened(after="", dead=broker.name("OUT") + ".dead")
     classes = [Leaving(i, [json.dumps({"id": i, "class": i}).encode()], [i + 1]) for i in range(5000)]
     letters = [Letter(5000 + i, 5001 + i, "not JSON", b"?" if i % 2 else None) for i in range(3000)]
-    link.commit([Outgoing(broker.name("IN"), classes, letters, Cursor(8000, 8001))])
+    link.commit([Outgoing("", classes, letters, Cursor(8000, 8001))])
     assert [members[0]["id"] for members in broker.released("OUT")] == list(range(5000))
     found = [json.loads(line) for _, body in broker.read("OUT", "dead") for line in body.split(b"\n")]
     assert [one["position"] for one in found] == list(range(5000, 8000))
@@ -282,6 +282,8 @@ def test_dead_letters_are_kept_with_the_step_and_only_if_wanted(broker: Any, ope
     toy(opened(dead=broker.name("OUT") + ".dead")).run()
     found = [json.loads(body) for _, body in broker.read("OUT", "dead")]
     assert [(one["position"], one["place"]) for one in found] == [(0, 1), (31, 32)]
+    toy(opened(target="URL", dead=broker.at("URL"))).run()
+    assert len(broker.read("URL", "dead")) == 2
     toy(opened(target="OTHER")).run()
     assert once(broker.released("OTHER")) == list(range(30))
     assert broker.read("OTHER", "dead") == []
@@ -292,7 +294,7 @@ def test_a_step_without_classes_moves_the_cursor(broker: Any, opened: Any) -> No
     broker.publish("IN", records(5))
     link = opened(after="")
     assert len(link.fetch(10, 5).records) == 5
-    link.commit([Outgoing(broker.name("IN"), [], [], Cursor(3, 4))])  # three were dropped
+    link.commit([Outgoing("", [], [], Cursor(3, 4))])  # three were dropped
     link.close()
     again = opened()
     assert again.fetch(10, 5).places == [4, 5]

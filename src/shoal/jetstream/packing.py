@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -48,7 +49,7 @@ def _messages(classes: Sequence[Leaving], subject: str, largest: int) -> list[Me
 def addressed(letters: Sequence[Letter], subject: str, largest: int, most: int = MOST) -> list[Message]:
     """Return dead letters as messages, one in each or, in a step of many, several on lines.
 
-    A payload that is too large for a message is left out.
+    A payload that is no text stands in base64; one that is too large for a message is left out.
     """
     together = max(1, -(-len(letters) // most))
     lines = [_line(letter, largest) for letter in letters]
@@ -61,7 +62,11 @@ def _line(letter: Letter, largest: int) -> bytes:
     line = json.dumps(said, ensure_ascii=False).encode()
     if letter.payload is None:
         return line
-    whole = json.dumps(said | {"payload": letter.payload.decode("utf-8", "replace")}, ensure_ascii=False).encode()
+    try:
+        payload = {"payload": letter.payload.decode()}
+    except UnicodeDecodeError:
+        payload = {"payload_base64": base64.b64encode(letter.payload).decode()}
+    whole = json.dumps(said | payload, ensure_ascii=False).encode()
     return whole if len(whole) <= largest else line
 
 
