@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.jit import announce, kernel, part
-from shoal.kernels.stream_window import Window, ask, gone, measure, push, window
+from shoal.kernels.simd import lowest_bit, scan_points
+from shoal.kernels.stream_window import WIDTH, Window, ask, gone, push, steered, window
 
-_BLOCK = 256
 _DROPPED = -2
 
 
@@ -44,8 +44,8 @@ def nearest(
     else:
         announce(_nearest_subjects)
         counts = np.zeros((2, int(subjects.max()) + 1), np.int64)
-        heap = np.empty(len(room.row), np.int64)
-        classes = _nearest_subjects(room, given, subjects, counts, heap, k, delay, weight, old, due)
+        away, heap = np.empty(len(room.row)), np.empty(len(room.row), np.int64)
+        classes = _nearest_subjects(room, given, (subjects, counts, away, heap), k, delay, weight, old, due)
     return labels, moments[: int(classes)]
 
 
@@ -67,8 +67,9 @@ def _nearest(
                 labels[gone(w, w.ends[0])] = _DROPPED
                 continue
             ask(w, w.ends[0])
+            here = w.place[w.ends[0]]
             labels[gone(w, w.ends[0])] = classes
-            _choose(w, near, slots, k - 1, weight)  # line a
+            _choose(w, near, slots, k - 1, weight, here)  # line a
             for c in range(k - 1):
                 labels[gone(w, slots[c])] = classes  # line b
             moments[classes] = positions[min(i, n - 1)]
@@ -77,33 +78,36 @@ def _nearest(
 
 
 @part
-def _choose(w, near, slots, most, weight):
+def _choose(w, near, slots, most, weight, here):
     """Find the slots of the nearest ones; of those equally far the ones that came first."""
-    distance, ends = w.distance, w.ends
-    found, worst = 0, np.inf
-    begin = ends[0]
-    while begin < ends[1]:
-        end = min(begin + _BLOCK, ends[1])
-        measure(w, begin, end, weight)
-        for s in range(begin, end):
-            if distance[s] < worst:
+    ends, found, worst = w.ends, 0, np.inf
+    for block in range(ends[0] // WIDTH, (ends[1] + WIDTH - 1) // WIDTH):
+        # all from here on came later: if the position alone is too far away, so are they
+        if weight > 0.0 and block * WIDTH >= ends[0] and steered(0.0, weight, w.place[block * WIDTH] - here) >= worst:
+            break
+        mask = scan_points(w.x, block, w.q, worst, np.inf, w.distance)
+        while mask:
+            lane = lowest_bit(mask)
+            mask &= mask - 1
+            slot, away = block * WIDTH + lane, w.distance[lane]
+            if weight > 0.0:
+                away = steered(away, weight, w.place[slot] - here)
+            if away < worst:
                 at = min(found, most - 1)
-                while at > 0 and near[at - 1] > distance[s]:
+                while at > 0 and near[at - 1] > away:
                     near[at], slots[at] = near[at - 1], slots[at - 1]
                     at -= 1
-                near[at], slots[at] = distance[s], s
+                near[at], slots[at] = away, slot
                 found = min(found + 1, most)
                 if found == most:
                     worst = near[most - 1]
-        begin = end
 
 
 @kernel
-def _nearest_subjects(
-    w: Window, given: Any, subjects: Any, counts: Any, heap: Any, k: int, delay: int, weight: float, old: int, due: int
-) -> int:
+def _nearest_subjects(w: Window, given: Any, of: Any, k: int, delay: int, weight: float, old: int, due: int) -> int:
     """Do the same where subjects have several tuples ([DS17] Note 1)."""
     coordinates, positions, labels, moments = given
+    subjects, counts, away, heap = of
     waiting, held = counts[0], counts[1]  # tuples of each subject; the class that it was last in, from 1 on
     different, classes = 0, 0
     n = len(positions)
@@ -125,12 +129,13 @@ def _nearest_subjects(
                 continue
             different -= waiting[who] == 0
             ask(w, first)
+            here = w.place[first]
             labels[gone(w, first)] = classes
             held[who] = classes + 1
-            size = _heap(w, heap, weight)
+            size = _heap(w, away, heap, weight, here)
             has = 1
             while has < k:
-                slot = _pop(w, heap, size)
+                slot = _pop(away, heap, size)
                 size -= 1
                 who = subjects[w.row[slot]]
                 has += held[who] != classes + 1
@@ -144,42 +149,47 @@ def _nearest_subjects(
 
 
 @part
-def _heap(w, heap, weight):
+def _heap(w, away, heap, weight, here):
     """Order all that wait so that the nearest can be taken one after the other."""
     ends, size = w.ends, 0
-    measure(w, ends[0], ends[1], weight)
-    for s in range(ends[0], ends[1]):
-        if w.row[s] >= 0:
-            heap[size] = s
+    for block in range(ends[0] // WIDTH, (ends[1] + WIDTH - 1) // WIDTH):
+        mask = scan_points(w.x, block, w.q, np.inf, np.inf, w.distance)
+        while mask:
+            lane = lowest_bit(mask)
+            mask &= mask - 1
+            slot = block * WIDTH + lane
+            away[slot] = w.distance[lane]
+            if weight > 0.0:
+                away[slot] = steered(away[slot], weight, w.place[slot] - here)
+            heap[size] = slot
             size += 1
     for at in range(size // 2 - 1, -1, -1):
-        _sink(w, heap, at, size)
+        _sink(away, heap, at, size)
     return size
 
 
 @part
-def _pop(w, heap, size):
+def _pop(away, heap, size):
     top = heap[0]
     heap[0] = heap[size - 1]
-    _sink(w, heap, 0, size - 1)
+    _sink(away, heap, 0, size - 1)
     return top
 
 
 @part
-def _sink(w, heap, at, size):
-    distance = w.distance
+def _sink(away, heap, at, size):
     while True:
         child = 2 * at + 1
         if child >= size:
             return
-        if child + 1 < size and _before(distance, heap[child + 1], heap[child]):
+        if child + 1 < size and _before(away, heap[child + 1], heap[child]):
             child += 1
-        if not _before(distance, heap[child], heap[at]):
+        if not _before(away, heap[child], heap[at]):
             return
         heap[at], heap[child] = heap[child], heap[at]
         at = child
 
 
 @part
-def _before(distance, a, b):
-    return distance[a] < distance[b] or (distance[a] == distance[b] and a < b)
+def _before(away, a, b):
+    return away[a] < away[b] or (away[a] == away[b] and a < b)

@@ -1,0 +1,92 @@
+"""How tuples are written, by name: the wire that renders them, and the gate's own reader, which knows nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from shoal.errors import ParameterError
+from shoal.parameters import unknown
+from shoal.privacy._leaving import CsvReader, JsonlReader, Reader
+from shoal.stream.recipe import StreamRecipe
+from shoal.types import Kind
+from shoal.types.stream import Wire
+from shoal.wire.csv import Csv
+from shoal.wire.jsonl import Jsonl
+
+_NUMBERS = (Kind.INTEGER, Kind.CONTINUOUS)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How lines of cells are written."""
+
+    delimiter: str = ","
+    quote: str = '"'
+
+    def __post_init__(self) -> None:
+        for name, given in (("delimiter", self.delimiter), ("quote", self.quote)):
+            if len(given) != 1 or not given.isascii() or given in "\r\n":
+                raise ParameterError(f"Csv: {name} must be one ASCII character, got {given!r}. Give a single one.")
+        if self.delimiter == self.quote:
+            raise ParameterError(f"Csv: quote must differ from delimiter, got {self.quote!r}. Change one of them.")
+
+
+@dataclass(frozen=True)
+class Format:
+    """A way of writing tuples."""
+
+    suffixes: tuple[str, ...]
+    header: bool  #: whether the first record names the fields
+    wire: Callable[[bytes, StreamRecipe, Dialect], Wire]
+    reader: Callable[[bytes, StreamRecipe, Dialect], Reader]
+
+
+def _jsonl(header: bytes, recipe: StreamRecipe, dialect: Dialect) -> Wire:
+    return Jsonl(recipe.wanted, recipe.removed, recipe.class_field)
+
+
+def _jsonl_reader(head: bytes, recipe: StreamRecipe, dialect: Dialect) -> Reader:
+    return JsonlReader(recipe.quasi, recipe.removed, recipe.class_field)
+
+
+def _csv(header: bytes, recipe: StreamRecipe, dialect: Dialect) -> Wire:
+    numbers = [known.name for known in recipe.known if known.kind in _NUMBERS]
+    how = {"delimiter": dialect.delimiter, "quote": dialect.quote}
+    return Csv(header, recipe.wanted, recipe.removed, recipe.class_field, numbers=numbers, **how)
+
+
+def _csv_reader(head: bytes, recipe: StreamRecipe, dialect: Dialect) -> Reader:
+    return CsvReader(head, recipe.quasi, recipe.removed, recipe.class_field, dialect.delimiter, dialect.quote)
+
+
+FORMATS = {
+    "csv": Format((".csv", ".tsv", ".tab", ".txt"), True, _csv, _csv_reader),
+    "jsonl": Format((".jsonl", ".ndjson"), False, _jsonl, _jsonl_reader),
+}
+
+
+def format_of(path: str) -> str | None:
+    """Return the format that the end of a name speaks for.
+
+    >>> format_of("people.CSV"), format_of("-")
+    ('csv', None)
+    """
+    end = Path(path).suffix.lower()
+    return next((name for name, form in FORMATS.items() if end in form.suffixes), None)
+
+
+def chosen(given: str | None, source: str, target: str, *, table: bool) -> str:
+    """Return the format of a stream: as said, or as the names of input and output say; else JSON Lines."""
+    if given is not None:
+        if given not in FORMATS:
+            raise ParameterError(unknown("stream", "format", given, list(FORMATS)))
+        return given
+    mine, theirs = None if table else format_of(source), format_of(target)
+    if mine is not None and theirs is not None and mine != theirs:
+        raise ParameterError(
+            f"{target}: tuples leave as they came, in {mine}, and the name says {theirs}. "
+            "Choose another name, or say --format."
+        )
+    return mine or theirs or "jsonl"

@@ -1,0 +1,148 @@
+"""From where to where: open a stream, run it, and say what became of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from shoal import registry
+from shoal.errors import ParameterError
+from shoal.privacy._leaving import Gate
+from shoal.stream.feeding import FEEDS, read_table
+from shoal.stream.formats import FORMATS, Dialect, chosen, format_of
+from shoal.stream.gauge import Snapshot
+from shoal.stream.metrics import serving
+from shoal.stream.pump import How, Witness
+from shoal.stream.recipe import StreamRecipe
+from shoal.stream.running import Pace, Running
+from shoal.stream.stopping import Stopping
+from shoal.types.stream import Channel, Cursor, Journey, Link
+
+_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9.-]*)(?:\+[^:]*)?://")
+
+
+@dataclass(frozen=True)
+class Streaming:
+    """How a stream is run: all that has nothing to do with what is promised."""
+
+    form: str | None = None  #: csv or jsonl; None: as the names say
+    dialect: Dialect = field(default_factory=Dialect)
+    dead: str | None = None  #: where dead letters go
+    dead_payload: bool = False  #: whether they hold the record
+    longest: int = 1 << 20  #: bytes that a record may have
+    rate: float | None = None  #: records each second; None: full speed
+    drain_seconds: float = 10.0  #: within which it stops when told to
+    metrics: str | None = None  #: where to answer Prometheus
+    force: bool = False  #: set an output aside that is there
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.longest, int) or self.longest < 1:
+            raise ParameterError(f"stream: longest must be an integer ≥ 1, got {self.longest!r}. Raise longest.")
+        if not self.drain_seconds > 0:
+            raise ParameterError(f"stream: drain_seconds must be above 0, got {self.drain_seconds:g}. Raise it.")
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """What became of a stream in one run."""
+
+    target: str
+    counts: Snapshot
+    finished: bool  #: whether it is over; else it goes on when it is run again
+    already: bool = False  #: whether it was over before this run
+    signal: int | None = None  #: what told it to stop
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it in plain values."""
+        return {"output": self.target, "finished": self.finished, "already": self.already, **self.counts.to_dict()}
+
+
+def run_stream(
+    source: str,
+    target: str,
+    recipe: StreamRecipe,
+    how: Streaming,
+    watch: Callable[[Snapshot], None] | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Streamed:
+    """Run a stream until it is over, or told to stop."""
+    journey, form = _journey(source, target, recipe, how)
+    with Stopping(how.drain_seconds) as stopping:
+        channel = cast(Channel, registry.load("channels", _channel(source, target))())
+        with closing(channel.open(journey)) as link:
+            already = bool(getattr(link, "finished", False))
+            running = _running(link, recipe, how, form, watch)
+            with serving(how.metrics, lambda: running.latest) as address:
+                if address is not None:
+                    say(f"Metrics: {address}")
+                counts = running.run(stopping)
+            finished = bool(getattr(link, "finished", running.over))
+    return Streamed(target, counts, finished, already, None if finished else stopping.asked)
+
+
+def _journey(source: str, target: str, recipe: StreamRecipe, how: Streaming) -> tuple[Journey, str]:
+    table = _is_table(source)
+    form = chosen(how.form, source, target, table=table)
+    csv = FORMATS[form].header
+    feed: Iterator[bytes] | None = FEEDS[form](read_table(source)) if table else None
+    journey = Journey(
+        source,
+        target,
+        {**recipe.stored, "format": form},
+        recipe.fingerprint,
+        how.dead,
+        how.force,
+        how.longest,
+        csv,
+        how.dialect.quote.encode() if csv else None,
+        feed,
+    )
+    return journey, form
+
+
+def _running(
+    link: Link, recipe: StreamRecipe, how: Streaming, form: str, watch: Callable[[Snapshot], None] | None
+) -> Running:
+    made = FORMATS[form]
+    wire = made.wire(getattr(link, "header", b""), recipe, how.dialect)
+    head = getattr(wire, "head", b"")
+    if hasattr(link, "preface"):
+        link.preface(head)
+    reader = made.reader(head, recipe, how.dialect)
+
+    def gate(cursor: Cursor) -> Witness:
+        return Gate(reader, recipe.k, cursor.tally.classes)
+
+    return Running(link, How(recipe, wire, how.longest, how.dead_payload), gate, Pace(how.rate), watch)
+
+
+def _is_table(source: str) -> bool:
+    """Tell whether an input must be read whole before its rows can come: a Parquet file, a table of a database."""
+    scheme = _scheme(source)
+    if scheme is not None:
+        return scheme not in registry.keys("channels")
+    known = registry.claims("sources", "suffixes")
+    return (
+        source != "-" and format_of(source) is None and any(source.lower().partition("?")[0].endswith(s) for s in known)
+    )
+
+
+def _scheme(given: str) -> str | None:
+    found = _SCHEME.match(given)
+    return None if found is None else found[1].lower()
+
+
+def _channel(source: str, target: str) -> str:
+    """Return the channel that both ends are of."""
+    ends = [_scheme(target) or "files", "files" if _is_table(source) else _scheme(source) or "files"]
+    if ends[0] not in registry.keys("channels"):
+        raise ParameterError(f"{ends[0]}://: a stream cannot be written there. Write it to a file.")
+    if ends[0] != ends[1]:
+        raise ParameterError(
+            f"stream: input and output must be of one kind, got {ends[1]} and {ends[0]}, for what leaves and how far "
+            "it was read must be kept together. Go through a pipe."
+        )
+    return ends[0]
