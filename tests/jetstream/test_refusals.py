@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +117,7 @@ def test_a_state_of_somebody_else_is_refused(broker: Any, opened: Any) -> None:
         (journey("nats://h/IN?consumer=a.b"), "consumer must be letters, digits, - and _"),
         (journey("nats://h/IN?creds=nowhere"), "creds must be a file that is there"),
         (journey(target="nats://h/OUT?subject=a.*"), "subject must be a subject without"),
-        (journey(target="nats://h/OUT?until=end"), "the options must be among subject, creds, ca, patience"),
+        (journey(target="nats://h/OUT?until=end"), "the options must be among subject, creds, tls, ca, patience"),
     ],
 )
 def test_a_journey_that_cannot_be_is_refused(given: Journey, words: str) -> None:
@@ -147,7 +147,7 @@ def test_an_address_shows_no_secret() -> None:
     address = Address.read("nats://ann:p%40ss@host/IN", OUTPUT)
     assert address.password == "p@ss"
     assert "ann" not in str(address) + repr(address)
-    assert Address.read("tls://token@host/IN", OUTPUT).user == "token"
+    assert Address.read("NATS://token@host/IN", OUTPUT).user == "token"
 
 
 def test_a_server_that_is_away_is_an_error_of_the_engine() -> None:
@@ -194,7 +194,45 @@ def test_credentials_need_their_package(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_every_refusal_is_an_error_of_shoal_with_a_remedy() -> None:
-    for url in ("nats://", "nats:///", "nats://h/", "tls://h/S?x", "nats://[::1/S"):
+    for url in ("nats://", "nats:///", "nats://h/", "nats://h/S?x", "nats://[::1/S"):
         with pytest.raises(ShoalError, match=r"\.$"):
             Address.read(url, INPUT)
-    assert json.dumps(Address.read("nats://[::1]:4333/S", INPUT).servers) == '["nats://[::1]:4333"]'
+    assert Address.read("nats://[::1]:4333/S", INPUT).servers == ("nats://[::1]:4333",)
+    assert Address.read("nats://h/S?tls=on", INPUT).servers == ("tls://h:4222",)
+
+
+def test_transport_layer_security(new_server: Any, tmp_path: Path) -> None:
+    certificate, key = certified(tmp_path)
+    server = new_server(config=f'tls {{ cert_file: "{certificate}", key_file: "{key}" }}')
+    server.start()
+    try:
+        host = f"127.0.0.1:{server.port}"
+        with pytest.raises(DataError, match="there is no such stream"):
+            Nats().open(journey(f"nats://{host}/IN?ca={certificate}", f"nats://{host}/OUT?ca={certificate}"))
+        with pytest.raises(EngineError, match=r"could not be reached within 1 s \(SSLCertVerificationError\)"):
+            Nats().open(journey(f"nats://{host}/IN?tls=on&patience=1", f"nats://{host}/OUT?tls=on"))
+        with pytest.raises(ParameterError, match="ca must be a file of certificates"):
+            Nats().open(journey(f"nats://{host}/IN?ca={__file__}", f"nats://{host}/OUT"))
+    finally:
+        server.gone()
+
+
+def certified(folder: Path) -> tuple[Path, Path]:
+    """Make a certificate of 127.0.0.1, signed by itself."""
+    import datetime
+    import ipaddress
+
+    x509 = pytest.importorskip("cryptography.x509")
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    made = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, now + timedelta(1))
+    made = made.add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
+    made = made.add_extension(x509.BasicConstraints(True, None), True)
+    certificate = made.sign(key, hashes.SHA256())
+    (folder / "cert.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    plain = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (folder / "key.pem").write_bytes(key.private_bytes(*plain))
+    return folder / "cert.pem", folder / "key.pem"

@@ -6,7 +6,7 @@ import re
 from contextlib import ExitStack
 
 from shoal.errors import ParameterError
-from shoal.jetstream.address import INPUT, OUTPUT, SCHEMES, Address
+from shoal.jetstream.address import INPUT, OUTPUT, SCHEME, Address
 from shoal.jetstream.connection import Connection
 from shoal.jetstream.link import NatsLink
 from shoal.jetstream.writing import Writer
@@ -15,8 +15,6 @@ from shoal.types.stream import Journey
 
 class Nats:
     """Streams of NATS, written ``nats://HOST:PORT/STREAM``."""
-
-    schemes = SCHEMES
 
     def open(self, journey: Journey) -> NatsLink:
         """Connect to both ends; refuse a journey whose promises are not those it was begun with."""
@@ -35,7 +33,7 @@ class Nats:
 
 def _ends(journey: Journey) -> tuple[Address, Address]:
     for end, name in ((journey.source, "input"), (journey.target, "output")):
-        if end.partition("://")[0] not in SCHEMES:
+        if end.partition("://")[0].lower() != SCHEME:
             raise ParameterError(
                 f"Stream: with NATS the {name} must be nats://HOST:PORT/STREAM too, got something else. What left is "
                 "known from the output stream, so both ends are NATS."
@@ -55,7 +53,7 @@ def _ends(journey: Journey) -> tuple[Address, Address]:
 
 def _subject(dead: str, address: Address) -> str:
     """Return where dead letters go: a subject of the output stream, so that they are stored with the classes."""
-    if dead.partition("://")[0] in SCHEMES:
+    if dead.partition("://")[0].lower() == SCHEME:
         other = Address.read(dead, OUTPUT)
         if (other.servers, other.stream) == (address.servers, address.stream):
             return other.options.get("subject", f"{address.subject}.dead")

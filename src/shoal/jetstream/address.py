@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, unquote
 
 from shoal.errors import ParameterError, raise_all
 
-SCHEMES = ("nats", "tls")
-_URL = re.compile(r"^(?P<scheme>nats|tls)://(?:(?P<who>.*)@)?(?P<hosts>[^/@]*)/?(?P<stream>[^/]*)$", re.DOTALL)
+SCHEME = "nats"
+_URL = re.compile(r"^nats://(?:(?P<who>.*)@)?(?P<hosts>[^/@]*)/?(?P<stream>[^/]*)$", re.DOTALL | re.IGNORECASE)
 _HOST = re.compile(r"^(?P<name>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?$")
 _NAME = re.compile(r"^[A-Za-z0-9_-]+$")
 _SUBJECT = re.compile(r"^[^\s.*>]+(\.[^\s.*>]+)*$")
@@ -19,8 +19,8 @@ _FILTER = re.compile(r"^([^\s.*>]+|\*)(\.([^\s.*>]+|\*))*(\.>)?$")
 _PORT = 4222
 
 #: What may follow "?" in the URL of an input and of an output.
-INPUT = ("subject", "consumer", "until", "gone", "creds", "ca", "patience")
-OUTPUT = ("subject", "creds", "ca", "patience")
+INPUT = ("subject", "consumer", "until", "gone", "creds", "tls", "ca", "patience")
+OUTPUT = ("subject", "creds", "tls", "ca", "patience")
 
 
 @dataclass(frozen=True)
@@ -57,15 +57,16 @@ class Address:
         hosts = [_HOST.match(host) for host in found["hosts"].split(",")] if found else []
         if found is None or not all(hosts) or not _NAME.match(found["stream"]):
             raise ParameterError(
-                f"{front.partition('://')[0]}://…: a stream of NATS must be written nats://HOST:PORT/STREAM, a user "
+                "nats://…: a stream of NATS must be written nats://HOST:PORT/STREAM, a user "
                 "before the host if there is one, got something else. Write signs such as @, / and ? in a password "
                 "as %40, %2F and %3F."
             )
-        shown = f"{found['scheme']}://{found['hosts']}/{found['stream']}"
+        shown = f"nats://{found['hosts']}/{found['stream']}"
         options = _options(shown, text, allowed)
+        scheme = "tls" if options.keys() & {"tls", "ca"} else SCHEME  # else as the server wants it
         user, colon, password = (found["who"] or "").partition(":")
         return cls(
-            tuple(f"{found['scheme']}://{host['name']}:{host['port'] or _PORT}" for host in hosts if host),
+            tuple(f"{scheme}://{host['name']}:{host['port'] or _PORT}" for host in hosts if host),
             found["stream"],
             shown,
             unquote(user) or None,
@@ -111,6 +112,7 @@ def _options(shown: str, text: str, allowed: tuple[str, ...]) -> dict[str, str]:
         "consumer": (_NAME, "letters, digits, - and _"),
         "until": (re.compile("^end$"), "end"),
         "gone": (re.compile("^skip$"), "skip"),
+        "tls": (re.compile("^on$"), "on"),
         "patience": (re.compile(r"^\d{1,6}(\.\d+)?$"), "seconds ≥ 0"),
     }
     for name, (pattern, words) in checks.items():
