@@ -162,8 +162,12 @@ class Toy:
         self.tally = self.cursor.tally
         self.ended = False
 
-    def step(self, most: int = 50, seconds: float = 0.5) -> Outgoing | None:
-        """Fetch once, and return what is to be committed."""
+    def step(self, most: int = 50, seconds: float = 0.5, least: int = 0) -> Outgoing | None:
+        """Fetch once, when at least so many have come, and return what is to be committed."""
+        for _ in range(1000):
+            if len(self.link._reader._ready) >= least:
+                break
+            time.sleep(0.01)
         came = self.link.fetch(most, seconds)
         if came is None:
             return None

@@ -56,6 +56,12 @@ class Consumers:
             await self._delete(before)
         return name, int(answer.get("num_pending", 0))
 
+    async def has(self, name: str) -> bool:
+        """Whether there is such a consumer; the one that is just being made has no name yet."""
+        answer = await self._connection.asked(f"CONSUMER.INFO.{self._stream}.{name}", {}) if name else {}
+        error = answer.get("error") or {}
+        return error.get("code") != 404
+
     def _config(self, name: str, place: int) -> dict[str, Any]:
         config: dict[str, Any] = {
             "name": name,

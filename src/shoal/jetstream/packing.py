@@ -39,9 +39,10 @@ def packed(classes: Sequence[Leaving], subject: str, largest: int, most: int = M
 
 def _messages(classes: Sequence[Leaving], subject: str, largest: int) -> list[Message]:
     headers = {"Shoal-Class": str(classes[0].number), "Shoal-Classes": str(len(classes))}
+    whole = b"\n".join(line for leaving in classes for line in leaving.tuples)
+    if len(whole) <= largest:
+        return [Message(subject, whole, headers)]
     bodies = list(_bodies([line for leaving in classes for line in leaving.tuples], largest))
-    if len(bodies) == 1:
-        return [Message(subject, bodies[0], headers)]
     parts = ({"Shoal-Part": f"{number}/{len(bodies)}"} for number in range(1, len(bodies) + 1))
     return [Message(subject, body, headers | part) for body, part in zip(bodies, parts, strict=True)]
 

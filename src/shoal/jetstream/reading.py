@@ -56,7 +56,7 @@ class Reader:
 
     def __init__(self, connection: Connection, consumers: Consumers) -> None:
         self._connection, self._consumers = connection, consumers
-        self._came = threading.Condition()
+        self._came = threading.Event()
         self._ready: deque[Delivered] = deque()
         self._replies: deque[tuple[int, str]] = deque()  # of what is not acknowledged yet
         self._fault: ShoalError | None = None
@@ -82,7 +82,7 @@ class Reader:
     async def _begin(self) -> None:
         """Begin with a new consumer at the cursor; what came already comes again, to be acknowledged to it."""
         async with self._lock:
-            self._consumer = ""
+            self._consumer, self._pull = "", self._pull + 1  # what is said of older pulls is of no meaning
             try:
                 name, self._pending = await self._consumers.begin(self._place)
             except ShoalError as error:
@@ -94,11 +94,12 @@ class Reader:
 
     def fetch(self, most: int, seconds: float) -> list[Delivered]:
         """Return up to so many messages, none if none came in time."""
-        with self._came:
-            self._came.wait_for(lambda: self._ready or self._fault, seconds)
-            self._raise()
-            taken = [self._ready.popleft() for _ in range(min(most, len(self._ready)))]
-        if self._asked <= 0 and self._consumer:
+        self._came.clear()
+        if not self._ready and self._fault is None:
+            self._came.wait(seconds)
+        self._raise()
+        taken = [self._ready.popleft() for _ in range(min(most, len(self._ready)))]
+        if self._asked <= 0:
             self._connection.start(self._ask())
         if not taken:
             self._check()
@@ -120,9 +121,8 @@ class Reader:
             raise self._fault
 
     def _fail(self, error: ShoalError) -> None:
-        with self._came:
-            self._fault = error
-            self._came.notify()
+        self._fault = error
+        self._came.set()
 
     def _check(self) -> None:
         """See that the server is still there; one that is silent for long has forgotten what it was asked."""
@@ -142,7 +142,7 @@ class Reader:
 
     async def _ask(self) -> None:
         """Pull, if nothing is under way and not too much waits to be taken."""
-        if self._asked > 0 or len(self._ready) >= _AHEAD:
+        if not self._consumer or self._asked > 0 or len(self._ready) >= _AHEAD:
             return
         self._pull, self._asked, self._heard = self._pull + 1, _BATCH, time.monotonic()
         wanted = {
@@ -175,9 +175,8 @@ class Reader:
         if reply.place > self._last:
             self._last = reply.place
             self._ready.append(Delivered(reply.place, message.data))
-        with self._came:
-            self._pending = reply.pending
-            self._came.notify()
+            self._came.set()
+        self._pending = reply.pending
         if self._asked <= 0:
             await self._ask()
 
@@ -186,15 +185,20 @@ class Reader:
         headers = message.headers or {}
         if message.subject != f"{self._inbox}.{self._pull}" or headers.get("Status") == _BEATS:
             return
-        if "Consumer Deleted" in headers.get("Description", ""):
-            self._fail(
-                EngineError(
-                    f"{self._connection.address}: another instance took over, or a person deleted the consumer. Let "
-                    "one instance run for one output."
-                )
-            )
-            return
-        if headers.get("Status") not in _OVER:
-            await asyncio.sleep(0.2)  # nobody answers at the moment
-        self._asked = 0
-        await self._ask()
+        if "Consumer Deleted" in headers.get("Description", "") or await self._lost(headers.get("Status", "")):
+            words = "another instance took over, or a person deleted the consumer. Run one instance for one output."
+            self._fail(EngineError(f"{self._connection.address}: {words}"))
+        elif message.subject == f"{self._inbox}.{self._pull}":
+            self._asked = 0
+            await self._ask()
+
+    async def _lost(self, status: str) -> bool:
+        """Whether nobody answers because there is no consumer any more."""
+        if status in _OVER:
+            return False
+        await asyncio.sleep(0.2)
+        try:
+            return not await self._consumers.has(self._consumer)
+        except ShoalError as error:
+            self._fail(error)
+            return False
