@@ -12,8 +12,9 @@ from uuid import uuid4
 from shoal.errors import DataError, EngineError, listing
 from shoal.jetstream.connection import Connection
 from shoal.jetstream.consumers import Consumers
+from shoal.jetstream.delivered import Delivered
 from shoal.jetstream.packing import MOST, addressed, packed
-from shoal.jetstream.reading import Delivered, Reader
+from shoal.jetstream.reading import Reader
 from shoal.jetstream.state import State, digests
 from shoal.jetstream.writing import Writer
 from shoal.types.stream import Cursor, Incoming, Journey, Outgoing

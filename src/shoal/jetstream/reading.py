@@ -8,43 +8,17 @@ import threading
 import time
 from collections import deque
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from shoal.errors import EngineError, ShoalError
 from shoal.jetstream.connection import Connection
 from shoal.jetstream.consumers import Consumers
+from shoal.jetstream.delivered import Delivered, Reply
 
 _BATCH = 500  # messages that one pull asks for
 _AHEAD = 2000  # no pull while so many wait to be taken
 _EXPIRES, _BEAT = 60, 5  # seconds that a pull lasts; how often the server says that it is there
 _BEATS, _OVER = "100", ("404", "408", "409")  # what the server says of a pull: still there; over
-
-
-class Delivered(NamedTuple):
-    """A message of the input."""
-
-    place: int  #: its sequence number in the stream
-    record: bytes
-
-
-class Reply(NamedTuple):
-    """What the subject says to which a message is acknowledged.
-
-    >>> Reply.read("$JS.ACK.VISITS.shoal-1f.1.70.12.1700000000.3")
-    Reply(consumer='shoal-1f', place=70, number=12, pending=3)
-    """
-
-    consumer: str
-    place: int
-    number: int  #: how many the consumer has delivered
-    pending: int
-
-    @classmethod
-    def read(cls, reply: str) -> Reply:
-        """Take it apart."""
-        parts = reply.split(".")
-        at = 3 if len(parts) == 9 else 5  # newer servers name the domain and the account too
-        return cls(parts[at], int(parts[at + 2]), int(parts[at + 3]), int(parts[at + 5]))
 
 
 class Reader:
