@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -54,9 +55,16 @@ def test_an_output_that_was_emptied_is_not_begun_anew(broker: Any, opened: Any) 
     link.commit([Outgoing("", [Leaving(0, [b"{}"] * 9, range(1, 10))], [], Cursor(9, 10))])
     link.close()
     broker.api(f"STREAM.PURGE.{broker.name('OUT')}")
-    with pytest.raises(EngineError, match=r"got nothing there, though records of the input were done"):
+    with pytest.raises(EngineError, match=r"got nothing there, though the input has a consumer that was begun"):
         opened()
     assert opened(after="?until=end&consumer=again").lanes() == {"": Cursor()}
+
+
+def test_a_state_that_no_message_can_hold_is_refused(broker: Any, opened: Any) -> None:
+    broker.make("IN")
+    link = opened(after="")
+    with pytest.raises(EngineError, match=r"the state must have at most 1,047,552 bytes, got [\d,]+\. Raise max"):
+        link.commit([Outgoing("", [], [], Cursor(0, 1, random.Random(0).randbytes(2_000_000)))])
 
 
 def test_a_stream_that_does_not_suit_is_refused(broker: Any, opened: Any) -> None:

@@ -9,24 +9,17 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from shoal.errors import EngineError, ParameterError
 from shoal.jetstream.address import Address
+from shoal.jetstream.messages import Message
 from shoal.registry import package
 
 T = TypeVar("T")
 _ANSWER = 5.0  # seconds that one request may take before it is sent again
 _AGAIN = 0.2
-
-
-class Message(NamedTuple):
-    """What is published: a subject, headers and a body."""
-
-    subject: str
-    body: bytes
-    headers: Mapping[str, str]
 
 
 class Connection:
@@ -80,6 +73,10 @@ class Connection:
     def api(self, subject: str, /, **body: Any) -> dict[str, Any]:
         """Ask JetStream; an answer that says no has the key ``error``."""
         return self.wait(self.asked(subject, body))
+
+    def tell(self, subject: str, /, **body: Any) -> None:
+        """Ask JetStream for what need not be done; nobody waits for an answer."""
+        self.start(self._client.publish(f"$JS.API.{subject}", json.dumps(body).encode()))
 
     async def asked(self, subject: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Ask JetStream from within the loop."""
@@ -180,7 +177,7 @@ class Connection:
             self._loop.create_task(self.reconnected())
 
     def close(self) -> None:
-        """Let go of the server, the loop and the thread; once is enough, twice does no harm."""
+        """Let go of the server, the loop and the thread; twice does no harm."""
         if self._loop.is_closed():
             return
         if self._client is not None:

@@ -31,11 +31,9 @@ class Consumers:
         self.born = str(info["created"])
         self.queue = info["config"].get("retention") == "workqueue"
 
-    def remember(self) -> bool:
-        """Whether a consumer of the group has acknowledged anything: then there was a cursor once."""
-        names = self._connection.wait(self._names())
-        infos = (self._connection.api(f"CONSUMER.INFO.{self._stream}.{name}") for name in names)
-        return any(info.get("ack_floor", {}).get("stream_seq", 0) > 0 for info in infos)
+    def begun(self) -> bool:
+        """Whether there is a consumer of the group: then there was a state, which is written before it is made."""
+        return bool(self._connection.wait(self._names()))
 
     async def begin(self, place: int) -> tuple[str, int]:
         """Make the consumer of this start, then let go of those before; return its name and how much it has to read."""

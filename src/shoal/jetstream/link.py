@@ -12,7 +12,7 @@ from uuid import uuid4
 from shoal.errors import DataError, EngineError, listing
 from shoal.jetstream.connection import Connection
 from shoal.jetstream.consumers import Consumers
-from shoal.jetstream.delivered import Delivered
+from shoal.jetstream.messages import Delivered
 from shoal.jetstream.packing import MOST, addressed, packed
 from shoal.jetstream.reading import Reader
 from shoal.jetstream.state import State, digests
@@ -52,11 +52,11 @@ class NatsLink:
         if last is not None:
             self._check(last)
             self._cursor, self._known = last.cursor, deque(last.places)
-        elif self._consumers.remember():
+        elif self._consumers.begun():
             raise EngineError(
                 f"{self._writer.address}: what left must be known from {self._writer.address.subject}.state, got "
-                "nothing there, though records of the input were done. Name another output or ?consumer=, if they may "
-                "leave again."
+                "nothing there, though the input has a consumer that was begun. Name another output subject and "
+                "?consumer=, if records may leave again that left already."
             )
         self._writer.write([], self._state(self._cursor, tuple(self._known)))
         self._writer.tidy()

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from shoal.errors import EngineError
-from shoal.jetstream.connection import Message
+from shoal.jetstream.messages import Message
 from shoal.types.stream import Leaving, Letter
 
 #: Messages of one step: servers take 1,000 in a batch if nobody says otherwise.

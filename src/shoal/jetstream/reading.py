@@ -13,7 +13,7 @@ from typing import Any
 from shoal.errors import EngineError, ShoalError
 from shoal.jetstream.connection import Connection
 from shoal.jetstream.consumers import Consumers
-from shoal.jetstream.delivered import Delivered, Reply
+from shoal.jetstream.messages import Delivered, Reply
 
 _BATCH = 500  # messages that one pull asks for
 _AHEAD = 2000  # no pull while so many wait to be taken

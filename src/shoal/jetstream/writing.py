@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from shoal.errors import DataError, EngineError, ParameterError
-from shoal.jetstream.connection import Connection, Message
+from shoal.jetstream.connection import Connection
+from shoal.jetstream.messages import Message
 from shoal.jetstream.state import State
 
 _PASSING = (10071, 10176)  # another message was last; a part was lost on the way: what is stored says what to do
@@ -114,9 +115,15 @@ class Writer:
         """
         headers = {"Nats-TTL": "never"} if self._lasting else {}
         until = time.monotonic() + self.address.patience
+        body = state.written()
+        if len(body) > self.largest:
+            raise EngineError(
+                f"{self.address}: the state must have at most {self.largest:,} bytes, got {len(body):,}. Raise "
+                "max_payload on the server, or lower the largest delay."
+            )
         while True:
             fence = {"Nats-Expected-Last-Subject-Sequence": str(self._sequence)}
-            final = Message(f"{self._subject}.state", state.written(), headers | fence)
+            final = Message(f"{self._subject}.state", body, headers | fence)
             answer = self._connection.publish_together([*messages, final])
             if "seq" in answer and "error" not in answer:
                 self._sequence = answer["seq"]
@@ -147,5 +154,5 @@ class Writer:
         return False
 
     def tidy(self) -> None:
-        """Delete states that are over; who may not, leaves them."""
-        self._connection.api(f"STREAM.PURGE.{self._stream}", filter=f"{self._subject}.state", keep=1)
+        """Delete states that are over; who may not, leaves them, and nobody waits for it."""
+        self._connection.tell(f"STREAM.PURGE.{self._stream}", filter=f"{self._subject}.state", keep=1)

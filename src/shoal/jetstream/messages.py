@@ -1,8 +1,17 @@
-"""Messages as a consumer delivers them, and what the server says of each."""
+"""Messages as they are published, and as a consumer delivers them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
+
+
+class Message(NamedTuple):
+    """What is published: a subject, headers and a body."""
+
+    subject: str
+    body: bytes
+    headers: Mapping[str, str]
 
 
 class Delivered(NamedTuple):
