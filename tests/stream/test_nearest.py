@@ -112,3 +112,36 @@ def test_classes_equal_the_transcription_over_a_long_delay(weight: float, subjec
     points = (stream["points"] / 1024).tolist()
     wanted = stream_nearest(points, stream["positions"], who, 7, 900, weight)
     assert found == (wanted[0], wanted[1], wanted[3])
+
+
+@settings(max_examples=200, deadline=None)
+@given(streams())
+def test_with_keep_nothing_is_reordered(stream: dict[str, Any]) -> None:
+    """Proposition 2 of [DS17], with the bound √(m / (2k − 1)); also with gaps and repeated subjects."""
+    recipe, columns = described({**stream, "weight": "keep"})
+    classes, dropped, _ = run(recipe, stream["positions"], columns, stream["cuts"])
+    left = [position for members in classes for position in members]
+    assert left == sorted(left)
+    assert sorted(left + dropped) == stream["positions"]
+
+
+def test_keep_is_the_least_such_weight() -> None:
+    """A little below the bound there is a stream that is reordered."""
+    k = 3
+    columns = {"q": np.array([0.0, 0.0, 1.0, 0.0, 0.5, 0.5])}
+    base = {"quasi": ["q"], "bounds": {"q": (0, 1)}, "k": k, "delay": 5}
+    bound = (1 / (2 * k - 1)) ** 0.5
+    kept = Core(StreamRecipe(**base, order_weight="keep"))
+    below = Core(StreamRecipe(**base, order_weight=0.999 * bound))
+    assert kept.domain.order_weight == pytest.approx(bound, rel=1e-5)
+    assert kept.take(range(6), columns)[0].positions.tolist()[:3] == [0, 1, 2]
+    assert below.take(range(6), columns)[0].positions.tolist()[:3] == [0, 1, 3]
+
+
+def test_positions_beyond_what_floats_hold_change_nothing() -> None:
+    rng = np.random.default_rng(1)
+    columns = {"q": rng.random(200)}
+    recipe = StreamRecipe(quasi=["q"], bounds={"q": (0, 1)}, k=3, delay=20, order_weight=0.02)
+    far = 2**62
+    near, away = (Core(recipe).take(np.arange(200) + start, columns)[0] for start in (0, far))
+    assert (near.positions == away.positions - far).all()

@@ -44,6 +44,8 @@ BAD = {
     b'"31415926"': "must be a JSON object",
     b'{"x": "\xff31415926"}': "not in UTF-8",
     b'{"class": 31415926}': "already",
+    b'{"x\\"31415926": 1}': "name of a field",
+    b'{"x\\n": 31415926}': "name of a field",
 }
 
 
@@ -65,9 +67,8 @@ def test_of_a_name_that_is_there_twice_the_last_counts_and_leaves_alone() -> Non
 
 
 values = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
-objects = st.dictionaries(
-    st.text(), st.recursive(values, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
-)
+names = st.text(st.characters(min_codepoint=32, max_codepoint=9999, blacklist_characters='"\\'))
+objects = st.dictionaries(names, values | st.lists(values) | st.dictionaries(st.text(), values))
 
 
 @settings(max_examples=30)
@@ -81,6 +82,26 @@ def test_objects_leave_as_they_came_but_for_what_is_released(records: list[dict]
     assert parsed.columns["a"] == [one.get("a") for one in records]
     left = [json.loads(one) for one in jsonl().render(parsed.bodies, {"a": 1, "b": 2.5}, 4)]
     assert left == [{**{n: v for n, v in one.items() if n != "id"}, "a": 1, "b": 2.5, "class": 4} for one in records]
+
+
+def test_what_is_read_and_leaves_keeps_its_text() -> None:
+    wire = Jsonl(["a", "pay"], [], "class", kept=["pay"])
+    parsed = wire.parse([b'{"a": 1, "pay": 1.10}', b'{"pay": 1e999, "a": 2}', b'{"pay": 2.50, "a": 3}', b'{"a": "%d"}'])
+    assert parsed.columns == {"a": [1, 3, "%d"], "pay": [1.1, 2.5, None]}
+    assert [index for index, _ in parsed.faults] == [1]
+    assert wire.render(parsed.bodies, {"a": "%b"}, 0) == [
+        b'{"a":"%b","pay":1.10,"class":0}',
+        b'{"a":"%b","pay":2.50,"class":0}',
+        b'{"a":"%b","class":0}',
+    ]
+
+
+def test_many_kinds_of_records_take_turns() -> None:
+    records = [json.dumps({"a": i, f"x{i % 150}%": i, "b": None}).encode() for i in range(600)]
+    parsed = jsonl().parse(records)
+    assert parsed.columns["a"] == list(range(600))
+    left = [json.loads(line) for line in jsonl().render(parsed.bodies, {"a": 1, "b": 2}, 3)]
+    assert left == [{"a": 1, f"x{i % 150}%": i, "b": 2, "class": 3} for i in range(600)]
 
 
 def of(header: bytes, **more: object) -> Csv:

@@ -29,6 +29,7 @@ class Lines:
         self.quote = quote
         self._rest = b""
         self._head: bytes | None = None  # the beginning of a record that is too long, while the rest of it comes
+        self._returns = False  # whether there is a CR in what is at hand
         self._thrown = 0  # how many bytes of it were thrown away
 
     def take(self, piece: bytes) -> tuple[list[bytes], list[int]]:
@@ -42,6 +43,7 @@ class Lines:
     def _take(self, text: bytes, *, last: bool) -> tuple[list[bytes], list[int]]:
         records: list[bytes] = []
         begins: list[int] = []
+        self._returns = self._returns or b"\r" in text
         if self.place == 0 and self._head is None:
             if len(text) < len(_BOM) and _BOM.startswith(text) and not last:
                 self._rest = text
@@ -82,7 +84,8 @@ class Lines:
 
     def _clean(self, records: list[bytes], begins: list[int]) -> tuple[list[bytes], list[int]]:
         """Return records without CR and blank ones, and none of them too long."""
-        if any(record.endswith(b"\r") for record in records):
+        if self._returns:
+            self._returns = False
             records = [record.removesuffix(b"\r") for record in records]
         if max(map(len, records), default=0) > self.longest:
             records = [record[: self.longest + 1] for record in records]

@@ -52,7 +52,7 @@ class JsonlReader:
         first: Any = read[0]
         if read.count(first) != len(read):
             return "holds several combinations of quasi-identifiers, or several classes"
-        if bytes(first.number) != json.dumps(label).encode():
+        if bytes(first.number) != (b"%d" % label if isinstance(label, int) else json.dumps(label).encode()):
             return "carries the number of another class"
         for key, name in self._gone.items():
             if bytes(getattr(first, key)):

@@ -1,1 +1,21 @@
 """Streams: tuples arriving one by one, classes leaving within a bounded delay."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shoal.stream.anonymizer import StreamAnonymizer
+    from shoal.stream.recipe import StreamRecipe
+    from shoal.stream.released import Released
+
+__all__ = ["Released", "StreamAnonymizer", "StreamRecipe"]
+
+_WHERE = {"Released": "released", "StreamAnonymizer": "anonymizer", "StreamRecipe": "recipe"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)

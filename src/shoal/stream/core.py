@@ -19,6 +19,7 @@ from shoal.stream.recipe import KEEP, StreamRecipe
 from shoal.types.stream import DROPPED, WAITS, Cursor, Formed, Forming, Space, StreamAttribute, Tally, Waiting
 
 _ALL = np.iinfo(np.int64).max  # a position that everything is below
+_NONE = np.empty(0, np.int64)
 _ABOVE = 1.0 + 2.0**-20  # "just above" a bound, and more than rounding can lose
 _POSITIONS, _SINCE, _CLAMPED, _SUBJECTS, _VALUES, _POINTS, _OWN = range(7)  # columns of the buffer
 
@@ -94,7 +95,8 @@ class Core:
             raise ParameterError("StreamRecipe: only k can be promised of a stream, got t or require. Leave it out.")
         method = build(registry.load("stream_partition", recipe.method), recipe.set)
         self._forming: Forming = method.begin(self.domain.space, recipe.k, recipe.delay, self.domain.order_weight, ())
-        self._old = 0
+        self._old, self._last = 0, -1  # how many the method has seen; the position that came last
+        self._nothing: Mapping[str, list[Any]] = {name: [] for name in recipe.quasi}
         self._buffer = Buffer(
             [np.empty(0, np.int64), np.empty(0), *self.encode({n: [] for n in recipe.wanted}).columns]
         )
@@ -103,6 +105,11 @@ class Core:
     def waiting(self) -> NDArray[np.int64]:
         """Positions of the tuples that wait, ascending."""
         return self._buffer[_POSITIONS].copy()
+
+    @property
+    def oldest(self) -> int | None:
+        """Position of the tuple that waits longest."""
+        return int(self._buffer[_POSITIONS][0]) if len(self._buffer) else None
 
     @property
     def tally(self) -> Tally:
@@ -138,6 +145,12 @@ class Core:
         ]
         return Encoded(good, found, sorted(faults.items()))
 
+    def fits(self, one: Mapping[str, Any]) -> bool:
+        """Tell at a glance whether a tuple can be read; False: look closer."""
+        who = "nobody" if self.recipe.subject is None else one[self.recipe.subject]
+        plain = type(who) is int or (type(who) is str and bool(who.strip()))
+        return plain and all(map(_fits, self.domain.attributes, map(one.__getitem__, self.recipe.quasi)))
+
     def take(
         self, positions: Sequence[int] | NDArray[np.int64], columns: Mapping[str, Any], now: float = 0.0
     ) -> tuple[Formed, list[tuple[int, str]]]:
@@ -152,8 +165,9 @@ class Core:
         """Let tuples come that fit."""
         self._buffer.append([positions, np.full(len(positions), now), *encoded.columns])
         mine = self._buffer[_POSITIONS]
+        self._last = int(positions[-1]) if len(positions) else self._last
         if not len(mine) or mine[-1] - mine[0] < self.recipe.delay:  # nothing expires
-            return self._formed(np.full(len(mine), WAITS), np.empty(0, np.int64))
+            return Formed(self._tally.classes, _NONE, _NONE, self._nothing, _NONE, _NONE)
         return self._advance(0)
 
     def expire(self, now: float) -> Formed:
@@ -171,6 +185,8 @@ class Core:
         subjects = positions if self.recipe.subject is None else self._buffer[_SUBJECTS]
         waiting = Waiting(self._buffer[_POINTS], positions, subjects, self._buffer[_VALUES], self._old)
         labels, moments = self._forming.advance(waiting, due)
+        if self._old == len(positions):  # nothing came since: the last that did may have left already
+            moments = np.full(len(moments), self._last)
         if ending and len(moments):
             labels = np.where(labels == DROPPED, len(moments) - 1, labels)
         formed = self._formed(labels, moments)
@@ -204,3 +220,7 @@ class Core:
             lost=so_far.lost + lost,
             spread=so_far.spread + spread,
         )
+
+
+def _fits(attribute: StreamAttribute, cell: Any) -> bool:
+    return attribute.fits(cell)

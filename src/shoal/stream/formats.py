@@ -44,7 +44,8 @@ class Format:
 
 
 def _jsonl(header: bytes, recipe: StreamRecipe, dialect: Dialect) -> Wire:
-    return Jsonl(recipe.wanted, recipe.removed, recipe.class_field)
+    kept = [name for name in recipe.wanted if name not in recipe.quasi]
+    return Jsonl(recipe.wanted, recipe.removed, recipe.class_field, kept)
 
 
 def _jsonl_reader(head: bytes, recipe: StreamRecipe, dialect: Dialect) -> Reader:

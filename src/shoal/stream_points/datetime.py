@@ -54,6 +54,10 @@ class Datetime:
         """Half of the way between the bounds."""
         return np.full(1, 0.5)
 
+    def fits(self, cell: Any) -> bool:
+        """Tell at a glance whether a cell is a moment: it never can be told so."""
+        return False
+
     def take(self, cells: Any) -> Taken:
         """Read moments: ISO 8601 text, or dates and times of Python."""
 

@@ -57,6 +57,10 @@ class Nominal:
         """The mean of all categories."""
         return np.asarray(self._embedding.mean(axis=0))
 
+    def fits(self, cell: Any) -> bool:
+        """Tell at a glance whether a cell is one of the categories; if not, it may still be read."""
+        return type(cell) is str and cell in self._numbers
+
     def take(self, cells: Any) -> Taken:
         """Read categories; those that nobody named before are faults."""
         return codes_of(self.name, cells, self._numbers, self.among)

@@ -45,6 +45,10 @@ class Numeric:
         """Half of the way between the bounds."""
         return np.full(1, 0.5)
 
+    def fits(self, cell: Any) -> bool:
+        """Tell at a glance whether a cell is a number between the bounds; if not, it may still be read."""
+        return type(cell) in (int, float) and self.low <= cell <= self.high and (not self.integer or cell % 1 == 0)
+
     def take(self, cells: Any) -> Taken:
         """Read cells; numbers outside the bounds are moved to them."""
         wanted = "an integer" if self.integer else "a finite number"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,14 +37,22 @@ class Ordinal:
         """Take what is known."""
         return cls(known.name, known.categories)
 
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return numbered(self.categories)
+
     @property
     def middle(self) -> NDArray[np.float64]:
         """Half of the way between the lowest and the highest."""
         return np.full(1, 0.5 if len(self.categories) > 1 else 0.0)
 
+    def fits(self, cell: Any) -> bool:
+        """Tell at a glance whether a cell is one of the categories; if not, it may still be read."""
+        return type(cell) is str and cell in self._numbers
+
     def take(self, cells: Any) -> Taken:
         """Read categories; those that are not in the order are faults."""
-        return codes_of(self.name, cells, numbered(self.categories), "its order")
+        return codes_of(self.name, cells, self._numbers, "its order")
 
     def place(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return one coordinate."""

@@ -190,6 +190,9 @@ class StreamAttribute(Protocol):
     def middle(self) -> NDArray[np.float64]:
         """Coordinates of the middle of the domain; as many as the attribute has."""
 
+    def fits(self, cell: Any) -> bool:
+        """Tell at a glance whether a cell can be read, and is not clamped; False: look closer."""
+
     def take(self, cells: Any) -> Taken:
         """Read cells: a list of anything, or an array."""
 

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, cast
+from contextlib import suppress
+from itertools import groupby
+from typing import Any
 
 import msgspec
 import numpy as np
 
+from shoal.errors import ParameterError, listing
 from shoal.types.stream import Parsed
+from shoal.wire._shape import Shape
 
 _NOT_JSON = "the record is not JSON. Check what writes it."
 _NO_OBJECT = "the record must be a JSON object with a name for each field, got something else. Check what writes it."
 _NOT_UTF8 = "the record is not in UTF-8. Check what writes it."
+_NAMES = "the name of a field holds a quote, a backslash or a control character. Rename it."
+_ODD = re.compile(r'["\\\x00-\x1f]')
+_SHAPES = 64  # that are known at a time
+
+
+class _Unfit(Exception):  # noqa: N818 - a fault of one record, that goes no further
+    """Fields that a record must not have."""
 
 
 class Jsonl:
     """Tuples as JSON objects.
 
     Every field that is not asked for is kept as the text that it was, so that ``1.10`` and integers of thirty digits
-    leave as they came. Fields leave in the order in which they came, the class last. Of a name that is there twice
-    the last value counts, and leaves alone. NaN and infinities are not JSON.
+    leave as they came. Records with the same fields leave with these in one order, that of the first such record; the
+    class is the last. Of a name that is there twice the last value counts, and leaves alone. NaN and infinities are
+    not JSON.
 
     **Guarantee.** What leaves of a record are its fields without `removed`, with the released values in their place.
 
-    **Complexity.** A few passes over the bytes, all of them in C.
+    **Complexity.** Two passes over the bytes, both of them in C, as long as records have the same fields.
 
     Parameters
     ----------
@@ -34,6 +47,8 @@ class Jsonl:
         Fields that do not leave.
     class_field
         The name of the field that says which class a tuple left in.
+    kept
+        Those of `wanted` that leave as they came; the others are released, or removed.
 
     >>> wire = Jsonl(["age"], ["name"], "class")
     >>> parsed = wire.parse([b'{"name": "ann", "age": 31, "pay": 1.10}', b"nothing"])
@@ -43,15 +58,23 @@ class Jsonl:
     [b'{"age":30.5,"pay":1.10,"class":7}']
     """
 
-    def __init__(self, wanted: Sequence[str], removed: Collection[str], class_field: str) -> None:
+    def __init__(
+        self, wanted: Sequence[str], removed: Collection[str], class_field: str, kept: Collection[str] = ()
+    ) -> None:
+        if odd := [name for name in (*wanted, *removed, class_field) if _ODD.search(name)]:
+            raise ParameterError(
+                f"Jsonl: names of fields must hold no quote, backslash or control character, got {listing(odd)}. "
+                "Rename them."
+            )
         self.wanted = tuple(wanted)
-        self.removed = tuple(removed)
         self.class_field = class_field
-        fields = [(f"f{j}", Any, None) for j in range(len(self.wanted))]
-        names = {f"f{j}": name for j, name in enumerate(self.wanted)}
-        self._values = msgspec.json.Decoder(msgspec.defstruct("Wanted", fields, rename=names, gc=False))
+        self._kept = tuple(name for name in kept if name not in removed)
+        self._values = frozenset(self.wanted) - frozenset(self._kept)
+        self._removed = frozenset(removed)
         self._fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
-        self._encoder = msgspec.json.Encoder()
+        self._encode = msgspec.json.Encoder().encode
+        self._shapes: dict[frozenset[str], Shape] = {}
+        self._last: Shape | None = None
 
     @property
     def head(self) -> bytes:
@@ -59,60 +82,75 @@ class Jsonl:
         return b""
 
     def parse(self, records: Sequence[bytes]) -> Parsed:
-        """Take records apart; if all are fine, without a loop in Python."""
-        try:
-            bodies = list(map(self._fields.decode, records))
-            read = list(map(self._values.decode, records))
-        except (msgspec.DecodeError, RecursionError):
-            return self._one_by_one(records)
-        if not all(map(bytes.isascii, records)) or any(self.class_field in body for body in bodies):
-            return self._one_by_one(records)
-        return Parsed(np.arange(len(records)), self._columns(read), bodies, ())
-
-    def _columns(self, read: Sequence[Any]) -> dict[str, list[Any]]:
-        return {name: [getattr(one, f"f{j}") for one in read] for j, name in enumerate(self.wanted)}
+        """Take records apart; if all have the fields that the last ones had, without a loop in Python."""
+        if self._last is not None and all(map(bytes.isascii, records)):
+            try:
+                bodies = list(map(self._last.decode, records))
+                columns = {name: self._last.column(name, bodies) for name in self.wanted}
+                return Parsed(np.arange(len(records)), columns, bodies, ())
+            except (msgspec.DecodeError, RecursionError):
+                pass
+        return self._one_by_one(records)
 
     def _one_by_one(self, records: Sequence[bytes]) -> Parsed:
-        """Take records apart of which some are no tuples, or may be none."""
-        good, bodies, read, faults = [], [], [], []
+        """Take records apart of which some are no tuples, or have other fields."""
+        good, bodies, faults = [], [], []
         for index, record in enumerate(records):
-            fault = None if record.isascii() else _in_utf8(record)
-            try:
-                body, values = self._fields.decode(record), self._values.decode(record)
-            except msgspec.ValidationError:
-                fault = fault or _NO_OBJECT
-            except (msgspec.DecodeError, RecursionError):
-                fault = fault or _NOT_JSON
+            found = self._read(record)
+            if isinstance(found, str):
+                faults.append((index, found))
             else:
-                fault = fault or self._class_is_free(body)
-            if fault is None:
                 good.append(index)
-                bodies.append(body)
-                read.append(values)
-            else:
-                faults.append((index, fault))
-        return Parsed(np.array(good, np.int64), self._columns(read), bodies, faults)
+                bodies.append(found)
+        columns: dict[str, list[Any]] = {name: [] for name in self.wanted}
+        for _, group in groupby(bodies, type):
+            alike = list(group)
+            for name in self.wanted:
+                columns[name] += alike[0].shape.column(name, alike)
+        return Parsed(np.array(good, np.int64), columns, bodies, faults)
 
-    def _class_is_free(self, body: Mapping[str, Any]) -> str | None:
-        if self.class_field not in body:
-            return None
-        return f"the record has a field {self.class_field!r} already. Set another class_field."
+    def _read(self, record: bytes) -> Any:
+        """Return a record as an object, or why it is none."""
+        try:
+            record.decode()
+            if self._last is not None:
+                with suppress(msgspec.ValidationError):  # other fields than the last one
+                    return self._last.read(record)
+            fields = self._fields.decode(record)
+            self._last = self._shape(tuple(fields))
+            return self._last.read(record)
+        except _Unfit as fault:
+            return str(fault)
+        except UnicodeDecodeError:
+            return _NOT_UTF8
+        except msgspec.ValidationError:
+            return _NO_OBJECT
+        except (msgspec.DecodeError, RecursionError):
+            return _NOT_JSON
+
+    def _shape(self, names: tuple[str, ...]) -> Shape:
+        key = frozenset(names)
+        if self.class_field in key:
+            raise _Unfit(f"the record has a field {self.class_field!r} already. Set another class_field.")
+        if any(map(_ODD.search, names)):
+            raise _Unfit(_NAMES)
+        if key not in self._shapes:
+            self._shapes[key] = Shape(names, self._values, self._kept, self._removed)
+            if len(self._shapes) > _SHAPES:
+                self._shapes.pop(next(iter(self._shapes)))
+        return self._shapes[key]
 
     def render(self, bodies: Sequence[Any], values: Mapping[str, Any], number: int | str) -> list[bytes]:
-        """Return the tuples of one class; bodies are used up."""
-        encode = self._encoder.encode
-        released = {name: msgspec.Raw(encode(value)) for name, value in values.items()}
-        released[self.class_field] = msgspec.Raw(encode(number))
-        for body in cast(Sequence[dict[str, Any]], bodies):
-            for name in self.removed:
-                body.pop(name, None)
-            body.update(released)
-        return list(map(encode, bodies))
-
-
-def _in_utf8(record: bytes) -> str | None:
-    try:
-        record.decode()
-    except UnicodeDecodeError:
-        return _NOT_UTF8
-    return None
+        """Return the tuples of one class."""
+        encode = self._encode
+        released = {name: encode(value) for name, value in values.items()} | {self.class_field: encode(number)}
+        templates: dict[Any, Any] = {}
+        kind: Any = type(bodies[0])
+        if all(type(body) is kind for body in bodies):
+            text, texts = kind.shape.template(released)
+            return [text % texts(body) for body in bodies]
+        for body in bodies:
+            kind = type(body)
+            if kind not in templates:
+                templates[kind] = kind.shape.template(released)
+        return [templates[type(body)][0] % templates[type(body)][1](body) for body in bodies]

@@ -1,0 +1,155 @@
+"""A stream in a program: push tuples, get released ones."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import DataError
+from shoal.privacy._formed import hold
+from shoal.stream._bodies import Bodies, Kept, of_columns, of_rows
+from shoal.stream.core import Core, Encoded
+from shoal.stream.recipe import StreamRecipe
+from shoal.stream.released import Released
+from shoal.types.stream import Formed, Tally
+
+
+class StreamAnonymizer:
+    """Stream k-anonymity within a largest delay ([DS17] Algorithms 2 and 3).
+
+    Parameters
+    ----------
+    recipe
+        What to do, if it is not said by name: the fields of :class:`StreamRecipe`, such as `quasi`, `bounds`, `k`,
+        `delay`, `order_weight`, `subject`. A name that it does not have is an error.
+
+    >>> s = StreamAnonymizer(quasi=["age"], bounds={"age": (0, 100)}, k=2, delay=2, identifier=["name"])
+    >>> s.push({"name": "Ann", "age": 30, "pay": 1}), s.push({"name": "Bob", "age": 80, "pay": 2})
+    ([], [])
+    >>> s.push({"name": "Cyd", "age": 40, "pay": 3})
+    [{'age': 35.0, 'pay': 1, 'class': 0}, {'age': 35.0, 'pay': 3, 'class': 0}]
+    >>> s.flush(), s.dropped
+    ([], 1)
+    """
+
+    def __init__(self, recipe: StreamRecipe | None = None, **said: Any) -> None:
+        self.recipe = StreamRecipe.from_dict(said) if recipe is None else recipe
+        self._core = Core(self.recipe)
+        self._came = 0
+        self._kept = Kept()
+        self._pending: list[list[Any]] = []
+
+    def __repr__(self) -> str:
+        return f"StreamAnonymizer({self._came:,} came, {self.waiting:,} wait, {self.dropped:,} dropped)"
+
+    @property
+    def dropped(self) -> int:
+        """How many tuples were dropped, because there was no class for them."""
+        return self._core.tally.dropped
+
+    @property
+    def waiting(self) -> int:
+        """How many tuples wait."""
+        return self._came - self._core.tally.released - self._core.tally.dropped
+
+    @property
+    def tally(self) -> Tally:
+        """What happened so far."""
+        return replace(self._core.tally, read=self._came)
+
+    def push(self, one: Mapping[str, Any], *, now: float | None = None) -> list[dict[str, Any]]:
+        """Let a tuple come; return those that leave now, whole classes, each tuple with the number of its class.
+
+        A tuple that does not fit is refused with a :class:`~shoal.errors.DataError`, and changes nothing.
+        """
+        columns, rest = of_rows(self.recipe, [one])
+        if not self._core.fits(one):
+            self._fitting(columns, 1)
+        self._kept.add_rows(self._came, rest, columns.get(self.recipe.subject or ""))
+        self._pending.append([one[name] for name in self.recipe.wanted])
+        self._came += 1
+        oldest = self._core.oldest
+        first = self._came - len(self._pending) if oldest is None else oldest
+        if self.recipe.delay_seconds is None and self._came - 1 - first < self.recipe.delay:
+            return []  # nothing expires: it is enough to know that the tuple fits
+        return self._settle(now).to_pylist()
+
+    def push_many(self, tuples: Any, *, now: float | None = None) -> Released:
+        """Let many tuples come: columns by name, a frame of pandas, polars or pyarrow, or a list of dicts.
+
+        Classes are the same as if they had come one by one. If one does not fit, all are refused, and nothing changes.
+        """
+        self._settle(now)
+        if isinstance(tuples, Sequence) and not isinstance(tuples, (str, bytes)):
+            columns, rest = of_rows(self.recipe, tuples)
+            encoded = self._fitting(columns, len(rest))
+            self._kept.add_rows(self._came, rest, columns.get(self.recipe.subject or ""))
+            return self._take(encoded, now)
+        columns, bodies = of_columns(self.recipe, tuples, self._came)
+        encoded = self._fitting(columns, len(bodies))
+        if len(bodies):
+            self._kept.add_table(bodies)
+        return self._take(encoded, now)
+
+    def tick(self, now: float | None = None) -> list[dict[str, Any]]:
+        """Return tuples that leave because they waited for `delay_seconds`, with others of their classes.
+
+        `now` is on the clock of `push`, which is ``time.monotonic`` unless it was told the time.
+        """
+        self._settle(now)
+        return self._released(self._core.expire(time.monotonic() if now is None else now)).to_pylist()
+
+    def flush(self) -> list[dict[str, Any]]:
+        """Return all that wait, in classes; if there are too few for one, they are dropped and counted."""
+        return self.flush_many().to_pylist()
+
+    def flush_many(self) -> Released:
+        """Do the same, and return columns."""
+        self._settle(None)
+        return self._released(self._core.flush())
+
+    def _settle(self, now: float | None) -> Released:
+        """Hand over the tuples that were pushed one by one and did not let any expire."""
+        columns = zip(*self._pending, strict=True) if self._pending else [()] * len(self.recipe.wanted)
+        encoded = self._fitting(dict(zip(self.recipe.wanted, columns, strict=True)), len(self._pending))
+        self._came -= len(self._pending)
+        self._pending = []
+        return self._take(encoded, now)
+
+    def _fitting(self, columns: Mapping[str, Any], n: int) -> Encoded:
+        encoded = self._core.encode(columns)
+        if encoded.faults:
+            at, reason = encoded.faults[0]
+            if n > 1:
+                many = f"{len(encoded.faults):,} of {n:,} tuples do not fit, and none was taken"
+                reason = f"StreamAnonymizer: {many}. The first is number {at + 1}. {reason}"
+            raise DataError(reason)
+        return encoded
+
+    def _take(self, encoded: Encoded, now: float | None) -> Released:
+        positions = np.arange(self._came, self._came + len(encoded.good))
+        self._came += len(positions)
+        return self._released(self._core.accept(positions, encoded, time.monotonic() if now is None else now))
+
+    def _released(self, formed: Formed) -> Released:
+        bodies, again = self._kept.leave(formed.positions)
+        hold(self.recipe.k, formed.sizes, self._subjects(formed.positions, bodies), again=again)
+        self._kept.leave(formed.dropped)
+        return Released(formed.positions, formed.sizes, formed.first, formed.values, self.recipe.class_field, bodies)
+
+    def _subjects(self, positions: NDArray[np.int64], found: Sequence[Bodies]) -> Any:
+        """Return whom tuples are about, as it was written; None: each is about another subject."""
+        if self.recipe.subject is None:
+            return None
+        numbers = all(isinstance(bodies.subjects, np.ndarray) and bodies.subjects.dtype.kind == "i" for bodies in found)
+        who = np.empty(len(positions), np.int64 if numbers else object)
+        for bodies in found:
+            rows, at = bodies.find(positions)
+            own = bodies.subjects
+            who[rows] = own[at] if isinstance(own, np.ndarray) else [own[row] for row in at.tolist()]
+        return who
