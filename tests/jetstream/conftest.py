@@ -216,6 +216,47 @@ class Toy:
                 self.link.commit([step])
 
 
+class Command:
+    """A command of shoal in a process of its own."""
+
+    def __init__(self, nursery: subprocess.Popen[str], folder: Path, arguments: tuple[str, ...]) -> None:
+        self._nursery, self._code = nursery, None
+        self._out, self._err = (folder / f"{uuid.uuid4().hex}.{name}" for name in ("out", "err"))
+        self.pid = int(self._ask(arguments=list(arguments), out=str(self._out), err=str(self._err)))
+
+    def _ask(self, **request: Any) -> str:
+        self._nursery.stdin.write(json.dumps(request) + "\n")
+        self._nursery.stdin.flush()
+        return self._nursery.stdout.readline().strip()
+
+    def poll(self, *, block: bool = False) -> int | None:
+        """Return the exit code, or None while it lives."""
+        if self._code is None:
+            answer = self._ask(wait=self.pid, block=block)
+            self._code = None if answer == "lives" else int(answer)
+        return self._code
+
+    def send(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def wait(self) -> tuple[int, str, str]:
+        """Return the exit code, and what was printed."""
+        code = self.poll(block=True)
+        assert code is not None
+        return code, self._out.read_text(), self._err.read_text()
+
+
+@pytest.fixture(scope="session")
+def shoal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Command]]:
+    """Begin a command of shoal in a process that is forked from one that has everything loaded."""
+    folder = tmp_path_factory.mktemp("commands")
+    command = [sys.executable, str(Path(__file__).with_name("nursery.py"))]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as nursery:
+        yield lambda *arguments: Command(nursery, folder, arguments)
+        nursery.stdin.close()
+
+
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
     pytest.importorskip("nats")
