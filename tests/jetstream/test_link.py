@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import threading
 import time
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from shoal.errors import EngineError
+from shoal.jetstream import reading
 from shoal.jetstream.connection import Connection
 from shoal.jetstream.reading import Reader
 from shoal.types.stream import Cursor, Leaving, Letter, Outgoing
@@ -220,8 +222,10 @@ def test_only_one_of_two_that_begin_at_once_goes_on(broker: Any, opened: Any, to
 
 
 def test_a_server_that_dies_and_comes_back_repeats_and_loses_nothing(
-    new_server: Any, new_broker: Any, toy: Any
+    new_server: Any, new_broker: Any, toy: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(reading, "_BATCH", 50)  # so that little is at hand when the server dies
+    monkeypatch.setattr(reading, "_AHEAD", 50)
     from shoal.channels.nats import Nats
     from shoal.types.stream import Journey
 
@@ -248,6 +252,27 @@ def test_a_server_that_dies_and_comes_back_repeats_and_loses_nothing(
     finally:
         time.sleep(0.6)
         server.gone()
+
+
+def test_messages_that_are_lost_on_the_way_come_again_in_order(
+    broker: Any, opened: Any, toy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker.make("IN")
+    broker.publish("IN", records(600))
+    take, lost = Reader._take, []
+
+    async def now_and_then(self: Reader, message: Any) -> None:
+        if message.reply and len(lost) < 8 and random.random() < 0.01:
+            lost.append(message)
+        else:
+            await take(self, message)
+
+    monkeypatch.setattr(Reader, "_take", now_and_then)
+    one = toy(opened())
+    one.run()
+    assert lost
+    assert list(one.places.values()) == list(range(1, 601))
+    assert once(broker.released("OUT")) == list(range(600))
 
 
 def test_classes_larger_than_a_message_leave_whole(broker: Any, opened: Any) -> None:
