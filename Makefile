@@ -82,9 +82,6 @@ papers: $(VENV)/.dev  ## Print the figures of the papers next to ours, and draw 
 torture: $(VENV)/.dev  ## Kill streams 200 times over every channel, and count what was lost; takes minutes
 	$(BIN)/python benchmarks/torture.py --kills 200
 
-stream: $(VENV)/.dev  ## Measure streams from file to file
-	$(BIN)/python benchmarks/stream_files.py
-
 clean:  ## Remove what was made
 	rm -rf $(VENV) dist build site demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
