@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := src tests benchmarks docs
 
-.PHONY: help demo test lint types contracts tests long docs figures outputs build bench loss closeness adult audit linkage stream papers clean
+.PHONY: help demo test lint types contracts tests long docs figures outputs build bench loss closeness adult audit linkage papers torture stream clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -78,6 +78,9 @@ stream: $(VENV)/.dev  ## Measure streams in process against a plain transcriptio
 
 papers: $(VENV)/.dev  ## Print the figures of the papers next to ours, and draw them; takes minutes, needs SHOAL_DATA
 	$(BIN)/python benchmarks/papers
+
+torture: $(VENV)/.dev  ## Kill streams 200 times over every channel, and count what was lost; takes minutes
+	$(BIN)/python benchmarks/torture.py --kills 200
 
 clean:  ## Remove what was made
 	rm -rf $(VENV) dist build site demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from shoal.flow.demonstrating import Demonstration
     from shoal.flow.protect import Protected
     from shoal.recipe import Recipe
+    from shoal.stream.gauge import Snapshot
+    from shoal.stream.recipe import StreamRecipe
+    from shoal.stream.replay import Replayed
+    from shoal.stream.run import Streamed
     from shoal.types import (
         Audit,
         Certificate,
@@ -63,10 +67,13 @@ __all__ = [
     "Protected",
     "Readings",
     "Recipe",
+    "Replayed",
     "Role",
     "Schema",
     "SchemaError",
     "ShoalError",
+    "StreamRecipe",
+    "Streamed",
     "Verification",
     "audit",
     "audit_file",
@@ -82,6 +89,8 @@ __all__ = [
     "microaggregate",
     "protect",
     "protect_file",
+    "replay",
+    "run_stream",
     "save_recipe",
     "survey",
     "verify",
@@ -93,6 +102,9 @@ _LATE = {
     "Demonstration": "shoal.flow.demonstrating",
     "Protected": "shoal.flow.protect",
     "Recipe": "shoal.recipe",
+    "Replayed": "shoal.stream.replay",
+    "StreamRecipe": "shoal.stream.recipe",
+    "Streamed": "shoal.stream.run",
     **dict.fromkeys(
         (
             "Audit",
@@ -572,6 +584,100 @@ def lower_bound(X: ArrayLike, k: int, labels: ArrayLike | None = None) -> Certif
     return bound_points(X, k, labels)
 
 
+def run_stream(
+    source: str | Path,
+    target: str | Path,
+    recipe: StreamRecipe | Mapping[str, Any] | str | Path,
+    *,
+    form: str | None = None,
+    delimiter: str = ",",
+    quote: str = '"',
+    dead: str | Path | None = None,
+    dead_payload: bool = False,
+    longest: int = 1 << 20,
+    rate: float | None = None,
+    drain_seconds: float = 10.0,
+    metrics: str | None = None,
+    force: bool = False,
+    watch: Callable[[Snapshot], None] | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Streamed:
+    """Protect a stream of tuples until it is over, or the process is told to stop.
+
+    Parameters
+    ----------
+    source, target
+        Where tuples come from and go to: files, ``-``, or URLs of a broker; the source may be any table.
+    recipe
+        What to do: a stream recipe, a mapping with its fields, or the path of a TOML file.
+    form, delimiter, quote
+        ``csv`` or ``jsonl``; without, as the names of the files say. How CSV is written.
+    dead, dead_payload
+        Where records go that are no tuples, with position, place and reason; and whether they are kept there too.
+    longest
+        Bytes that a record may have.
+    rate
+        Records to read each second. None: as fast as can be.
+    drain_seconds
+        Within which the stream stops when the process gets SIGTERM, SIGINT or SIGHUP.
+    metrics
+        ``[HOST]:PORT`` at which to answer Prometheus; port 0 takes a free one.
+    force
+        Rename an output that is there and has no journal.
+    watch, say
+        Called several times a second with what happened so far; called with a sentence worth a line.
+
+    Returns
+    -------
+    Streamed
+        ``counts``, ``finished`` (whether it is over; else it goes on when it is run again), ``to_dict()``.
+    """
+    from shoal.stream.formats import Dialect
+    from shoal.stream.run import Streaming
+    from shoal.stream.run import run_stream as run
+
+    letters = None if dead is None else str(dead)
+    how = Streaming(
+        form, Dialect(delimiter, quote), letters, dead_payload, longest, rate, drain_seconds, metrics, force
+    )
+    return run(str(source), str(target), _stream_recipe(recipe), how, watch, say)
+
+
+def replay(
+    table: Any, recipe: StreamRecipe | Mapping[str, Any] | str | Path, *, delays: Sequence[int] | None = None
+) -> list[Replayed]:
+    """Replay a table as a stream, row by row, and say what it would lose; nothing is written.
+
+    Parameters
+    ----------
+    table
+        A frame of pandas, polars or pyarrow, the path of a file of any known format, or the URL of a table.
+    recipe
+        As in :func:`run_stream`.
+    delays
+        Largest delays to try, each from the beginning. Without: the recipe's.
+
+    Returns
+    -------
+    list of Replayed
+        One for each delay: ``loss``, ``mse``, ``labels``, ``delays``, ``to_dict()``.
+
+    >>> people = survey(300)
+    >>> recipe = {"quasi": ["income"], "bounds": {"income": (0, 200_000)}, "k": 3, "delay": 10}
+    >>> short, long = replay(people, recipe, delays=[10, 100])
+    >>> short.loss > long.loss
+    True
+    """
+    from shoal.stream.feeding import read_table
+    from shoal.stream.replay import replay_table
+
+    if isinstance(table, (str, Path)):
+        return replay_table(read_table(str(table)), _stream_recipe(recipe), delays)
+    from shoal.sources.frame import Frame
+
+    return replay_table(Frame().read(table)[0], _stream_recipe(recipe), delays)
+
+
 def survey(records: int = 5000, seed: int = 0) -> pa.Table:
     """Return a synthetic survey of people: the same for the same arguments, and about nobody."""
     from shoal.sources.survey import Survey
@@ -640,3 +746,15 @@ def _recipe(given: Recipe | Mapping[str, Any] | str | Path) -> Recipe:
     if isinstance(given, (str, Path)):
         return Recipe.load(given)
     raise ParameterError(f"protect: recipe must be a Recipe, a mapping or a path, got a {type(given).__name__}.")
+
+
+def _stream_recipe(given: StreamRecipe | Mapping[str, Any] | str | Path) -> StreamRecipe:
+    from shoal.stream.recipe import StreamRecipe
+
+    if isinstance(given, StreamRecipe):
+        return given
+    if isinstance(given, Mapping):
+        return StreamRecipe.from_dict(given)
+    if isinstance(given, (str, Path)):
+        return StreamRecipe.load(given)
+    raise ParameterError(f"stream: recipe must be a StreamRecipe, a mapping or a path, got a {type(given).__name__}.")

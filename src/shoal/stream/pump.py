@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -156,7 +157,8 @@ class Lane:
 
     def step(self) -> Outgoing:
         """Return what leaves since the last step, and the cursor after it."""
-        made = Outgoing(self.name, self._classes, self._letters, self._cursor())
+        letters = sorted(self._letters, key=attrgetter("position"))
+        made = Outgoing(self.name, self._classes, letters, self._cursor())
         self._classes, self._letters, self.pending = [], [], 0
         self.committed = made.cursor
         return made

@@ -1,0 +1,29 @@
+"""Streams killed with SIGKILL at random moments go on: nothing lost, nothing twice, no class below k."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+def test_killed_and_begun_again() -> None:
+    command = [
+        sys.executable,
+        str(BENCHMARKS / "torture.py"),
+        "--channel",
+        "files",
+        "--kills",
+        "20",
+        "--records",
+        "3000",
+    ]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    found = json.loads(ran.stdout)
+    assert found["kills"] >= 15
+    assert {found.get(name, 0) for name in ("lost", "twice", "classes_below_k", "classes_mixed", "taken_back")} == {0}
+    assert found["released"] + found["dropped"] + found["dead"] == found["records"]
