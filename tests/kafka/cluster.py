@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Sequence
 from typing import Any
@@ -28,6 +29,8 @@ class Cluster:
         named = {key.replace("_", "."): value for key, value in config.items()}
         admin = self.admin  # it must live until there is an answer
         admin.create_topics([NewTopic(name, partitions, 1, config=named)])[name].result(10)
+        while name not in admin.list_topics(timeout=10).topics:  # a moment passes until the broker knows of it
+            time.sleep(0.01)
         return name
 
     def url(self, topic: str, **options: object) -> str:
