@@ -51,12 +51,13 @@ def files(folder: Path) -> tuple[bytes, bytes, bytes]:
 
 @pytest.fixture
 def states(tmp_path: Path) -> tuple[Path, list[tuple[bytes, bytes, bytes]]]:
-    """The files after each of three steps, and after one more."""
+    """The files after each of four steps."""
     folder = tmp_path / "made"
     folder.mkdir()
     (folder / "in.jsonl").write_bytes(RECORDS)
     run(folder)
-    found = [files(folder)]
+    assert [path.name for path in folder.iterdir()] == ["in.jsonl"]  # of nothing nothing is left
+    found = []
     for number in range(4):
         run(folder, number)
         found.append(files(folder))
@@ -72,7 +73,7 @@ def at(folder: Path, out: bytes, dead: bytes, journal: bytes) -> None:
 
 def test_a_journal_torn_at_any_byte_of_its_last_record(states: tuple) -> None:
     folder, found = states
-    before, after, later = found[2], found[3], found[4]
+    before, after, later = found[1], found[2], found[3]
     for end in range(len(before[2]), len(after[2])):
         at(folder, *before[:2], after[2][:end])
         assert run(folder) == step(1).cursor
@@ -84,7 +85,7 @@ def test_a_journal_torn_at_any_byte_of_its_last_record(states: tuple) -> None:
 
 def test_a_journal_that_is_wrong_at_any_byte_of_its_last_record(states: tuple) -> None:
     folder, found = states
-    before, after = found[2], found[3]
+    before, after = found[1], found[2]
     for byte in range(len(before[2]), len(after[2]), 3):
         wrong = bytearray(after[2])
         wrong[byte] ^= 0x10
@@ -99,7 +100,7 @@ def test_a_journal_that_is_wrong_at_any_byte_of_its_last_record(states: tuple) -
 
 def test_an_output_torn_at_any_byte_of_the_last_steps(states: tuple) -> None:
     folder, found = states
-    after = found[3]
+    after = found[2]
     for end in range(len(after[0]) + 1):
         at(folder, after[0][:end], after[1], after[2])
         assert run(folder) == step(2).cursor
@@ -146,7 +147,7 @@ def test_a_journal_stays_small_and_may_be_left_half_changed(tmp_path: Path, monk
 
 def test_a_damaged_journal_is_not_begun_anew(states: tuple) -> None:
     folder, found = states
-    at(folder, b"", b"", found[3][2][:20])
+    at(folder, b"", b"", found[2][2][:20])
     with pytest.raises(DataError, match="damaged"):
         run(folder)
     at(folder, b"", b"", b"")

@@ -748,6 +748,44 @@ def _(folder: Path) -> list[str]:
 NOISE = ("--release", "laplace", "--epsilon", "1", "--bounds", "age=0:120,income=0:1e9")
 
 
+def streamed(source: str, target: str, *more: str) -> list[str]:
+    recipe = ["--quasi", "age", "--bounds", "age=0:100", "--k", "3", "--delay", "10"]
+    return ["stream", source, "-o", target, *recipe, *more]
+
+
+@scenario("Kafka: no consumer group", 2)
+def _(folder: Path) -> list[str]:
+    return streamed("kafka://localhost:9092/visits", "kafka://localhost:9092/safe")
+
+
+@scenario("Kafka: a password in the URL", 2)
+def _(folder: Path) -> list[str]:
+    return streamed(f"kafka://ann:{SECRET}@localhost:9092/visits?group=g", "kafka://localhost:9092/safe")
+
+
+@scenario("Kafka: a property that is shoal's own", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "client.properties").write_text(f"sasl.password={SECRET}\nisolation.level=read_uncommitted\n")
+    source = "kafka://localhost:9092/visits?group=g&config=client.properties"
+    return streamed(source, "kafka://localhost:9092/safe")
+
+
+@scenario("Kafka: another cluster", 2)
+def _(folder: Path) -> list[str]:
+    return streamed("kafka://localhost:9092/visits?group=g", "kafka://elsewhere:9092/safe")
+
+
+@scenario("Kafka: CSV", 2)
+def _(folder: Path) -> list[str]:
+    return streamed("kafka://localhost:9092/visits?group=g", "kafka://localhost:9092/safe", "--format", "csv")
+
+
+@scenario("Kafka: dead letters in a file", 2)
+def _(folder: Path) -> list[str]:
+    more = ("--dead", "dead.jsonl")
+    return streamed("kafka://localhost:9092/visits?group=g", "kafka://localhost:9092/safe", *more)
+
+
 @scenario("ε that is not above 0", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, *NOISE, "--epsilon", "0")
@@ -870,3 +908,120 @@ def _(folder: Path) -> list[str]:
     shoal.protect_file(folder / "people.csv", folder / "out.csv", recipe, evidence=folder / "e.json")
     (folder / "out.confidential.csv").unlink()
     return ["verify", "e.json", "out.csv"]
+
+
+STREAM = [
+    "--quasi",
+    "age,income",
+    "--bounds",
+    "age=0:120,income=0:99999999",
+    "--k",
+    "3",
+    "--delay",
+    "6",
+    "--identifier",
+    "name",
+]
+
+
+def streaming(folder: Path, *more: str, source: str = "people.csv", output: str = "out.csv") -> list[str]:
+    (folder / "people.csv").write_text(PEOPLE)
+    return ["stream", source, "-o", output, *STREAM, *more]
+
+
+def streamed(folder: Path) -> None:
+    """A stream that ran before."""
+    import shoal
+
+    (folder / "people.csv").write_text(PEOPLE)
+    recipe = {"quasi": ["age", "income"], "bounds": {"age": [0, 120], "income": [0, 99999999]}, "k": 3, "delay": 6}
+    shoal.run_stream(folder / "people.csv", folder / "out.csv", {**recipe, "identifier": ["name"]})
+
+
+@scenario("Stream: no largest delay", 2)
+def _(folder: Path) -> list[str]:
+    return ["stream", "people.csv", "-o", "out.csv", "--quasi", "age", "--bounds", "age=0:120", "--k", "3"]
+
+
+@scenario("Stream: missing file", 3)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, source="persons.csv")
+
+
+@scenario("Stream: a column that the header does not name", 3)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--subject", "pid")
+
+
+@scenario("Stream: an output that exists", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "out.csv").write_text(f"{SECRET}\n")
+    return streaming(folder)
+
+
+@scenario("Stream: input and output are one file", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "people.csv").write_text(PEOPLE)
+    (folder / "out.csv").hardlink_to(folder / "people.csv")
+    return ["stream", "people.csv", "-o", "out.csv", *STREAM]
+
+
+@scenario("Stream: dead letters to the output", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--dead", "./out.csv")
+
+
+@scenario("Stream: names that speak for two formats", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, output="out.jsonl")
+
+
+@scenario("Stream: unknown format", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--format", "xml")
+
+
+@scenario("Stream: input and output of two kinds", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, output="kafka://localhost:9092/safe")
+
+
+@scenario("Stream: another k than it was begun with", 3)
+def _(folder: Path) -> list[str]:
+    streamed(folder)
+    return streaming(folder, "--k", "4")
+
+
+@scenario("Stream: an output from which something was taken away", 3)
+def _(folder: Path) -> list[str]:
+    streamed(folder)
+    (folder / "out.csv").write_bytes((folder / "out.csv").read_bytes()[:-5])
+    return streaming(folder)
+
+
+@scenario("Stream: an output to which something was added", 3)
+def _(folder: Path) -> list[str]:
+    streamed(folder)
+    with (folder / "out.csv").open("a") as file:
+        file.write(f"{SECRET}\n")
+    return streaming(folder)
+
+
+@scenario("Stream: no port for metrics", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--metrics", "9100")
+
+
+@scenario("Stream: a weight of the order that is none", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--order-weight", "much")
+
+
+@scenario("Stream: tuples and JSON to standard output", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--json", output="-")
+
+
+@scenario("Stream: a rate of nothing", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--rate", "0")

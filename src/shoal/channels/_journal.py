@@ -119,6 +119,13 @@ class Journal:
             os.close(self._file)
             self._file = -1
 
+    def remove(self) -> None:
+        """Take away a journal in which nothing stands that left."""
+        self.close()
+        for path in self.folder.iterdir():
+            path.unlink()
+        self.folder.rmdir()
+
 
 def _records(data: bytes) -> Iterator[tuple[bytes, int]]:
     """Yield whole records, each with the byte after it, up to the first that is not."""

@@ -46,23 +46,26 @@ class Growing:
     **Guarantee.** No byte that is in the file is ever changed or taken away.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, name: str | None = None) -> None:
         self.path = path
+        self.name = name or str(path)  #: as messages show it
         self._created = not path.exists()
-        with writing(str(path)):
+        with writing(self.name):
             self.number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
             sync_folder(path.parent)
         try:
             fcntl.flock(self.number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self.number)
-            raise ParameterError(f"{path}: another run writes to it. Wait for it, or choose another output.") from None
+            raise ParameterError(
+                f"{self.name}: another run writes to it. Wait for it, or choose another output."
+            ) from None
         self.size = os.fstat(self.number).st_size
 
     def append(self, data: bytes) -> None:
         """Write bytes at the end."""
         if data:
-            with writing(str(self.path)):
+            with writing(self.name):
                 os.lseek(self.number, self.size, os.SEEK_SET)
                 write_all(self.number, data)
             self.size += len(data)
@@ -77,7 +80,7 @@ class Growing:
         """
         if self.size < begin:
             raise DataError(
-                f"{self.path}: holds {self.size:,} bytes, and its journal knows of {begin:,}; some were taken away. "
+                f"{self.name}: holds {self.size:,} bytes, and its journal knows of {begin:,}; some were taken away. "
                 "Put them back, or choose another output."
             )
         there = os.pread(self.number, len(data) + 1, begin)
@@ -85,14 +88,14 @@ class Growing:
             there += os.pread(self.number, len(data) + 1 - len(there), begin + len(there))
         if not data.startswith(there):
             raise DataError(
-                f"{self.path}: holds bytes that its journal does not know of. Take away what was added, "
+                f"{self.name}: holds bytes that its journal does not know of. Take away what was added, "
                 "or choose another output."
             )
         self.append(data[len(there) :])
 
     def sync(self) -> None:
         """Return when the disk has all of it."""
-        with writing(str(self.path)):
+        with writing(self.name):
             os.fsync(self.number)
 
     def close(self) -> None:
@@ -147,8 +150,9 @@ def is_pipe(path: str) -> bool:
 def set_aside(path: Path) -> None:
     """Rename a file that is in the way, so that it can be had back."""
     with writing(str(path)):
-        os.replace(path, path.with_name(f"{path.name}.old"))
-        sync_folder(path.parent)
+        real = Path(os.path.realpath(path))  # what a link leads to, not the link
+        os.replace(real, real.with_name(f"{real.name}.old"))
+        sync_folder(real.parent)
 
 
 def check_apart(source: int, target: str, dead: str | None) -> None:

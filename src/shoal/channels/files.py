@@ -110,15 +110,18 @@ class _FileLink(_PipeLink):
         path = Path(os.path.realpath(journey.target))
         self._journal = Journal(path.with_name(f"{path.name}.journal"))
         if not self._journal.there:
-            for file in (path, None if journey.dead is None else Path(journey.dead)):
-                _make_way(file, journey.force)
+            for file in (journey.target, journey.dead):
+                if file is not None:
+                    _make_way(Path(file), journey.force)
         with ExitStack() as undo:
-            self._out: Growing = Growing(path)  # nobody else reads or writes the journal from here on
+            self._out: Growing = Growing(path, journey.target)  # nobody else reads or writes the journal from here on
             undo.callback(self._out.discard)
             self._dead = None if journey.dead is None else Growing(Path(journey.dead))
             if self._dead is not None:
                 undo.callback(self._dead.discard)
-            found = self._journal.read() or self._begin(journey)
+            found = self._journal.read()
+            self._untouched = found is None  # nothing has left yet
+            found = found or self._begin(journey)
             undo.callback(self._journal.close)
             _check_promises(journey, found[0].promises)
             self._restore(*found)
@@ -127,6 +130,7 @@ class _FileLink(_PipeLink):
             undo.pop_all()
 
     def _begin(self, journey: Journey) -> tuple[Base, list[Step]]:
+        """Write the base of a stream that begins now."""
         base = Base(journey.fingerprint, _kept(journey), Cursor(), digest=self._input.digest(0))
         with writing(str(self._journal.folder)):
             self._journal.folder.mkdir(exist_ok=True)
@@ -157,6 +161,7 @@ class _FileLink(_PipeLink):
         for step in steps:
             out, dead = self._rendered(step)
             digest = self._input.digest(step.cursor.place)
+            self._untouched = False
             with writing(str(self._journal.folder)):
                 self._journal.append(Step(out, dead, step.cursor, digest, self._ends(step)))
             self._out.append(out)
@@ -178,7 +183,14 @@ class _FileLink(_PipeLink):
             self._journal.begin(msgspec.structs.replace(self._base, **sizes, **now))
 
     def close(self) -> None:
-        """Let go of everything; a stream that is over leaves a journal that only says so."""
+        """Let go of everything; a stream that is over leaves a journal that only says so, and one of nothing none."""
+        if self._untouched:
+            self._journal.remove()
+            self._input.close()
+            for file in (self._out, self._dead):
+                if file is not None:
+                    file.discard()
+            return
         if self.finished and self._journal.size:
             self._rotate()
         self._journal.close()
@@ -194,9 +206,9 @@ def _dead(path: str, force: bool) -> Growing:
     return Growing(Path(path))
 
 
-def _make_way(file: Path | None, force: bool) -> None:
+def _make_way(file: Path, force: bool) -> None:
     """Refuse a file that is there and has no journal, or rename it."""
-    if file is None or not file.is_file() or not file.stat().st_size:
+    if not file.is_file() or not file.stat().st_size:
         return
     if not force:
         raise ParameterError(f"{file}: exists already, and has no journal. Choose another file, or give --force.")

@@ -30,6 +30,9 @@ class Reader(Protocol):
         not leave.
         """
 
+    def fields(self, tuples: Sequence[bytes], names: Sequence[str]) -> dict[str, list[Any]]:
+        """Return what some fields hold in tuples that are as they should be."""
+
 
 class JsonlReader:
     """Reads JSON objects."""
@@ -59,6 +62,11 @@ class JsonlReader:
                 return f"still holds {name!r}"
         return None
 
+    def fields(self, tuples: Sequence[bytes], names: Sequence[str]) -> dict[str, list[Any]]:
+        """Return what some fields hold; a field that is not there holds nothing."""
+        read = list(map(json.loads, tuples))
+        return {name: [one.get(name) for one in read] for name in names}
+
 
 class CsvReader:
     """Reads lines of cells, below a header."""
@@ -76,7 +84,7 @@ class CsvReader:
         names = next(csv.reader(io.StringIO(header.decode(), newline=""), **self._how))
         if stays := [name for name in removed if name in names]:
             raise GuaranteeError(f"The gate: the output still holds {stays[0]!r}. Nothing was written.")
-        self._width = len(names)
+        self._names, self._width = names, len(names)
         self._quasi = [names.index(name) for name in quasi]
         self._class = names.index(class_field)
 
@@ -96,6 +104,11 @@ class CsvReader:
         if any(cells[self._class] != str(label) for cells in read):
             return "carries the number of another class"
         return None
+
+    def fields(self, tuples: Sequence[bytes], names: Sequence[str]) -> dict[str, list[Any]]:
+        """Return what some fields hold, as text."""
+        read = list(csv.reader(io.StringIO(b"\n".join(tuples).decode(), newline=""), **self._how))
+        return {name: [cells[self._names.index(name)] for cells in read] for name in names}
 
 
 class Gate:
@@ -132,6 +145,10 @@ class Gate:
         if fault is not None:
             raise GuaranteeError(f"The gate: class {label} {fault}. Nothing of this step was written.")
         self.next_number += 1
+
+    def fields(self, leaving: Leaving, names: Sequence[str]) -> dict[str, list[Any]]:
+        """Return what some fields of a class hold that passed, read back from its bytes."""
+        return self._reader.fields(leaving.tuples, names)
 
     def _fault(self, leaving: Leaving, label: int | str, subjects: Sequence[Any] | None) -> str | None:
         if leaving.number != self.next_number:

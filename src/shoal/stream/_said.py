@@ -22,6 +22,7 @@ _TO_GIVE = {
     Kind.NOMINAL: "its categories, or a taxonomy",
 }
 _ONCE = 2**31
+_MOST = 1e300  # sums of numbers between bounds stay finite
 
 
 def lists(recipe: StreamRecipe, names: Sequence[str]) -> list[str]:
@@ -77,11 +78,11 @@ def numbers(recipe: StreamRecipe) -> list[str]:
             f"{_OWNER}: delay must be at least k − 1 = {recipe.k - 1}, got {recipe.delay}. Raise delay, or lower k."
         )
     seconds, order = recipe.delay_seconds, recipe.order_weight
-    if seconds is not None and not (_real(seconds) and 0 < seconds < 1e9):
+    if seconds is not None and not (is_real(seconds) and 0 < seconds < 1e9):
         faults.append(f"{_OWNER}: delay_seconds must be a number > 0, got {shown(seconds)}.")
-    if order != "keep" and not (_real(order) and 0 <= float(order) <= 1e6):
+    if order != "keep" and not (is_real(order) and 0 <= float(order) <= 1e6):
         faults.append(f"{_OWNER}: order_weight must be a number ≥ 0 and ≤ 1e6, or 'keep', got {shown(order)}.")
-    if recipe.t is not None and not (_real(recipe.t) and 0 <= recipe.t <= 1):
+    if recipe.t is not None and not (is_real(recipe.t) and 0 <= recipe.t <= 1):
         faults.append(f"{_OWNER}: t must be a number ≥ 0 and ≤ 1, got {shown(recipe.t)}.")
     if not isinstance(recipe.round_integers, bool):
         faults.append(f"{_OWNER}: round_integers must be true or false, got {shown(recipe.round_integers)}.")
@@ -133,14 +134,14 @@ def domains(recipe: StreamRecipe) -> list[str]:
     for name, weight in recipe.attribute_weights.items():
         if name not in recipe.quasi:
             faults.append(f"{_OWNER}: attribute_weights names {name!r}, which is no quasi-identifier. Take it out.")
-        if not _real(weight) or not 0 <= float(weight) <= 1e6:
+        if not is_real(weight) or not 0 <= float(weight) <= 1e6:
             faults.append(
                 f"{_OWNER}: the weight of attribute {name!r} must be a number ≥ 0 and ≤ 1e6, got {shown(weight)}."
             )
     for name in recipe.quasi:
-        faults += _domain(recipe, name)
-    kinds = [kind_of(recipe, name) for name in recipe.quasi]
-    if recipe.round_integers and not faults and Kind.INTEGER not in kinds:
+        faults += domain(recipe, name)
+    kinds = [recipe.kinds.get(name) for name in recipe.quasi]
+    if recipe.round_integers and Kind.INTEGER not in kinds:
         faults.append(
             f"{_OWNER}: round_integers needs a quasi-identifier of kind integer, got none. Say it in kinds, or leave "
             "it out."
@@ -160,7 +161,8 @@ def kind_of(recipe: StreamRecipe, name: str) -> Kind:
     return Kind.DATETIME if ends and all(moment(end) is not None for end in ends) else Kind.CONTINUOUS
 
 
-def _domain(recipe: StreamRecipe, name: str) -> list[str]:
+def domain(recipe: StreamRecipe, name: str) -> list[str]:
+    """Return what is wrong with the domain of a field."""
     if recipe.kinds.get(name, Kind.CONTINUOUS) not in list(Kind):
         return []  # which names() says
     kind = kind_of(recipe, name)
@@ -186,8 +188,8 @@ def _ends(kind: Kind, name: str, low: Any, high: Any) -> list[str]:
         if mixed:
             return [f"{_OWNER}: the bounds of {name!r} must be two dates or two times, got one of each."]
         holds = ends[0] < ends[1]  # type: ignore[operator]
-    elif not (_real(low) and _real(high) and isfinite(low) and isfinite(high)):
-        return [f"{_OWNER}: the bounds of {name!r} must be two finite numbers, got {shown(low)} and {shown(high)}."]
+    elif not (is_real(low) and is_real(high) and abs(low) <= _MOST and abs(high) <= _MOST):
+        return [f"{_OWNER}: the bounds of {name!r} must be two numbers, got {shown(low)} and {shown(high)}."]
     elif kind is Kind.INTEGER and not (float(low).is_integer() and float(high).is_integer()):
         return [f"{_OWNER}: the bounds of {name!r} must be two integers, got {shown(low)} and {shown(high)}."]
     else:
@@ -230,5 +232,6 @@ def promises(recipe: StreamRecipe) -> list[str]:
     return faults
 
 
-def _real(value: Any) -> bool:
+def is_real(value: Any) -> bool:
+    """Tell whether a value is a finite number."""
     return isinstance(value, Real) and not isinstance(value, bool) and isfinite(float(value))

@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
+from shoal.privacy._demanded import Witness
 from shoal.privacy._formed import hold
 from shoal.stream._bodies import Bodies, Kept, of_columns, of_rows
 from shoal.stream.core import Core, Encoded
 from shoal.stream.recipe import StreamRecipe
 from shoal.stream.released import Released
+from shoal.stream.witnessing import witness_of
+from shoal.stream_points._cells import listed
 from shoal.types.stream import Formed, Tally
 
 
@@ -40,6 +43,7 @@ class StreamAnonymizer:
     def __init__(self, recipe: StreamRecipe | None = None, **said: Any) -> None:
         self.recipe = StreamRecipe.from_dict(said) if recipe is None else recipe
         self._core = Core(self.recipe)
+        self._witness = witness_of(self.recipe)  # of what is demanded besides k
         self._came = 0
         self._kept = Kept()
         self._pending: list[list[Any]] = []
@@ -89,12 +93,12 @@ class StreamAnonymizer:
             columns, rest = of_rows(self.recipe, tuples)
             encoded = self._fitting(columns, len(rest))
             self._kept.add_rows(self._came, rest, columns.get(self.recipe.subject or ""))
-            return self._take(encoded, now)
+            return self._take(columns, encoded, now)
         columns, bodies = of_columns(self.recipe, tuples, self._came)
         encoded = self._fitting(columns, len(bodies))
         if len(bodies):
             self._kept.add_table(bodies)
-        return self._take(encoded, now)
+        return self._take(columns, encoded, now)
 
     def tick(self, now: float | None = None) -> list[dict[str, Any]]:
         """Return tuples that leave because they waited for `delay_seconds`, with others of their classes.
@@ -116,10 +120,11 @@ class StreamAnonymizer:
     def _settle(self, now: float | None) -> Released:
         """Hand over the tuples that were pushed one by one and did not let any expire."""
         columns = zip(*self._pending, strict=True) if self._pending else [()] * len(self.recipe.wanted)
-        encoded = self._fitting(dict(zip(self.recipe.wanted, columns, strict=True)), len(self._pending))
+        named = dict(zip(self.recipe.wanted, columns, strict=True))
+        encoded = self._fitting(named, len(self._pending))
         self._came -= len(self._pending)
         self._pending = []
-        return self._take(encoded, now)
+        return self._take(named, encoded, now)
 
     def _fitting(self, columns: Mapping[str, Any], n: int) -> Encoded:
         encoded = self._core.encode(columns)
@@ -131,8 +136,11 @@ class StreamAnonymizer:
             raise DataError(reason)
         return encoded
 
-    def _take(self, encoded: Encoded, now: float | None) -> Released:
+    def _take(self, columns: Mapping[str, Any], encoded: Encoded, now: float | None) -> Released:
         positions = np.arange(self._came, self._came + len(encoded.good))
+        if self._witness is not None:
+            own = {name: listed(columns[name]) for name in self.recipe.confidential}
+            self._witness.came(positions.tolist(), own)
         self._came += len(positions)
         return self._released(self._core.accept(positions, encoded, time.monotonic() if now is None else now))
 
@@ -140,7 +148,17 @@ class StreamAnonymizer:
         bodies, again = self._kept.leave(formed.positions)
         hold(self.recipe.k, formed.sizes, self._subjects(formed.positions, bodies), again=again)
         self._kept.leave(formed.dropped)
-        return Released(formed.positions, formed.sizes, formed.first, formed.values, self.recipe.class_field, bodies)
+        left = Released(formed.positions, formed.sizes, formed.first, formed.values, self.recipe.class_field, bodies)
+        if self._witness is not None and len(left):
+            self._look(self._witness, left, formed.moments.tolist())
+        return left
+
+    def _look(self, witness: Witness, left: Released, moments: Sequence[int]) -> None:
+        """Show the witness every class as it leaves."""
+        rows, end = left.to_pylist(), 0
+        for moment, size in zip(moments, left.sizes.tolist(), strict=True):
+            begin, end = end, end + size
+            witness.look(moment, {n: [row.get(n) for row in rows[begin:end]] for n in self.recipe.confidential})
 
     def _subjects(self, positions: NDArray[np.int64], found: Sequence[Bodies]) -> Any:
         """Return whom tuples are about, as it was written; None: each is about another subject."""

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal import registry
-from shoal.errors import ParameterError
 from shoal.parameters import build
 from shoal.stream import _subjects
 from shoal.stream._buffer import Buffer
-from shoal.stream.recipe import KEEP, StreamRecipe
-from shoal.types.stream import DROPPED, WAITS, Cursor, Formed, Forming, Space, StreamAttribute, Tally, Waiting
+from shoal.stream.demanding import Demanding
+from shoal.stream.domain import Domain
+from shoal.stream.recipe import StreamRecipe
+from shoal.types.stream import DROPPED, WAITS, Cursor, Formed, Forming, StreamAttribute, Tally, Waiting
 
 _ALL = np.iinfo(np.int64).max  # a position that everything is below
 _NONE = np.empty(0, np.int64)
-_ABOVE = 1.0 + 2.0**-20  # "just above" a bound, and more than rounding can lose
 _POSITIONS, _SINCE, _CLAMPED, _SUBJECTS, _VALUES, _POINTS, _OWN = range(7)  # columns of the buffer
 
 
@@ -30,49 +29,6 @@ class Encoded(NamedTuple):
     good: NDArray[np.int64]  #: which of the records are tuples
     columns: list[NDArray[Any]]  #: as in the buffer, without position and time
     faults: list[tuple[int, str]]  #: the others, in order, and a sentence without any value
-
-
-@dataclass(frozen=True)
-class Domain:
-    """The quasi-identifiers of a stream, and the space in which tuples are points."""
-
-    recipe: StreamRecipe
-
-    @cached_property
-    def attributes(self) -> tuple[StreamAttribute, ...]:
-        """The quasi-identifiers."""
-        serves = registry.claims("stream_points", "kinds")
-        return tuple(serves[known.kind].of(known) for known in self.recipe.known)
-
-    @cached_property
-    def scales(self) -> tuple[float, ...]:
-        """What coordinates of each attribute are multiplied with."""
-        return tuple(float(np.sqrt(self.recipe.weight(name))) for name in self.recipe.quasi)
-
-    @cached_property
-    def middle(self) -> NDArray[np.float64]:
-        """The middle of the space."""
-        return np.concatenate([a.middle * scale for a, scale in zip(self.attributes, self.scales, strict=True)])
-
-    @cached_property
-    def space(self) -> Space:
-        """The space, known before the first tuple comes."""
-        owners = [
-            name for name, a in zip(self.recipe.quasi, self.attributes, strict=True) for _ in range(len(a.middle))
-        ]
-        return Space(tuple(owners), sum(self.recipe.weight(name) for name in self.recipe.quasi))
-
-    @property
-    def order_weight(self) -> float:
-        """The weight of the position; "keep": just above √(diameter / (2k − 1)), from where nothing is reordered."""
-        if self.recipe.order_weight != KEEP:
-            return float(self.recipe.order_weight)
-        return float(np.sqrt(self.space.diameter / (2 * self.recipe.k - 1)) * _ABOVE)
-
-    def place(self, values: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
-        """Return coordinates of values of all attributes."""
-        parts = zip(self.attributes, values, self.scales, strict=True)
-        return np.concatenate([a.place(own) * scale for a, own, scale in parts], axis=1)
 
 
 class Core:
@@ -91,10 +47,12 @@ class Core:
         self.recipe, self.domain = recipe, Domain(recipe)
         cursor = cursor or Cursor()
         self._tally = cursor.tally
-        if recipe.require or recipe.t is not None:
-            raise ParameterError("StreamRecipe: only k can be promised of a stream, got t or require. Leave it out.")
+        self._demanding = Demanding(recipe, cursor.memory) if recipe.require or recipe.t is not None else None
+        demands = self._demanding.demands if self._demanding is not None else ()
         method = build(registry.load("stream_partition", recipe.method), recipe.set)
-        self._forming: Forming = method.begin(self.domain.space, recipe.k, recipe.delay, self.domain.order_weight, ())
+        self._forming: Forming = method.begin(
+            self.domain.space, recipe.k, recipe.delay, self.domain.order_weight, demands
+        )
         self._old, self._last = 0, -1  # how many the method has seen; the position that came last
         self._nothing: Mapping[str, list[Any]] = {name: [] for name in recipe.quasi}
         self._buffer = Buffer(
@@ -119,7 +77,7 @@ class Core:
     @property
     def memory(self) -> Mapping[str, Any]:
         """What must be remembered besides, in plain JSON values."""
-        return {}
+        return self._demanding.memory if self._demanding is not None else {}
 
     def encode(self, columns: Mapping[str, Any]) -> Encoded:
         """Read tuples, and change nothing."""
@@ -132,6 +90,10 @@ class Core:
             subjects, bad = _subjects.numbered(self.recipe.subject, columns[self.recipe.subject])
             faults = {**dict(bad), **faults}
         n = len(taken[0].values)
+        codes = np.empty((n, 0), np.int64)
+        if self._demanding is not None:
+            codes, odd = self._demanding.take(columns)
+            faults = {**odd, **faults}
         good = np.setdiff1d(np.arange(n), np.array(list(faults), np.int64)) if faults else np.arange(n)
         values = [one.values[good] if faults else one.values for one in taken]
         clamped = np.asarray(np.sum([one.clamped[good] for one in taken], axis=0, dtype=np.int64))
@@ -139,7 +101,7 @@ class Core:
         found: list[NDArray[Any]] = [
             clamped,
             who,
-            np.empty((len(good), 0), np.int64),
+            codes[good],
             self.domain.place(values),
             *values,
         ]
@@ -149,6 +111,8 @@ class Core:
         """Tell at a glance whether a tuple can be read; False: look closer."""
         who = "nobody" if self.recipe.subject is None else one[self.recipe.subject]
         plain = type(who) is int or (type(who) is str and bool(who.strip()))
+        if self._demanding is not None:
+            return False
         return plain and all(map(_fits, self.domain.attributes, map(one.__getitem__, self.recipe.quasi)))
 
     def take(
@@ -188,10 +152,17 @@ class Core:
         if self._old == len(positions):  # nothing came since: the last that did may have left already
             moments = np.full(len(moments), self._last)
         if ending and len(moments):
-            labels = np.where(labels == DROPPED, len(moments) - 1, labels)
+            labels = self._joined(labels, len(moments) - 1)
         formed = self._formed(labels, moments)
         self._old = len(self._buffer)
         return formed
+
+    def _joined(self, labels: NDArray[np.int64], last: int) -> NDArray[np.int64]:
+        """Let those for whom there was no class join the last one, unless it would miss a demand then."""
+        joined = np.where(labels == DROPPED, last, labels)
+        if self._demanding is None or self._demanding.holds(self._buffer[_VALUES], joined == last):
+            return joined
+        return labels
 
     def _formed(self, labels: NDArray[np.int64], moments: NDArray[np.int64]) -> Formed:
         from shoal.kernels.stream_means import errors, gathered
@@ -205,6 +176,8 @@ class Core:
         formed = Formed(self._tally.classes, buffer[_POSITIONS][members], sizes, values, moments, dropped)
         if classes or len(dropped):
             lost, spread = errors(buffer[_POINTS][members], sizes, self.domain.place(centres), self.domain.middle)
+            if self._demanding is not None:
+                self._demanding.done(buffer[_VALUES][labels != WAITS])
             self._count(formed, int(buffer[_CLAMPED][labels != WAITS].sum()), lost, spread)
             buffer.keep(labels == WAITS)
         return formed

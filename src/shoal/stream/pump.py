@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from shoal.stream.core import Core
 from shoal.stream.gauge import Gauge
 from shoal.stream.recipe import StreamRecipe
+from shoal.stream.witnessing import witness_of
 from shoal.types.stream import Cursor, Formed, Incoming, Leaving, Letter, Outgoing, Tally, Wire
 
 
@@ -22,6 +23,9 @@ class Witness(Protocol):
 
     def check(self, leaving: Leaving, label: int | str, subjects: Sequence[Any] | None = None) -> None:
         """Let a class pass."""
+
+    def fields(self, leaving: Leaving, names: Sequence[str]) -> Mapping[str, Sequence[Any]]:
+        """Read fields of a class that passed back from its bytes."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class Lane:
         self.ended = False
         self._how, self._gate, self._gauge = how, gate, gauge
         self._core = Core(how.recipe, cursor)
+        self._witness = witness_of(how.recipe, cursor.memory)  # of what is demanded besides k
         self._next = cursor.position  # number of the record that comes next
         self._done = np.unpackbits(np.frombuffer(cursor.done, np.uint8), bitorder="little").astype(bool)
         self._begun = cursor.position
@@ -88,6 +93,10 @@ class Lane:
         if faults:
             records, places, at = [records[i] for i in good], [places[i] for i in good], at[good]
         formed, odd = self._core.take(at, columns, now)
+        if self._witness is not None:
+            fine = np.setdiff1d(np.arange(len(at)), [i for i, _ in odd]).tolist()
+            names = self._how.recipe.confidential
+            self._witness.came(at[fine].tolist(), {name: [columns[name][i] for i in fine] for name in names})
         self._keep(at, bodies, places, columns)
         for i, reason in odd:
             del self._kept[int(at[i])]
@@ -126,6 +135,9 @@ class Lane:
             label = f"{name}-{formed.first + number}" if name else formed.first + number
             leaving = Leaving(formed.first + number, wire.render(bodies, values, label), places)
             self._gate.check(leaving, label, None if self._how.recipe.subject is None else subjects)
+            if self._witness is not None:
+                fields = self._gate.fields(leaving, self._how.recipe.confidential)
+                self._witness.look(int(formed.moments[number]), fields)
             self._classes.append(leaving)
         for position in formed.dropped.tolist():
             del kept[position]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -101,6 +101,10 @@ class StreamRecipe:
         object.__setattr__(self, "bounds", {name: tuple(ends) for name, ends in self.bounds.items()})
         raise_all(ParameterError, [*_said.names(self), *_said.roles(self), *_said.domains(self), *_said.promises(self)])
         object.__setattr__(self, "kinds", {name: Kind(kind) for name, kind in self.kinds.items()})
+        if self.require or self.t is not None or self.reference:
+            from shoal.stream import demanding
+
+            raise_all(ParameterError, demanding.faults(self))
         for name in ("k", "delay"):
             object.__setattr__(self, name, int(getattr(self, name)))
         assert self.known  # taxonomies are read, and refused if they cannot be
@@ -108,9 +112,10 @@ class StreamRecipe:
     @cached_property
     def known(self) -> tuple[Known, ...]:
         """What is known of each quasi-identifier."""
-        return tuple(self._known(name) for name in self.quasi)
+        return tuple(self.known_of(name) for name in self.quasi)
 
-    def _known(self, name: str) -> Known:
+    def known_of(self, name: str) -> Known:
+        """Return what is known of a field."""
         from shoal.schema.taxonomy import taxonomy_of
 
         low, high = self.bounds.get(name, (None, None))
@@ -164,11 +169,7 @@ class StreamRecipe:
     @classmethod
     def from_toml(cls, text: str) -> StreamRecipe:
         """Make a recipe from TOML."""
-        try:
-            values = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise ParameterError(f"StreamRecipe: the text is not TOML: {error}. Correct that place.") from None
-        return cls.from_dict(values)
+        return cls.from_dict(_read(text))
 
     @classmethod
     def load(cls, path: str | Path) -> StreamRecipe:
@@ -178,9 +179,11 @@ class StreamRecipe:
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise ParameterError(f"StreamRecipe: {path} cannot be read ({reason}). Check the path.") from None
-        made = cls.from_toml(text)
-        beside = {n: str(Path(path).parent / given) for n, given in made.taxonomies.items() if isinstance(given, str)}
-        return replace(made, taxonomies={**made.taxonomies, **beside}) if beside else made
+        folder, values = Path(path).parent, _read(text)
+        if isinstance(values.get("taxonomies"), dict):
+            said = values["taxonomies"].items()
+            values["taxonomies"] = {n: str(folder / given) if isinstance(given, str) else given for n, given in said}
+        return cls.from_dict(values)
 
     @property
     def stored(self) -> dict[str, Any]:
@@ -204,6 +207,13 @@ class StreamRecipe:
 
         canonical = json.dumps(self.stored, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ParameterError(f"StreamRecipe: the text is not TOML: {error}. Correct that place.") from None
 
 
 def _plain(value: Any) -> Any:

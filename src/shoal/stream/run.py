@@ -11,6 +11,7 @@ from typing import Any, cast
 from shoal import registry
 from shoal.errors import ParameterError
 from shoal.privacy._leaving import Gate
+from shoal.progress import listening
 from shoal.stream.feeding import FEEDS, read_table
 from shoal.stream.formats import FORMATS, Dialect, chosen, format_of
 from shoal.stream.gauge import Snapshot
@@ -19,6 +20,7 @@ from shoal.stream.pump import How, Witness
 from shoal.stream.recipe import StreamRecipe
 from shoal.stream.running import Pace, Running
 from shoal.stream.stopping import Stopping
+from shoal.stream.telling import Telling
 from shoal.types.stream import Channel, Cursor, Journey, Link
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9.-]*)(?:\+[^:]*)?://")
@@ -70,7 +72,7 @@ def run_stream(
 ) -> Streamed:
     """Run a stream until it is over, or told to stop."""
     journey, form = _journey(source, target, recipe, how)
-    with Stopping(how.drain_seconds) as stopping:
+    with Stopping(how.drain_seconds) as stopping, listening(Telling(say)):
         channel = cast(Channel, registry.load("channels", _channel(source, target))())
         with closing(channel.open(journey)) as link:
             already = bool(getattr(link, "finished", False))

@@ -66,7 +66,7 @@ class Running:
 
     def run(self, stopping: Stopping) -> Snapshot:
         """Go on until everything has left, or it is told to stop."""
-        while stopping.asked is None and not self.over:
+        while stopping.asked is None and not self._settled():
             self._lanes()
             incoming = self._fetch()
             now = self.clock()
@@ -80,12 +80,19 @@ class Running:
                 self._commit()
             if now - self._looked > _LOOK:
                 self._look(now)
-        if any(lane.pending for lane in self.lanes.values()) or (
-            self.over and not getattr(self.link, "finished", True)
-        ):
-            self._commit(everything=self.over)
+        if any(lane.pending for lane in self.lanes.values()):
+            self._commit()
         self._look(self.clock())
         return self.latest
+
+    def _settled(self) -> bool:
+        """Whether everything has left for good; lanes that were taken away meanwhile are not over."""
+        if not self.over:
+            return False
+        if any(lane.pending for lane in self.lanes.values()) or not getattr(self.link, "finished", True):
+            self._commit(everything=True)
+        self._lanes()
+        return self.over
 
     @property
     def over(self) -> bool:

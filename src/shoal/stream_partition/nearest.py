@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from shoal.errors import ParameterError
 from shoal.parameters import Checked
-from shoal.types.stream import Decided, Demand, Space, Waiting
+from shoal.types.stream import Decided, Demand, Forming, Space, Waiting
+
+if TYPE_CHECKING:
+    from shoal.kernels.stream_excess import Demanded
+    from shoal.kernels.stream_steps import Rule
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,9 @@ class Nearest(Checked):
     the k − 1 that are nearest to it, where the position counts as one more coordinate, times ω. If fewer than k wait,
     it is dropped. Where subjects have several tuples, the nearest come into the class, one after the other, until it
     has k subjects: repeated ones that are nearer stay in it (Note 1).
+
+    With demands, a class that misses one is mended: others that wait come in, or change places with members, one at a
+    time, whoever costs least distance for what is mended. If that does not help the tuple is dropped.
 
     **Guarantee.** Every class has k tuples, or as many as k subjects need. When tuple i has come, none of position
     i − δ or less waits. With order_weight "keep" every class is of tuples that come one after the other among those
@@ -42,13 +48,26 @@ class Nearest(Checked):
 
     keeps_order: ClassVar[bool] = True  #: whether a weight large enough keeps tuples in order
 
-    def begin(self, space: Space, k: int, delay: int, order_weight: float, demands: Sequence[Demand] = ()) -> _Around:
-        """Return what forms the classes of one lane."""
-        if demands:
-            raise ParameterError(
-                f"Nearest: only k can be required, got {demands[0].model}. Choose another method, or leave it out."
-            )
-        return _Around(k, delay, order_weight)
+    def begin(self, space: Space, k: int, delay: int, order_weight: float, demands: Sequence[Demand] = ()) -> Forming:
+        """Return what forms the classes of one lane; with demands, classes that miss them are mended."""
+        if not demands:
+            return _Around(k, delay, order_weight)
+        from shoal.kernels.stream_excess import laid_out
+        from shoal.kernels.stream_steps import Rule
+
+        return _Mended(Rule(k, delay, order_weight, reach=1), laid_out(demands))
+
+
+@dataclass(frozen=True, eq=False)
+class _Mended:
+    rule: Rule
+    demanded: Demanded
+
+    def advance(self, waiting: Waiting, due: int) -> Decided:
+        """Take what comes, then let expire what is due."""
+        from shoal.kernels.stream_steps import steps
+
+        return Decided(*steps(waiting, self.rule, self.demanded, due))
 
 
 @dataclass(frozen=True)

@@ -62,8 +62,7 @@ class Numeric:
 
     def place(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return one coordinate."""
-        # halves, so that bounds at the two ends of what a float holds are no infinity apart
-        found: NDArray[np.float64] = (values / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
+        found: NDArray[np.float64] = (values - self.low) / (self.high - self.low)
         return found[:, None]
 
     def centroid(self, values: NDArray[Any], sizes: NDArray[np.int64]) -> NDArray[Any]:

@@ -1,0 +1,33 @@
+"""Dead letters as records of a topic: where the record is, why it is no tuple, and itself if that was asked for."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+from shoal.types.stream import Letter
+
+#: Longer payloads are left out: a record that cannot be sent would stop the stream.
+_LONGEST = 500_000
+
+
+def letter_of(partition: int, letter: Letter) -> bytes:
+    """Return a letter as JSON.
+
+    >>> letter_of(0, Letter(position=3, place=5, reason="The record is no JSON object.")).decode()
+    '{"partition":0,"position":3,"place":5,"reason":"The record is no JSON object."}'
+    """
+    told: dict[str, object] = {
+        "partition": partition,
+        "position": letter.position,
+        "place": letter.place,
+        "reason": letter.reason,
+    }
+    if letter.payload is not None and len(letter.payload) > _LONGEST:
+        told["payload_left_out"] = f"It has more than {_LONGEST:,} bytes."
+    elif letter.payload is not None:
+        try:
+            told["payload"] = letter.payload.decode()
+        except UnicodeDecodeError:
+            told["payload_base64"] = base64.b64encode(letter.payload).decode()
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,0 +1,96 @@
+"""What must be true of topics before a stream may run between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from shoal.errors import EngineError, ParameterError
+from shoal.kafka.address import Address
+from shoal.kafka.clients import Clients
+from shoal.kafka.cursors import USUAL_ROOM
+
+_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """The topics of one stream, as they were found."""
+
+    source: Address
+    target: Address
+    dead: Address | None
+    partitions: dict[str, int]  #: how many each topic has
+    room: int  #: characters that the broker keeps beside an offset
+
+
+def found(clients: Clients, source: Address, target: Address, dead: Address | None) -> Topics:
+    """Look the topics up; refuse those between which nothing could be promised."""
+    topics = [source, target] + ([dead] if dead else [])
+    for other in topics[1:]:
+        if other.servers != source.servers:
+            raise ParameterError(
+                f"{other}: must be in the cluster of {source}, for what leaves and what is done are stored together. "
+                "Name the same host and port."
+            )
+    if len({one.topic for one in topics}) < len(topics):
+        raise ParameterError(f"{source}: input, output and dead letters must be different topics. Name others.")
+    admin = clients.admin()
+    listed = clients.listed(admin).topics
+    for one in topics:
+        if one.topic not in listed or listed[one.topic].error is not None:
+            raise ParameterError(
+                f"{one}: there is no such topic, or we may not see it. Create it, or correct the name."
+            )
+    partitions = {one.topic: len(listed[one.topic].partitions) for one in topics}
+    wide_enough(source, target, partitions)
+    _not_compacted(clients, admin, source)
+    return Topics(source, target, dead, partitions, _room(clients, admin))
+
+
+def wide_enough(source: Address, target: Address, partitions: dict[str, int]) -> None:
+    """Refuse an output with fewer partitions than the input: what leaves one goes to the same of the other."""
+    if partitions[target.topic] < partitions[source.topic]:
+        raise ParameterError(
+            f"{target}: must have at least the {partitions[source.topic]} partitions of {source}, for each is "
+            f"anonymized on its own and keeps its order, got {partitions[target.topic]}. Add partitions."
+        )
+
+
+def _not_compacted(clients: Clients, admin: Any, source: Address) -> None:
+    """Refuse a topic that forgets records in between: which of them are done is known by their number."""
+    kind = clients.kafka.admin.ConfigResource
+    policy = _asked(clients, admin, kind(kind.Type.TOPIC, source.topic), "cleanup.policy") or ""
+    if "compact" in policy:
+        raise ParameterError(
+            f"{source}: must be a topic that keeps every record until it is too old (cleanup.policy=delete), got a "
+            "compacted one, in which records vanish while their tuples wait. Read from another topic."
+        )
+
+
+def _room(clients: Clients, admin: Any) -> int:
+    kind = clients.kafka.admin.ConfigResource
+    broker = str(next(iter(clients.listed(admin).brokers)))
+    return int(_asked(clients, admin, kind(kind.Type.BROKER, broker), "offset.metadata.max.bytes") or USUAL_ROOM)
+
+
+def _asked(clients: Clients, admin: Any, resource: Any, name: str) -> str | None:
+    """Return a setting of a topic or a broker, or None if we may not know it."""
+    try:
+        settings = next(iter(admin.describe_configs([resource], request_timeout=_SECONDS).values())).result(_SECONDS)
+    except (clients.kafka.KafkaException, TimeoutError):
+        return None
+    return str(settings[name].value) if name in settings else None
+
+
+def ends(clients: Clients, client: Any, topic: str, partition: int) -> tuple[int, int]:
+    """Return the offset of the oldest record of a partition, and the one after the newest."""
+    where = clients.kafka.TopicPartition(topic, partition)
+    try:
+        low, high = client.get_watermark_offsets(where, timeout=_SECONDS)
+    except clients.kafka.KafkaException as error:
+        raise EngineError(
+            f"{clients.owner}/{topic}: partition {partition} does not say what it holds ({error.args[0].name()}). "
+            "Check the log of the broker."
+        ) from None
+    return low, high
