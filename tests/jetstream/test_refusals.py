@@ -182,6 +182,24 @@ def test_users(new_server: Any) -> None:
         server.gone()
 
 
+def test_no_password_is_printed(new_server: Any, new_broker: Any, run: Any) -> None:
+    server = new_server(config='authorization { users = [ { user: ann, password: "hunter2" } ] }')
+    server.start()
+    try:
+        helper = new_broker(server, user="ann", password="hunter2")
+        helper.make("IN")
+        helper.publish("IN", [b'{"a": 1}'] * 20)
+        helper.close()
+        host = f"nats://ann:hunter2@127.0.0.1:{server.port}"
+        ends = [f"{host}/{helper.name('IN')}?until=end", "-o", f"{host}/{helper.name('OUT')}"]
+        for more in ((), ("--json",), ("--k", "4")):
+            ran = run("stream", *ends, "--quasi", "a", "--bounds", "a=0:9", "--k", "3", "--delay", "10", *more)
+            assert ran.code == (3 if "4" in more else 0)
+            assert "hunter2" not in ran.out + ran.err
+    finally:
+        server.gone()
+
+
 def test_a_server_without_jetstream(new_server: Any) -> None:
     server = new_server(config="jetstream: disabled\n")
     server._command = [one for one in server._command if one != "-js"]

@@ -102,7 +102,9 @@ def test_a_broker_that_asks_for_a_login(cluster: Any, tmp_path: Path) -> None:
     file.write_text(f"{begin}{SECRET}\n")
     _open(f"{ends[0]}?group=g&config={file}", ends[1])
     file.write_text(f"{begin}{SECRET}3\n")
-    with pytest.raises(EngineError, match=r"the broker does not let us in\. Check the login in the file that \?config= names\.$") as raised:
+    with pytest.raises(
+        EngineError, match=r"the broker does not let us in\. Check the login in the file that \?config= names\.$"
+    ) as raised:
         _open(f"{ends[0]}?group=g&config={file}&patience=20", ends[1])
     assert SECRET not in str(raised.value)
 
