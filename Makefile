@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := src tests benchmarks docs
 
-.PHONY: help demo test lint types contracts tests long docs figures outputs build bench loss closeness adult audit linkage papers torture stream clean
+.PHONY: help demo test lint types contracts tests long docs figures outputs build bench loss closeness adult audit linkage stream papers torture clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -73,14 +73,14 @@ audit: $(VENV)/.dev  ## Measure all audits against a plain grouping; takes minut
 linkage: $(VENV)/.dev  ## Measure distance linkage against the matrix of all distances; takes minutes
 	$(BIN)/python benchmarks/linkage.py
 
+stream: $(VENV)/.dev  ## Measure streams in process against a plain transcription; takes a minute
+	$(BIN)/python benchmarks/stream.py
+
 papers: $(VENV)/.dev  ## Print the figures of the papers next to ours, and draw them; takes minutes, needs SHOAL_DATA
 	$(BIN)/python benchmarks/papers
 
 torture: $(VENV)/.dev  ## Kill streams 200 times over every channel, and count what was lost; takes minutes
 	$(BIN)/python benchmarks/torture.py --kills 200
-
-stream: $(VENV)/.dev  ## Measure streams from file to file
-	$(BIN)/python benchmarks/stream_files.py
 
 clean:  ## Remove what was made
 	rm -rf $(VENV) dist build site demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

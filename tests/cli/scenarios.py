@@ -929,7 +929,7 @@ def streaming(folder: Path, *more: str, source: str = "people.csv", output: str 
     return ["stream", source, "-o", output, *STREAM, *more]
 
 
-def streamed(folder: Path) -> None:
+def ran_before(folder: Path) -> None:
     """A stream that ran before."""
     import shoal
 
@@ -988,20 +988,20 @@ def _(folder: Path) -> list[str]:
 
 @scenario("Stream: another k than it was begun with", 3)
 def _(folder: Path) -> list[str]:
-    streamed(folder)
+    ran_before(folder)
     return streaming(folder, "--k", "4")
 
 
 @scenario("Stream: an output from which something was taken away", 3)
 def _(folder: Path) -> list[str]:
-    streamed(folder)
+    ran_before(folder)
     (folder / "out.csv").write_bytes((folder / "out.csv").read_bytes()[:-5])
     return streaming(folder)
 
 
 @scenario("Stream: an output to which something was added", 3)
 def _(folder: Path) -> list[str]:
-    streamed(folder)
+    ran_before(folder)
     with (folder / "out.csv").open("a") as file:
         file.write(f"{SECRET}\n")
     return streaming(folder)

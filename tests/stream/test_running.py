@@ -187,7 +187,7 @@ def test_a_class_that_fails_the_gate_does_not_leave(tmp_path: Path, monkeypatch:
     write(tmp_path / "in.jsonl", tuples(300))
     with pytest.raises(GuaranteeError, match="class 7 "):
         shoal.run_stream(tmp_path / "in.jsonl", tmp_path / "out.jsonl", RECIPE)
-    check(read(tmp_path / "out.jsonl"))
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
     monkeypatch.undo()
     shoal.run_stream(tmp_path / "in.jsonl", tmp_path / "out.jsonl", RECIPE)
     left = read(tmp_path / "out.jsonl")
@@ -207,6 +207,33 @@ def test_subjects(tmp_path: Path) -> None:
         classes.setdefault(one["class"], set()).add(whom[one["pay"]])
     assert min(map(len, classes.values())) >= 5
     assert done.counts.tally.released + done.counts.tally.dropped == 300
+
+
+@pytest.mark.parametrize("more", [{"require": {"l_distinct": 3}}, {"t": 0.4, "categories": {"ill": list("xyz")}}])
+def test_demands_hold_also_across_a_stop(tmp_path: Path, more: dict) -> None:
+    rng = np.random.default_rng(1)
+    records = [{**one, "ill": "xyz"[int(rng.integers(3))]} for one in tuples(600)]
+    recipe = {**RECIPE, "confidential": ["ill"], "delay": 80, "method": "look_ahead", **more}
+    write(tmp_path / "in.jsonl", records)
+    write(tmp_path / "half.jsonl", records)
+    shoal.run_stream(tmp_path / "in.jsonl", tmp_path / "whole.jsonl", recipe)
+    stops: list[float] = []
+
+    def stop(now: object) -> None:
+        stops.append(1.0)
+        if len(stops) == 2:
+            signal.raise_signal(signal.SIGTERM)
+
+    stopped = shoal.run_stream(tmp_path / "half.jsonl", tmp_path / "out.jsonl", recipe, rate=600, watch=stop)
+    assert not stopped.finished
+    assert stopped.counts.tally.released > 0
+    done = shoal.run_stream(tmp_path / "half.jsonl", tmp_path / "out.jsonl", recipe)
+    assert done.finished
+    assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+    classes: dict[int, set[str]] = {}
+    for one in read(tmp_path / "out.jsonl"):
+        classes.setdefault(one["class"], set()).add(one["ill"])
+    assert min(map(len, classes.values())) >= (3 if "require" in more else 1)
 
 
 def test_a_table_is_replayed(tmp_path: Path) -> None:

@@ -36,7 +36,8 @@ def nearest(
     if not n:
         return labels, moments[:0]
     room = window(d, max(old, min(n, delay + 1)))
-    near, slots = np.empty(k), np.empty(k, np.int64)
+    most = k if subjects is None else 2 * k
+    near, slots = np.empty(most), np.empty(most, np.int64)
     given = (coordinates, positions, labels, moments)
     if subjects is None:
         announce(_nearest)
@@ -45,7 +46,9 @@ def nearest(
         announce(_nearest_subjects)
         counts = np.zeros((2, int(subjects.max()) + 1), np.int64)
         away, heap = np.empty(len(room.row)), np.empty(len(room.row), np.int64)
-        classes = _nearest_subjects(room, given, (subjects, counts, away, heap), k, delay, weight, old, due)
+        classes = _nearest_subjects(
+            room, given, (subjects, counts, near, slots, away, heap), k, delay, weight, old, due
+        )
     return labels, moments[: int(classes)]
 
 
@@ -101,13 +104,14 @@ def _choose(w, near, slots, most, weight, here):
                 found = min(found + 1, most)
                 if found == most:
                     worst = near[most - 1]
+    return found
 
 
 @kernel
 def _nearest_subjects(w: Window, given: Any, of: Any, k: int, delay: int, weight: float, old: int, due: int) -> int:
     """Do the same where subjects have several tuples ([DS17] Note 1)."""
     coordinates, positions, labels, moments = given
-    subjects, counts, away, heap = of
+    subjects, counts, near, slots, away, heap = of
     waiting, held = counts[0], counts[1]  # tuples of each subject; the class that it was last in, from 1 on
     different, classes = 0, 0
     n = len(positions)
@@ -132,11 +136,17 @@ def _nearest_subjects(w: Window, given: Any, of: Any, k: int, delay: int, weight
             here = w.place[first]
             labels[gone(w, first)] = classes
             held[who] = classes + 1
-            size = _heap(w, away, heap, weight, here)
-            has = 1
+            has, at, size = 1, 0, -1
+            few = _choose(w, near, slots, len(slots), weight, here)
             while has < k:
-                slot = _pop(away, heap, size)
-                size -= 1
+                if at < few:  # a few of the nearest are mostly enough; else all are put in order
+                    slot = slots[at]
+                    at += 1
+                else:
+                    if size < 0:
+                        size = _heap(w, away, heap, weight, here)
+                    slot = _pop(away, heap, size)
+                    size -= 1
                 who = subjects[w.row[slot]]
                 has += held[who] != classes + 1
                 held[who] = classes + 1

@@ -127,12 +127,12 @@ class StreamRecipe:
         """Return how much squared distances in a quasi-identifier count."""
         return float(self.attribute_weights.get(name, 1.0))
 
-    @property
+    @cached_property
     def removed(self) -> tuple[str, ...]:
         """The fields that do not leave."""
         return (*self.identifier, *((self.subject,) if self.subject is not None else ()))
 
-    @property
+    @cached_property
     def wanted(self) -> tuple[str, ...]:
         """The fields that a tuple must have."""
         subject = (self.subject,) if self.subject is not None else ()
