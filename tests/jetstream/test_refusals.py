@@ -125,7 +125,11 @@ def test_a_state_of_somebody_else_is_refused(broker: Any, opened: Any) -> None:
         (journey("nats://h/IN?consumer=a.b"), "consumer must be letters, digits, - and _"),
         (journey("nats://h/IN?creds=nowhere"), "creds must be a file that is there"),
         (journey(target="nats://h/OUT?subject=a.*"), "subject must be a subject without"),
-        (journey(target="nats://h/OUT?until=end"), "the options must be among subject, creds, tls, ca, patience"),
+        (journey(target="nats://h/OUT?replicas=9"), "replicas must be 1 to 5"),
+        (
+            journey(target="nats://h/OUT?until=end"),
+            "the options must be among subject, replicas, creds, tls, ca",
+        ),
     ],
 )
 def test_a_journey_that_cannot_be_is_refused(given: Journey, words: str) -> None:
