@@ -101,7 +101,9 @@ def test_in_a_block_the_scale_is_one_in_the_own_units_of_columns() -> None:
     part = shoal.microaggregate(scaled.coordinates, 5)
     ((sizes, widths),) = [(part.sizes.tolist(), plain.widths.tolist())]
     scales = algorithm_1(sizes, widths, 1.0)  # in own units, the same for all attributes
-    noise = sum(m * 2 * (b / s) ** 2 for m, row in zip(sizes, scales, strict=True) for b, s in zip(row, spread))
+    noise = sum(
+        m * 2 * (b / s) ** 2 for m, row in zip(sizes, scales, strict=True) for b, s in zip(row, spread, strict=True)
+    )
     assert found.noise == pytest.approx(noise)
 
 
