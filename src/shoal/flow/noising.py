@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import ParameterError, raise_all
+from shoal.errors import ParameterError, listing, raise_all
 from shoal.recipe import Recipe
 from shoal.types import Footing, Numbers, Points, Release, domains
 
@@ -49,6 +49,27 @@ def refuse_noise(recipe: Recipe, method: Any) -> None:
                 "public and would depend on the data. Fill missing values before."
             )
     raise_all(ParameterError, faults)
+
+
+def with_noise(recipe: Recipe, epsilon: Any, bounds: Any, claim: str | None) -> Recipe:
+    """Return a recipe with what was said of noise besides it; the release is then ``laplace``, unless it says another.
+
+    >>> made = with_noise(Recipe(quasi=["age"]), 1.0, {"age": [0, 120]}, None)
+    >>> made.release, made.epsilon, made.claim
+    ('laplace', 1.0, 'microaggregated')
+    """
+    said = {"epsilon": epsilon, "bounds": bounds, "claim": claim}
+    said = {name: value for name, value in said.items() if value is not None}
+    if not said:
+        return recipe
+    base = recipe.to_dict()
+    if "epsilon" not in {**base, **said}:
+        raise ParameterError(
+            f"Explore: {listing(list(said))} must be given with epsilon, got none: only noise needs it. Say how much "
+            f"may be told, for example epsilon = 1, or leave it out."
+        )
+    plain = base["release"] == "centroid"  # what is taken where nobody says
+    return Recipe.from_dict({**base, **({"release": "laplace"} if plain else {}), **said})
 
 
 def bounded(points: Points, recipe: Recipe) -> Points:
