@@ -197,9 +197,8 @@ def _print_expected(found: Explored) -> None:
         table.add_row(str(k), *cells)
     if ways:
         console().print(table)
-    for way, (one, *_) in found.ways.items():
-        if not one.sized:
-            typer.echo(f"{way}, classes of 1 record or more as the error is least: {one.loss:,.2f}")
+    for one in (one for some in found.ways.values() for one in some if not one.sized):
+        typer.echo(f"{one.name}: {one.loss:,.2f}")
     typer.echo(f"ε is for: {found.meaning}.")
 
 
