@@ -748,6 +748,82 @@ def _(folder: Path) -> list[str]:
     return ["audit", "people.csv", "--quasi", "age", "--require", "epsilon=1"]
 
 
+def exploring(folder: Path, *more: str, epsilon: str = "1", bounds: str = "age=0:120,income=0:1e9") -> list[str]:
+    """Return the command that explores with noise."""
+    command(folder)
+    noise = [*(["--epsilon", epsilon] if epsilon else []), *(["--bounds", bounds] if bounds else [])]
+    return ["explore", "people.csv", "--quasi", "age,income", *noise, *more, "-o", "page.html"]
+
+
+@scenario("Explore: bounds without ε", 2)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, epsilon="")
+
+
+@scenario("Explore: a claim without ε", 2)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, "--claim", "original", epsilon="", bounds="")
+
+
+@scenario("Explore: ε that is not above 0", 2)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, epsilon="-1")
+
+
+@scenario("Explore: ε without bounds", 2)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, bounds="age=0:120")
+
+
+@scenario("Explore: bounds in the wrong order", 2)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, bounds="age=120:0,income=0:1e9")
+
+
+@scenario("Explore: ε and a closeness", 2)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, "--t", "0.2", "--confidential", "region")
+
+
+@scenario("Explore: ε and a measure of risk", 2)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, "--risk", "dld")
+
+
+@scenario("Explore: ε and another measure of loss", 2)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, "--loss", "il")
+
+
+@scenario("Explore: ε and a release without noise", 2)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, "--release", "centroid")
+
+
+@scenario("Explore: ε of original records, and bounds from the data", 2)
+def _(folder: Path) -> list[str]:
+    words = "from the data, which is not private"
+    return exploring(folder, "--claim", "original", "--identifier", "name,region", bounds=words)
+
+
+@scenario("Explore: ε of original records by classes that depend on the data", 2)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, "--claim", "original", "--identifier", "name,region", "--methods", "pcp")
+
+
+@scenario("Explore: a limit that no setting with noise keeps", 4)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, "--methods", "mdav", "--k", "3", "--max-loss", "1", "--save-recipe", "best.toml")
+
+
+@scenario("Explore: ε on categories", 3)
+def _(folder: Path) -> list[str]:
+    (folder / "regions.csv").write_text("region,land\nn,x\ns,x\n")
+    command(folder)
+    noise = ["--epsilon", "1", "--bounds", "age=0:120", "--taxonomy", "region=regions.csv"]
+    return ["explore", "people.csv", "--quasi", "age,region", *noise, "--methods", "mdav", "--k", "3"]
+
+
 def verifying(folder: Path, change: Callable[[str], str] = str, output: str = "out.csv") -> list[str]:
     """Protect the people with evidence, change it, and return the command that verifies it."""
     import shoal

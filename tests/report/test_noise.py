@@ -38,7 +38,7 @@ ONLY = explored(*SIZED)
 
 def test_every_setting_is_a_point_that_says_its_parts() -> None:
     told = [t.text for t in ET.fromstring(str(curves(BOTH))).iter("title")][1:]
-    assert sorted(told) == sorted(f"{s.name}: {s.loss:.2f} %, of it {s.noise:.2f} % by noise" for s in BOTH.settings)
+    assert sorted(told) == sorted(f"{s.name}: {s.figures[0]} %, of it {s.figures[2]} % by noise" for s in BOTH.settings)
 
 
 def test_the_least_has_the_ring_and_the_least_k_a_dashed_one() -> None:

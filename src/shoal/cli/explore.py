@@ -193,12 +193,12 @@ def _print_expected(found: Explored) -> None:
     least = {way: min(some, key=lambda s: s.loss) for way, some in ways.items()}
     for k in sorted({one.asked[0] for some in ways.values() for one in some}):
         at = {way: next((s for s in some if s.asked[0] == k), None) for way, some in ways.items()}
-        cells = ["" if s is None else f"{s.loss:,.2f}{' *' if s is least[w] else '  '}" for w, s in at.items()]
+        cells = ["" if s is None else f"{s.figures[0]}{' *' if s is least[w] else '  '}" for w, s in at.items()]
         table.add_row(str(k), *cells)
     if ways:
         console().print(table)
     for one in (one for some in found.ways.values() for one in some if not one.sized):
-        typer.echo(f"{one.name}: {one.loss:,.2f}")
+        typer.echo(f"{one.name}: {one.figures[0]}")
     typer.echo(f"ε is for: {found.meaning}.")
 
 

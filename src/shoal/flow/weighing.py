@@ -90,12 +90,13 @@ def least_expected(settings: Sequence[Setting], max_loss: float | None = None) -
     if not ran:
         return None, "No setting that ran has a finite expected loss. Raise epsilon, or narrow bounds.", rule
     best = min(ran, key=lambda s: (s.loss, s.asked[0]))
-    parts = f"{best.loss - best.noise:.2f} % by microaggregation and {best.noise:.2f} % by noise"
+    loss, lost, noise = best.figures
+    parts = f"{lost} % by microaggregation and {noise} % by noise"
     if max_loss is not None and best.loss > max_loss:
-        said = f"There is no setting that is expected to lose at most {max_loss:g} %. The least is {best.loss:.2f} %"
+        said = f"There is no setting that is expected to lose at most {max_loss:g} %. The least is {loss} %"
         return None, f"{said} ({best.name}): {parts}. Raise the limit or epsilon, or narrow bounds.", rule
     among = f"of the {len(ran):,} settings that were tried, the least" if len(ran) > 1 else "the only setting tried"
-    return best, f"{best.name}: it is expected to lose {best.loss:.2f} %, {parts}; {among}.", rule
+    return best, f"{best.name}: it is expected to lose {loss} %, {parts}; {among}.", rule
 
 
 def _looked_at(

@@ -142,7 +142,7 @@ def _line(places: Iterable[tuple[float, float]], style: str) -> Markup:
 
 
 def _point(kind: int, one: Setting, place: tuple[float, float]) -> Markup:
-    said = f"{one.name}: {one.loss:.2f} %, of it {one.noise:.2f} % by noise"
+    said = f"{one.name}: {one.figures[0]} %, of it {one.figures[2]} % by noise"
     return element("g", [element("title", [said]), Markup(mark(kind, *place))], class_="point")
 
 
@@ -154,7 +154,7 @@ def _level(field: _Field, kind: int, one: Setting, found: Explored) -> list[Mark
     parts = [element("line", class_=f"free l{kind % 6}", x1=_LEFT, x2=right, y1=y, y2=y), _point(kind, one, place)]
     if one is found.recommended:
         parts.append(element("circle", class_="ring", cx=place[0], cy=place[1], r=9.5))
-        parts.append(text(_LEFT + 8, y + 16, f"{one.name}: {one.loss:,.2f} %", "label"))
+        parts.append(text(_LEFT + 8, y + 16, f"{one.name}: {one.figures[0]} %", "label"))
     return parts
 
 
@@ -167,5 +167,5 @@ def _ring(field: _Field, one: Setting | None, best: Setting | None) -> list[Mark
     return [
         element("line", class_="drop", x1=x, x2=x, y1=y + 9.5, y2=_TALL - _FOOT),
         element("circle", class_="ring" if one is best else "ring second", cx=x, cy=y, r=9.5),
-        text(x, max(y - 17, 11.0), f"k = {one.asked[0]:,}: {one.loss:,.2f} %", "label", text_anchor=anchor),
+        text(x, max(y - 17, 11.0), f"k = {one.asked[0]:,}: {one.figures[0]} %", "label", text_anchor=anchor),
     ]

@@ -51,13 +51,13 @@ def _bar(one: Setting, y: float, scale: float, most: float, *, best: bool) -> li
     cut = one.loss > most * (1 + 1e-9)
     shown = most / one.loss if cut else 1.0  # a bar that is shortened keeps the proportion of its parts
     ends = [_LEFT, _LEFT + scale * lost * shown, _LEFT + scale * one.loss * shown]
-    said = f"{one.name}: {lost:.2f} % by microaggregation, {one.noise:.2f} % by noise"
+    said = f"{one.name}: {one.figures[1]} % by microaggregation, {one.figures[2]} % by noise"
     parts = [text(_LEFT, y + 11, folded(one.name, 60), "label strong-label" if best else "label")]  # fmt: skip
     for style, (begin, end) in (("lost", ends[:2]), ("noise", ends[1:])):
         rect = element("rect", [element("title", [said])], class_=f"bar {style}", x=begin, y=y + 18,
                        width=max(end - begin, 0.0), height=_THICK)  # fmt: skip
         parts.append(rect)
     parts.append(_hatched(ends[1], ends[2], y + 18, _THICK))
-    figure = f"{'… ' if cut else ''}{one.loss:,.2f} %"
+    figure = f"{'… ' if cut else ''}{one.figures[0]} %"
     parts.append(text(ends[2] + 8, y + 31, figure, "label strong-label" if best else "label"))
     return parts

@@ -54,9 +54,7 @@ def _recommended(found: Explored) -> str:
     if best is None:
         return f'<div class="verdict bad"><h1>No setting to recommend</h1><p>{escape(found.reason)}</p></div>'
     facts = (
-        ("expected loss", f"{best.loss:.2f} %"),
-        ("by microaggregation", f"{best.loss - best.noise:.2f} %"),
-        ("by noise", f"{best.noise:.2f} %"),
+        *zip(("expected loss", "by microaggregation", "by noise"), (f"{one} %" for one in best.figures), strict=True),
         ("smallest class", f"{best.k:,}"),
     )
     shown = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts)
@@ -120,9 +118,8 @@ def _weaker(ran: Sequence[Setting]) -> str:
 
 
 def _row(one: Setting, *, best: bool) -> str:
-    figures = (one.loss, one.loss - one.noise, one.noise)
     cells = [escape(one.method), f"{one.asked[0]:,}" if one.sized else "vary"]
-    cells += [f"{value:,.2f}" if math.isfinite(value) else "–" for value in figures]
+    cells += list(one.figures) if math.isfinite(one.loss) else ["–"] * 3
     cells += [f"{one.k:,}", "recommended" if best else ""]
     style = ' class="best"' if best else ""
     return f"<tr{style}>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"

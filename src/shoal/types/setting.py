@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _NAN = math.nan
+_LONG = 1e7  # percent: longer numbers are no better for their digits
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,17 @@ class Setting:
         if not self.sized:
             return f"{self.method}, sizes vary"
         return f"{self.method}, k = {k}" + ("" if t is None else f", t = {t:g}")
+
+    @property
+    def figures(self) -> tuple[str, str, str]:
+        """Where noise is weighed, in words: the loss, what microaggregation has of it, and what noise has; percent.
+
+        >>> Setting({"method": "mdav", "k": 5}, 0.1, loss=7e9, noise=2.5).figures
+        ('7e+09', '7e+09', '2.50')
+        """
+        parts = (self.loss, self.loss - self.noise, self.noise)
+        found = [f"{part:,.2f}" if part < _LONG else f"{part:.3g}" for part in parts]
+        return found[0], found[1], found[2]
 
     @property
     def comparable(self) -> bool:
