@@ -629,6 +629,48 @@ def explore_frontier(theme: Theme) -> Figure:
     return figure
 
 
+def explore_noise(theme: Theme) -> Figure:
+    """Draw the expected loss of the synthetic survey against k, by way, and the two parts of one of them."""
+    bounds = {"income": [0, 500_000], "commute_minutes": [0, 240]}
+    found = shoal.explore(shoal.survey(), {"quasi": list(bounds)}, epsilon=1.0, bounds=bounds)
+    figure = _card(theme, 10.2, 4.4)
+    left, right = figure.subplots(1, 2, sharey=True)
+    figure.subplots_adjust(left=0.098, right=0.975, bottom=0.14, top=0.83, wspace=0.07)
+    for at, (way, some) in enumerate(found.ways.items()):
+        if some[0].sized:
+            places = [[one.asked[0] for one in some], [one.loss for one in some]]
+            style = {"marker": "os^D"[at % 4], "markersize": 5, "markeredgecolor": theme.paper, "linewidth": 1.8}
+            left.plot(*places, color=SIX[at], label=way, **style)
+        elif some[0] is found.recommended:
+            left.axhline(some[0].loss, color=SIX[at], linewidth=1.6, linestyle=(0, (7, 3, 2, 3)), label=some[0].name)
+    some = found.ways["individual_ranking (even)"]
+    ks = [one.asked[0] for one in some]
+    least = min(some, key=lambda one: one.loss)
+    lines = (("the sum", "-", [one.loss for one in some]),
+             ("microaggregation", "--", [one.loss - one.noise for one in some]),
+             ("noise", ":", [one.noise for one in some]))  # fmt: skip
+    for name, style, values in lines:
+        colour = SIX[1] if name == "the sum" else theme.ink
+        right.plot(ks, values, color=colour, linestyle=style, linewidth=2.2 if name == "the sum" else 1.5, label=name)
+    for axes in (left, right):
+        ring = {"s": 150, "facecolor": "none", "edgecolor": theme.accent, "linewidth": 2, "zorder": 4}
+        axes.scatter(least.asked[0], least.loss, **ring)
+        _axes(axes, theme, "k")
+        axes.set(xscale="log", yscale="log", ylim=(1, 700_000))
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.yaxis.set_major_formatter("{x:,.0f}")
+        axes.grid(color=theme.edge, linewidth=0.8)
+        axes.set_axisbelow(True)
+        axes.tick_params(which="minor", length=0)
+        axes.legend(frameon=False, labelcolor=theme.ink, fontsize=9, loc="upper right")
+    right.annotate(f"k = {least.asked[0]}: {least.loss:.1f} %", (least.asked[0], least.loss), (3, 26),
+                   textcoords="offset points", ha="center", color=theme.accent, fontsize=9.5)  # fmt: skip
+    left.set_ylabel("expected IL in %", color=theme.faint)
+    _title(left, theme, "Noise against loss", "synthetic survey, 2 attributes, ε = 1")
+    _title(right, theme, "One of them, part by part", "individual_ranking (even): the least is where neither prevails")
+    return figure
+
+
 def steered_buckets(theme: Theme) -> Figure:
     """Draw records of four buckets of confidential values, in classes with less and with more steering."""
     rng = np.random.default_rng(9)
@@ -729,6 +771,7 @@ FIGURES = (
     insensitive_strips,
     loss_by_k,
     explore_frontier,
+    explore_noise,
     steered_buckets,
     steer_regions,
 )
