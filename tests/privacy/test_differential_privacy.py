@@ -18,7 +18,8 @@ from shoal.partition.mdav import Mdav
 from shoal.privacy.differential_privacy import DifferentialPrivacy
 from shoal.release._noise import Noise, noisy
 from shoal.types import Block, Domain, Entry, Ledger, Points, Release, Schema
-from shoal.types.ledger import CLAIMS, parallel, sequential
+from shoal.types.ledger import CLAIMS
+from shoal.types.spending import parallel, sequential
 
 LABELS = np.array([0, 0, 1, 1, 1])
 DOMAINS = {"a": Domain(0.0, 10.0), "b": Domain(-1.0, 1.0)}

@@ -18,7 +18,7 @@ from shoal.flow.stand_ins import needs_stand_ins
 from shoal.flow.trying import Bench, at_once, weaker
 from shoal.recipe import Recipe
 from shoal.types import FROM_THE_DATA, Explored, Setting, Table
-from shoal.types.ledger import sequential
+from shoal.types.spending import sequential
 
 if TYPE_CHECKING:
     import numpy as np
