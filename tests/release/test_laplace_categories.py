@@ -62,7 +62,7 @@ def runs(members: list[str], epsilon: float, noise: Noise, factor: float = 1.0, 
     labels = np.repeat(np.arange(many), size)
     cost = (np.full(many, factor / size), epsilon)
     column, _ = chosen(pa.chunked_array([members * many]), Taxonomy(PATHS), Block((), labels), cost, noise)
-    left = column.to_numpy(zero_copy_only=False)[::size]
+    left = column.to_numpy(zero_copy_only=False)
     return np.array([(left == name).sum() for name in NAMES]) / many
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -15,6 +15,12 @@ from shoal.parameters import Checked, Param
 from shoal.privacy._paired import numbered
 from shoal.privacy._values import normal
 from shoal.types import Entry, Finding, Ledger, Release, called
+
+#: By what part of a record's change a value changes, one over this: the mean is shared by all, a medoid is one record.
+_STANDS_FOR: dict[str, Callable[[NDArray[np.int64]], NDArray[np.int64]]] = {
+    "mean": lambda sizes: sizes,
+    "medoid": np.ones_like,
+}
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,8 @@ def _entries(ledger: Ledger, names: tuple[str, ...]) -> list[str]:
             "DifferentialPrivacy: the ledger must have one entry for each quasi-identifier, it has not. Nothing was "
             "written."
         )
-    return [
+    unknown = [] if ledger.representative in _STANDS_FOR else ["it is not known what noise was added to"]
+    return unknown + [
         f"the noise of {entry.attribute!r} is not known for every class"
         for entry in ledger.entries
         if entry.mechanism not in ("laplace", "exponential")
@@ -150,16 +157,16 @@ def _spent(release: Release, ledger: Ledger, entry: Entry) -> float:
     sizes = np.bincount(_classes(release, entry.attribute))
     if len(sizes) != len(entry.scales):
         return math.inf
-    if entry.mechanism == "exponential":  # every score of a category changes by at most 1/|C|
-        with np.errstate(divide="ignore"):
-            return float((2.0 / sizes / entry.scales).max())
-    width = ledger.domains[entry.attribute].width
+    # no two categories are farther apart than 1, and scores count twice
+    exponential = entry.mechanism == "exponential"
+    width = 2.0 if exponential else ledger.domains[entry.attribute].width
     if width == 0.0:
         return 0.0
+    members = _STANDS_FOR[ledger.representative](sizes)
     with np.errstate(divide="ignore"):
-        if ledger.claim == "microaggregated":  # a record changes the mean of its own class: [SD17] Proposition 2
-            return float((width / sizes / entry.scales).max())
-        return float(width * _steps(ledger, entry, len(sizes)) / sizes[0] / entry.scales.min())
+        if ledger.claim == "microaggregated":  # a record changes the value of its own class: [SD17] Proposition 2
+            return float((width / members / entry.scales).max())
+        return float(width * _steps(ledger, entry, len(sizes)) / members[0] / entry.scales.min())
 
 
 def _steps(ledger: Ledger, entry: Entry, classes: int) -> float:
