@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.parameters import Checked, Param
 from shoal.privacy._paired import numbered
+from shoal.privacy._spread import spread
 from shoal.privacy._values import normal
 from shoal.types import Entry, Finding, Ledger, Release, called
 
@@ -166,13 +167,16 @@ def _spent(release: Release, ledger: Ledger, entry: Entry) -> float:
     with np.errstate(divide="ignore"):
         if ledger.claim == "microaggregated":  # a record changes the value of its own class: [SD17] Proposition 2
             return float((width / members / entry.scales).max())
-        return float(width * _steps(ledger, entry, len(sizes)) / members[0] / entry.scales.min())
+        return float(width * _steps(release, ledger, entry, len(sizes)) / members[0] / entry.scales.min())
 
 
-def _steps(ledger: Ledger, entry: Entry, classes: int) -> float:
+def _steps(release: Release, ledger: Ledger, entry: Entry, classes: int) -> float:
     """Return how many widths the records move that change classes when one record does; see the method insensitive."""
     j = [other.attribute for other in ledger.entries].index(entry.attribute)
-    cells = math.prod(ledger.strips[:j])
-    if j == len(ledger.strips) - 1:
-        return min(classes, cells)
-    return min(classes, (classes + cells * (ledger.strips[j] - 1)) / ledger.strips[j])
+    before, own, last = math.prod(ledger.strips[:j]), ledger.strips[j], j == len(ledger.strips) - 1
+    if entry.mechanism == "laplace":
+        within, between = (0.0, 1.0) if last else (1.0 / own, 1.0 - 1.0 / own)
+    else:
+        taxonomy = release.schema[entry.attribute].taxonomy
+        within, between = (1.0, 1.0) if taxonomy is None else spread(taxonomy, None if last else own)
+    return min(classes, classes * within + before * between)
