@@ -32,7 +32,6 @@ def refuse_noise(recipe: Recipe, method: Any) -> None:
             "t": recipe.t is not None,
             "require": bool(recipe.require),
             "steer": bool(recipe.steer),
-            "blocks": len(recipe.all_blocks) > 1,
             "strata": bool(recipe.strata),
             "attribute_weights": bool(recipe.attribute_weights),
             "scale": "scale" in recipe.set,
@@ -43,6 +42,12 @@ def refuse_noise(recipe: Recipe, method: Any) -> None:
             for name, given in said.items()
             if given
         ]
+        if len(recipe.all_blocks) > 1:
+            faults.append(
+                "Laplace: with claim = original blocks must be left out: records of one class in one block are in "
+                "several of another, and rows that leave would tell which. Leave it out, or protect each block by "
+                "itself: what they spend of ε adds up."
+            )
         if recipe.when_missing == "exclude":
             faults.append(
                 "Laplace: with claim = original when_missing must not be 'exclude', for the number of records is "
