@@ -35,7 +35,8 @@ class DifferentialPrivacy(Checked):
     - the scale of the noise of each class, against what its size, the bounds and the claim require. From these, not
       from what the release says of itself, comes the ε that is achieved: largest over classes, added over attributes;
     - for the claim ``original``: nothing leaves but attributes with noise, rows stand class after class, and
-      sizes are k, …, k and the rest, which says nothing of the data.
+      sizes are k, …, k and the rest, which says nothing of the data. How far one record moves the classes is counted
+      anew from the strips, and for categories from their taxonomy.
 
     Where one of these fails, the level is infinite. If bounds came from the data, or noise from a seed, nothing is
     promised, and the level is infinite too.
@@ -178,5 +179,7 @@ def _steps(release: Release, ledger: Ledger, entry: Entry, classes: int) -> floa
         within, between = (0.0, 1.0) if last else (1.0 / own, 1.0 - 1.0 / own)
     else:
         taxonomy = release.schema[entry.attribute].taxonomy
-        within, between = (1.0, 1.0) if taxonomy is None else spread(taxonomy, None if last else own)
+        within, between = (math.inf, math.inf) if taxonomy is None else spread(taxonomy, None if last else own)
+    if math.isinf(within):  # cut into cells that nobody knows: fails closed
+        return math.inf
     return min(classes, classes * within + before * between)

@@ -52,8 +52,10 @@ class Laplace(Checked):
     - ``microaggregated``: neighbours are two microaggregated data sets with the same classes. The mean of class C
       changes by at most ΔD/|C|, so the scale is ΔD/(|C|·ε), ΔD added up over the attributes of the block.
     - ``original``: neighbours are two tables that differ in one record. Needs the method ``insensitive``, which says,
-      with a proof, how far the list of all means can move; the scale is the same for all classes. Only the attributes
-      with noise leave, and rows leave in the order of the classes: the order of the input would tell ranks.
+      with a proof, how far the list of all means can move, and of categories their scores; the scale is the same for
+      all classes. Only attributes with noise leave, in the order of classes: that of the input would tell ranks.
+
+    A medoid in place of the mean moves as far as a record can: no division by |C|; see `_representative.py`.
 
     **Guarantee.** Records of a class are equal in its block's attributes. The noise is at least what ε needs. Sums are
     correctly rounded, whatever the order of rows, and what rounding is left is added to the sensitivity.
