@@ -500,7 +500,8 @@ def k_first_exchanged(theme: Theme) -> Figure:
 
 def insensitive_strips(theme: Theme) -> Figure:
     """Draw the order of a domain that no record can change, and how far one record moves the means."""
-    from shoal.partition.insensitive import Insensitive, least_noise, moves, ploughed
+    from shoal.partition._ploughed import least_noise, moves, numbers, ploughed
+    from shoal.partition.insensitive import Insensitive
     from shoal.types import Points
 
     k, n = 5, 80
@@ -511,7 +512,7 @@ def insensitive_strips(theme: Theme) -> Figure:
     figure.subplots_adjust(left=0.03, right=0.965, bottom=0.13, top=0.83, wspace=0.16)
     for cut in range(1, block.strips[0]):
         left.axvline(cut / block.strips[0], color=theme.faint, linewidth=1, linestyle=(0, (4, 4)), zorder=1)
-    left.plot(*X[ploughed(X, block.strips)].T, color=theme.water, linewidth=0.9, alpha=0.7, zorder=2)
+    left.plot(*X[ploughed(numbers(X), block.strips)].T, color=theme.water, linewidth=0.9, alpha=0.7, zorder=2)
     for label, colour in enumerate(_coloured(X, block.labels)):
         members = X[block.labels == label]
         left.add_patch(_hull(members, colour, theme))
@@ -522,7 +523,7 @@ def insensitive_strips(theme: Theme) -> Figure:
     _empty(left, theme)
     left.set(xlim=(0, 1), ylim=(0, 1))
     classes = np.arange(1, 201)
-    ours = [sum(moves(int(c), least_noise(int(c), 2))) for c in classes]
+    ours = [sum(moves(int(c), least_noise(int(c), numbers(np.empty((0, 2)))))) for c in classes]
     for values, colour, name in ((2 * classes, SIX[5], "any order"), (ours, SIX[0], "strips")):
         right.plot(classes, values, color=colour, linewidth=2.2)
         place = (classes[-1], values[-1])

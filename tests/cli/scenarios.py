@@ -742,6 +742,104 @@ def _(folder: Path) -> list[str]:
     return command(folder, *NOISE, "--bounds", "age=0:120", quasi="age,region")
 
 
+def grouped(folder: Path, *more: str, text: str = PEOPLE, bounds: str = "age=0:120") -> list[str]:
+    """Return the command that adds noise to age and region, for original records, with a taxonomy of regions."""
+    (folder / "regions.csv").write_text("n;cold;*\ns;warm;*\n")
+    said = ("--claim", "original", "--method", "insensitive", "--identifier", "name,income", "--bounds", bounds)
+    return command(folder, *NOISE, *said, "--taxonomy", "region=regions.csv", *more, text=text, quasi="age,region")
+
+
+@scenario("ε that is text", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--epsilon", "much")
+
+
+@scenario("ε that is not a number", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--epsilon", "nan")
+
+
+@scenario("ε without end", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--epsilon", "inf")
+
+
+@scenario("ε below 0", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--epsilon", "-1")
+
+
+@scenario("ε of only some columns", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--epsilon", "age=1")
+
+
+@scenario("ε so small that noise has no end", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--epsilon", "1e-300")
+
+
+@scenario("Bounds of a column that is not there", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--bounds", "age=0:120,income=0:1e9,height=0:3")
+
+
+@scenario("Bounds with one end", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--bounds", "age=120,income=0:1e9")
+
+
+@scenario("Bounds of categories", 2)
+def _(folder: Path) -> list[str]:
+    return grouped(folder, bounds="age=0:120,region=0:1")
+
+
+@scenario("Noise, and k above the number of records", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--k", "13")
+
+
+@scenario("Noise, and a missing value", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, text=PEOPLE + f"{SECRET},,{SECRET},n\n")
+
+
+@scenario("Noise on a representative that is not known", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--set", "representative=median")
+
+
+@scenario("A representative without noise", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--set", "representative=medoid")
+
+
+@scenario("Noise shared by widths, and a category has none", 2)
+def _(folder: Path) -> list[str]:
+    return grouped(folder, "--set", "split=expression1")
+
+
+@scenario("ε of original records, and a category that is not in the taxonomy", 3)
+def _(folder: Path) -> list[str]:
+    return grouped(folder, text=PEOPLE + f"x,40,50,{SECRET}x\n")
+
+
+@scenario("ε of original records, in several blocks", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "r.toml").write_text('quasi = ["age", "region"]\nblocks = [["age"], ["region"]]\n')
+    return grouped(folder, "--recipe", "r.toml")
+
+
+@scenario("ε of original records, and records with missing values excluded", 2)
+def _(folder: Path) -> list[str]:
+    return grouped(folder, "--when-missing", "exclude")
+
+
+@scenario("ε of original records, refined", 2)
+def _(folder: Path) -> list[str]:
+    return grouped(folder, "--refine", "fast")
+
+
 @scenario("Audit: ε of a table by itself", 2)
 def _(folder: Path) -> list[str]:
     command(folder)

@@ -61,7 +61,7 @@ def form(table: Table, recipe: Recipe, *, certified: bool = False, sink: type | 
     rng = np.random.default_rng(recipe.seed)
     missing = "fill" if recipe.when_missing == "fill" else "category"
     typed, attributes = encode(table, table.schema.names(Role.QUASI), missing=missing)
-    points = bounded(encoding.encode(attributes, recipe.attribute_weights), recipe)
+    points = bounded(encoding.encode(attributes, recipe.attribute_weights), recipe, typed)
     points = _points(table, recipe, points)
     strata, merged = _strata(table, recipe, points, method)
     steering = steering_in(recipe, method, points, table)

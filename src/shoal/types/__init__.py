@@ -8,6 +8,7 @@ Rows are positions, never index labels. Only numpy is needed to import this modu
 from __future__ import annotations
 
 from shoal.types.account import Account
+from shoal.types.axis import Axis, Cut
 from shoal.types.columns import as_it_was, plain, without_unused
 from shoal.types.comparison import Codes, Comparison, Pair
 from shoal.types.domain import FROM_THE_DATA, Domain, domains
@@ -48,6 +49,7 @@ __all__ = [
     "as_it_was",
     "Attribute",
     "Audit",
+    "Axis",
     "Block",
     "called",
     "Categories",
@@ -60,6 +62,7 @@ __all__ = [
     "Combination",
     "Comparison",
     "Confidential",
+    "Cut",
     "Dialect",
     "Domain",
     "domains",

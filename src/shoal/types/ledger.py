@@ -96,6 +96,8 @@ class Ledger:
         For the claim ``original``, into how many strips each attribute's domain was cut to order it.
     weighed
         Blocks share ε as the method weighed it, which may have looked at the data for that.
+    representative
+        What noise was added to: the ``mean`` of each class, or its ``medoid``, one of its records.
     """
 
     claim: str
@@ -108,6 +110,7 @@ class Ledger:
     seeded: bool = False
     strips: tuple[int, ...] = ()
     weighed: bool = False
+    representative: str = "mean"
 
     @property
     def total(self) -> float:
@@ -175,6 +178,7 @@ class Ledger:
             "clamped": dict(self.clamped),
             "not_covered": list(self.uncovered),
             "composition": self.composition,
+            "representative": self.representative,
             **({"strips": list(self.strips)} if self.strips else {}),
             "entries": [
                 {**line.entry.to_dict(), "composition": line.composition}
