@@ -167,5 +167,5 @@ def _ring(field: _Field, one: Setting | None, best: Setting | None) -> list[Mark
     return [
         element("line", class_="drop", x1=x, x2=x, y1=y + 9.5, y2=_TALL - _FOOT),
         element("circle", class_="ring" if one is best else "ring second", cx=x, cy=y, r=9.5),
-        text(x, max(y - 17, 11.0), f"k = {one.asked[0]:,}: {one.figures[0]} %", "label", text_anchor=anchor),
+        text(x, max(y - 28, 11.0), f"k = {one.asked[0]:,}: {one.figures[0]} %", "label", text_anchor=anchor),
     ]
