@@ -49,7 +49,7 @@ def test_numbers_and_categories_share_the_budget_in_sequence() -> None:
     assert finding(done).achieved == pytest.approx(1.0)
     assert finding(done).holds
     assert done.ledger.total == 1.0
-    assert "covered at once; attributes count in sequence" in done.ledger.composition
+    assert "covered at once; attributes and blocks by sequential composition" in done.ledger.composition
     assert done.audit.overall.achieved >= 5
 
 
