@@ -500,7 +500,8 @@ def k_first_exchanged(theme: Theme) -> Figure:
 
 def insensitive_strips(theme: Theme) -> Figure:
     """Draw the order of a domain that no record can change, and how far one record moves the means."""
-    from shoal.partition.insensitive import Insensitive, least_noise, moves, ploughed
+    from shoal.partition._ploughed import least_noise, moves, numbers, ploughed
+    from shoal.partition.insensitive import Insensitive
     from shoal.types import Points
 
     k, n = 5, 80
@@ -511,7 +512,7 @@ def insensitive_strips(theme: Theme) -> Figure:
     figure.subplots_adjust(left=0.03, right=0.965, bottom=0.13, top=0.83, wspace=0.16)
     for cut in range(1, block.strips[0]):
         left.axvline(cut / block.strips[0], color=theme.faint, linewidth=1, linestyle=(0, (4, 4)), zorder=1)
-    left.plot(*X[ploughed(X, block.strips)].T, color=theme.water, linewidth=0.9, alpha=0.7, zorder=2)
+    left.plot(*X[ploughed(numbers(X), block.strips)].T, color=theme.water, linewidth=0.9, alpha=0.7, zorder=2)
     for label, colour in enumerate(_coloured(X, block.labels)):
         members = X[block.labels == label]
         left.add_patch(_hull(members, colour, theme))
@@ -522,7 +523,7 @@ def insensitive_strips(theme: Theme) -> Figure:
     _empty(left, theme)
     left.set(xlim=(0, 1), ylim=(0, 1))
     classes = np.arange(1, 201)
-    ours = [sum(moves(int(c), least_noise(int(c), 2))) for c in classes]
+    ours = [sum(moves(int(c), least_noise(int(c), numbers(np.empty((0, 2)))))) for c in classes]
     for values, colour, name in ((2 * classes, SIX[5], "any order"), (ours, SIX[0], "strips")):
         right.plot(classes, values, color=colour, linewidth=2.2)
         place = (classes[-1], values[-1])
@@ -626,6 +627,48 @@ def explore_frontier(theme: Theme) -> Figure:
     axes.set_ylim(0)
     axes.grid(color=theme.edge, linewidth=0.8)
     axes.set_axisbelow(True)
+    return figure
+
+
+def explore_noise(theme: Theme) -> Figure:
+    """Draw the expected loss of the synthetic survey against k, by way, and the two parts of one of them."""
+    bounds = {"income": [0, 500_000], "commute_minutes": [0, 240]}
+    found = shoal.explore(shoal.survey(), {"quasi": list(bounds)}, epsilon=1.0, bounds=bounds)
+    figure = _card(theme, 10.2, 4.4)
+    left, right = figure.subplots(1, 2, sharey=True)
+    figure.subplots_adjust(left=0.098, right=0.975, bottom=0.14, top=0.83, wspace=0.07)
+    for at, (way, some) in enumerate(found.ways.items()):
+        if some[0].sized:
+            places = [[one.asked[0] for one in some], [one.loss for one in some]]
+            style = {"marker": "os^D"[at % 4], "markersize": 5, "markeredgecolor": theme.paper, "linewidth": 1.8}
+            left.plot(*places, color=SIX[at], label=way, **style)
+        elif some[0] is found.recommended:
+            left.axhline(some[0].loss, color=SIX[at], linewidth=1.6, linestyle=(0, (7, 3, 2, 3)), label=some[0].name)
+    some = found.ways["individual_ranking (even)"]
+    ks = [one.asked[0] for one in some]
+    least = min(some, key=lambda one: one.loss)
+    lines = (("the sum", "-", [one.loss for one in some]),
+             ("microaggregation", "--", [one.loss - one.noise for one in some]),
+             ("noise", ":", [one.noise for one in some]))  # fmt: skip
+    for name, style, values in lines:
+        colour = SIX[1] if name == "the sum" else theme.ink
+        right.plot(ks, values, color=colour, linestyle=style, linewidth=2.2 if name == "the sum" else 1.5, label=name)
+    for axes in (left, right):
+        ring = {"s": 150, "facecolor": "none", "edgecolor": theme.accent, "linewidth": 2, "zorder": 4}
+        axes.scatter(least.asked[0], least.loss, **ring)
+        _axes(axes, theme, "k")
+        axes.set(xscale="log", yscale="log", ylim=(1, 700_000))
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.yaxis.set_major_formatter("{x:,.0f}")
+        axes.grid(color=theme.edge, linewidth=0.8)
+        axes.set_axisbelow(True)
+        axes.tick_params(which="minor", length=0)
+        axes.legend(frameon=False, labelcolor=theme.ink, fontsize=9, loc="upper right")
+    right.annotate(f"k = {least.asked[0]}: {least.loss:.1f} %", (least.asked[0], least.loss), (3, 26),
+                   textcoords="offset points", ha="center", color=theme.accent, fontsize=9.5)  # fmt: skip
+    left.set_ylabel("expected IL in %", color=theme.faint)
+    _title(left, theme, "Noise against loss", "synthetic survey, 2 attributes, ε = 1")
+    _title(right, theme, "One of them, part by part", "individual_ranking (even): the least is where neither prevails")
     return figure
 
 
@@ -806,6 +849,7 @@ FIGURES = (
     insensitive_strips,
     loss_by_k,
     explore_frontier,
+    explore_noise,
     steered_buckets,
     steer_regions,
     look_ahead_crowd,

@@ -354,10 +354,13 @@ def explore(
     seconds: float = 60.0,
     sample: int = 20_000,
     loss: str = "il_sse",
-    risk: str = "dld",
+    risk: str | None = None,
     max_loss: float | None = None,
     max_risk: float | None = None,
     jobs: int = 2,
+    epsilon: float | Mapping[str, float] | None = None,
+    bounds: Mapping[str, Sequence[float]] | str | None = None,
+    claim: str | None = None,
 ) -> Explored:
     """Try many settings on a frame, and say which one to take: what each loses, and what an intruder gains.
 
@@ -376,9 +379,12 @@ def explore(
     sample
         Records to look at, at most; of a larger table a random sample is drawn.
     loss, risk
-        The two measures that settings are compared by, both in percent.
+        The two measures that settings are compared by, both in percent; the risk is ``dld`` if nobody says another.
     max_loss, max_risk
         What they may be at most. With one of them the other is made the least; with both or none, their mean is.
+    epsilon, bounds, claim
+        Weigh noise, as the release ``laplace`` adds it, against what microaggregation loses: settings are compared by
+        the il_sse to expect, nothing is drawn, and the least is recommended. Fields of the recipe, of the same names.
 
     Returns
     -------
@@ -391,10 +397,11 @@ def explore(
     """
     from shoal.flow.candidates import Explore
     from shoal.flow.explore import explore_frame
+    from shoal.flow.noising import with_noise
 
     lists = (_tuple(k), _tuple(t), _tuple(methods), _tuple(refine))
     asked = Explore(*lists, seconds, sample, loss, risk, max_loss, max_risk, jobs)
-    return explore_frame(frame, _recipe(recipe), asked)
+    return explore_frame(frame, with_noise(_recipe(recipe), epsilon, bounds, claim), asked)
 
 
 def explore_file(
@@ -411,10 +418,13 @@ def explore_file(
     seconds: float = 60.0,
     sample: int = 20_000,
     loss: str = "il_sse",
-    risk: str = "dld",
+    risk: str | None = None,
     max_loss: float | None = None,
     max_risk: float | None = None,
     jobs: int = 2,
+    epsilon: float | Mapping[str, float] | None = None,
+    bounds: Mapping[str, Sequence[float]] | str | None = None,
+    claim: str | None = None,
 ) -> Explored:
     """Try many settings on a file, or a table by URL, with arguments as in :func:`explore`.
 
@@ -431,12 +441,14 @@ def explore_file(
     """
     from shoal.flow.candidates import Explore
     from shoal.flow.explore import explore_file as run
+    from shoal.flow.noising import with_noise
     from shoal.places import place
 
     lists = (_tuple(k), _tuple(t), _tuple(methods), _tuple(refine))
     asked = Explore(*lists, seconds, sample, loss, risk, max_loss, max_risk, jobs)
     page, saved = _path(target), _path(save_recipe)
-    return run(place(source), _recipe(recipe), asked, target=page, save_recipe=saved, force=force)
+    noisy = with_noise(_recipe(recipe), epsilon, bounds, claim)
+    return run(place(source), noisy, asked, target=page, save_recipe=saved, force=force)
 
 
 def verify(evidence: str | Path, output: Any, input: Any = None) -> Verification:

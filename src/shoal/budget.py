@@ -55,7 +55,7 @@ def _epsilon(epsilon: Any, quasi: Sequence[str]) -> list[str]:
 
 def _one(what: str, value: Any) -> list[str]:
     if not _number(value):
-        return [f"Recipe: {what} must be a number > 0, got {shown(value)}."]
+        return [f"Recipe: {what} must be a number > 0, got {shown(value)}. Give a finite one, such as 1."]
     if value <= 0:
         return [f"Recipe: {what} must be a number > 0, got {shown(value)}. Raise epsilon."]
     return []

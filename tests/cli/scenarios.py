@@ -831,10 +831,184 @@ def _(folder: Path) -> list[str]:
     return command(folder, *NOISE, "--bounds", "age=0:120", quasi="age,region")
 
 
+def grouped(folder: Path, *more: str, text: str = PEOPLE, bounds: str = "age=0:120") -> list[str]:
+    """Return the command that adds noise to age and region, for original records, with a taxonomy of regions."""
+    (folder / "regions.csv").write_text("n;cold;*\ns;warm;*\n")
+    said = ("--claim", "original", "--method", "insensitive", "--identifier", "name,income", "--bounds", bounds)
+    return command(folder, *NOISE, *said, "--taxonomy", "region=regions.csv", *more, text=text, quasi="age,region")
+
+
+@scenario("ε that is text", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--epsilon", "much")
+
+
+@scenario("ε that is not a number", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--epsilon", "nan")
+
+
+@scenario("ε without end", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--epsilon", "inf")
+
+
+@scenario("ε below 0", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--epsilon", "-1")
+
+
+@scenario("ε of only some columns", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--epsilon", "age=1")
+
+
+@scenario("ε so small that noise has no end", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--epsilon", "1e-300")
+
+
+@scenario("Bounds of a column that is not there", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--bounds", "age=0:120,income=0:1e9,height=0:3")
+
+
+@scenario("Bounds with one end", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--bounds", "age=120,income=0:1e9")
+
+
+@scenario("Bounds of categories", 2)
+def _(folder: Path) -> list[str]:
+    return grouped(folder, bounds="age=0:120,region=0:1")
+
+
+@scenario("Noise, and k above the number of records", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--k", "13")
+
+
+@scenario("Noise, and a missing value", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, text=PEOPLE + f"{SECRET},,{SECRET},n\n")
+
+
+@scenario("Noise on a representative that is not known", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--set", "representative=median")
+
+
+@scenario("A representative without noise", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--set", "representative=medoid")
+
+
+@scenario("Noise shared by widths, and a category has none", 2)
+def _(folder: Path) -> list[str]:
+    return grouped(folder, "--set", "split=expression1")
+
+
+@scenario("ε of original records, and a category that is not in the taxonomy", 3)
+def _(folder: Path) -> list[str]:
+    return grouped(folder, text=PEOPLE + f"x,40,50,{SECRET}x\n")
+
+
+@scenario("ε of original records, in several blocks", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "r.toml").write_text('quasi = ["age", "region"]\nblocks = [["age"], ["region"]]\n')
+    return grouped(folder, "--recipe", "r.toml")
+
+
+@scenario("ε of original records, and records with missing values excluded", 2)
+def _(folder: Path) -> list[str]:
+    return grouped(folder, "--when-missing", "exclude")
+
+
+@scenario("ε of original records, refined", 2)
+def _(folder: Path) -> list[str]:
+    return grouped(folder, "--refine", "fast")
+
+
 @scenario("Audit: ε of a table by itself", 2)
 def _(folder: Path) -> list[str]:
     command(folder)
     return ["audit", "people.csv", "--quasi", "age", "--require", "epsilon=1"]
+
+
+def exploring(folder: Path, *more: str, epsilon: str = "1", bounds: str = "age=0:120,income=0:1e9") -> list[str]:
+    """Return the command that explores with noise."""
+    command(folder)
+    noise = [*(["--epsilon", epsilon] if epsilon else []), *(["--bounds", bounds] if bounds else [])]
+    return ["explore", "people.csv", "--quasi", "age,income", *noise, *more, "-o", "page.html"]
+
+
+@scenario("Explore: bounds without ε", 2)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, epsilon="")
+
+
+@scenario("Explore: a claim without ε", 2)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, "--claim", "original", epsilon="", bounds="")
+
+
+@scenario("Explore: ε that is not above 0", 2)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, epsilon="-1")
+
+
+@scenario("Explore: ε without bounds", 2)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, bounds="age=0:120")
+
+
+@scenario("Explore: bounds in the wrong order", 2)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, bounds="age=120:0,income=0:1e9")
+
+
+@scenario("Explore: ε and a closeness", 2)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, "--t", "0.2", "--confidential", "region")
+
+
+@scenario("Explore: ε and a measure of risk", 2)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, "--risk", "dld")
+
+
+@scenario("Explore: ε and another measure of loss", 2)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, "--loss", "il")
+
+
+@scenario("Explore: ε and a release without noise", 2)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, "--release", "centroid")
+
+
+@scenario("Explore: ε of original records, and bounds from the data", 2)
+def _(folder: Path) -> list[str]:
+    words = "from the data, which is not private"
+    return exploring(folder, "--claim", "original", "--identifier", "name,region", bounds=words)
+
+
+@scenario("Explore: ε of original records by classes that depend on the data", 2)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, "--claim", "original", "--identifier", "name,region", "--methods", "pcp")
+
+
+@scenario("Explore: a limit that no setting with noise keeps", 4)
+def _(folder: Path) -> list[str]:
+    return exploring(folder, "--methods", "mdav", "--k", "3", "--max-loss", "1", "--save-recipe", "best.toml")
+
+
+@scenario("Explore: ε on categories", 3)
+def _(folder: Path) -> list[str]:
+    (folder / "regions.csv").write_text("region,land\nn,x\ns,x\n")
+    command(folder)
+    noise = ["--epsilon", "1", "--bounds", "age=0:120", "--taxonomy", "region=regions.csv"]
+    return ["explore", "people.csv", "--quasi", "age,region", *noise, "--methods", "mdav", "--k", "3"]
 
 
 def verifying(folder: Path, change: Callable[[str], str] = str, output: str = "out.csv") -> list[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +14,8 @@ import shoal
 from shoal.flow.expected_error import expected_error
 from shoal.types import Footing, Partition, Points
 
+_ORACLE = Path(__file__).parents[1] / "oracles" / "laplace.py"
+algorithm_1 = runpy.run_path(str(_ORACLE))["algorithm_1"]
 RNG = np.random.default_rng(0)
 
 
@@ -84,6 +89,68 @@ def test_expression_1_does_not_depend_on_the_scaling_of_coordinates() -> None:
     ]
     assert a.noise == pytest.approx(sum(noise))
     assert b.noise == pytest.approx(sum(n / s**2 for n, s in zip(noise, spread, strict=True)))
+
+
+def test_in_a_block_the_scale_is_one_in_the_own_units_of_columns() -> None:
+    plain = people()
+    assert plain.widths is not None
+    spread = np.array([2.0, 4.0, 0.5])
+    footings = tuple(Footing(1.0, float(s) / 2, 1) for s in spread)  # an exponent counts, too
+    scaled = Points(plain.coordinates / spread, plain.owners, footings=footings, widths=plain.widths / spread)
+    (found,) = expected_error(scaled, 1.0, [5], "mdav")
+    part = shoal.microaggregate(scaled.coordinates, 5)
+    ((sizes, widths),) = [(part.sizes.tolist(), plain.widths.tolist())]
+    scales = algorithm_1(sizes, widths, 1.0)  # in own units, the same for all attributes
+    noise = sum(
+        m * 2 * (b / s) ** 2 for m, row in zip(sizes, scales, strict=True) for b, s in zip(row, spread, strict=True)
+    )
+    assert found.noise == pytest.approx(noise)
+
+
+def recipe_of(method: str, **more: object) -> dict[str, object]:
+    wide = {"a": [-400, 500], "b": [-2000, 2500], "c": [-9000, 9900]}  # so far off that hardly a value is clipped
+    base = {"quasi": ["a", "b", "c"], "k": 8, "method": method, "release": "laplace", "epsilon": 25.0, "bounds": wide}
+    return {**base, **more}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"method": "mdav"},
+        {"method": "mdav", "attribute_weights": {"a": 4.0, "c": 0.25}},
+        {"method": "mdav", "set": {"scale": "none"}},
+        {"method": "mdav", "set": {"scale": "range"}},
+        {"method": "individual_ranking", "set": {"split": "expression1"}},
+        {"method": "least_error"},
+    ],
+)
+def test_it_is_the_mean_of_real_releases_of_scaled_points(more: dict[str, object]) -> None:
+    """In the unit of the points: their scaling and the weights of attributes are in what is expected."""
+    import pyarrow as pa
+
+    from shoal.flow.encoding import encode
+    from shoal.flow.noising import bounded
+    from shoal.flow.reading import schema_for
+    from shoal.points.encoding import Encoding
+    from shoal.types import Table
+
+    X = np.random.default_rng(5).lognormal(size=(90, 3)) * [1, 5, 20]
+    table = pa.table(dict(zip("abc", X.T, strict=True)))
+    recipe = shoal.Recipe.from_dict(recipe_of(**more))  # type: ignore[arg-type]
+    attributes = encode(Table(table, schema_for(table, recipe, None)), recipe.quasi)[1]
+    scale = recipe.set.get("scale", "standard")
+    points = bounded(Encoding(scale).encode(attributes, recipe.attribute_weights), recipe)
+    params = {"epsilon": 25.0} if recipe.method == "least_error" else {}
+    (found,) = expected_error(points, 25.0, [8], recipe.method, params=params)
+    drawn = []
+    for seed in range(120):
+        said = {**recipe.to_dict(), "set": {**recipe.set, "not_private_seed": seed}}
+        left = np.column_stack([column.to_numpy() for column in shoal.protect(table, said).data.columns])
+        unit = np.array([np.ldexp(f.spread, f.exponent) for f in points.footings])
+        drawn.append((((left - X) / unit) ** 2).sum())
+    error = np.std(drawn) / np.sqrt(len(drawn))
+    assert abs(np.mean(drawn) - found.total) < 4 * error
+    assert error < 0.1 * found.total
 
 
 @pytest.mark.parametrize(

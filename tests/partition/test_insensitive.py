@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.partition.insensitive import Insensitive, least_noise, moves
+from shoal.partition._ploughed import least_noise, moves, numbers
+from shoal.partition.insensitive import Insensitive
 from shoal.types import Points
 
 ORACLE = runpy.run_path(str(Path(__file__).parents[1] / "oracles" / "insensitive.py"))
@@ -40,7 +41,7 @@ def test_labels_equal_the_oracle(d: int, k: int, strips: int, seed: int, grid: b
 def test_strips_come_from_sizes_alone(d: int) -> None:
     rng = np.random.default_rng(1)
     blocks = [Insensitive(3).partition(placed(rng.random((60, d)) ** p), RNG).blocks[0] for p in (1, 9)]
-    assert blocks[0].strips == blocks[1].strips == least_noise(20, d)
+    assert blocks[0].strips == blocks[1].strips == least_noise(20, numbers(np.empty((0, d))))
     assert blocks[0].sizes.tolist() == blocks[1].sizes.tolist()
 
 
@@ -123,8 +124,8 @@ def test_no_neighbour_of_a_random_table_moves_more(d: int, k: int, classes: int,
 
 def test_the_bound_is_far_below_the_plain_one() -> None:
     classes = 100  # the plain bound of insensitive microaggregation is the number of classes in every coordinate
-    assert sum(moves(classes, least_noise(classes, 2))) < 0.11 * 2 * classes
-    assert sum(moves(classes, least_noise(classes, 3))) < 0.24 * 3 * classes
+    assert sum(moves(classes, least_noise(classes, numbers(np.empty((0, 2)))))) < 0.11 * 2 * classes
+    assert sum(moves(classes, least_noise(classes, numbers(np.empty((0, 3)))))) < 0.24 * 3 * classes
     assert moves(classes, (1,))[0] == pytest.approx(1.0)
 
 

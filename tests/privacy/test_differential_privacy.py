@@ -17,8 +17,9 @@ from shoal.partition.insensitive import Insensitive
 from shoal.partition.mdav import Mdav
 from shoal.privacy.differential_privacy import DifferentialPrivacy
 from shoal.release._noise import Noise, noisy
-from shoal.types import Block, Domain, Entry, Ledger, Points, Release, Schema
-from shoal.types.ledger import CLAIMS, parallel, sequential
+from shoal.types import Block, Column, Domain, Entry, Kind, Ledger, Points, Release, Role, Schema, Taxonomy
+from shoal.types.ledger import CLAIMS
+from shoal.types.spending import parallel, sequential
 
 LABELS = np.array([0, 0, 1, 1, 1])
 DOMAINS = {"a": Domain(0.0, 10.0), "b": Domain(-1.0, 1.0)}
@@ -102,6 +103,53 @@ def test_of_original_records_nothing_else_may_leave_and_rows_stand_class_after_c
     assert "sizes of classes depend on the data" in found.note
     assert not found.holds
     assert not audit(release(replace(book, strips=()))).holds
+
+
+@pytest.mark.parametrize(("claim", "level"), [("microaggregated", 3.0), ("original", 2.0)])
+def test_medoids_with_the_noise_of_means_fail(claim: str, level: float) -> None:
+    """ε is that of means times the members of the largest class; for original records, of every class but the last."""
+    book = replace(ledger(claim), representative="medoid")
+    found = audit(release(book))
+    assert not found.holds
+    assert found.achieved == pytest.approx(level)
+    enough = replace(book, entries=tuple(replace(e, scales=e.scales * [2, 3]) for e in book.entries))
+    assert audit(release(enough)).achieved == pytest.approx(1.0)
+    unknown = audit(release(replace(book, representative="mode")))
+    assert not unknown.holds
+    assert unknown.achieved == math.inf
+    assert "it is not known what noise was added to" in unknown.note
+
+
+ILL = Taxonomy({"flu": ("lungs",), "asthma": ("lungs",), "ulcer": ("belly",)})
+
+
+@pytest.mark.parametrize(
+    ("strips", "reach", "level"),
+    [
+        ((3, 1), (1.5 / 2, 10 * 2 / 2), 1.0),  # two classes: no more than two steps, though there are three cells
+        ((2, 1), (2.0 / 2, 10 * 2 / 2), 1.0),
+        ((1, 1), (2.0 / 2, 10 * 1 / 2), 1.0),
+        ((3, 1), (1.5 / 2, 10 * 1 / 2), 1.5),  # the number is gone through for each cell
+        ((3, 1), (1.0 / 2, 10 * 2 / 2), 1.25),  # as if classes counted in parallel
+        ((7, 1), (1.5 / 2, 10 * 2 / 2), math.inf),  # no depth has so many groups
+    ],
+)
+def test_of_original_records_categories_are_counted_along_their_line(
+    strips: tuple[int, ...], reach: tuple[float, float], level: float
+) -> None:
+    scales = [np.full(2, 2 * reach[0] / 0.5), np.full(2, reach[1] / 0.5)]
+    entries = (
+        Entry(0, "ill", 0.5, "exponential", np.array([reach[0]]), scales[0]),
+        Entry(0, "a", 0.5, "laplace", np.array([reach[1]]), scales[1]),
+    )
+    data = pa.table({"ill": ["flu"] * 2 + ["ulcer"] * 3, "a": [1.0, 1.0, 7.0, 7.0, 7.0]})
+    schema = Schema((Column("ill", Role.QUASI, Kind.NOMINAL, ILL), Column("a", Role.QUASI, Kind.CONTINUOUS)))
+    book = Ledger("original", entries, {"a": DOMAINS["a"]}, strips=strips)
+    found = DifferentialPrivacy(1.0).audit(
+        Release(data, schema, classes={"ill": LABELS, "a": LABELS}, ledger=book), ("ill", "a")
+    )
+    assert found.achieved == pytest.approx(level)
+    assert found.holds is (level <= 1.0)
 
 
 @pytest.mark.parametrize("why", ["from_data", "seeded"])

@@ -62,7 +62,7 @@ def runs(members: list[str], epsilon: float, noise: Noise, factor: float = 1.0, 
     labels = np.repeat(np.arange(many), size)
     cost = (np.full(many, factor / size), epsilon)
     column, _ = chosen(pa.chunked_array([members * many]), Taxonomy(PATHS), Block((), labels), cost, noise)
-    left = column.to_numpy(zero_copy_only=False)[::size]
+    left = column.to_numpy(zero_copy_only=False)
     return np.array([(left == name).sum() for name in NAMES]) / many
 
 
@@ -126,8 +126,11 @@ def test_the_audit_fails_where_noise_is_too_small(monkeypatch: pytest.MonkeyPatc
     ("said", "sentence"),
     [
         ({"taxonomies": {}}, "Column 'ill': only numbers, and categories with a taxonomy, can have noise"),
-        ({"set": {"split": "expression1"}}, "split = expression1 are for numbers, ill is of categories"),
-        ({"claim": "original", "method": "insensitive"}, "claim = original and split = expression1 are for numbers"),
+        ({"set": {"split": "expression1"}}, "split = expression1 is for numbers, ill is of categories"),
+        (
+            {"claim": "original", "method": "insensitive", "set": {"split": "expression1"}},
+            "split = expression1 is for numbers, ill is of categories, which have no width. Take split = even",
+        ),
         ({"bounds": {"age": [0, 100], "ill": [0, 1]}}, "bounds are for numbers, ill is of categories"),
     ],
 )

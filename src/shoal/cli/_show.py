@@ -216,22 +216,13 @@ def print_ledger(ledger: Ledger) -> None:
     title = f"Budget: ε = {ledger.total:g}, claimed for {ledger.claim} records"
     if not ledger.private:
         title = f"Budget: NOT PRIVATE, ε would be {ledger.total:g}"
-    heads = ("Block", "Attribute", "ε", "Sensitivity", "Scale of the noise", "Classes")
+    heads = ("Block", "Attribute", "ε", "Sensitivity", "Scale of noise", "Classes")
     table = Table(*heads, title=title, title_justify="left")
     table.columns[1].overflow = "fold"
-    for entry in ledger.entries:
-        least, most = (f"{end:,.4g}" for end in (entry.scales.min(), entry.scales.max()))
-        scale = most if least == most else f"{least} … {most}"
-        table.add_row(
-            str(entry.block + 1),
-            entry.attribute,
-            f"{entry.epsilon:.4g}",
-            f"{entry.sensitivities.max():,.4g}",
-            scale,
-            f"{len(entry.scales):,}",
-        )
+    for line in ledger.lines:
+        table.add_row(*line.cells, end_section=line.entry is None)
     console().print(table)
-    typer.echo(f"Noise from {ledger.noise}; {ledger.composition}.")
+    typer.echo(f"Noise from {ledger.noise}. How ε adds up: {ledger.composition}.")
 
 
 def print_verification(found: Verification) -> None:

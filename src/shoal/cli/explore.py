@@ -46,12 +46,30 @@ def explore(
     jobs: Annotated[int, typer.Option(help="Settings that run at once.")] = 2,
     sample: Annotated[int, typer.Option(help="Records to look at, at most; of a larger file a sample.")] = 20_000,
     loss: Annotated[str, typer.Option(help="The measure of utility to compare by: il_sse or il.")] = "il_sse",
-    risk: Annotated[str, typer.Option(help="The measure of risk to compare by, such as dld, id or dr.")] = "dld",
+    risk: Annotated[
+        str | None,
+        typer.Option(help="The measure of risk to compare by, such as dld, id or dr.", show_default="dld"),
+    ] = None,
     max_loss: Annotated[
         float | None, typer.Option(metavar="PERCENT", help="Loss at most; recommended is the least risk then.")
     ] = None,
     max_risk: Annotated[
         float | None, typer.Option(metavar="PERCENT", help="Risk at most; recommended is the least loss then.")
+    ] = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER", help="Weigh noise for this privacy budget, or A=NUMBER,… for each column, against loss."
+        ),
+    ] = None,
+    bounds: Annotated[
+        str | None, typer.Option(metavar="A=LOW:HIGH,…", help="With --epsilon: the ends of each column's domain.")
+    ] = None,
+    claim: Annotated[
+        str | None,
+        typer.Option(
+            help="With --epsilon: what it is for, microaggregated or original.", show_default="microaggregated"
+        ),
     ] = None,
     seed: o.Seed = None,
     set_: Annotated[
@@ -78,8 +96,10 @@ def explore(
 ) -> None:
     """Try methods, class sizes and closenesses on a file, draw what each loses and risks, and recommend one.
 
-    The same file and options give the same result on every machine.
+    With --epsilon noise is weighed against loss, and the least sum recommended. The same file and options give the same
+    result on every machine.
     """
+    noise = {"epsilon": o.budget(epsilon), "bounds": o.bounds(bounds), "claim": claim}
     given: dict[str, Any] = {
         "quasi": o.names(quasi),
         "confidential": o.names(confidential),
@@ -98,6 +118,7 @@ def explore(
         "text": o.text_format(
             delimiter=delimiter, quote=quote, encoding=encoding, decimal=decimal, missing=missing, datetime=datetime
         ),
+        **(noise if release is not None else {}),  # a release that was named must take them
     }
     made = o.recipe_from(recipe, given, "explore")
     import shoal
@@ -120,13 +141,21 @@ def explore(
             max_loss=max_loss,
             max_risk=max_risk,
             jobs=jobs,
+            **noise,
         )
     with summary_of(str(output or save_recipe or source)):
         if json:
             print_json(found.to_dict())
             return
-        _print_frontier(found)
-        for path, what in ((output, "The frontier"), (save_recipe, "The recipe")):
+        if found.epsilon is None:
+            _print_frontier(found)
+        else:
+            _print_expected(found)
+        _print_rest(found)
+        for path, what in (
+            (output, "The frontier" if found.epsilon is None else "The curves"),
+            (save_recipe, "The recipe"),
+        ):
             if path is not None:
                 typer.echo(f"{what}: {path}")
 
@@ -147,6 +176,33 @@ def _print_frontier(found: Explored) -> None:
         said = "recommended" if one is found.recommended else ""
         table.add_row(one.method, *asked, f"{one.loss:.2f} %", f"{one.risk:.2f} %", f"{one.classes:,}", said)
     console().print(table)
+
+
+def _print_expected(found: Explored) -> None:
+    """Print what is expected to be lost, by k and way, with the least of each way marked."""
+    from rich.table import Table
+
+    of = "stand-ins" if found.stand_ins else "records"
+    title = (
+        f"Expected loss ({found.loss}, %) at ε = {found.epsilon:g}, {found.records:,} {of}; * the least of its column"
+    )
+    ways = {way: some for way, some in found.ways.items() if some[0].sized}
+    table = Table(title=title, title_justify="left")
+    for head in ("k", *(way.replace(" (", "\n(") for way in ways)):
+        table.add_column(head, justify="right", overflow="fold")
+    least = {way: min(some, key=lambda s: s.loss) for way, some in ways.items()}
+    for k in sorted({one.asked[0] for some in ways.values() for one in some}):
+        at = {way: next((s for s in some if s.asked[0] == k), None) for way, some in ways.items()}
+        cells = ["" if s is None else f"{s.figures[0]}{' *' if s is least[w] else '  '}" for w, s in at.items()]
+        table.add_row(str(k), *cells)
+    if ways:
+        console().print(table)
+    for one in (one for some in found.ways.values() for one in some if not one.sized):
+        typer.echo(f"{one.name}: {one.figures[0]}")
+    typer.echo(f"ε is for: {found.meaning}.")
+
+
+def _print_rest(found: Explored) -> None:
     failed = [setting for setting in found.settings if setting.state == "failed"]
     for note in dict.fromkeys(setting.note for setting in failed):
         count = sum(setting.note == note for setting in failed)

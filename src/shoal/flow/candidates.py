@@ -16,6 +16,7 @@ from shoal.recipe import EFFORTS, Recipe
 from shoal.requirements import resolve
 from shoal.types import Table
 
+RISK = "dld"  #: where nobody asks for another
 _K = (3, 5, 10, 25)
 _PLAIN = ("mdav", "v_mdav", "tour")
 _RANKED = ("t_first", "k_first", "t_close_merge", "steered")  # where all confidential columns have an order
@@ -33,7 +34,7 @@ class Explore(Checked):
     seconds: Annotated[float, Param("Time at hand, on an ordinary machine.", low=0)] = 60.0
     sample: Annotated[int, Param("Records to look at, at most.", low=10)] = 20_000
     loss: Annotated[str, Param("The measure of utility by which settings are compared.")] = "il_sse"
-    risk: Annotated[str, Param("The measure of risk by which settings are compared.")] = "dld"
+    risk: Annotated[str | None, Param("The measure of risk by which settings are compared; left out: dld.")] = None
     max_loss: Annotated[float | None, Param("What the loss may be at most, in percent.", low=0)] = None
     max_risk: Annotated[float | None, Param("What the risk may be at most, in percent.", low=0)] = None
     jobs: Annotated[int, Param("Settings that run at once.", low=1, high=64)] = 2
@@ -55,7 +56,7 @@ class Explore(Checked):
         faults += [unknown("Explore", "method", name, known) for name in self.methods or () if name not in known]
         efforts = ("none", *EFFORTS)
         faults += [unknown("Explore", "refine", name, efforts) for name in self.refine or () if name not in efforts]
-        for room, name in (("utility", self.loss), ("risk", self.risk)):
+        for room, name in (("utility", self.loss), ("risk", self.risk or RISK)):
             names = percentages(room)
             faults += [] if name in names else [unknown("Explore", f"measure of {room} in percent", name, names)]
         raise_all(ParameterError, faults)
@@ -92,11 +93,11 @@ def candidates(table: Table, recipe: Recipe, asked: Explore, d: int) -> list[Can
     ks = sorted({int(k) for k in asked.k or (*_K, recipe.k)})
     ts = sorted({float(t) for t in asked.t}) if asked.t else [recipe.t]
     ways = list(_ways(table, recipe, asked, d, close=ts != [None]))
-    told = _told_to_sinks(recipe, [method for method, _ in ways])
+    told = told_to_sinks(recipe, [method for method, _ in ways])
     base = recipe.to_dict()
     found = []
     for (method, refine), (i, t), (j, k) in product(ways, enumerate(ts), enumerate(ks)):
-        said = {"k": k, "t": t, "method": method, "refine": refine, "set": _set_for(method, recipe)}
+        said = {"k": k, "t": t, "method": method, "refine": refine, "set": set_for(method, recipe)}
         values = {name: value for name, value in {**base, **said}.items() if value is not None and value != {}}
         level = max(coarseness(len(ts))[i], coarseness(len(ks))[j])
         try:
@@ -151,14 +152,15 @@ def _suiting(table: Table, recipe: Recipe, d: int, *, close: bool) -> Iterator[s
             yield key
 
 
-def _set_for(method: str, recipe: Recipe) -> dict[str, Any]:
-    """Return what `set` says to this method, or to something that is no method."""
-    own = {declared.name for declared in declarations(registry.load("partition", method))}
+def set_for(method: str, recipe: Recipe) -> dict[str, Any]:
+    """Return what `set` says to this method or to the release, or to something that is no method."""
+    makers = (registry.load("partition", method), registry.load("release", recipe.release))
+    own = {declared.name for maker in makers for declared in declarations(maker)}
     others = _declared("partition")
     return {name: value for name, value in recipe.set.items() if name in own or name not in others}
 
 
-def _told_to_sinks(recipe: Recipe, methods: Sequence[str]) -> set[str]:
+def told_to_sinks(recipe: Recipe, methods: Sequence[str]) -> set[str]:
     """Return what `set` says to sinks only, which are not tried; refuse what it says to nobody."""
     from shoal.points.encoding import Encoding
 

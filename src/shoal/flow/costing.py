@@ -24,15 +24,18 @@ _TIMES = {
     "k_first": 90.0,
     "kpqr": 30.0,
 }
+_CUTS = ("optimal_univariate", "individual_ranking")
 _UNKNOWN = 30.0  # of a method that nobody has measured
 _AUTO = 60.0  # seconds that the method auto takes at most, unless it is told
 _RECORD = 4e-6  # to encode, release and audit a record
 _LINK = 1.2e-6  # to look for a record with one set of known attributes
 _LINKS = 5_000_000  # at most; see the measure distance_linkage
 _SETS = 511
+_CUT = 3.5e-9  # to look at one place where an optimal cut may be
+_SORTS = {"insensitive": 5e-7, "least_error": 1e-5}  # by record and coordinate, of methods that sort each of these
 
 
-def seconds_for(recipe: Recipe, n: int, d: int) -> float:
+def seconds_for(recipe: Recipe, n: int, d: int, *, measured: bool = True) -> float:
     """Return about how many seconds of one core it takes to protect n records of d coordinates, and to measure it."""
     from shoal.kernels.refine import EFFORTS, seconds_of, seconds_to_start
 
@@ -44,9 +47,14 @@ def seconds_for(recipe: Recipe, n: int, d: int) -> float:
     elif recipe.method == "anneal":
         effort = str(recipe.set.get("effort"))  # what cannot be is refused when it is tried
         first = 2 * seconds_of(EFFORTS.get(effort, EFFORTS["default"]), n, d, recipe.k)
+    elif recipe.method in _SORTS:
+        first = _SORTS[recipe.method] * n * d
     else:
         first = _TIMES.get(recipe.method, _UNKNOWN) * start
-    return first + _refining(recipe, n, d) + (_RECORD + 1e-7 * d) * n + _measuring(recipe, n)
+        if recipe.method in _CUTS and 2 * recipe.k <= n:
+            first += _CUT * n * recipe.k * d
+    besides = _measuring(recipe, n) if measured else 0.0
+    return first + _refining(recipe, n, d) + (_RECORD + 1e-7 * d) * n + besides
 
 
 def _refining(recipe: Recipe, n: int, d: int) -> float:

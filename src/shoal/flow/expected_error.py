@@ -10,7 +10,7 @@ from shoal import registry
 from shoal.errors import DataError, ParameterError
 from shoal.flow.components import enough_records
 from shoal.parameters import build, shown, unknown
-from shoal.types import Block, Partition, Points
+from shoal.types import Block, Footing, Partition, Points
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,8 +49,9 @@ def expected_error(
 ) -> tuple[ExpectedError, ...]:
     """Return for each k the error to expect of the classes of a method with the noise of [SD17] Algorithms 1 and 2.
 
-    Nothing is drawn. A class of m records in a block of c coordinates has noise of scale ΔD/(m·ε_b) in each, the same
-    for all members, and so c · 2(ΔD/ε_b)²/m in sum; ΔD is summed over the block.
+    Nothing is drawn. A class of m records has noise of scale ΔD/(m·ε_b) in each attribute of a block, the same for all
+    members, and so 2(ΔD/ε_b)²/m in sum. ΔD is summed over the block **in the columns' own units**, in which the scale
+    is one for all attributes ([SD17] Algorithm 1); where coordinates are scaled, each has it in its own scaling.
 
     Parameters
     ----------
@@ -69,7 +70,9 @@ def expected_error(
     seed
         Where the method's randomness starts.
 
-    Guarantee: the expected squared error of the release, if values are not clipped; clipping to bounds lowers it.
+    Guarantee: the expected squared error of the release, if values are not clipped; clipping to bounds lowers it. An
+    attribute whose coordinate has no spread, being constant or of weight 0, has no width in the points, and counts
+    with none.
 
     Complexity: that of the method for each k, and O(n·d).
 
@@ -147,5 +150,22 @@ def _of_block(points: Points, block: Block, widths: NDArray[np.float64], epsilon
         means = np.bincount(block.labels, x) / sizes
         leaves = means[block.labels] if block.values is None else block.values[:, at]
         lost += float(((x - leaves) ** 2).sum())
-    scale = float(widths[places].sum()) / epsilon
-    return lost, len(places) * 2.0 * scale**2 * float((1.0 / sizes).sum())
+    scales = _own_sum(widths[places], [points.footings[j] for j in places] if points.footings else []) / epsilon
+    return lost, 2.0 * float((scales**2).sum()) * float((1.0 / sizes).sum())
+
+
+def _own_sum(widths: NDArray[np.float64], footings: Sequence[Footing]) -> NDArray[np.float64]:
+    """Return the widths of a block added up in the columns' own units, in the scaling of each coordinate.
+
+    >>> import numpy as np
+    >>> _own_sum(np.array([5.0, 10.0]), [Footing(0.0, 20.0, 0), Footing(0.0, 0.1, 0)]).tolist()
+    [5.05, 1010.0]
+    """
+    import numpy as np
+
+    from shoal.kernels.shares import in_own_units
+
+    own = in_own_units(widths, footings)
+    total = float(own.sum())
+    ratios = np.divide(widths, own, out=np.zeros(len(own)), where=own > 0)  # what one unit of the column is
+    return np.asarray(total * ratios)

@@ -9,19 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from shoal import progress
-from shoal.errors import GuaranteeError, ParameterError, ShoalError, rows_kept
-from shoal.flow.candidates import Explore, candidates
+from shoal.errors import GuaranteeError, ParameterError, ShoalError
+from shoal.flow.candidates import RISK, Explore, candidates
 from shoal.flow.costing import fitting, seconds_for
-from shoal.flow.encoding import encode
 from shoal.flow.excluding import complete_rows, only_rows
-from shoal.flow.reading import read_table, schema_for
+from shoal.flow.reading import open_source, read_table, schema_for
 from shoal.flow.recommending import on_frontier, recommended
 from shoal.flow.sampling import sampled
+from shoal.flow.stand_ins import needs_stand_ins, stand_ins
 from shoal.flow.together import keep_apart
 from shoal.flow.trying import Bench, Result, read_for, setting_of
+from shoal.flow.weighing import weigh
 from shoal.places import Place
 from shoal.recipe import Recipe
-from shoal.types import Explored, Role, Setting, Table
+from shoal.types import Explored, Setting, Table
 
 _CLASSES = 3  # of the largest k, that must fit into what is drawn from a stratum
 
@@ -31,6 +32,8 @@ def explore_frame(frame: Any, recipe: Recipe, asked: Explore) -> Explored:
     from shoal.sources.frame import Frame
 
     data, unread = Frame().read(frame)
+    if needs_stand_ins(recipe):
+        return weigh(stand_ins(data.num_rows, data.column_names, recipe), recipe, asked)
     return _explore(Table(data, schema_for(data, recipe, None, unread)), recipe, asked)
 
 
@@ -52,8 +55,7 @@ def explore_file(
         page = None if target is None else stack.enter_context(atomic(target, force=force))
         saved = None if save_recipe is None else stack.enter_context(atomic(save_recipe, force=force))
         progress.stage("Read")
-        table = read_table(source, recipe, textual=False)
-        found = replace(_explore(table, recipe, asked), source=source.name)
+        found = replace(_explore(_table(source, recipe), recipe, asked), source=source.name)
         if saved is not None and save_recipe is not None:
             if found.recommended is None:
                 raise GuaranteeError(f"{found.reason} Nothing was written.")
@@ -61,6 +63,14 @@ def explore_file(
         if page is not None:
             page.write_text(render(found), encoding="utf-8")
     return found
+
+
+def _table(source: Place, recipe: Recipe) -> Table:
+    """Read the table; of one that must not be looked at take only the number of records and the names of columns."""
+    if not needs_stand_ins(recipe):
+        return read_table(source, recipe, textual=False)
+    data, _ = open_source(source, recipe.text).read(source.at)
+    return stand_ins(data.num_rows, data.column_names, recipe)
 
 
 def _keep_apart(source: Place, target: Path | None, save_recipe: Path | None) -> None:
@@ -75,17 +85,19 @@ def _keep_apart(source: Place, target: Path | None, save_recipe: Path | None) ->
 
 def _explore(table: Table, recipe: Recipe, asked: Explore) -> Explored:
     """Choose the settings that fit into the time, try them, and recommend one."""
+    if recipe.epsilon is not None:
+        return weigh(table, recipe, asked)
+    risk = asked.risk or RISK
     rows = complete_rows(table, recipe)
     drawn = sampled(table, rows, asked.sample, recipe.seed, _CLASSES * max(asked.k or (25, recipe.k)))
-    bench = Bench(only_rows(table, drawn), drawn, read_for(asked.loss, asked.risk))
-    n, d = len(bench.table), _coordinates(bench, recipe)
+    bench = Bench(only_rows(table, drawn), drawn, read_for(asked.loss, risk))
+    n, d = len(bench.table), bench.coordinates(recipe)
     every = candidates(bench.table, recipe, asked, d)
     costs = [0.0 if one.recipe is None else seconds_for(one.recipe, n, d) for one in every]
     picked = sorted(fitting(costs, [one.level for one in every], asked.seconds * asked.jobs))
     results = dict(zip(picked, bench.all_tried([every[at] for at in picked], asked.jobs), strict=True))
-    _refuse_if_none_ran(list(results.values()))
     settings = on_frontier(
-        [setting_of(one, costs[at], results.get(at), asked.loss, asked.risk) for at, one in enumerate(every)]
+        [setting_of(one, costs[at], results.get(at), asked.loss, risk) for at, one in enumerate(every)]
     )
     best, reason, rule = recommended(settings, asked.max_loss, asked.max_risk)
     leaving = len(table) if rows is None else len(rows)
@@ -95,31 +107,14 @@ def _explore(table: Table, recipe: Recipe, asked: Explore) -> Explored:
         reason,
         rule,
         asked.loss,
-        asked.risk,
+        risk,
         n,
         len(table),
         asked.seconds,
         asked.jobs,
         toml="" if best is None else Recipe.from_dict(best.recipe).to_toml(),
-        notes=(*_of_records(n, leaving, len(table)), *_of_settings(settings, best, results, (asked.loss, asked.risk))),
+        notes=(*_of_records(n, leaving, len(table)), *_of_settings(settings, best, results, (asked.loss, risk))),
     )
-
-
-def _coordinates(bench: Bench, recipe: Recipe) -> int:
-    """Return how many coordinates the points have; what cannot be encoded is refused here, once for all settings."""
-    from shoal.points.encoding import Encoding
-
-    missing = "fill" if recipe.when_missing == "fill" else "category"
-    with rows_kept(bench.rows):
-        _, attributes = encode(bench.table, bench.table.schema.names(Role.QUASI), missing=missing)
-        return int(Encoding().encode(attributes, recipe.attribute_weights).coordinates.shape[1])
-
-
-def _refuse_if_none_ran(results: Sequence[Result | ShoalError]) -> None:
-    """Raise the error of the first setting where all have one."""
-    errors = [result for result in results if isinstance(result, ShoalError)]
-    if len(errors) == len(results):
-        raise errors[0]
 
 
 def _of_records(n: int, leaving: int, whole: int) -> Iterator[str]:

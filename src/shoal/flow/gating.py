@@ -160,7 +160,7 @@ def _of_records(release: Release, recipe: Recipe, blocks: list[tuple[tuple[str, 
 def _of_noise(release: Release, recipe: Recipe) -> list[Finding]:
     """Audit the noise, where the recipe has ε: what was added, against what is required."""
     from shoal.privacy.differential_privacy import DifferentialPrivacy
-    from shoal.types.ledger import sequential
+    from shoal.types.spending import sequential
 
     if (recipe.epsilon is None) is not (release.ledger is None):
         raise GuaranteeError("Noise was asked for and not added, or added and not asked for. Nothing was written.")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import ParameterError, raise_all
+from shoal.errors import ParameterError, listing, raise_all
 from shoal.recipe import Recipe
-from shoal.types import Footing, Numbers, Points, Release, domains
+from shoal.types import Axis, Footing, Numbers, Points, Release, Table, domains
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +32,6 @@ def refuse_noise(recipe: Recipe, method: Any) -> None:
             "t": recipe.t is not None,
             "require": bool(recipe.require),
             "steer": bool(recipe.steer),
-            "blocks": len(recipe.all_blocks) > 1,
             "strata": bool(recipe.strata),
             "attribute_weights": bool(recipe.attribute_weights),
             "scale": "scale" in recipe.set,
@@ -43,6 +42,12 @@ def refuse_noise(recipe: Recipe, method: Any) -> None:
             for name, given in said.items()
             if given
         ]
+        if len(recipe.all_blocks) > 1:
+            faults.append(
+                "Laplace: with claim = original blocks must be left out: records of one class in one block are in "
+                "several of another, and rows that leave would tell which. Leave it out, or protect each block by "
+                "itself: what they spend of ε adds up."
+            )
         if recipe.when_missing == "exclude":
             faults.append(
                 "Laplace: with claim = original when_missing must not be 'exclude', for the number of records is "
@@ -51,10 +56,31 @@ def refuse_noise(recipe: Recipe, method: Any) -> None:
     raise_all(ParameterError, faults)
 
 
-def bounded(points: Points, recipe: Recipe) -> Points:
+def with_noise(recipe: Recipe, epsilon: Any, bounds: Any, claim: str | None) -> Recipe:
+    """Return a recipe with what was said of noise besides it; the release is then ``laplace``, unless it says another.
+
+    >>> made = with_noise(Recipe(quasi=["age"]), 1.0, {"age": [0, 120]}, None)
+    >>> made.release, made.epsilon, made.claim
+    ('laplace', 1.0, 'microaggregated')
+    """
+    said = {"epsilon": epsilon, "bounds": bounds, "claim": claim}
+    said = {name: value for name, value in said.items() if value is not None}
+    if not said:
+        return recipe
+    base = recipe.to_dict()
+    if "epsilon" not in {**base, **said}:
+        raise ParameterError(
+            f"Explore: {listing(list(said))} must be given with epsilon, got none: only noise needs it. Say how much "
+            f"may be told, for example epsilon = 1, or leave it out."
+        )
+    plain = base["release"] == "centroid"  # what is taken where nobody says
+    return Recipe.from_dict({**base, **({"release": "laplace"} if plain else {}), **said})
+
+
+def bounded(points: Points, recipe: Recipe, table: Table) -> Points:
     """Return points within the bounds, and how wide these are; as they were, if nobody gave any.
 
-    For the claim ``original`` coordinates are scaled by the bounds, never by the data.
+    For the claim ``original`` coordinates are scaled by the bounds, never by the data, and domains are put in line.
     """
     import numpy as np
 
@@ -74,7 +100,28 @@ def bounded(points: Points, recipe: Recipe) -> Points:
         with np.errstate(over="ignore"):  # bounds may be as far off as numbers go
             lows[j], high = np.nan_to_num(coordinate(np.array(domain), footings[j])[:, 0])
             widths[j] = np.nan_to_num(high - lows[j])
-    return replace(points, coordinates=coordinates, footings=tuple(footings), widths=widths, lows=lows)
+    points = replace(points, coordinates=coordinates, footings=tuple(footings), widths=widths, lows=lows)
+    return replace(points, axes=_in_line(points, table)) if recipe.claim == "original" else points
+
+
+def _in_line(points: Points, table: Table) -> tuple[Axis, ...]:
+    """Return the domains of the attributes in line, by bounds and taxonomies alone; categories first.
+
+    Few cells in front are gone through once; what comes after is gone through once for each of them.
+    """
+    import numpy as np
+
+    from shoal.points.in_line import axis_of
+
+    categories, numbers = [], []
+    for attribute in points.attributes:
+        taxonomy = table.schema[attribute.name].taxonomy
+        if isinstance(attribute, Numbers):
+            (j,) = points.places[attribute.name]
+            numbers.append(Axis(attribute.name, np.clip(points.coordinates[:, j], 0.0, 1.0)))
+        elif taxonomy is not None:  # others were refused
+            categories.append(axis_of(attribute.name, table.data.column(attribute.name), taxonomy))
+    return (*categories, *numbers)
 
 
 def in_input_order(release: Release) -> pa.Table:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from shoal import progress
 from shoal.errors import ShoalError, rows_kept
 from shoal.flow.anonymising import anonymise
 from shoal.flow.apart import gate
 from shoal.flow.candidates import Candidate
+from shoal.flow.encoding import encode
 from shoal.flow.measuring import measures, read_measures
 from shoal.recipe import Recipe
-from shoal.types import Partition, Readings, Setting, Table
+from shoal.types import Partition, Readings, Role, Setting, Table
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+R = TypeVar("R")
 _READ = ("il_sse", "il", "dld", "id", "dr", "score")  # of every setting, besides the two that are compared
 
 
@@ -53,23 +55,41 @@ class Bench:
             readings = read_measures(made.comparison, self.chosen)
         except ShoalError as error:  # of this setting; others may do
             return error
-        return Result(int(overall.achieved), overall.classes, readings, _weaker(candidate.recipe, made.partition))
+        return Result(int(overall.achieved), overall.classes, readings, weaker(candidate.recipe, made.partition))
 
     def all_tried(self, some: Sequence[Candidate], jobs: int) -> list[Result | ShoalError]:
-        """Try settings, so many at once.
+        """Try settings, so many at once."""
+        return at_once(self.tried, some, jobs)
 
-        Threads do: kernels hold no lock, and the table need not be copied. A setting does not know of the others, so
-        the results are the same for any number of jobs.
-        """
-        progress.stage("Explore")
-        pool = ThreadPoolExecutor(jobs)
-        try:
-            begun = [pool.submit(self.tried, one) for one in some]
-            for done, _ in enumerate(as_completed(begun), 1):
-                progress.report(done, len(begun))
-            return [one.result() for one in begun]
-        finally:
-            pool.shutdown(cancel_futures=True)  # somebody who interrupts waits for those that run, not for all
+    def coordinates(self, recipe: Recipe) -> int:
+        """Return how many coordinates the points have; what cannot be encoded is refused here, once for all."""
+        from shoal.points.encoding import Encoding
+
+        missing = "fill" if recipe.when_missing == "fill" else "category"
+        with rows_kept(self.rows):
+            _, attributes = encode(self.table, self.table.schema.names(Role.QUASI), missing=missing)
+            return int(Encoding().encode(attributes, recipe.attribute_weights).coordinates.shape[1])
+
+
+def at_once(try_: Callable[[Candidate], R | ShoalError], some: Sequence[Candidate], jobs: int) -> list[R | ShoalError]:
+    """Try settings, so many at once; where none can be run, the error of the first is raised.
+
+    Threads do: kernels hold no lock, and the table need not be copied. A setting does not know of the others, so
+    the results are the same for any number of jobs.
+    """
+    progress.stage("Explore")
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        begun = [pool.submit(try_, one) for one in some]
+        for done, _ in enumerate(as_completed(begun), 1):
+            progress.report(done, len(begun))
+        found = [one.result() for one in begun]
+    finally:
+        pool.shutdown(cancel_futures=True)  # somebody who interrupts waits for those that run, not for all
+    errors = [result for result in found if isinstance(result, ShoalError)]
+    if len(errors) == len(found):
+        raise errors[0]
+    return found
 
 
 def read_for(*names: str) -> list[Any]:
@@ -100,7 +120,7 @@ def setting_of(
     )
 
 
-def _weaker(recipe: Recipe, partition: Partition) -> str:
+def weaker(recipe: Recipe, partition: Partition) -> str:
     """Return what a partition promises less than the recipe asks for, in words; nothing if it promises all of it."""
     if not all(block.promised for block in partition.blocks):
         return "no k of records is promised"

@@ -6,22 +6,20 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
+from shoal.partition._ploughed import axes_of, least_noise, moves, ploughed
 from shoal.types import Block, Partition, Points
-
-_ROUNDING = 2.0**-40  # cells are cut in floats: some are wider than 1/s by a few units in the last place
-_SWEEPS = 4
 
 
 @dataclass(frozen=True)
 class Insensitive(Checked):
     """Insensitive microaggregation: a total order of the domain, and classes of k consecutive records in it.
 
-    The domain of every coordinate but the last is cut into strips. Cells are visited as an ox ploughs: along one strip
-    and back along the next. Within a cell the last coordinate goes up or down in turn; what is left of ties is broken
-    by the other coordinates. Records of one rank are equal, so the classes do not depend on the order of rows.
+    Categories come before numbers. The domain of every coordinate but the last is cut into strips, or into the groups
+    of a taxonomy. Cells are visited as an ox ploughs: along one strip and back along the next. Within a cell the last
+    coordinate goes up or down in turn; what is left of ties is broken by the other coordinates. Records of one rank are
+    equal, so the classes do not depend on the order of rows.
 
     **Guarantee.** n ≥ k → every record in exactly one class; all classes have k records, but for the last, which
     has k … 2k−1. With bounds, changing one record changes each class by at most one record, and the list of class
@@ -39,10 +37,22 @@ class Insensitive(Checked):
       jumping: Σ ≤ (m + P_j (s_j − 1)) / s_j;
     - the last coordinate goes through its domain once for every cell: Σ ≤ P_d.
 
-    No step is longer than 1, so each sum is also at most m. Divide by c. ∎ The plain bound of insensitive
-    microaggregation is m in every coordinate; in d coordinates this is of the order of m^(1 − 1/d).
+    **Categories** with a taxonomy are put in line: its leaves, those of a group side by side. Two are as far apart
+    as their lowest common group is high, over the height of the tree. The lowest common group of two leaves holds
+    all that lie between them in line, so their distance is the largest of the steps from leaf to leaf on the way, and
+    at most their sum. The line is cut by the groups of one depth, of which s_j there are; let no two leaves of a group
+    be farther apart than w_j, and let the steps from group to group add up to b_j. Then a step of the walk within a
+    group is at most w_j, and one over the borders of groups at most the sum of what these are wide, so that
+    Σ ≤ m·w_j + P_j·b_j; strips of numbers are the case w_j = 1/s_j, b_j = (s_j − 1)/s_j. As the last coordinate the
+    line is gone through from leaf to leaf: Σ ≤ P_d times the sum of all steps. The score of a category is minus its
+    mean distance to the members of a class. By the triangle inequality the scores of a class change by at most the
+    distance from z_i to z_{i+1} over its size: added up over the classes it is the same sum.
 
-    **Complexity.** O(nd + n log n).
+    No step is longer than 1, so each sum is also at most m. Divide by c. ∎ The plain bound of insensitive
+    microaggregation is m in every coordinate; in d coordinates this is of the order of m^(1 − 1/d). With categories
+    in front, each a cell of its own, the number of classes does not matter at all for them.
+
+    **Complexity.** O(nd + n log n); with categories also what their taxonomy takes.
 
     **Departures.** [SD14] leave the order open, and take distances to a reference point; the strips are ours, and need
     less noise. Without bounds the domain is the range of the points: then the order depends on the data, and nothing is
@@ -66,74 +76,15 @@ class Insensitive(Checked):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of k records along the order; nothing is random."""
-        n, d = points.coordinates.shape
+        n, axes = len(points), axes_of(points)
         classes = n // self.k
-        strips = (*(self.strips for _ in range(d - 1)), 1) if self.strips else least_noise(classes, d)
-        order = ploughed(unit(points), strips)
+        strips = least_noise(classes, axes)
+        if self.strips is not None:
+            strips = (*(axis.nearest(self.strips) for axis in axes[:-1]), 1)
         labels = np.empty(n, np.int64)
-        labels[order] = np.minimum(np.arange(n) // self.k, classes - 1)
+        labels[ploughed(axes, strips)] = np.minimum(np.arange(n) // self.k, classes - 1)
         size = n if classes == 1 else self.k
-        known = points.widths is not None and points.lows is not None
-        moved = tuple(step / size for step in moves(classes, strips)) if known else None
-        return Partition((Block(tuple(dict.fromkeys(points.owners)), labels, moves=moved, strips=strips),))
-
-
-def unit(points: Points) -> NDArray[np.float64]:
-    """Return the points in a domain from 0 to 1: by the bounds, or by their range where there are none."""
-    quarters = points.coordinates / 4  # the width of a range must not overflow
-    if points.widths is None or points.lows is None:
-        lows, widths = quarters.min(axis=0), np.ptp(quarters, axis=0)
-    else:
-        lows, widths = points.lows / 4, points.widths / 4
-    return np.asarray(np.clip((quarters - lows) / np.where(widths > 0, widths, 1.0), 0.0, 1.0))
-
-
-def ploughed(points: NDArray[np.float64], strips: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return the rows in the order of the cells, as an ox ploughs; points lie between 0 and 1."""
-    d = points.shape[1]
-    odd = np.zeros(len(points), np.bool_)  # whether the cell of the coordinates so far has an odd number
-    keys: list[NDArray[np.float64]] = []
-    for column, count in zip(points[:, : d - 1].T, strips, strict=False):
-        cell = np.minimum(np.floor(column * count), count - 1)
-        step = np.where(odd, count - 1 - cell, cell)
-        keys.append(step)
-        # the number of the cell is (number so far) · count + step: only whether it is odd matters from here on
-        odd = ((odd & (count % 2 == 1)) ^ (step % 2 == 1)).astype(np.bool_)
-    keys.append(np.where(odd, -points[:, -1], points[:, -1]))
-    keys += list(points[:, : d - 1].T)
-    return np.asarray(np.lexsort(keys[::-1]), np.int64)
-
-
-def moves(classes: int, strips: tuple[int, ...]) -> tuple[float, ...]:
-    """Return for each coordinate how many widths the records that change classes move at most, added up.
-
-    >>> [round(step, 6) for step in moves(100, (10, 1))]
-    [10.9, 10.0]
-    """
-    found, before = [], 1
-    for count in strips[:-1]:
-        found.append(min(float(classes), (classes + before * (count - 1)) / count))
-        before *= count
-    found.append(float(min(classes, before)))
-    return tuple(step * (1.0 + _ROUNDING) for step in found)
-
-
-def least_noise(classes: int, d: int) -> tuple[int, ...]:
-    """Return the strips of each coordinate for which the squares of `moves` add up to little; from sizes alone.
-
-    >>> least_noise(100, 2), least_noise(7, 1)
-    ((10, 1), (1,))
-    """
-    strips = [1] * d
-    best = sum(step * step for step in moves(classes, tuple(strips)))
-    for _ in range(_SWEEPS):
-        before = list(strips)
-        for j in range(d - 1):
-            for count in range(1, int(classes**0.5) + 2):
-                tried = (*strips[:j], count, *strips[j + 1 :])
-                cost = sum(step * step for step in moves(classes, tried))
-                if cost < best:
-                    best, strips = cost, list(tried)
-        if strips == before:
-            break
-    return tuple(strips)
+        known = bool(points.axes) or (points.widths is not None and points.lows is not None)
+        moved = tuple(step / size for step in moves(classes, strips, axes)) if known else None
+        names = tuple(axis.name for axis in points.axes) or tuple(dict.fromkeys(points.owners))
+        return Partition((Block(names, labels, moves=moved, strips=strips),))

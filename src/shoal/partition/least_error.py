@@ -48,6 +48,7 @@ class LeastError(Checked):
     """
 
     promises_k: ClassVar[bool] = False
+    k_counts_with: ClassVar[str] = "at_least_k"  #: the parameter without which k says nothing of sizes
 
     k: Annotated[int, Param("Smallest number of records in a class of one attribute, if there is to be one.", low=2)]
     epsilon: Annotated[

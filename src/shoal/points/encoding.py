@@ -66,7 +66,7 @@ def compare(attributes: Sequence[Attribute], masked: Sequence[pa.ChunkedArray]) 
     other: list[NDArray[np.float64]] = []
     for before, column in zip(attributes, masked, strict=True):
         attribute = _with_room(before, column)
-        placed = attribute.place(_standard_or_unit)
+        placed = attribute.place(standard_or_unit)
         original.append(placed.coordinates)
         other.append(attribute.like(column, placed))
     owners = (a.name for a, x in zip(attributes, original, strict=True) for _ in range(x.shape[1]))
@@ -82,7 +82,8 @@ def _with_room(attribute: Attribute, masked: pa.ChunkedArray) -> Attribute:
     return Missing(attribute.name, attribute, np.zeros(len(masked), np.bool_), apart=True)
 
 
-def _standard_or_unit(values: NDArray[np.float64]) -> Footing:
+def standard_or_unit(values: NDArray[np.float64]) -> Footing:
+    """Return the footing on which tables are compared: standard deviation 1, or the column's unit if it is constant."""
     location, spread, exponent = location_and_spread(values)
     if spread == 0.0:  # a constant attribute: any change counts in the column's own unit
         spread = float(np.ldexp(1.0, -exponent))

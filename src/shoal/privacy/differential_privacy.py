@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -13,8 +13,15 @@ from numpy.typing import NDArray
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.parameters import Checked, Param
 from shoal.privacy._paired import numbered
+from shoal.privacy._spread import spread
 from shoal.privacy._values import normal
 from shoal.types import Entry, Finding, Ledger, Release, called
+
+#: By what part of a record's change a value changes, one over this: the mean is shared by all, a medoid is one record.
+_STANDS_FOR: dict[str, Callable[[NDArray[np.int64]], NDArray[np.int64]]] = {
+    "mean": lambda sizes: sizes,
+    "medoid": np.ones_like,
+}
 
 
 @dataclass(frozen=True)
@@ -28,7 +35,8 @@ class DifferentialPrivacy(Checked):
     - the scale of the noise of each class, against what its size, the bounds and the claim require. From these, not
       from what the release says of itself, comes the ε that is achieved: largest over classes, added over attributes;
     - for the claim ``original``: nothing leaves but attributes with noise, rows stand class after class, and
-      sizes are k, …, k and the rest, which says nothing of the data.
+      sizes are k, …, k and the rest, which says nothing of the data. How far one record moves the classes is counted
+      anew from the strips, and for categories from their taxonomy.
 
     Where one of these fails, the level is infinite. If bounds came from the data, or noise from a seed, nothing is
     promised, and the level is infinite too.
@@ -87,7 +95,8 @@ def _entries(ledger: Ledger, names: tuple[str, ...]) -> list[str]:
             "DifferentialPrivacy: the ledger must have one entry for each quasi-identifier, it has not. Nothing was "
             "written."
         )
-    return [
+    unknown = [] if ledger.representative in _STANDS_FOR else ["it is not known what noise was added to"]
+    return unknown + [
         f"the noise of {entry.attribute!r} is not known for every class"
         for entry in ledger.entries
         if entry.mechanism not in ("laplace", "exponential")
@@ -150,22 +159,27 @@ def _spent(release: Release, ledger: Ledger, entry: Entry) -> float:
     sizes = np.bincount(_classes(release, entry.attribute))
     if len(sizes) != len(entry.scales):
         return math.inf
-    if entry.mechanism == "exponential":  # every score of a category changes by at most 1/|C|
-        with np.errstate(divide="ignore"):
-            return float((2.0 / sizes / entry.scales).max())
-    width = ledger.domains[entry.attribute].width
+    # no two categories are farther apart than 1, and scores count twice
+    exponential = entry.mechanism == "exponential"
+    width = 2.0 if exponential else ledger.domains[entry.attribute].width
     if width == 0.0:
         return 0.0
+    members = _STANDS_FOR[ledger.representative](sizes)
     with np.errstate(divide="ignore"):
-        if ledger.claim == "microaggregated":  # a record changes the mean of its own class: [SD17] Proposition 2
-            return float((width / sizes / entry.scales).max())
-        return float(width * _steps(ledger, entry, len(sizes)) / sizes[0] / entry.scales.min())
+        if ledger.claim == "microaggregated":  # a record changes the value of its own class: [SD17] Proposition 2
+            return float((width / members / entry.scales).max())
+        return float(width * _steps(release, ledger, entry, len(sizes)) / members[0] / entry.scales.min())
 
 
-def _steps(ledger: Ledger, entry: Entry, classes: int) -> float:
+def _steps(release: Release, ledger: Ledger, entry: Entry, classes: int) -> float:
     """Return how many widths the records move that change classes when one record does; see the method insensitive."""
     j = [other.attribute for other in ledger.entries].index(entry.attribute)
-    cells = math.prod(ledger.strips[:j])
-    if j == len(ledger.strips) - 1:
-        return min(classes, cells)
-    return min(classes, (classes + cells * (ledger.strips[j] - 1)) / ledger.strips[j])
+    before, own, last = math.prod(ledger.strips[:j]), ledger.strips[j], j == len(ledger.strips) - 1
+    if entry.mechanism == "laplace":
+        within, between = (0.0, 1.0) if last else (1.0 / own, 1.0 - 1.0 / own)
+    else:
+        taxonomy = release.schema[entry.attribute].taxonomy
+        within, between = (math.inf, math.inf) if taxonomy is None else spread(taxonomy, None if last else own)
+    if math.isinf(within):  # cut into cells that nobody knows: fails closed
+        return math.inf
+    return min(classes, classes * within + before * between)

@@ -26,7 +26,8 @@ def shares(release: Laplace, partition: Partition, limits: Mapping[str, Domain])
         return {name: float(release.epsilon[name]) for block in partition.blocks for name in block.attributes}
     if release.claim == "original":
         (block,) = partition.blocks
-        reach = {name: own * limits[name].width for name, own in zip(block.attributes, block.moves or (), strict=True)}
+        moved = zip(block.attributes, block.moves or (), strict=True)
+        reach = {name: own * (limits[name].width if name in limits else 1.0) for name, own in moved}
         return _parted(float(release.epsilon), reach, even=release.split == "even")
     found: dict[str, float] = {}
     inside = [{name: limits[name].width for name in b.attributes if name in limits} for b in partition.blocks]

@@ -26,10 +26,10 @@ def refuse_table(release: Laplace, schema: Schema) -> None:
     raise_all(SchemaError, faults)
     _refuse_bounds(release, numeric)
     others = [name for name in quasi if name not in numeric]
-    if others and (release.claim == "original" or release.split == "expression1"):
+    if others and release.split == "expression1":
         raise ParameterError(
-            f"Laplace: claim = original and split = expression1 are for numbers, {listing(others)} is of categories, "
-            f"which have no width. Leave them out, or give it another role."
+            f"Laplace: split = expression1 is for numbers, {listing(others)} is of categories, which have no width. "
+            f"Take split = even, or give it another role."
         )
     if release.claim == "original" and release.split == "least":
         raise ParameterError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param
 from shoal.release._budget import shares
-from shoal.release._categories import chosen
-from shoal.release._noise import Noise, noisy
+from shoal.release._cells import Cells
+from shoal.release._noise import Noise
 from shoal.release._refused import refuse_missing, refuse_table, refuse_unknown
+from shoal.release._representative import STAND_INS
 from shoal.release._taken import refuse_values
 from shoal.types import (
     Block,
@@ -50,8 +52,10 @@ class Laplace(Checked):
     - ``microaggregated``: neighbours are two microaggregated data sets with the same classes. The mean of class C
       changes by at most ΔD/|C|, so the scale is ΔD/(|C|·ε), ΔD added up over the attributes of the block.
     - ``original``: neighbours are two tables that differ in one record. Needs the method ``insensitive``, which says,
-      with a proof, how far the list of all means can move; the scale is the same for all classes. Only the attributes
-      with noise leave, and rows leave in the order of the classes: the order of the input would tell ranks.
+      with a proof, how far the list of all means can move, and of categories their scores; the scale is the same for
+      all classes. Only attributes with noise leave, in the order of classes: that of the input would tell ranks.
+
+    A medoid in place of the mean moves as far as a record can: no division by |C|; see `_representative.py`.
 
     **Guarantee.** Records of a class are equal in its block's attributes. The noise is at least what ε needs. Sums are
     correctly rounded, whatever the order of rows, and what rounding is left is added to the sensitivity.
@@ -75,6 +79,10 @@ class Laplace(Checked):
     claim: Annotated[Literal["microaggregated", "original"], Param("What differential privacy is claimed for.")] = (
         "microaggregated"
     )
+    representative: Annotated[
+        Literal["mean", "medoid"],
+        Param("What noise is added to: the mean of a class, or its medoid, which takes as much as a single record."),
+    ] = "mean"
     split: Annotated[
         Literal["even", "expression1", "least"],
         Param(
@@ -104,57 +112,61 @@ class Laplace(Checked):
         refuse_values(self, partition)
         refuse_unknown(self, partition)
         numbers = [a for a in points.attributes if isinstance(a, Numbers)]
-        limits = domains(self.bounds, numbers)
+        cells = Cells(table, {a.name: a.values for a in numbers}, domains(self.bounds, numbers))
         noise = Noise(self.not_private_seed)
-        budget = shares(self, partition, limits)
+        budget = shares(self, partition, cells.limits)
         order = np.argsort(partition.labels, kind="stable") if self.claim == "original" else None
         entries: list[Entry] = []
         released: dict[str, pa.Array] = {}
-        values = {a.name: a.values for a in numbers}
         for number, block in enumerate(partition.blocks):
-            for j, name in enumerate(name for name in points.places if name in block.attributes):
-                width = limits[name].width if name in limits else 1.0  # no two categories are farther apart
-                reach = _reach(block, j, width, len(table), whole=self.claim == "original")
-                if name in limits:
-                    means, scales = noisy(values[name], block.labels, limits[name], (reach, budget[name]), noise)
-                    rows = means[block.labels] if order is None else means[block.labels][order]
-                    released[name] = self._column(rows, limits[name], table.schema[name].kind)
-                else:
-                    taxonomy = table.schema[name].taxonomy
-                    assert taxonomy is not None  # or it was refused
-                    cost = (reach, budget[name])
-                    released[name], scales = chosen(table.data.column(name), taxonomy, block, cost, noise)
-                mechanism = "laplace" if name in limits else "exponential"
-                entries.append(Entry(number, name, budget[name], mechanism, reach, scales))
-        ledger = self._ledger(table, numbers, limits, tuple(entries), noise, partition)
+            stand = STAND_INS[self.representative](block, partial(cells.near, block))
+            every = block.labels if order is None else block.labels[order]
+            for name in block.attributes:
+                reach = self._reach(stand.block, name, cells, len(table))
+                values, scales = cells.drawn(name, stand, (reach, budget[name]), noise)
+                released[name] = self._column(values, every, cells.limits.get(name), table.schema[name].kind)
+                entries.append(Entry(number, name, budget[name], cells.mechanism(name), reach, scales))
+        ledger = self._ledger(table, cells, tuple(entries), noise, partition)
         return _as_release(table, released, partition, ledger, order)
 
-    def _column(self, values: NDArray[np.float64], domain: Domain, kind: Kind) -> pa.Array:
-        """Return numbers as they leave, within the bounds."""
+    def _reach(self, block: Block, name: str, cells: Cells, n: int) -> NDArray[np.float64]:
+        """Return by how much the value of each class can change, or as one number the list of all; with rounding."""
+        width, rounding = cells.width(name), 1.0 + 2.0**-40 + n * 2.0**-50
+        if self.claim == "original":
+            assert block.moves is not None  # or it was refused
+            steps = dict(zip(block.attributes, block.moves, strict=True))
+            return np.array([steps[name] * width * rounding + len(block) * width * 2.0**-50])
+        return np.asarray(width / block.sizes * rounding)  # [SD17] Proposition 2
+
+    def _column(
+        self, values: NDArray[np.float64] | pa.Array, labels: NDArray[np.int64], domain: Domain | None, kind: Kind
+    ) -> pa.Array:
+        """Return the values of classes as records leave with them; numbers within the bounds."""
         import pyarrow as pa
 
+        if domain is None:
+            return values.take(pa.array(labels))
         if not (self.round_integers and kind is Kind.INTEGER):
-            return pa.array(values)
+            return pa.array(values[labels])
         low, high = max(math.ceil(domain.low), -(2**62)), min(math.floor(domain.high), 2**62)
         if low > high:
             raise ParameterError("Laplace: bounds must hold an integer where integers are rounded. Widen them.")
-        return pa.array(np.clip(np.rint(np.clip(values, low, high)).astype(np.int64), low, high))
+        return pa.array(np.clip(np.rint(np.clip(values[labels], low, high)).astype(np.int64), low, high))
 
     def _ledger(
         self,
         table: Table,
-        numbers: list[Numbers],
-        limits: Mapping[str, Domain],
+        cells: Cells,
         entries: tuple[Entry, ...],
         noise: Noise,
         partition: Partition,
     ) -> Ledger:
-        beyond = {a.name: limits[a.name].beyond(a.values) for a in numbers}
+        beyond = {name: cells.limits[name].beyond(values) for name, values in cells.numbers.items()}
         leaves = [c.name for c in table.schema.columns if c.role.leaves and c.role is not Role.QUASI]
         return Ledger(
             self.claim,
             entries,
-            limits,
+            cells.limits,
             {name: count for name, count in beyond.items() if count},
             tuple(leaves),
             noise.name,
@@ -163,16 +175,8 @@ class Laplace(Checked):
             strips=partition.blocks[0].strips if self.claim == "original" else (),
             weighed=not isinstance(self.epsilon, Mapping)
             and any(block.share is not None for block in partition.blocks),
+            representative=self.representative,
         )
-
-
-def _reach(block: Block, j: int, width: float, n: int, *, whole: bool) -> NDArray[np.float64]:
-    """Return by how much the mean of each class can change, or as one number the list of all; rounding included."""
-    rounding = 1.0 + 2.0**-40 + n * 2.0**-50
-    if whole:
-        assert block.moves is not None  # or it was refused
-        return np.array([block.moves[j] * width * rounding])
-    return np.asarray(width / block.sizes * rounding)  # [SD17] Proposition 2
 
 
 def _as_release(

@@ -5,46 +5,37 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from html import escape
-from importlib import resources
 
 from shoal import registry
 from shoal.report._scatter import mark, methods_of, scatter
+from shoal.report._settings import notes, others, page, recipe
+from shoal.report.noise import render_noise
 from shoal.types import Explored, Setting
 
 _BESIDES = ("il", "id", "dr", "score")
 
 
 def render(found: Explored) -> str:
-    """Return the page: one HTML file that opens without a network, for screens and for paper.
+    """Return the page: loss against risk, or the expected loss by k where noise is weighed.
 
     It holds counts, percentages and the recipe, never a value of the table.
     """
-    of = f"{found.records:,} of {found.whole:,} records" if found.records < found.whole else f"{found.whole:,} records"
-    where = "".join(f"<span>{escape(part)}</span>" for part in ("shoal explore", found.source, of) if part)
-    return "\n".join(
+    if found.epsilon is not None:
+        return render_noise(found)
+    return page(
+        found,
+        "Loss against risk",
         [
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            "<title>Loss against risk</title>",
-            f"<style>{_style()}</style>\n</head>\n<body>\n<main>",
-            f'<p class="eyebrow">{where}</p>',
             _recommended(found),
             f'<section><h2>Loss against risk</h2><p class="lead">{escape(found.ran)}.</p>',
             f'<figure class="card">{scatter(found)}{_key(found)}</figure></section>',
             _reading(found),
             _table(found),
-            _others(found.settings),
-            _recipe(found),
-            _notes(found),
-            "</main>\n</body>\n</html>\n",
-        ]
+            others(found.settings),
+            recipe(found),
+            notes(found, _always(found)),
+        ],
     )
-
-
-def _style() -> str:
-    """Return how it looks: like a report, and what only this page has."""
-    home = resources.files("shoal.report")
-    return "".join(home.joinpath(name).read_text(encoding="utf-8") for name in ("report.css", "frontier.css"))
 
 
 def _recommended(found: Explored) -> str:
@@ -121,46 +112,6 @@ def _row(setting: Setting, besides: Sequence[str], *, close: bool, best: bool) -
     cells += [f"{setting.classes:,}", escape(said)]
     style = ' class="best"' if best else ' class="front"' if setting.frontier else ""
     return f"<tr{style}>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-
-
-def _others(settings: Sequence[Setting]) -> str:
-    """List settings that could not be run with the reason, each reason once, and those that were left out."""
-    reasons: dict[str, list[str]] = {}
-    for setting in settings:
-        if setting.state == "failed":
-            reasons.setdefault(setting.note, []).append(setting.name)
-    left = [setting.name for setting in settings if setting.state == "left out"]
-    items = [f"<li>{escape('; '.join(names))}: {escape(why)}</li>" for why, names in reasons.items()]
-    parts = [f"<section><h2>Settings that could not be run</h2><ul>{''.join(items)}</ul></section>"] if items else []
-    if left:
-        parts.append(
-            f"<section><h2>Settings that did not fit into the time</h2><p>{escape('; '.join(left))}.</p>"
-            f"<p>What fits is computed from the numbers of records, attributes and k, not from a clock, so that the "
-            f"same settings are tried on every machine.</p></section>"
-        )
-    return "\n".join(parts)
-
-
-def _recipe(found: Explored) -> str:
-    if found.recommended is None:
-        return ""
-    source = found.source or "IN"
-    return (
-        f'<section><h2>The recipe</h2><div class="card"><p>Save this as <code>best.toml</code>, and type:</p>'
-        f"<pre>shoal protect {escape(_quoted(source))} -o OUT --recipe best.toml</pre>"
-        f"<pre>{escape(found.toml)}</pre></div></section>"
-    )
-
-
-def _quoted(name: str) -> str:
-    import shlex
-
-    return shlex.quote(name)
-
-
-def _notes(found: Explored) -> str:
-    notes = "".join(f"<li>{escape(note)}</li>" for note in (*found.notes, *_always(found)))
-    return f"<section><h2>Notes</h2><ul>{notes}</ul></section>"
 
 
 def _always(found: Explored) -> Iterator[str]:

@@ -13,6 +13,7 @@ _SECTIONS = (
     ("done", "What was done"),
     ("guarantee", "Promises and limits"),
     ("audit", "Audit"),
+    ("budget", "Budget"),
     ("classes", "Class sizes"),
     ("attributes", "Attributes"),
     ("moments", "Means"),
@@ -69,6 +70,7 @@ class Html(Checked):
     def _said(self, account: Account) -> dict[str, Any]:
         """Return all that the page says."""
         from shoal.report._attributes import of_attributes
+        from shoal.report._budget import budget
         from shoal.report._limits import limits, promises
         from shoal.report._overview import certificate, facts, notes, places, sizes, versions
         from shoal.report._sentences import done, verdict
@@ -89,6 +91,7 @@ class Html(Checked):
             "promises": promises(account),
             "limits": limits(account),
             "audited": audited(account, external=external),
+            "budget": budget(account, external=external),
             "besides": ([], []) if external else besides(account),
             "notes": [] if external else notes(account),
             "risk": readings(account, "risk", telling),

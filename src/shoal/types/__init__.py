@@ -8,10 +8,11 @@ Rows are positions, never index labels. Only numpy is needed to import this modu
 from __future__ import annotations
 
 from shoal.types.account import Account
+from shoal.types.axis import Axis, Cut
 from shoal.types.columns import as_it_was, plain, without_unused
 from shoal.types.comparison import Codes, Comparison, Pair
 from shoal.types.domain import FROM_THE_DATA, Domain, domains
-from shoal.types.explored import Explored, Setting
+from shoal.types.explored import Explored
 from shoal.types.inspection import Combination, Guess, Inspection
 from shoal.types.ledger import CLAIMS, Entry, Ledger
 from shoal.types.partition import Block, Partition
@@ -28,6 +29,7 @@ from shoal.types.points import (
 )
 from shoal.types.reading import Reading, Readings
 from shoal.types.release import Audit, Certificate, Finding, Release
+from shoal.types.setting import Setting
 from shoal.types.table import (
     Column,
     Columns,
@@ -47,6 +49,7 @@ __all__ = [
     "as_it_was",
     "Attribute",
     "Audit",
+    "Axis",
     "Block",
     "called",
     "Categories",
@@ -59,6 +62,7 @@ __all__ = [
     "Combination",
     "Comparison",
     "Confidential",
+    "Cut",
     "Dialect",
     "Domain",
     "domains",

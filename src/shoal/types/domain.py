@@ -36,6 +36,11 @@ class Domain(NamedTuple):
 
         return np.clip(values, self.low, self.high)
 
+    def unit(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return where values lie in the domain: at its lower end at 0, at its upper end at 1."""
+        quarter = self.width / 4 or 1.0  # differences of quarters do not overflow
+        return (self.clamped(values) / 4 - self.low / 4) / quarter
+
     def beyond(self, values: NDArray[np.float64]) -> int:
         """Return how many values lie beyond the bounds."""
         return int(((values < self.low) | (values > self.high)).sum())

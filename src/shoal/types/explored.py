@@ -2,92 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-_NAN = math.nan
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One way to protect a table, and what came of it.
-
-    Attributes
-    ----------
-    recipe
-        The recipe's fields as plain values, which :func:`shoal.protect` takes.
-    seconds
-        How long it takes by the estimate that chose what runs; computed from counts, never from a clock.
-    state
-        ``ran``; ``failed``, and `note` says why; or ``left out``, for it did not fit into the time.
-    loss, risk
-        What was read by the two measures that settings are compared by; NaN where there is nothing.
-    readings
-        All that was read, by name.
-    k, classes
-        What the audit found over all quasi-identifiers.
-    keeps
-        Whether k is promised over all quasi-identifiers, and not only of blocks or of values.
-    note
-        Why it failed, or what the reader must know of it.
-    frontier
-        Whether no other setting that keeps its promise has less loss and no more risk, or less risk and no more loss.
-    """
-
-    recipe: Mapping[str, Any] = field(repr=False)
-    seconds: float
-    state: str = "left out"
-    loss: float = _NAN
-    risk: float = _NAN
-    readings: Mapping[str, float] = field(default_factory=dict, repr=False)
-    k: int = 0
-    classes: int = 0
-    keeps: bool = False
-    note: str = ""
-    frontier: bool = False
-
-    @property
-    def method(self) -> str:
-        """The method with the effort of its refinement, in short: ``mdav + fast``."""
-        return f"{self.recipe['method']} + {self.refine}" if self.refine else str(self.recipe["method"])
-
-    @property
-    def refine(self) -> str | None:
-        """The effort of the refinement; None: it is not refined."""
-        return self.recipe.get("refine")
-
-    @property
-    def asked(self) -> tuple[int, float | None]:
-        """The k and the t that were asked for."""
-        return int(self.recipe["k"]), self.recipe.get("t")
-
-    @property
-    def name(self) -> str:
-        """The setting in words.
-
-        >>> Setting({"method": "t_first", "k": 5, "t": 0.2, "refine": "fast"}, 0.1).name
-        't_first + fast, k = 5, t = 0.2'
-        """
-        k, t = self.asked
-        return f"{self.method}, k = {k}" + ("" if t is None else f", t = {t:g}")
-
-    @property
-    def comparable(self) -> bool:
-        """Whether it ran, keeps its promise, and has a loss and a risk."""
-        return self.state == "ran" and self.keeps and not math.isnan(self.loss) and not math.isnan(self.risk)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, as in the JSON of ``shoal explore``."""
-        k, t = self.asked
-        found: dict[str, Any] = {"method": self.recipe["method"], "refine": self.refine, "k": k, "t": t}
-        found |= {"state": self.state, "seconds": round(self.seconds, 3)}
-        if self.state == "ran":
-            found |= {"loss": _plain(self.loss), "risk": _plain(self.risk), "achieved_k": self.k}
-            found |= {"classes": self.classes, "keeps": self.keeps, "frontier": self.frontier}
-            found["readings"] = {name: _plain(value) for name, value in self.readings.items()}
-        return {**found, **({"note": self.note} if self.note else {})}
+from shoal.types.ledger import CLAIMS
+from shoal.types.setting import Setting
 
 
 @dataclass(frozen=True)
@@ -105,7 +24,7 @@ class Explored:
     rule
         By which rule it was chosen, in a sentence.
     loss, risk
-        Names of the two measures that settings are compared by.
+        Names of the two measures that settings are compared by; where noise is weighed there is no risk, "".
     records, whole
         How many records were looked at, and how many the table has.
     seconds, jobs
@@ -116,6 +35,10 @@ class Explored:
         What the table is called: the last part of its path, no password.
     notes
         What the reader must know.
+    epsilon, claim
+        Where noise is weighed: the privacy budget, and what it is claimed for. Else None and "".
+    stand_ins
+        Whether made-up records took the place of the table's, of which no cell was looked at.
     """
 
     settings: tuple[Setting, ...]
@@ -131,11 +54,28 @@ class Explored:
     toml: str = field(default="", repr=False)
     source: str = ""
     notes: tuple[str, ...] = ()
+    epsilon: float | None = None
+    claim: str = ""
+    stand_ins: bool = False
 
     @property
     def frontier(self) -> tuple[Setting, ...]:
         """The settings that no other one beats, from the least loss to the least risk."""
         return tuple(sorted((s for s in self.settings if s.frontier), key=lambda s: (s.loss, -s.risk)))
+
+    @property
+    def ways(self) -> dict[str, tuple[Setting, ...]]:
+        """The settings that ran, by method and how ε is shared, each by k."""
+        ran = [setting for setting in self.settings if setting.state == "ran"]
+        return {
+            way: tuple(sorted((s for s in ran if s.method == way), key=lambda s: s.asked[0]))
+            for way in dict.fromkeys(setting.method for setting in ran)
+        }
+
+    @property
+    def meaning(self) -> str:
+        """What ε means, in the words that are used everywhere; nothing where no noise is weighed."""
+        return CLAIMS.get(self.claim, "")
 
     @property
     def recipe(self) -> dict[str, Any] | None:
@@ -154,11 +94,13 @@ class Explored:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain values, as in the JSON of ``shoal explore``."""
+        noise = {"epsilon": self.epsilon, "claim": self.claim, "meaning": self.meaning, "stand_ins": self.stand_ins}
         return {
             "records": self.records,
             "of": self.whole,
             "loss": self.loss,
-            "risk": self.risk,
+            "risk": self.risk or None,
+            **({} if self.epsilon is None else noise),
             "seconds": self.seconds,
             "settings": [setting.to_dict() for setting in self.settings],
             "frontier": [setting.to_dict() for setting in self.frontier],
@@ -168,7 +110,3 @@ class Explored:
             "recipe": self.recipe,
             "notes": list(self.notes),
         }
-
-
-def _plain(value: float) -> float | None:
-    return None if math.isnan(value) else value

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import listing
 from shoal.types.domain import FROM_THE_DATA, Domain
+from shoal.types.spending import Line, lines_of, sequential
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,24 +25,6 @@ CLAIMS = {
         "records is public. Classes come from an order of the domain that does not depend on the data"
     ),
 }
-
-
-def sequential(epsilons: Iterable[float]) -> float:
-    """Return the ε of several releases that look at the same records: their sum.
-
-    >>> sequential([0.1] * 10)
-    1.0
-    """
-    return math.fsum(epsilons)
-
-
-def parallel(epsilons: Iterable[float]) -> float:
-    """Return the ε of several releases that look at disjoint records: the largest.
-
-    >>> parallel([0.5, 1.0, 0.25])
-    1.0
-    """
-    return max(epsilons, default=0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +96,8 @@ class Ledger:
         For the claim ``original``, into how many strips each attribute's domain was cut to order it.
     weighed
         Blocks share ε as the method weighed it, which may have looked at the data for that.
+    representative
+        What noise was added to: the ``mean`` of each class, or its ``medoid``, one of its records.
     """
 
     claim: str
@@ -126,6 +110,7 @@ class Ledger:
     seeded: bool = False
     strips: tuple[int, ...] = ()
     weighed: bool = False
+    representative: str = "mean"
 
     @property
     def total(self) -> float:
@@ -144,11 +129,17 @@ class Ledger:
         return "; ".join((*self.warnings, claimed, *self.remarks))
 
     @property
+    def lines(self) -> tuple[Line, ...]:
+        """The table of the ledger: attributes, sums of blocks that have several, and the release."""
+        return lines_of(self.entries, at_once=self.claim == "original")
+
+    @property
     def composition(self) -> str:
         """How the parts add up to the whole."""
+        then = "attributes and blocks by sequential composition, and add up"
         if self.claim == "original":  # one record may change many classes
-            return "the list of all classes is covered at once; attributes count in sequence, and add up"
-        return "classes count in parallel, for no record is in two; attributes and blocks in sequence, and add up"
+            return f"the list of all classes is covered at once; {then}"
+        return f"classes count by parallel composition, for no record is in two; {then}"
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -187,6 +178,12 @@ class Ledger:
             "clamped": dict(self.clamped),
             "not_covered": list(self.uncovered),
             "composition": self.composition,
+            "representative": self.representative,
             **({"strips": list(self.strips)} if self.strips else {}),
-            "entries": [entry.to_dict() for entry in self.entries],
+            "entries": [
+                {**line.entry.to_dict(), "composition": line.composition}
+                for line in self.lines
+                if line.entry is not None
+            ],
+            "sums": [line.to_dict() for line in self.lines if line.entry is None],
         }

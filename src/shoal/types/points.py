@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from shoal.types.axis import Axis
+
 
 @dataclass(frozen=True, slots=True)
 class Footing:
@@ -166,6 +168,9 @@ class Points:
         How wide the domain of each coordinate is, where somebody gave bounds; for methods that weigh noise. Else None.
     lows
         Where the domain of each coordinate begins, for methods whose order must not depend on the data. Else None.
+    axes
+        For the same, where the data must not matter at all: the domain of each attribute in a line, those of
+        categories first. Else empty.
     """
 
     coordinates: NDArray[np.float64] = field(repr=False)
@@ -177,6 +182,7 @@ class Points:
     subjects: NDArray[np.int64] | None = field(default=None, repr=False)
     widths: NDArray[np.float64] | None = None
     lows: NDArray[np.float64] | None = None
+    axes: tuple[Axis, ...] = field(default=(), repr=False)
 
     def __len__(self) -> int:
         return int(self.coordinates.shape[0])
@@ -210,6 +216,7 @@ class Points:
             self.subjects,
             None if self.widths is None else self.widths[chosen],
             None if self.lows is None else self.lows[chosen],
+            tuple(axis for axis in self.axes if axis.name in wanted),
         )
 
     def rows(self, positions: NDArray[np.int64]) -> Points:
