@@ -971,6 +971,32 @@ def _(folder: Path) -> list[str]:
     return streaming(folder, "--json", output="-")
 
 
+@scenario("Stream: t of a field of which nothing is known", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--confidential", "region", "--t", "0.2")
+
+
+@scenario("Stream: a demand without a confidential field", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--require", "p=2")
+
+
+@scenario("Stream: a model that its classes cannot be made to hold", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--confidential", "region", "--require", "alpha=0.5")
+
+
+@scenario("Stream: a demand on a method that promises only k", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--confidential", "region", "--require", "p=2", "--method", "castle")
+
+
+@scenario("Stream: another demand than it was begun with", 3)
+def _(folder: Path) -> list[str]:
+    ran_before(folder)
+    return streaming(folder, "--confidential", "region", "--require", "p=2")
+
+
 @scenario("Stream: a rate of nothing", 2)
 def _(folder: Path) -> list[str]:
     return streaming(folder, "--rate", "0")
