@@ -191,7 +191,7 @@ def _print_replayed(found: list[Replayed], *, json: bool) -> None:
         return
     from rich.table import Table
 
-    heads = ("Delay", "Loss", "MSE", "Classes", "Dropped", "Waited on average")
+    heads = ("Delay", "Loss", "MSE", "Classes", "Dropped", "Dead", "Waited")
     table = Table(*heads, title="Loss against the largest delay", title_justify="left")
     for one in found:
         said = one.to_dict()
@@ -201,6 +201,7 @@ def _print_replayed(found: list[Replayed], *, json: bool) -> None:
             f"{one.mse:.3g}",
             f"{one.tally.classes:,}",
             f"{one.tally.dropped:,}",
+            f"{one.tally.dead:,}",
             f"{said['waited']['average']:,.1f}",
         )
     console().print(table)

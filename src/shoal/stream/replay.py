@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import DataError, SchemaError, data_rows
+from shoal.errors import SchemaError
 from shoal.parameters import unknown
 from shoal.stream.core import Core
 from shoal.stream.recipe import StreamRecipe
@@ -27,11 +27,11 @@ class Replayed:
     delay
         The largest delay δ.
     labels
-        For each row the number of its class; below 0: it was dropped.
+        For each row the number of its class; below 0: it was dropped, or is no tuple.
     tally
         What became of the rows.
     delays
-        For each row how many others came until it left; of no meaning for those dropped.
+        For each row how many others came until it left; of no meaning for those that did not leave.
     """
 
     delay: int
@@ -59,6 +59,7 @@ class Replayed:
             "classes": self.tally.classes,
             "released": self.tally.released,
             "dropped": self.tally.dropped,
+            "dead": self.tally.dead,
             "clamped": self.tally.clamped,
             "waited": {"average": float(left.mean()) if len(left) else 0.0, "longest": int(left.max(initial=0))},
         }
@@ -82,16 +83,11 @@ def _replayed(columns: dict[str, list[Any]], rows: int, recipe: StreamRecipe) ->
         labels[formed.positions] = np.repeat(formed.first + np.arange(len(formed.sizes)), formed.sizes)
         delays[formed.positions] = np.repeat(formed.moments, formed.sizes) - formed.positions
 
-    bad: list[tuple[int, str]] = []
+    dead = 0
     for at in range(0, rows, _BATCH):
         batch = {name: column[at : at + _BATCH] for name, column in columns.items()}
         formed, faults = core.take(np.arange(at, min(at + _BATCH, rows)), batch)
-        bad += [(at + index, reason) for index, reason in faults]
+        dead += len(faults)
         leave(formed)
     leave(core.flush())
-    if bad:
-        reason = bad[0][1].rstrip(".")
-        raise DataError(
-            f"replay: {len(bad):,} of {rows:,} rows are no tuples, {data_rows([at for at, _ in bad])}. {reason}."
-        )
-    return Replayed(recipe.delay, labels, replace(core.tally, read=rows), delays)
+    return Replayed(recipe.delay, labels, replace(core.tally, read=rows, dead=dead), delays)
