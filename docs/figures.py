@@ -708,6 +708,83 @@ def kpqr_rare(theme: Theme) -> Figure:
     return _valued_panels(theme, X, secret, parts, lambda inside: set(inside) == {2}, "without a rare value")
 
 
+def look_ahead_crowd(theme: Theme) -> Figure:
+    """Draw the tuples that wait at one moment, and with whom the one that expires leaves."""
+    rng = np.random.default_rng(3)
+    loners = [
+        (0.43, 0.53),
+        (0.37, 0.38),
+        (0.24, 0.7),
+        (0.31, 0.62),
+        (0.08, 0.25),
+        (0.12, 0.82),
+        (0.9, 0.14),
+        (0.93, 0.9),
+    ]
+    X = np.concatenate(([[0.5, 0.45], *loners], rng.normal((0.68, 0.5), (0.055, 0.1), (30, 2))))
+    k, n = 4, len(X)
+    figure = _card(theme, 10.4, 3.9)
+    axes = figure.subplots(1, 2, sharex=True, sharey=True)
+    figure.subplots_adjust(left=0.025, right=0.975, bottom=0.05, top=0.82, wspace=0.06)
+    words = (
+        ("nearest", "Nearest", "the k − 1 nearest, one of them in the crowd"),
+        ("look_ahead", "Looking ahead", "a loner instead, who would lose more in another class"),
+    )
+    for panel, (method, head, line) in zip(axes, words, strict=True):
+        labels = _stream_labels(method, X, k, n - 1, flush=False)
+        inside = labels == 0
+        panel.add_patch(_hull(X[inside], SIX[0], theme))
+        panel.scatter(*X[~inside].T, s=26, color=theme.faint, edgecolor=theme.paper, linewidth=0.6, zorder=3)
+        panel.scatter(*X[inside].T, s=34, color=SIX[0], edgecolor=theme.paper, linewidth=0.6, zorder=4)
+        panel.scatter(*X[0], s=120, facecolor="none", edgecolor=theme.accent, linewidth=1.6, zorder=5)
+        _title(panel, theme, head, f"k = {k}: {line}")
+        _empty(panel, theme)
+    return figure
+
+
+def stream_methods_loss(theme: Theme) -> Figure:
+    """Draw what methods of streams lose against the largest delay, on two streams."""
+    rng = np.random.default_rng(1)
+    centres = rng.random((30, 3))
+    streams = (
+        ("Clustered", np.clip(centres[rng.integers(0, 30, 3000)] + rng.normal(0, 0.03, (3000, 3)), 0, 1)),
+        ("Uniform", rng.random((3000, 2))),
+    )
+    delays, k = (20, 30, 50, 80, 120, 200, 300, 500), 5
+    figure = _card(theme, 10.4, 3.9)
+    axes = figure.subplots(1, 2)
+    figure.subplots_adjust(left=0.085, right=0.975, bottom=0.15, top=0.82, wspace=0.2)
+    for panel, (name, X) in zip(axes, streams, strict=True):
+        for method, colour, mark in (("castle", SIX[1], "s"), ("nearest", SIX[0], "o"), ("look_ahead", SIX[2], "D")):
+            lost = [1000 * _stream_loss(X, _stream_labels(method, X, k, delay)) / len(X) for delay in delays]
+            panel.plot(delays, lost, color=colour, marker=mark, markersize=4.5, linewidth=1.6, label=method)
+        _title(panel, theme, name, f"3,000 tuples, {X.shape[1]} attributes, k = {k}")
+        _axes(panel, theme, "largest delay δ")
+        panel.set_xscale("log")
+        panel.set_xticks((20, 50, 100, 200, 500), ("20", "50", "100", "200", "500"))
+        panel.minorticks_off()
+        panel.set_ylim(0)
+    axes[0].set_ylabel("mean squared error, ‰", color=theme.faint)
+    axes[1].legend(frameon=False, labelcolor=theme.ink, fontsize=9.5)
+    return figure
+
+
+def _stream_labels(method: str, X: Array, k: int, delay: int, *, flush: bool = True) -> NDArray[np.int64]:
+    """Return the classes of a stream; with `flush`, those that wait at the end leave too."""
+    from shoal import registry
+    from shoal.types.stream import Space, Waiting
+
+    n, d = X.shape
+    forming = registry.load("stream_partition", method)().begin(Space(("x",) * d, float(d)), k, delay, 0.0)
+    rows = np.arange(n)
+    found = forming.advance(Waiting(X, rows, rows, np.empty((n, 0), np.int64), old=0), n + 1 if flush else 0).labels
+    return np.where(found < 0, found.max(), found) if flush else found  # who is left joins the last class
+
+
+def _stream_loss(X: Array, labels: NDArray[np.int64]) -> float:
+    return float(sum(((X[labels == c] - X[labels == c].mean(axis=0)) ** 2).sum() for c in range(labels.max() + 1)))
+
+
 FIGURES = (
     shoals,
     mdav_steps,
@@ -731,6 +808,8 @@ FIGURES = (
     explore_frontier,
     steered_buckets,
     steer_regions,
+    look_ahead_crowd,
+    stream_methods_loss,
 )
 
 

@@ -55,11 +55,11 @@ def excess(demand, codes, base):
         for n in counts:
             held -= n * math.log(n)
         asked = s * math.log(level["l"].numerator / level["l"].denominator)
-        return max(asked + 1e-11 * asked + 1e-11 - held, 0.0)
+        return max(asked + 1e-11 * asked + 1e-11 - held, 0.0) / s
     t, n, scale = level["t"], sum(base), len(base) - 1 if demand.ordered else 2
     if n == 0 or scale == 0:
         return 0.0
     work = distance(codes, base, demand.ordered) * n * s * scale
     over = max(t.denominator * work - t.numerator * n * s * scale, 0)
     assert Fraction(over).denominator == 1
-    return int(over) / (float(t.denominator) * n * scale)
+    return int(over) / (float(t.denominator) * n * scale * s)

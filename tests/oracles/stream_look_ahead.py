@@ -140,6 +140,15 @@ def _mend(rows, waits, members, k, distance, demands, bases, excess):
                     if price < best:
                         best, found, left = price, some, then
         if found is None:
-            return []
+            return _grown(members, others, missing)
         members, lacks = found, left
     return members
+
+
+def _grown(members, others, missing):
+    while left := [row for row in others if row not in members]:
+        then = {row: missing([*members, row]) for row in left}
+        members = [*members, min(then, key=then.get)]  # the nearest of several
+        if missing(members) == 0.0:
+            return members
+    return []

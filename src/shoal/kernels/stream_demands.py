@@ -14,10 +14,11 @@ from shoal.kernels.stream_excess import excess
 
 @part
 def mend(d, room, values, waits, m, order, s, k):
-    """Change a class until it holds all demands; return its size, or 0 if no change brings it nearer.
+    """Change a class until it holds all demands; return its size, or 0 if all that wait are no such class.
 
     `order` are the places in `waits`, nearest first. One change at a time: the one that costs least distance for what
-    it mends. The tuple that expires, place 0, stays; k different subjects stay.
+    it mends. When none mends, others come in, one after the other, whoever leaves least missing: then a class may come
+    to hold on the way through some that miss more. The tuple that expires, place 0, stays; k different subjects stay.
     """
     members, inside, held, subjects = room.members, room.inside, room.held, room.subjects
     for a in range(m):
@@ -32,7 +33,7 @@ def mend(d, room, values, waits, m, order, s, k):
     while missing > 0.0:
         y, x, left = _change(d, room, values, waits, m, order, s, missing, different, k)
         if y < 0:
-            return 0
+            return _grown(d, room, values, waits, m, order, s)
         who = subjects[waits[y]]
         different += held[who] == 0
         held[who] += 1
@@ -71,6 +72,25 @@ def _change(d, room, values, waits, m, order, s, missing, different, k):
                 if price < best:
                     best, y, x, left = price, comes, a, then
     return y, x, left
+
+
+@part
+def _grown(d, room, values, waits, m, order, s):
+    """Take whoever leaves least missing, the nearest of several, until all demands hold; return the size, or 0."""
+    members, inside = room.members, room.inside
+    while s < m:
+        y, left = -1, np.inf
+        for b in range(m):
+            if not inside[order[b]]:
+                members[s] = order[b]
+                then = excess(d, values, waits, members, s + 1)
+                if then < left:
+                    y, left = order[b], then
+        members[s], inside[y] = y, True
+        s += 1
+        if left == 0.0:
+            return s
+    return 0
 
 
 @part

@@ -2,7 +2,8 @@
 
 Counts and distances are compared as integers, levels as they are written (0.4 is two fifths). Where floats must decide,
 entropies, and distances from more tuples than integers can hold, what is within a hair of equality does not hold: the
-exact witness never sees a class that fails.
+exact witness never sees a class that fails. What is missing is not multiplied by the size of a class: else one that
+grows towards holding would seem to miss more and more.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -132,7 +133,7 @@ def _sort_codes(codes, values, j, waits, members, s):
 
 @part
 def _too_few(d, j, s):
-    """Return what diversity lacks: values, n log n, or tuples of the commonest value."""
+    """Return what diversity lacks: values, entropy, or tuples of the commonest value."""
     codes, counts = d.codes, d.counts
     m, begin = 0, 0
     for a in range(1, s + 1):
@@ -156,12 +157,12 @@ def _too_few(d, j, s):
     for a in range(m):
         held -= d.logs[counts[a]]
     asked = s * np.log(d.top[j] / d.bottom[j])
-    return max(asked + _HAIR * asked + _HAIR - held, 0.0)
+    return max(asked + _HAIR * asked + _HAIR - held, 0.0) / s
 
 
 @part
 def _too_far(d, j, s):
-    """Return what closeness lacks: about the tuples that would have to move from one end to the other."""
+    """Return what closeness lacks: by how much the earth mover's distance is above t."""
     n, m, scale = d.total[j], d.bins[j], d.scale[j]
     if n == 0 or scale == 0:
         return 0.0
@@ -176,7 +177,7 @@ def _too_far(d, j, s):
             mine, at = mine + 1, at + 1
         theirs += d.base[j, u]
         work += abs(n * mine - s * theirs)
-    return max(d.bottom[j] * work - d.top[j] * n * s * scale, 0) / (float(d.bottom[j]) * n * scale)
+    return max(d.bottom[j] * work - d.top[j] * n * s * scale, 0) / (float(d.bottom[j]) * n * scale * s)
 
 
 @part
@@ -191,4 +192,4 @@ def _roughly(d, j, s):
             mine, at = mine + 1.0, at + 1
         theirs += d.base[j, u]
         work += abs(mine - s * (theirs / n))
-    return max(work / d.scale[j] - s * (float(d.top[j]) / d.bottom[j]) + _HAIR * s, 0.0)
+    return max(work / (d.scale[j] * s) - float(d.top[j]) / d.bottom[j] + _HAIR, 0.0)

@@ -33,7 +33,10 @@ def faults(recipe: StreamRecipe, name: str) -> list[str]:
     if said:
         return [f"{_OWNER}: the reference of {name!r}, which is {kind}, must have cuts. Write {{cuts = [10, 20]}}."]
     if name not in recipe.bounds:
-        return [f"{_OWNER}: t needs to know the bounds of {name!r}, got none. Add them, or cuts in reference."]
+        return [
+            f"{_OWNER}: t needs to know the domain of {name!r}, got none. Give its bounds, categories or order, "
+            "or a reference."
+        ]
     return _said.domain(recipe, name)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal import requirements
+from shoal import registry, requirements
 from shoal.errors import DataError, ParameterError
 from shoal.stream import _bins_said
 from shoal.stream._held import held
@@ -25,6 +25,7 @@ MODELS = (
     "p_sensitivity", "distinct_l_diversity", "entropy_l_diversity", "recursive_l_diversity", "t_closeness",
 )  # fmt: skip
 CLOSE = "t_closeness"
+_OWNER = "StreamRecipe"
 _MOST = 100  # counts that a cursor remembers, each of up to ten digits: about a kilobyte
 _MEMORY = "so_far"
 
@@ -113,9 +114,9 @@ class Demanding:
 
 def asked(recipe: StreamRecipe) -> tuple[Demand, ...]:
     """Return what a recipe demands of confidential fields, field by field and model by model."""
-    required = requirements.resolve("StreamRecipe", recipe.require)
+    required = requirements.resolve(_OWNER, recipe.require)
     if recipe.t is not None:
-        required += requirements.resolve("StreamRecipe", {CLOSE: recipe.t})
+        required += requirements.resolve(_OWNER, {CLOSE: recipe.t})
     found = []
     for one in required:
         for name in one.columns or recipe.confidential:
@@ -126,28 +127,40 @@ def asked(recipe: StreamRecipe) -> tuple[Demand, ...]:
 
 def faults(recipe: StreamRecipe) -> list[str]:
     """Return what is wrong with what a recipe demands."""
-    owner = "StreamRecipe"
-    unused = [
-        f"{owner}: reference names {name!r}, in which nothing must be close. Demand t of it, or take it out."
-        for name in recipe.reference
-    ]
     if not recipe.require and recipe.t is None:
-        return unused
+        return [_unused(name) for name in recipe.reference]
     try:
-        required = requirements.resolve(owner, recipe.require)
+        required = requirements.resolve(_OWNER, recipe.require)
     except ParameterError as error:
         return [str(error)]
-    wrong = [one.key for one in required if one.key not in MODELS]
-    if wrong:
-        return [f"{owner}: classes of a stream can hold {', '.join(MODELS)}, got {wrong[0]}. Leave it out."]
-    if recipe.t is not None and any(one.key == CLOSE for one in required):
-        return [f"{owner}: t is given, and required too. Say it once."]
-    if misplaced := requirements.misplaced(owner, required, recipe.confidential):
-        return misplaced
+    if found := [*_impossible(recipe, required), *requirements.misplaced(_OWNER, required, recipe.confidential)]:
+        return found
     close = [one.attribute for one in asked(recipe) if one.model == CLOSE]
-    found = [fault for name in recipe.reference if name not in close for fault in unused if repr(name) in fault]
+    found = [_unused(name) for name in recipe.reference if name not in close]
     found += [fault for name in close for fault in _bins_said.faults(recipe, name)]
     return found or _too_many(recipe, close)
+
+
+def _unused(name: str) -> str:
+    return f"{_OWNER}: reference names {name!r}, in which nothing must be close. Demand t of it, or take it out."
+
+
+def _impossible(recipe: StreamRecipe, required: Sequence[requirements.Required]) -> list[str]:
+    found = []
+    if registry.says("stream_partition", recipe.method, "only_k"):
+        what = "require" if recipe.require else "t"
+        found.append(
+            f"{_OWNER}: {what} cannot be held by the method {recipe.method}, which promises only k. Take nearest or "
+            f"look_ahead, or leave out {what}."
+        )
+    found += [
+        f"{_OWNER}: classes of a stream can hold {', '.join(MODELS)}, got {one.key}. Leave it out."
+        for one in required
+        if one.key not in MODELS
+    ]
+    if recipe.t is not None and any(one.key == CLOSE for one in required):
+        found.append(f"{_OWNER}: t is given, and required too. Say it once.")
+    return found
 
 
 def _too_many(recipe: StreamRecipe, close: Sequence[str]) -> list[str]:
@@ -156,7 +169,7 @@ def _too_many(recipe: StreamRecipe, close: Sequence[str]) -> list[str]:
     if many <= _MOST:
         return []
     return [
-        f"StreamRecipe: t counts {many} categories and bins of what came so far, at most {_MOST} can be remembered. "
+        f"{_OWNER}: t counts {many} categories and bins of what came so far, at most {_MOST} can be remembered. "
         "Give some fields a reference with shares, or fewer cuts."
     ]
 

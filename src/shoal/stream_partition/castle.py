@@ -51,6 +51,7 @@ class Castle(Checked):
     """
 
     keeps_order: ClassVar[bool] = False  #: whether a weight large enough keeps tuples in order
+    only_k: ClassVar[bool] = True  #: whether classes can hold nothing that is demanded besides k
 
     beta: Annotated[int, Param("Most clusters at a time.", low=1, high=100_000)] = 50
     mu: Annotated[int, Param("Classes whose mean loss a cluster may have.", low=1, high=100_000)] = 100
