@@ -137,9 +137,9 @@ def test_it_is_the_mean_of_real_releases_of_scaled_points(more: dict[str, object
     X = np.random.default_rng(5).lognormal(size=(90, 3)) * [1, 5, 20]
     table = pa.table(dict(zip("abc", X.T, strict=True)))
     recipe = shoal.Recipe.from_dict(recipe_of(**more))  # type: ignore[arg-type]
-    attributes = encode(Table(table, schema_for(table, recipe, None)), recipe.quasi)[1]
+    typed, attributes = encode(Table(table, schema_for(table, recipe, None)), recipe.quasi)
     scale = recipe.set.get("scale", "standard")
-    points = bounded(Encoding(scale).encode(attributes, recipe.attribute_weights), recipe)
+    points = bounded(Encoding(scale).encode(attributes, recipe.attribute_weights), recipe, typed)
     params = {"epsilon": 25.0} if recipe.method == "least_error" else {}
     (found,) = expected_error(points, 25.0, [8], recipe.method, params=params)
     drawn = []

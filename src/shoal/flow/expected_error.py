@@ -158,8 +158,8 @@ def _own_sum(widths: NDArray[np.float64], footings: Sequence[Footing]) -> NDArra
     """Return the widths of a block added up in the columns' own units, in the scaling of each coordinate.
 
     >>> import numpy as np
-    >>> _own_sum(np.array([5.0, 10.0]), [Footing(0.0, 20.0, 0), Footing(0.0, 0.1, 0)]).tolist()
-    [5.05, 1010.0]
+    >>> _own_sum(np.array([5.0, 10.0]), [Footing(0.0, 16.0, 0), Footing(0.0, 0.25, 0)]).tolist()
+    [5.15625, 330.0]
     """
     import numpy as np
 
