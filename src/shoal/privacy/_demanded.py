@@ -68,23 +68,31 @@ class Witness:
         )  # position, and the bin in each field that is counted
 
     def came(self, positions: Sequence[int], columns: Mapping[str, Sequence[Any]]) -> None:
-        """Hear of tuples that come: good ones only, ascending, with their fields as they stand in the stream."""
+        """Hear of tuples that come: good ones only, ascending, with their fields as they stand in the stream.
+
+        All classes that formed before these came were looked at before.
+        """
         if not self._counts:
             return
+        if self._coming:
+            self._count(self._coming[-1][0])  # no class will form any more at one that came before these
         bins = [[self._readers[name].bin(cell) for cell in columns[name]] for name in self._counts]
         self._coming.extend(zip(positions, zip(*bins, strict=True), strict=True))
 
     def look(self, moment: int, columns: Mapping[str, Sequence[Any]]) -> None:
         """Look at a class that formed when the tuple of position `moment` came; its fields as they leave."""
-        while self._coming and self._coming[0][0] <= moment:
-            for counts, own in zip(self._counts.values(), self._coming.popleft()[1], strict=True):
-                counts[own] += 1
+        self._count(moment)
         for one in self.asked:
             if not self._holds(one, list(columns[one.field])):
                 raise GuaranteeError(
                     f"Stream: a class that formed at tuple {moment} misses {one.model} of {one.field!r}. "
                     "It did not leave."
                 )
+
+    def _count(self, moment: int) -> None:
+        while self._coming and self._coming[0][0] <= moment:
+            for counts, own in zip(self._counts.values(), self._coming.popleft()[1], strict=True):
+                counts[own] += 1
 
     def _holds(self, one: Asked, cells: list[Any]) -> bool:
         level = {name: Fraction(str(value)) for name, value in one.levels.items()}
