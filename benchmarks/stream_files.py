@@ -86,9 +86,7 @@ def main() -> None:
     for run, took in found.items():
         print(f"{run:<14}{took / count * 1e6:7.2f} µs a tuple {count / took:12,.0f} tuples/s")
     print(f"whole / bare   {found['whole'] / found['bare']:7.2f}")
-    print(
-        f"journal        {100 * (1 - found['unjournalled'] / found['whole']):7.1f} % of the time, with writing the output"
-    )
+    print(f"journal        {100 * (1 - found['unjournalled'] / found['whole']):7.1f} % of the time, with the output")
     print(f"gate           {100 * (1 - found['ungated'] / found['whole']):7.1f} % of the time")
 
 

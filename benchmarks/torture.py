@@ -142,7 +142,7 @@ def torture(channel: str, kills: int, count: int, seed: int) -> dict[str, Any]:
             said = None
             wanted = min(kills - total["kills"], 10)
             for _ in range(wanted):
-                said = life(arena, rng.uniform(0.02, 0.4), rate=count / 2)
+                said = life(arena, rng.uniform(*getattr(arena, "lives", (0.02, 0.4))), rate=count / 2)
                 now = arena.released()
                 total["taken_back"] += now[: len(before)] != before
                 before = now

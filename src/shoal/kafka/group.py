@@ -9,7 +9,7 @@ from shoal.errors import EngineError, ShoalError
 from shoal.kafka.address import Address
 from shoal.kafka.clients import Clients, sentence
 
-_SECONDS = 10.0
+_SECONDS = 2.0  # so that a signal is heard in between
 
 
 def replaced(source: Address) -> EngineError:
@@ -54,6 +54,7 @@ class Group:
 
     def _given(self, consumer: Any, partitions: Sequence[Any]) -> None:
         self._moved = True
+        self.taken = self.taken or bool(self.mine)
         self.mine = tuple(sorted(one.partition for one in partitions))
         # The proof is taken now: taken later it could be of another membership than that whose records we hold.
         self.member = consumer.consumer_group_metadata()

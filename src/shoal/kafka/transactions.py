@@ -8,7 +8,7 @@ from typing import Any
 
 from shoal.kafka.clients import Clients, sentence
 
-_SECONDS = 10.0
+_SECONDS = 2.0  # so that a signal is heard in between
 #: What is wrong with a transaction itself; everything else that ends one may go well the next time.
 _HOPELESS = {
     "MSG_SIZE_TOO_LARGE",
