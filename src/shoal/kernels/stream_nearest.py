@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels.jit import announce, kernel, part
 from shoal.kernels.simd import lowest_bit, scan_points
+from shoal.kernels.stream_order import next_of, ordered
 from shoal.kernels.stream_window import WIDTH, Window, ask, gone, push, steered, window
 
 _DROPPED = -2
@@ -144,8 +145,8 @@ def _nearest_subjects(w: Window, given: Any, of: Any, k: int, delay: int, weight
                     at += 1
                 else:
                     if size < 0:
-                        size = _heap(w, away, heap, weight, here)
-                    slot = _pop(away, heap, size)
+                        size = ordered(w, away, heap, weight, here)
+                    slot = next_of(away, heap, size)
                     size -= 1
                 who = subjects[w.row[slot]]
                 has += held[who] != classes + 1
@@ -156,50 +157,3 @@ def _nearest_subjects(w: Window, given: Any, of: Any, k: int, delay: int, weight
             moments[classes] = positions[min(i, n - 1)]
             classes += 1
     return classes
-
-
-@part
-def _heap(w, away, heap, weight, here):
-    """Order all that wait so that the nearest can be taken one after the other."""
-    ends, size = w.ends, 0
-    for block in range(ends[0] // WIDTH, (ends[1] + WIDTH - 1) // WIDTH):
-        mask = scan_points(w.x, block, w.q, np.inf, np.inf, w.distance)
-        while mask:
-            lane = lowest_bit(mask)
-            mask &= mask - 1
-            slot = block * WIDTH + lane
-            away[slot] = w.distance[lane]
-            if weight > 0.0:
-                away[slot] = steered(away[slot], weight, w.place[slot] - here)
-            heap[size] = slot
-            size += 1
-    for at in range(size // 2 - 1, -1, -1):
-        _sink(away, heap, at, size)
-    return size
-
-
-@part
-def _pop(away, heap, size):
-    top = heap[0]
-    heap[0] = heap[size - 1]
-    _sink(away, heap, 0, size - 1)
-    return top
-
-
-@part
-def _sink(away, heap, at, size):
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            return
-        if child + 1 < size and _before(away, heap[child + 1], heap[child]):
-            child += 1
-        if not _before(away, heap[child], heap[at]):
-            return
-        heap[at], heap[child] = heap[child], heap[at]
-        at = child
-
-
-@part
-def _before(away, a, b):
-    return away[a] < away[b] or (away[a] == away[b] and a < b)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from shoal.stream import _said
+from shoal.stream import _domains_said
 from shoal.stream.bins import kind_of, whole
 from shoal.types import Kind, called
 
@@ -37,7 +37,7 @@ def faults(recipe: StreamRecipe, name: str) -> list[str]:
             f"{_OWNER}: t needs to know the domain of {name!r}, got none. Give its bounds, categories or order, "
             "or a reference."
         ]
-    return _said.domain(recipe, name)
+    return _domains_said.domain(recipe, name)
 
 
 def _categories(recipe: StreamRecipe, name: str, kind: Kind, said: Mapping[str, Any]) -> list[str]:
@@ -54,7 +54,7 @@ def _cuts(name: str, kind: Kind, said: Mapping[str, Any]) -> list[str]:
     cuts, shares = said["cuts"], said.get("shares")
     if set(said) - {"cuts", "shares"} or kind is Kind.DATETIME:
         return [f"{_OWNER}: the reference of {name!r} must have cuts and shares of numbers, and nothing else."]
-    numbers = isinstance(cuts, list) and bool(cuts) and all(_said.is_real(cut) for cut in cuts)
+    numbers = isinstance(cuts, list) and bool(cuts) and all(_domains_said.is_real(cut) for cut in cuts)
     if not numbers or any(a >= b for a, b in pairwise(cuts)):
         return [f"{_OWNER}: the cuts of {name!r} must be a list of ascending numbers, got something else."]
     if shares is not None and (not isinstance(shares, list) or len(shares) != len(cuts) + 1):
@@ -63,7 +63,7 @@ def _cuts(name: str, kind: Kind, said: Mapping[str, Any]) -> list[str]:
 
 
 def _shares(name: str, shares: Sequence[Any]) -> list[str]:
-    bad = any(not _said.is_real(share) or share < 0 for share in shares)
+    bad = any(not _domains_said.is_real(share) or share < 0 for share in shares)
     if bad or (shares and not 0 < sum(whole(shares)) <= _LARGEST):
         return [
             f"{_OWNER}: the shares of {name!r} must be numbers ≥ 0, not all 0, and of few digits, got others. "

@@ -72,7 +72,7 @@ class Kept:
     """All tuples that wait, and what goes along with each."""
 
     def __init__(self) -> None:
-        self._tables: list[Bodies] = []
+        self._tables: dict[int, Bodies] = {}  # by the position of the first, ascending
         self._rows: dict[int, tuple[dict[str, Any], Any]] = {}
 
     def add_rows(self, first: int, rows: list[dict[str, Any]], subjects: Sequence[Any] | None) -> None:
@@ -82,7 +82,7 @@ class Kept:
 
     def add_table(self, bodies: Bodies) -> None:
         """Keep tuples that came in columns."""
-        self._tables.append(bodies)
+        self._tables[int(bodies.positions[0])] = bodies
 
     def leave(self, positions: NDArray[np.int64]) -> tuple[tuple[Bodies, ...], int]:
         """Let tuples go; return where they are found, and how many of them were not here any more."""
@@ -91,13 +91,18 @@ class Kept:
         loose = sorted(self._rows.keys() & set(positions.tolist())) if self._rows else []
         taken = [self._rows.pop(position) for position in loose]
         found, lacking = [], len(positions) - len(loose)
-        for bodies in self._tables:
+        begins = np.fromiter(self._tables, np.int64, len(self._tables))
+        for which in np.unique(np.searchsorted(begins, positions, "right")) - 1 if len(begins) else ():
+            if which < 0:  # came before all that are in tables
+                continue
+            bodies = self._tables[int(begins[which])]
             rows, at = bodies.find(positions)
             lacking -= len(rows) - int(bodies.left[at].sum())
             bodies.left[at] = True
             if len(rows):
                 found.append(bodies)
-        self._tables = [bodies for bodies in self._tables if not bodies.left.all()]
+            if bodies.left.all():
+                del self._tables[int(begins[which])]
         if loose:
             rest, who = [body for body, _ in taken], [subject for _, subject in taken]
             found.append(Bodies(np.array(loose), (), rest, who, np.ones(len(loose), np.bool_)))

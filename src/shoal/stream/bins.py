@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import registry
-from shoal.stream import _said
+from shoal.stream import _domains_said
 from shoal.types import Kind, called
 from shoal.types.stream import Known, StreamAttribute
 
@@ -68,7 +68,7 @@ def kind_of(recipe: StreamRecipe, name: str) -> Kind:
     """Return the kind of a confidential field; where only shares of categories are said of it, it is nominal."""
     said = any(name in getattr(recipe, table) for table in ("kinds", "bounds", "orders", "categories", "taxonomies"))
     shares = name in recipe.reference and "cuts" not in recipe.reference[name]
-    return Kind.NOMINAL if shares and not said else _said.kind_of(recipe, name)
+    return Kind.NOMINAL if shares and not said else _domains_said.kind_of(recipe, name)
 
 
 def _between(kind: Kind, low: Any, high: Any) -> list[Any]:

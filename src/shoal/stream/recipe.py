@@ -11,7 +11,7 @@ from typing import Any
 
 from shoal.errors import ParameterError, raise_all
 from shoal.parameters import unknown
-from shoal.stream import _said
+from shoal.stream import _domains_said, _said
 from shoal.types import Kind
 from shoal.types.stream import Known
 
@@ -99,7 +99,10 @@ class StreamRecipe:
         for name in _TABLES:
             object.__setattr__(self, name, _plain(getattr(self, name)))
         object.__setattr__(self, "bounds", {name: tuple(ends) for name, ends in self.bounds.items()})
-        raise_all(ParameterError, [*_said.names(self), *_said.roles(self), *_said.domains(self), *_said.promises(self)])
+        raise_all(
+            ParameterError,
+            [*_said.names(self), *_said.roles(self), *_domains_said.domains(self), *_said.promises(self)],
+        )
         object.__setattr__(self, "kinds", {name: Kind(kind) for name, kind in self.kinds.items()})
         if self.require or self.t is not None or self.reference:
             from shoal.stream import demanding
@@ -121,7 +124,7 @@ class StreamRecipe:
         low, high = self.bounds.get(name, (None, None))
         taxonomy = taxonomy_of(name, self.taxonomies[name]) if name in self.taxonomies else None
         categories = tuple(self.orders.get(name, self.categories.get(name, ())))
-        return Known(name, _said.kind_of(self, name), low, high, categories, taxonomy, self.round_integers)
+        return Known(name, _domains_said.kind_of(self, name), low, high, categories, taxonomy, self.round_integers)
 
     def weight(self, name: str) -> float:
         """Return how much squared distances in a quasi-identifier count."""
