@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from dataclasses import replace
 from typing import Any
@@ -265,3 +266,25 @@ def test_records_that_are_gone_are_not_skipped(cluster: Any, opened: Any, pump: 
     again = pump(opened(url, cluster.url(target)))
     with pytest.raises(EngineError, match=r"partition 0 does not hold the records any more that the group"):
         again.to_end()
+
+
+def test_partitions_that_are_added_are_lanes_too(cluster: Any, opened: Any, pump: Any, quick: Any) -> None:
+    from confluent_kafka.admin import NewPartitions
+
+    source, target, group = cluster.topic(), cluster.topic(), uuid.uuid4().hex
+    quick.write_text(f"{quick.read_text()}topic.metadata.refresh.interval.ms=300\n")
+    cluster.send(source, _records(20, "0/"))
+    pumped = pump(opened(cluster.url(source, group=group, config=quick), cluster.url(target)))
+    while not pumped.turn():
+        pass
+    admin = cluster.admin
+    for topic in (target, source):
+        admin.create_partitions([NewPartitions(topic, 2)])[topic].result(10)
+    until = time.monotonic() + 30
+    while set(pumped.lanes) != {"0", "1"} and time.monotonic() < until:
+        pumped.turn()
+    cluster.send(source, _records(20, "1/"), 1)
+    while len(pumped.lanes["1"].done) < 15 and time.monotonic() < until:
+        pumped.turn()
+    left = _checked(cluster, target, _records(20, "0/") + _records(20, "1/"))
+    assert len(left) == 30

@@ -12,7 +12,7 @@ from shoal.kafka.cursors import fitting, unpack
 from shoal.kafka.group import Group, replaced
 from shoal.kafka.letters import letter_of
 from shoal.kafka.promises import changed, mark
-from shoal.kafka.topics import Topics, ends, wide_enough
+from shoal.kafka.topics import Topics, counted, ends, wide_enough
 from shoal.kafka.transactions import Lapsed, Transactions
 from shoal.types.stream import Cursor, Incoming, Journey, Outgoing
 
@@ -63,11 +63,8 @@ class KafkaLink:
         """Begin all lanes from what is stored; store a cursor for those that are new, before anything leaves them."""
         source, target = self._topics.source, self._topics.target
         if max(self._group.mine) >= self._topics.partitions[source.topic]:  # partitions were added
-            wide_enough(
-                source,
-                target,
-                {target.topic: self._topics.partitions[target.topic], source.topic: max(self._group.mine) + 1},
-            )
+            self._topics.partitions.update(counted(self._clients, (source, target)))
+            wide_enough(source, target, self._topics.partitions)
         name = f"shoal-{source.options['group']}-{source.topic}-{min(self._group.mine)}"
         if self._transactions is None or self._transactions.name != name:
             self._transactions = Transactions(self._clients, name)  # ends what a member before us left open
