@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from shoal.errors import DataError, EngineError, ParameterError
+from shoal.kafka.clients import Clients
 from shoal.kafka.cursors import unpack
 from shoal.kafka.transactions import Lapsed, Transactions
 
@@ -104,6 +105,23 @@ def test_what_a_dead_process_left_open_is_undone_and_seen_by_nobody(cluster: Any
     assert len(_checked(cluster, target, _records(20))) == 18
     with pytest.raises(kafka.KafkaException, match="FENCED"):
         producer.commit_transaction(10)
+
+
+def test_what_others_left_open_does_not_hold_us_up(cluster: Any, opened: Any, pump: Any) -> None:
+    from confluent_kafka import Consumer, TopicPartition
+
+    source, target, group = cluster.topic(2), cluster.topic(2), uuid.uuid4().hex
+    cluster.send(source, _records(20), 1)
+    other = Transactions(Clients(cluster.servers, {}, 10), f"shoal-{group}-{source}-1")  # had the second partition only
+    consumer = Consumer({"bootstrap.servers": cluster.servers, "group.id": group})
+    other._producer.begin_transaction()
+    pending = [TopicPartition(source, 1, 7, metadata="pending")]
+    other._producer.send_offsets_to_transaction(pending, consumer.consumer_group_metadata(), 10)
+    consumer.close()
+    began = time.monotonic()
+    pump(opened(cluster.url(source, group=group, until="end"), cluster.url(target))).to_end()
+    assert time.monotonic() - began < 12  # it would end by itself after 15 seconds
+    assert len(_checked(cluster, target, _records(20))) == 18
 
 
 def test_two_members_share_the_partitions_and_take_over(cluster: Any, opened: Any, pump: Any, quick: Any) -> None:
