@@ -647,6 +647,57 @@ def _(folder: Path) -> list[str]:
     return ["audit", f"postgresql://ann:{SECRET}@127.0.0.1:1/people?table=survey", "--quasi", "age"]
 
 
+def over_nats(source: str = "", target: str = "", *more: str) -> list[str]:
+    """A stream over NATS, to a server that is not there."""
+    ends = [f"nats://ann:{SECRET}@127.0.0.1:1/VISITS{source}", "-o", target or f"nats://ann:{SECRET}@127.0.0.1:1/SAFE"]
+    return ["stream", *ends, "--quasi", "age", "--bounds", "age=0:120", "--k", "3", "--delay", "10", *more]
+
+
+@scenario("NATS: a server that is not there", 5)
+def _(folder: Path) -> list[str]:
+    return over_nats("?patience=0.2")
+
+
+@scenario("NATS: a URL that is none", 2)
+def _(folder: Path) -> list[str]:
+    return over_nats("/too/many")
+
+
+@scenario("NATS: an option that is not known", 2)
+def _(folder: Path) -> list[str]:
+    return over_nats(f"?consumr={SECRET}")
+
+
+@scenario("NATS: two options that cannot be", 2)
+def _(folder: Path) -> list[str]:
+    return over_nats(f"?until={SECRET}&creds={SECRET}.creds")
+
+
+@scenario("NATS: a pattern in place of an output subject", 2)
+def _(folder: Path) -> list[str]:
+    return over_nats("", f"nats://ann:{SECRET}@127.0.0.1:1/SAFE?subject=a.*")
+
+
+@scenario("NATS: the input is the output", 2)
+def _(folder: Path) -> list[str]:
+    return over_nats("", f"nats://ann:{SECRET}@127.0.0.1:1/VISITS")
+
+
+@scenario("NATS: CSV", 2)
+def _(folder: Path) -> list[str]:
+    return over_nats("", "", "--format", "csv")
+
+
+@scenario("NATS: --force", 2)
+def _(folder: Path) -> list[str]:
+    return over_nats("", "", "--force")
+
+
+@scenario("NATS: dead letters in a file", 2)
+def _(folder: Path) -> list[str]:
+    return over_nats("", "", "--dead", "letters/dead.jsonl")
+
+
 @scenario("A column of a database with several kinds of values", 3)
 def _(folder: Path) -> list[str]:
     database(folder, f"1, {SECRET}", f"'{SECRET}x', 2", "3, 4")
@@ -969,6 +1020,32 @@ def _(folder: Path) -> list[str]:
 @scenario("Stream: tuples and JSON to standard output", 2)
 def _(folder: Path) -> list[str]:
     return streaming(folder, "--json", output="-")
+
+
+@scenario("Stream: t of a field of which nothing is known", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--confidential", "region", "--t", "0.2")
+
+
+@scenario("Stream: a demand without a confidential field", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--require", "p=2")
+
+
+@scenario("Stream: a model that its classes cannot be made to hold", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--confidential", "region", "--require", "alpha=0.5")
+
+
+@scenario("Stream: a demand on a method that promises only k", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--confidential", "region", "--require", "p=2", "--method", "castle")
+
+
+@scenario("Stream: another demand than it was begun with", 3)
+def _(folder: Path) -> list[str]:
+    ran_before(folder)
+    return streaming(folder, "--confidential", "region", "--require", "p=2")
 
 
 @scenario("Stream: a rate of nothing", 2)

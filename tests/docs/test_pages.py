@@ -14,7 +14,13 @@ from shoal.types import Kind, Role
 
 HOME = Path(__file__).resolve().parents[2]
 DOCS = HOME / "docs"
-FOLDERS = {"methods": ("partition",), "models": ("privacy",), "releases": ("release",), "measures": ("utility", "risk")}
+FOLDERS = {
+    "methods": ("partition",),
+    "stream_methods": ("stream_partition",),
+    "models": ("privacy",),
+    "releases": ("release",),
+    "measures": ("utility", "risk"),
+}
 
 
 def page(name: str) -> str:

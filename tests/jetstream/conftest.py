@@ -73,14 +73,14 @@ class Server:
 class Broker:
     """A way past shoal: nats-py itself, in a thread, with streams that have names of their own."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, **user: str) -> None:
         import nats
 
         self.server, self._mark = server, uuid.uuid4().hex[:8]
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self._client = self.wait(nats.connect(server.url))
+        self._client = self.wait(nats.connect(server.url, **user))
         self._js = self._client.jetstream()
 
     def wait(self, work: Any) -> Any:

@@ -32,7 +32,7 @@ def exactly_once(broker: Any, n: int | None) -> None:
 
 
 def test_kill_9_at_random_moments(broker: Any, shoal: Any) -> None:
-    broker.make("IN")
+    broker.make("IN", retention="workqueue")  # which deletes what is acknowledged
     broker.publish("IN", tuples(N))
     ends = [broker.at("IN") + "?until=end", "-o", broker.at("OUT"), *OPTIONS]
     rng, lives = random.Random(11), [(0, 0)]

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from shoal.errors import EngineError
-from shoal.jetstream import reading
+from shoal.jetstream import reading, writing
 from shoal.jetstream.connection import Connection
 from shoal.jetstream.reading import Reader
+from shoal.jetstream.writing import Writer
 from shoal.types.stream import Cursor, Leaving, Letter, Outgoing
 
 
@@ -30,7 +31,10 @@ def once(classes: list[list[dict[str, Any]]], k: int = 3) -> list[int]:
     return found
 
 
-def test_all_that_came_leaves_once_in_messages_of_one_class(broker: Any, opened: Any, toy: Any) -> None:
+def test_all_that_came_leaves_once_in_messages_of_one_class(
+    broker: Any, opened: Any, toy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "_TIDY", 3)
     broker.make("IN")
     broker.publish("IN", records(1500))
     toy(opened()).run()
@@ -38,7 +42,7 @@ def test_all_that_came_leaves_once_in_messages_of_one_class(broker: Any, opened:
     for headers, body in broker.read("OUT", "classes"):
         assert {str(json.loads(line)["class"]) for line in body.split(b"\n")} == {headers["Shoal-Class"]}
         assert headers["Shoal-Classes"] == "1"
-    assert len(broker.read("OUT", "state")) < 250  # old ones are deleted
+    assert len(broker.read("OUT", "state")) <= 6  # of more than thirty
 
 
 @pytest.mark.parametrize("retention", ["limits", "interest", "workqueue"])
@@ -183,6 +187,26 @@ def test_of_two_instances_the_newer_goes_on(broker: Any, opened: Any, toy: Any) 
     assert len(once(broker.released("OUT"))) == 198
 
 
+def test_the_newer_goes_on_though_the_older_is_busy(
+    broker: Any, opened: Any, toy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker.make("IN")
+    broker.publish("IN", records(90))
+    older, last, times = toy(opened(after="")), Writer.last, []
+
+    def busy(self: Writer) -> Any:
+        found = last(self)
+        if self is not older.link._writer and len(times) < 5:
+            times.append(older.link.commit([older.step(6, least=6)]))  # between its look and its first step
+        return found
+
+    monkeypatch.setattr(Writer, "last", busy)
+    newer = toy(opened())
+    assert len(times) == 5
+    newer.run()
+    assert once(broker.released("OUT")) == list(range(90))
+
+
 def test_an_instance_that_was_not_reading_learns_that_it_was_taken_over(broker: Any, opened: Any) -> None:
     broker.make("IN")
     broker.publish("IN", records(3000))
@@ -251,6 +275,47 @@ def test_a_server_that_dies_and_comes_back_repeats_and_loses_nothing(
         helper.close()
     finally:
         time.sleep(0.6)
+        server.gone()
+
+
+def test_a_server_that_stays_away_is_an_error_and_nothing_is_lost(
+    new_server: Any, new_broker: Any, toy: Any, opened: Any, broker: Any
+) -> None:
+    server = new_server()
+    server.start()
+    broker.make("IN")
+    broker.publish("IN", records(90))
+    try:  # input and output are on two servers, and the output goes away
+        target = f"{server.url}/OUT"
+        some = toy(opened(target_url=target + "?patience=0.5"))
+        some.link.commit([some.step(60, least=60)])
+        step = some.step(20, least=20)
+        server.kill()
+        with pytest.raises(EngineError, match=r"/OUT: the server could not be reached within 0.5 s"):
+            some.link.commit([step])
+        some.link.close()
+        server.start()
+        toy(opened(target_url=target)).run()
+        helper = new_broker(server)
+        helper.name = lambda what: what
+        assert once(helper.released("OUT")) == list(range(90))
+        helper.close()
+    finally:
+        server.gone()
+
+
+def test_an_input_that_stays_away_is_an_error(new_server: Any, new_broker: Any, opened: Any) -> None:
+    server = new_server()
+    server.start()
+    try:
+        helper = new_broker(server)
+        source = helper.make("IN")
+        helper.close()
+        link = opened(source_url=f"{source}?patience=0.5")
+        server.kill()
+        with pytest.raises(EngineError, match=r"/IN_\w+: the server could not be reached within 0.5 s"):
+            any(link.fetch(10, 0.2) for _ in range(50))
+    finally:
         server.gone()
 
 

@@ -125,7 +125,11 @@ def test_a_state_of_somebody_else_is_refused(broker: Any, opened: Any) -> None:
         (journey("nats://h/IN?consumer=a.b"), "consumer must be letters, digits, - and _"),
         (journey("nats://h/IN?creds=nowhere"), "creds must be a file that is there"),
         (journey(target="nats://h/OUT?subject=a.*"), "subject must be a subject without"),
-        (journey(target="nats://h/OUT?until=end"), "the options must be among subject, creds, tls, ca, patience"),
+        (journey(target="nats://h/OUT?replicas=9"), "replicas must be 1 to 5"),
+        (
+            journey(target="nats://h/OUT?until=end"),
+            "the options must be among subject, replicas, creds, tls, ca",
+        ),
     ],
 )
 def test_a_journey_that_cannot_be_is_refused(given: Journey, words: str) -> None:
@@ -178,6 +182,24 @@ def test_users(new_server: Any) -> None:
             assert "ter2" not in str(caught.value)
         with pytest.raises(DataError, match="there is no such stream"):
             Nats().open(journey(f"nats://ann:hun%40ter2@{host}/IN", f"nats://ann:hun%40ter2@{host}/OUT"))
+    finally:
+        server.gone()
+
+
+def test_no_password_is_printed(new_server: Any, new_broker: Any, run: Any) -> None:
+    server = new_server(config='authorization { users = [ { user: ann, password: "hunter2" } ] }')
+    server.start()
+    try:
+        helper = new_broker(server, user="ann", password="hunter2")
+        helper.make("IN")
+        helper.publish("IN", [b'{"a": 1}'] * 20)
+        helper.close()
+        host = f"nats://ann:hunter2@127.0.0.1:{server.port}"
+        ends = [f"{host}/{helper.name('IN')}?until=end", "-o", f"{host}/{helper.name('OUT')}"]
+        for more in ((), ("--json",), ("--k", "4")):
+            ran = run("stream", *ends, "--quasi", "a", "--bounds", "a=0:9", "--k", "3", "--delay", "10", *more)
+            assert ran.code == (3 if "4" in more else 0)
+            assert "hunter2" not in ran.out + ran.err
     finally:
         server.gone()
 

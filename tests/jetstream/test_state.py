@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from shoal.errors import DataError
 from shoal.jetstream.packing import addressed, packed
-from shoal.jetstream.state import State, digests, runs
+from shoal.jetstream.runs import Runs
+from shoal.jetstream.state import State, digests
 from shoal.types.stream import Cursor, Leaving, Letter, Tally
 
 numbers = st.integers(0, 2**62)
@@ -38,7 +39,7 @@ ascending = st.lists(numbers, unique=True, max_size=40).map(sorted).map(tuple)
 def test_a_state_comes_back_as_it_was(
     lane: str, fingerprint: str, step: str, parts: dict[str, str], cursor: Cursor, places: tuple[int, ...]
 ) -> None:
-    state = State(lane, "2026", fingerprint, parts, step, cursor, places)
+    state = State(lane, "2026", fingerprint, parts, step, cursor, Runs(places).first(len(places)))
     assert State.read(state.written()) == state
 
 
@@ -54,11 +55,23 @@ def test_another_form_is_refused() -> None:
         State.read(body.replace(b'"shoal":1', b'"shoal":2'))
 
 
-@given(ascending)
-def test_runs_are_the_numbers(places: tuple[int, ...]) -> None:
-    found = runs(places)
-    assert [first + i for first, count in found for i in range(count)] == list(places)
+near = st.lists(st.integers(0, 60), unique=True, max_size=40).map(sorted)
+
+
+@given(near, st.integers(0, 70), st.integers(0, 50), st.integers(0, 40))
+def test_runs_are_a_queue_of_numbers(numbers: list[int], before: int, count: int, cut: int) -> None:
+    queue, plain = Runs(numbers[:cut]), [number for number in numbers if number >= before]
+    queue.extend(numbers[cut:])
+    assert list(queue) == numbers
+    assert queue == Runs(numbers)
+    queue.drop_before(before)
+    assert (list(queue), len(queue), bool(queue)) == (plain, len(plain), bool(plain))
+    found = queue.first(count)
+    assert list(Runs.of(found)) == plain[:count]
     assert all(a + n < b for (a, n), (b, _) in pairwise(found))
+    if plain:
+        assert (queue.head, queue.last, queue.popleft()) == (plain[0], plain[-1], plain[0])
+        assert list(queue) == plain[1:]
 
 
 @settings(max_examples=50)

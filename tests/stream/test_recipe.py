@@ -142,3 +142,9 @@ def test_a_taxonomy_in_a_file_counts_by_what_it_says(tmp_path: Path) -> None:
 def test_a_promise_that_nobody_keeps_is_refused() -> None:
     with pytest.raises(ParameterError):
         Core(StreamRecipe(**GOOD, confidential=["pay"], require={"k_e": 3}))
+
+
+def test_too_many_categories_are_refused() -> None:
+    recipe = StreamRecipe(quasi=["zip"], categories={"zip": list(range(3000))}, k=2, delay=3)
+    with pytest.raises(ParameterError, match=r"would take 3,000 coordinates, more than 2,048; most are of 'zip'"):
+        Core(recipe)

@@ -57,8 +57,8 @@ def test_every_attribute_keeps_to_its_domain(known: Known) -> None:
     if known.kind is Kind.DATETIME and "Z" in known.low:
         cells = [f"{cell}T10:00:00+02:00" for cell in cells]
     cells = [cells[i] for i in rng.integers(0, len(cells), 40)]
-    taken = attribute.take([*cells, None, object(), [], "?"])
-    assert [at for at, _ in taken.faults] == [40, 41, 42, 43]
+    taken = attribute.take([*cells, None, object(), [], "?", {1}, np.arange(2)])
+    assert [at for at, _ in taken.faults] == [40, 41, 42, 43, 44, 45]
     assert all("'q'" in sentence and "?" not in sentence for _, sentence in taken.faults)
     values = taken.values[:40]
     x = attribute.place(values)

@@ -40,7 +40,7 @@ def _ends(journey: Journey) -> tuple[Address, Address]:
             )
     source, target = Address.read(journey.source, INPUT), Address.read(journey.target, OUTPUT)
     if journey.header:
-        raise ParameterError(f"{source}: messages must hold JSON, got CSV, whose header no message has. Ask for jsonl.")
+        raise ParameterError(f"{source}: messages must hold JSON, got CSV, for none has a header. Say --format jsonl.")
     if journey.force:
         raise ParameterError(
             f"{target}: --force must not stand with NATS, where what left cannot be taken back. Name another subject "

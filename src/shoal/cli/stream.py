@@ -178,9 +178,9 @@ def _print(done: Streamed, output: str, *, json: bool) -> None:
     told += f"loss {done.counts.loss:.2f} %."
     typer.echo(told, err=to_pipe)
     if done.already:
-        typer.echo(f"{output}: this stream is finished already; nothing was done.", err=to_pipe)
+        typer.echo(f"{done.target}: this stream is finished already; nothing was done.", err=to_pipe)
     elif done.signal is not None and not to_pipe:
-        typer.echo(f"{output}: stopped. Run it again to go on: those that wait are read again.", err=to_pipe)
+        typer.echo(f"{done.target}: stopped. Run it again to go on: those that wait are read again.", err=to_pipe)
     if to_pipe:
         typer.echo("Standard output has no journal: this stream cannot be gone on with.", err=True)
 

@@ -20,7 +20,7 @@ _PORT = 4222
 
 #: What may follow "?" in the URL of an input and of an output.
 INPUT = ("subject", "consumer", "until", "gone", "creds", "tls", "ca", "patience")
-OUTPUT = ("subject", "creds", "tls", "ca", "patience")
+OUTPUT = ("subject", "replicas", "creds", "tls", "ca", "patience")
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,7 @@ def _options(shown: str, text: str, allowed: tuple[str, ...]) -> dict[str, str]:
         "consumer": (_NAME, "letters, digits, - and _"),
         "until": (re.compile("^end$"), "end"),
         "gone": (re.compile("^skip$"), "skip"),
+        "replicas": (re.compile("^[1-5]$"), "1 to 5"),
         "tls": (re.compile("^on$"), "on"),
         "patience": (re.compile(r"^\d{1,6}(\.\d+)?$"), "seconds ≥ 0"),
     }

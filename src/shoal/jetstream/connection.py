@@ -34,6 +34,7 @@ class Connection:
         if "creds" in address.options:
             package("nkeys", "nats", address)
         self.address = address
+        self._answer = min(_ANSWER, max(address.patience, _AGAIN))
         self.reconnected: Callable[[], Coroutine[Any, Any, None]] | None = None
         self._refused: asyncio.Future[None] | None = None
         self._client: Any = None
@@ -84,7 +85,7 @@ class Connection:
         while True:
             try:
                 answer = await self._client.request(
-                    f"$JS.API.{subject}", json.dumps(body).encode() if body else b"", timeout=_ANSWER
+                    f"$JS.API.{subject}", json.dumps(body).encode() if body else b"", timeout=self._answer
                 )
                 found: dict[str, Any] = json.loads(answer.data)
                 return found
@@ -105,7 +106,7 @@ class Connection:
             last = messages[-1]
             headers = {**last.headers, "Nats-Batch-Id": batch, "Nats-Batch-Sequence": str(len(messages))}
             headers["Nats-Batch-Commit"] = "1"
-            answer = await self._client.request(last.subject, last.body, headers=headers, timeout=_ANSWER)
+            answer = await self._client.request(last.subject, last.body, headers=headers, timeout=self._answer)
             found: dict[str, Any] = json.loads(answer.data)
             return found
         except (self._nats.errors.Error, OSError, ValueError):
@@ -189,7 +190,9 @@ class Connection:
     async def _close(self) -> None:
         with suppress(self._nats.errors.Error, OSError):
             await self._client.flush(timeout=2)  # acknowledgements that are on their way
-        await self._client.close()
+        for _ in range(2):  # with a server that is away the first may fail half-way
+            with suppress(self._nats.errors.Error, OSError):
+                await self._client.close()
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
             task.cancel()

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from itertools import chain, islice
 from uuid import uuid4
 
 from shoal.errors import DataError, EngineError, listing
@@ -15,11 +13,13 @@ from shoal.jetstream.consumers import Consumers
 from shoal.jetstream.messages import Delivered
 from shoal.jetstream.packing import MOST, addressed, packed
 from shoal.jetstream.reading import Reader
+from shoal.jetstream.runs import Runs
 from shoal.jetstream.state import State, digests
-from shoal.jetstream.writing import Writer
+from shoal.jetstream.writing import FencedError, Writer
 from shoal.types.stream import Cursor, Incoming, Journey, Outgoing
 
 _LANE = ""  # the only one
+_ATTEMPTS = 20  # to begin while another instance is at work
 _GROWTH = 4096  # bytes by which a tuple may grow when it leaves
 
 
@@ -38,8 +38,8 @@ class NatsLink:
         self._longest = min(journey.longest, max(writer.largest - _GROWTH, writer.largest // 2))
         self._cursor = Cursor()
         self._digests = digests(journey.promises)
-        self._places: deque[int] = deque()  # of the records from the cursor's position on that were read
-        self._known: deque[int] = deque()  # of those among them that were read before a restart, and are awaited
+        self._places = Runs()  # of the records from the cursor's position on that were read
+        self._known = Runs()  # of those among them that were read before a restart, and are awaited
         self._left: int | None = None  # with until=end: how many records are still to be given out
         self._ended = False
         self.closing = ExitStack()
@@ -48,21 +48,32 @@ class NatsLink:
         """Go on from the last state, and make it known that this is the one who goes on."""
         if self._dead is not None:
             self._writer.holds(self._dead)
+        for attempt in reversed(range(_ATTEMPTS)):
+            try:
+                self._take_over()
+                break
+            except FencedError:  # the one before was about to write
+                if attempt == 0:
+                    raise
+        self._writer.tidy()
+        self._reader.begin(self._cursor.place)
+        if "until" in self._source.options:
+            self._left = self._reader.left
+
+    def _take_over(self) -> None:
+        """Write the last state anew: whoever wrote it can write no more."""
+        begun = self._consumers.begun()  # first: a consumer is made after the state is written
         last = self._writer.last()
         if last is not None:
             self._check(last)
-            self._cursor, self._known = last.cursor, deque(last.places)
-        elif self._consumers.begun():
+            self._cursor, self._known = last.cursor, Runs.of(last.places)
+        elif begun:
             raise EngineError(
                 f"{self._writer.address}: what left must be known from {self._writer.address.subject}.state, got "
                 "nothing there, though the input has a consumer that was begun. Name another output subject and "
                 "?consumer=, if records may leave again that left already."
             )
-        self._writer.write([], self._state(self._cursor, tuple(self._known)))
-        self._writer.tidy()
-        self._reader.begin(self._cursor.place)
-        if "until" in self._source.options:
-            self._left = self._reader.left
+        self._writer.write([], self._state(self._cursor, self._known.first(len(self._known))))
 
     def _check(self, last: State) -> None:
         """Refuse to go on with other promises, or with another input."""
@@ -74,13 +85,15 @@ class NatsLink:
                 "Go on as it was begun, or name another subject with ?subject=."
             )
         if (last.lane, last.born) != (self._source.lane, self._consumers.born):
-            raise DataError(
-                f"{self._writer.address}: the input must be the one that classes there were made of, got another "
-                "stream or subject, or one that was made anew. Name another output, or another subject of it with "
-                "?subject=."
-            )
+            raise self._other()
 
-    def _state(self, cursor: Cursor, places: Sequence[int]) -> State:
+    def _other(self) -> DataError:
+        return DataError(
+            f"{self._writer.address}: the input must be the one that classes there were made of, got another stream or "
+            "subject, or one that was made anew. Name another output, or another subject of it with ?subject=."
+        )
+
+    def _state(self, cursor: Cursor, places: Sequence[Sequence[int]]) -> State:
         source = self._source
         step = uuid4().hex
         return State(source.lane, self._consumers.born, self._journey.fingerprint, self._digests, step, cursor, places)
@@ -104,17 +117,17 @@ class NatsLink:
             return None
         places = [place for place, _ in found]
         self._places.extend(places)
-        after = places[-1] + 1 if places else max(self._cursor.place, self._places[-1] + 1 if self._places else 0)
+        after = places[-1] + 1 if places else max(self._cursor.place, self._places.last + 1 if self._places else 0)
         return Incoming(_LANE, [record for _, record in found], places, after, self._ended)
 
     def _aligned(self, taken: Sequence[Delivered]) -> list[tuple[int, bytes]]:
         """Return records with their places; one that was read before a restart and is gone since is empty."""
         found: list[tuple[int, bytes]] = []
         for message in taken:
-            while self._known and self._known[0] < message.place:
+            while self._known and self._known.head < message.place:
                 found.append(self._gone())
-            if self._known:
-                self._known.popleft()
+            if self._known and self._known.popleft() != message.place:
+                raise self._other()
             record = message.record.rstrip(b"\r\n")
             found.append((message.place, record[: self._longest + 1]))
         while self._ended and self._known:
@@ -134,9 +147,9 @@ class NatsLink:
         """Publish each step as one batch; what is done is acknowledged only after that."""
         address, largest = self._writer.address, self._writer.largest
         for step in steps:
-            while self._places and self._places[0] < step.cursor.place:
-                self._places.popleft()
-            known = tuple(islice(chain(self._places, self._known), 8 * len(step.cursor.done)))
+            self._places.drop_before(step.cursor.place)
+            count = 8 * len(step.cursor.done)
+            known = [*self._places.first(count), *self._known.first(count - len(self._places))]
             letters = addressed(step.letters, self._dead, largest, MOST // 8) if self._dead is not None else []
             classes = packed(step.classes, f"{address.subject}.classes", largest)
             self._writer.write([*letters, *classes], self._state(step.cursor, known))

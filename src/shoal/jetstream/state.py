@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -32,7 +32,7 @@ class State:
     step
         Who wrote it and when: no two messages have the same.
     places
-        Sequence numbers of the records from `Cursor.position` on, as far as `Cursor.done` reaches.
+        Sequence numbers of the records from `Cursor.position` on, as far as `Cursor.done` reaches, as `Runs`.
     """
 
     lane: str
@@ -41,13 +41,13 @@ class State:
     digests: Mapping[str, str]
     step: str
     cursor: Cursor
-    places: Sequence[int] = field(default=(), repr=False)
+    places: Sequence[Sequence[int]] = field(default=(), repr=False)
 
     def written(self) -> bytes:
         """Return it as the body of a message.
 
-        >>> State.read(State("VISITS", "", "f", {}, "s", Cursor(3, 7, b"\\x02"), (7, 9, 10)).written()).places
-        (7, 9, 10)
+        >>> State.read(State("VISITS", "", "f", {}, "s", Cursor(3, 7, b"\\x02"), [[7, 1], [9, 2]]).written()).places
+        [[7, 1], [9, 2]]
         """
         cursor = asdict(self.cursor) | {"done": base64.b64encode(self.cursor.done).decode()}
         body = {
@@ -58,7 +58,7 @@ class State:
             "digests": dict(self.digests),
             "step": self.step,
             "cursor": cursor,
-            "places": runs(self.places),
+            "places": list(self.places),
         }
         text = json.dumps(body, separators=(",", ":")).encode()
         return zlib.compress(text, 1) if len(text) > _LARGE else text
@@ -81,25 +81,10 @@ class State:
             return cls(
                 **{name: found[name] for name in ("lane", "born", "fingerprint", "digests", "step")},
                 cursor=Cursor(**cursor),
-                places=tuple(number for first, count in found["places"] for number in range(first, first + count)),
+                places=[[int(first), int(count)] for first, count in found["places"]],
             )
         except (ValueError, KeyError, TypeError, zlib.error):
             raise DataError("State: must be a message that this version of shoal wrote, got another.") from None
-
-
-def runs(numbers: Iterable[int]) -> list[list[int]]:
-    """Return ascending numbers as first ones and counts.
-
-    >>> runs([4, 5, 6, 9])
-    [[4, 3], [9, 1]]
-    """
-    found: list[list[int]] = []
-    for number in numbers:
-        if found and number == found[-1][0] + found[-1][1]:
-            found[-1][1] += 1
-        else:
-            found.append([number, 1])
-    return found
 
 
 def digests(promises: Mapping[str, Any]) -> dict[str, str]:

@@ -18,6 +18,10 @@ _TIDY = 200  # so many steps may leave a state behind before old ones are delete
 _HEADERS = 1024  # bytes that headers may take
 
 
+class FencedError(EngineError):
+    """Another writer was faster."""
+
+
 class Writer:
     """What writes to one stream, under subjects that begin alike: ``….classes``, ``….state`` and the dead letters.
 
@@ -61,6 +65,7 @@ class Writer:
                 name=self._stream,
                 subjects=[f"{self._subject}.>"],
                 storage="file",
+                num_replicas=int(self.address.options.get("replicas", 1)),
                 allow_atomic=True,
                 allow_msg_ttl=True,
                 allow_direct=True,
@@ -110,8 +115,10 @@ class Writer:
 
         Raises
         ------
+        FencedError
+            If another writer was faster; nothing was stored.
         EngineError
-            If another writer was faster, or if the server stays away; the state that is stored says what happened.
+            If the server stays away; the state that is stored says what happened.
         """
         headers = {"Nats-TTL": "never"} if self._lasting else {}
         until = time.monotonic() + self.address.patience
@@ -143,7 +150,7 @@ class Writer:
         if last is not None and last.step == state.step:
             return True
         if self._sequence != before:
-            raise EngineError(
+            raise FencedError(
                 f"{self.address}: another instance writes to {self._subject}, and this one stops; what it did not "
                 "write has not left. Let one instance run for one output."
             )

@@ -11,7 +11,8 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import floor, isfinite
+from functools import lru_cache
+from math import floor, isfinite, lcm
 from typing import Any
 
 from shoal.errors import GuaranteeError
@@ -62,21 +63,22 @@ class Witness:
                 if len(counts) != reader.count:
                     raise GuaranteeError(f"Stream: what is remembered of {name!r} has another number of bins.")
                 self._counts[name] = counts
-        self._coming: deque[tuple[int, dict[str, int]]] = deque()
+        self._coming: deque[tuple[int, tuple[int, ...]]] = (
+            deque()
+        )  # position, and the bin in each field that is counted
 
     def came(self, positions: Sequence[int], columns: Mapping[str, Sequence[Any]]) -> None:
         """Hear of tuples that come: good ones only, ascending, with their fields as they stand in the stream."""
         if not self._counts:
             return
-        bins = {name: [self._readers[name].bin(cell) for cell in columns[name]] for name in self._counts}
-        for at, position in enumerate(positions):
-            self._coming.append((int(position), {name: found[at] for name, found in bins.items()}))
+        bins = [[self._readers[name].bin(cell) for cell in columns[name]] for name in self._counts]
+        self._coming.extend(zip(positions, zip(*bins, strict=True), strict=True))
 
     def look(self, moment: int, columns: Mapping[str, Sequence[Any]]) -> None:
         """Look at a class that formed when the tuple of position `moment` came; its fields as they leave."""
         while self._coming and self._coming[0][0] <= moment:
-            for name, own in self._coming.popleft()[1].items():
-                self._counts[name][own] += 1
+            for counts, own in zip(self._counts.values(), self._coming.popleft()[1], strict=True):
+                counts[own] += 1
         for one in self.asked:
             if not self._holds(one, list(columns[one.field])):
                 raise GuaranteeError(
@@ -90,11 +92,11 @@ class Witness:
             return False
         if one.model == "t_closeness":
             reader = self._readers[one.field]
-            base = [Fraction(str(share)) for share in one.shares] or self._counts[one.field]
-            return _distance([reader.bin(cell) for cell in cells], base, reader.ordered) <= level["t"]
+            base = reader.shares or self._counts[one.field]
+            return _close([reader.bin(cell) for cell in cells], base, reader.ordered, level["t"])
         counts = sorted(Counter(_told(cell) for cell in cells).values(), reverse=True)
         if one.model == "entropy_l_diversity":
-            return at_least(tuple(counts), level["l"])
+            return _uncertain(tuple(counts), level["l"])
         if one.model == "recursive_l_diversity":
             return counts[0] < level["c"] * sum(counts[max(int(level["l"]), 1) - 1 :])
         if one.model in ("p_sensitivity", "distinct_l_diversity"):
@@ -113,6 +115,9 @@ class _Reader:
         self.count = len(asked.categories) or len(self.edges) + 1
         if asked.shares and len(asked.shares) != self.count:
             raise GuaranteeError(f"Stream: the shares of {asked.field!r} are not as many as its bins.")
+        exact = [Fraction(str(share)) for share in asked.shares]
+        scale = lcm(*(share.denominator for share in exact))
+        self.shares = [int(share * scale) for share in exact]
 
     def _between(self) -> list[Any]:
         if self.asked.bounds is None:
@@ -143,19 +148,21 @@ class _Reader:
         return found
 
 
-def _distance(codes: list[int], base: Sequence[Any], ordered: bool) -> Fraction:
-    """Return the earth mover's distance of a class from counts or shares; 1 from nothing at all."""
-    mine, s, n = Counter(codes), len(codes), Fraction(sum(base))
-    if not n:
-        return Fraction(1)
-    off = [Fraction(mine[u], s) - Fraction(theirs) / n for u, theirs in enumerate(base)]
-    if not ordered:
-        return sum(map(abs, off), Fraction(0)) / 2
-    running, total = Fraction(0), Fraction(0)
-    for one in off[:-1]:
-        running += one
-        total += abs(running)
-    return total / max(len(off) - 1, 1)
+@lru_cache(maxsize=4096)
+def _uncertain(counts: tuple[int, ...], l: Fraction) -> bool:  # noqa: E741 - the literature's name
+    """Tell whether values that occur so often are as uncertain as l values equally often, exactly."""
+    return at_least(counts, l)
+
+
+def _close(codes: list[int], base: Sequence[int], ordered: bool, t: Fraction) -> bool:
+    """Tell whether the earth mover's distance of a class from counts is at most t; from nothing at all it is not."""
+    mine, s, n, work, running = Counter(codes), len(codes), sum(base), 0, 0
+    for u, theirs in enumerate(base):
+        off = mine[u] * n - theirs * s  # the difference of shares, times n and s
+        running += off
+        work += abs(running) if ordered else abs(off)
+    steps = len(base) - 1 if ordered else 2
+    return n > 0 and work * t.denominator <= t.numerator * n * s * steps
 
 
 def _number(cell: Any) -> float | None:

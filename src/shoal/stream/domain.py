@@ -11,9 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import registry
+from shoal.errors import ParameterError
 from shoal.stream.recipe import KEEP, StreamRecipe
 from shoal.types.stream import Space, StreamAttribute
 
+#: So many coordinates of a tuple are too many: every class is sought among all that wait, in all of them.
+MOST = 2048
 _ABOVE = 1.0 + 2.0**-20  # "just above" a bound, and more than rounding can lose
 
 
@@ -45,6 +48,12 @@ class Domain:
         owners = [
             name for name, a in zip(self.recipe.quasi, self.attributes, strict=True) for _ in range(len(a.middle))
         ]
+        if len(owners) > MOST:
+            many = max(set(owners), key=owners.count)
+            raise ParameterError(
+                f"StreamRecipe: the quasi-identifiers would take {len(owners):,} coordinates, more than {MOST:,}; most "
+                f"are of {many!r}, one for each category and group. Put categories together."
+            )
         return Space(tuple(owners), sum(self.recipe.weight(name) for name in self.recipe.quasi))
 
     @property

@@ -56,7 +56,9 @@ class Lane:
         self._done = np.unpackbits(np.frombuffer(cursor.done, np.uint8), bitorder="little").astype(bool)
         self._begun = cursor.position
         self._dead = cursor.tally.dead
-        self._kept: dict[int, tuple[Any, int, Any]] = {}  # of each tuple that waits: body, place, subject
+        self._kept: dict[int, Any] = {}  # bodies of the tuples that wait
+        self._places: dict[int, int] = {}  # where they are in the input
+        self._about: dict[int, Any] = {}  # their subjects, if subjects are counted
         self._times: deque[tuple[int, float]] = deque()  # from which number on records came when
         self._classes: list[Leaving] = []
         self._letters: list[Letter] = []
@@ -99,16 +101,22 @@ class Lane:
             self._witness.came(at[fine].tolist(), {name: [columns[name][i] for i in fine] for name in names})
         self._keep(at, bodies, places, columns)
         for i, reason in odd:
-            del self._kept[int(at[i])]
+            self._forget(int(at[i]))
             self._bad(int(at[i]), places[i], reason, records[i])
         self._leave(formed, now)
 
     def _keep(
         self, at: NDArray[np.int64], bodies: Sequence[Any], places: Sequence[int], columns: Mapping[str, Any]
     ) -> None:
-        subject = self._how.recipe.subject
-        subjects = bodies if subject is None else columns[subject]
-        self._kept.update(zip(at.tolist(), zip(bodies, places, subjects, strict=True), strict=True))
+        positions = at.tolist()
+        self._kept.update(zip(positions, bodies, strict=True))
+        self._places.update(zip(positions, places, strict=True))
+        if self._how.recipe.subject is not None:
+            self._about.update(zip(positions, columns[self._how.recipe.subject], strict=True))
+
+    def _forget(self, position: int) -> None:
+        del self._kept[position], self._places[position]
+        self._about.pop(position, None)
 
     def _bad(self, position: int, place: int, reason: str, record: bytes) -> None:
         self._letters.append(Letter(position, place, reason, record if self._how.payload else None))
@@ -126,21 +134,23 @@ class Lane:
 
     def _leave(self, formed: Formed, now: float) -> None:
         """Render classes, and let them pass the gate."""
-        kept, wire, name = self._kept, self._how.wire, self.name
+        kept, where, about = self._kept.pop, self._places.pop, self._about.pop
+        wire, name, counted = self._how.wire, self.name, self._how.recipe.subject is not None
         members, end = formed.positions.tolist(), 0
         for number, size in enumerate(formed.sizes.tolist()):
             at, end = end, end + size
-            bodies, places, subjects = zip(*map(kept.pop, members[at:end]), strict=True)
+            own = members[at:end]
+            bodies = list(map(kept, own))
             values = {field: column[number] for field, column in formed.values.items()}
             label = f"{name}-{formed.first + number}" if name else formed.first + number
-            leaving = Leaving(formed.first + number, wire.render(bodies, values, label), places)
-            self._gate.check(leaving, label, None if self._how.recipe.subject is None else subjects)
+            leaving = Leaving(formed.first + number, wire.render(bodies, values, label), list(map(where, own)))
+            self._gate.check(leaving, label, list(map(about, own)) if counted else None)
             if self._witness is not None:
                 fields = self._gate.fields(leaving, self._how.recipe.confidential)
                 self._witness.look(int(formed.moments[number]), fields)
             self._classes.append(leaving)
         for position in formed.dropped.tolist():
-            del kept[position]
+            self._forget(position)
         if len(members) or len(formed.dropped):
             self.pending += len(members) + len(formed.dropped)
             self._measure(formed, now)
@@ -166,7 +176,7 @@ class Lane:
     def _cursor(self) -> Cursor:
         waiting = self._core.waiting
         position = int(waiting[0]) if len(waiting) else self._next
-        place = self._kept[position][1] if len(waiting) else self.after
+        place = self._places[position] if len(waiting) else self.after
         before = self._done[self._next - self._begun :]  # done when the lane was begun, and not read again yet
         done = np.concatenate([np.ones(self._next - position, bool), before])
         done[waiting - position] = False

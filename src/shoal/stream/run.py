@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from shoal import registry
 from shoal.errors import ParameterError
+from shoal.places import place
 from shoal.privacy._leaving import Gate
 from shoal.progress import listening
 from shoal.stream.feeding import FEEDS, read_table
@@ -51,7 +52,7 @@ class Streaming:
 class Streamed:
     """What became of a stream in one run."""
 
-    target: str
+    target: str  #: without any password
     counts: Snapshot
     finished: bool  #: whether it is over; else it goes on when it is run again
     already: bool = False  #: whether it was over before this run
@@ -82,7 +83,7 @@ def run_stream(
                     say(f"Metrics: {address}")
                 counts = running.run(stopping)
             finished = bool(getattr(link, "finished", running.over))
-    return Streamed(target, counts, finished, already, None if finished else stopping.asked)
+    return Streamed(str(place(target)), counts, finished, already, None if finished else stopping.asked)
 
 
 def _journey(source: str, target: str, recipe: StreamRecipe, how: Streaming) -> tuple[Journey, str]:

@@ -28,8 +28,9 @@ def codes_of(name: str, cells: Any, number: Mapping[str, int], among: str) -> Ta
         return Taken(np.array(quick, np.int64), np.zeros(len(items), np.bool_), [])
 
     def read(cell: Any) -> int | None:
-        text = cell.strip() if isinstance(cell, str) else None if isinstance(cell, (list, dict)) else called(cell)
-        return None if text is None else number.get(cell if cell in number else text)
+        if isinstance(cell, str):
+            return number.get(cell, number.get(cell.strip()))
+        return None if isinstance(cell, (list, dict)) else number.get(called(cell))
 
     sentence = f"must be in {among}, got something else. Add it there, or correct the record."
     values, faults = each(name, items, read, sentence)

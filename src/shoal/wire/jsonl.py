@@ -146,7 +146,7 @@ class Jsonl:
         released = {name: encode(value) for name, value in values.items()} | {self.class_field: encode(number)}
         templates: dict[Any, Any] = {}
         kind: Any = type(bodies[0])
-        if all(type(body) is kind for body in bodies):
+        if len(set(map(type, bodies))) == 1:
             text, texts = kind.shape.template(released)
             return [text % texts(body) for body in bodies]
         for body in bodies:
