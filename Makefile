@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := src tests benchmarks docs
 
-.PHONY: help demo test lint types contracts tests long docs figures outputs build bench loss closeness adult audit linkage papers torture stream clean
+.PHONY: help demo test lint types contracts tests long docs figures outputs build bench loss closeness adult audit linkage papers torture stream streammethods clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -75,6 +75,9 @@ linkage: $(VENV)/.dev  ## Measure distance linkage against the matrix of all dis
 
 stream: $(VENV)/.dev  ## Measure streams in process against a plain transcription; takes a minute
 	$(BIN)/python benchmarks/stream.py
+
+streammethods: $(VENV)/.dev  ## Measure methods of streams, and what demands cost; takes minutes, needs SHOAL_DATA
+	$(BIN)/python benchmarks/stream_methods.py
 
 papers: $(VENV)/.dev  ## Print the figures of the papers next to ours, and draw them; takes minutes, needs SHOAL_DATA
 	$(BIN)/python benchmarks/papers

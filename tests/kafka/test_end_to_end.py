@@ -160,3 +160,33 @@ def test_the_broker_stands_still_and_then_dies(own_cluster: Any) -> None:
     lines = err.splitlines()
     assert lines[0].endswith("the broker does not answer. Trying for 4 seconds.")
     assert lines[-1].startswith(f"shoal: kafka://{cluster.servers}: the broker does not answer. Check that it runs")
+
+
+@pytest.mark.long
+def test_processes_come_and_go(cluster: Any, quick: Any) -> None:
+    source, target, group = cluster.topic(4), cluster.topic(4), uuid.uuid4().hex
+    command = [*_command(cluster, source, target, group=group, config=quick), "--rate", "500"]
+    running: list[subprocess.Popen[bytes]] = []
+    sent = 0
+    try:
+        for turn in range(14):
+            for one in range(4):
+                cluster.send(source, tuples(100, f"{turn}/{one}/", seed=turn), one)
+                sent += 100
+            if turn % 2 == 0:
+                running.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE))
+            if len(running) > 2:
+                killed = running.pop(0)
+                killed.kill()
+                killed.communicate()
+            time.sleep(1.5)
+        assert all(one.poll() is None for one in running)
+    finally:
+        for one in running:
+            one.terminate()
+            assert one.communicate(timeout=20)[1] == b""
+    url = cluster.url(source, group=group, config=quick, until="end")
+    done = run_stream(url, cluster.url(target), RECIPE, Streaming())
+    assert done.counts.tally.read == sent
+    assert done.counts.tally.dropped + len(checked(cluster, target)) == sent
+    assert done.counts.tally.dropped <= 4 * 3

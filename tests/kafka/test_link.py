@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from shoal.errors import DataError, EngineError, ParameterError
+from shoal.kafka.clients import Clients
 from shoal.kafka.cursors import unpack
 from shoal.kafka.transactions import Lapsed, Transactions
 
@@ -103,6 +105,23 @@ def test_what_a_dead_process_left_open_is_undone_and_seen_by_nobody(cluster: Any
     assert len(_checked(cluster, target, _records(20))) == 18
     with pytest.raises(kafka.KafkaException, match="FENCED"):
         producer.commit_transaction(10)
+
+
+def test_what_others_left_open_does_not_hold_us_up(cluster: Any, opened: Any, pump: Any) -> None:
+    from confluent_kafka import Consumer, TopicPartition
+
+    source, target, group = cluster.topic(2), cluster.topic(2), uuid.uuid4().hex
+    cluster.send(source, _records(20), 1)
+    other = Transactions(Clients(cluster.servers, {}, 10), f"shoal-{group}-{source}-1")  # had the second partition only
+    consumer = Consumer({"bootstrap.servers": cluster.servers, "group.id": group})
+    other._producer.begin_transaction()
+    pending = [TopicPartition(source, 1, 7, metadata="pending")]
+    other._producer.send_offsets_to_transaction(pending, consumer.consumer_group_metadata(), 10)
+    consumer.close()
+    began = time.monotonic()
+    pump(opened(cluster.url(source, group=group, until="end"), cluster.url(target))).to_end()
+    assert time.monotonic() - began < 12  # it would end by itself after 15 seconds
+    assert len(_checked(cluster, target, _records(20))) == 18
 
 
 def test_two_members_share_the_partitions_and_take_over(cluster: Any, opened: Any, pump: Any, quick: Any) -> None:
@@ -265,3 +284,25 @@ def test_records_that_are_gone_are_not_skipped(cluster: Any, opened: Any, pump: 
     again = pump(opened(url, cluster.url(target)))
     with pytest.raises(EngineError, match=r"partition 0 does not hold the records any more that the group"):
         again.to_end()
+
+
+def test_partitions_that_are_added_are_lanes_too(cluster: Any, opened: Any, pump: Any, quick: Any) -> None:
+    from confluent_kafka.admin import NewPartitions
+
+    source, target, group = cluster.topic(), cluster.topic(), uuid.uuid4().hex
+    quick.write_text(f"{quick.read_text()}topic.metadata.refresh.interval.ms=300\n")
+    cluster.send(source, _records(20, "0/"))
+    pumped = pump(opened(cluster.url(source, group=group, config=quick), cluster.url(target)))
+    while not pumped.turn():
+        pass
+    admin = cluster.admin
+    for topic in (target, source):
+        admin.create_partitions([NewPartitions(topic, 2)])[topic].result(10)
+    until = time.monotonic() + 30
+    while set(pumped.lanes) != {"0", "1"} and time.monotonic() < until:
+        pumped.turn()
+    cluster.send(source, _records(20, "1/"), 1)
+    while len(pumped.lanes["1"].done) < 15 and time.monotonic() < until:
+        pumped.turn()
+    left = _checked(cluster, target, _records(20, "0/") + _records(20, "1/"))
+    assert len(left) == 30

@@ -189,3 +189,12 @@ def test_a_program_gets_nothing_of_a_class_that_misses_a_demand() -> None:
     s._core._demanding.take = lambda columns: (np.arange(40)[:, None], {})  # type: ignore[union-attr, method-assign]
     with pytest.raises(GuaranteeError, match="misses p_sensitivity of 'ill'"):
         s.push_many(columns)
+
+
+def test_the_witness_does_not_grow_where_no_class_ever_forms() -> None:
+    witness = witness_of(a_recipe(DEMANDS[3]))
+    assert witness is not None
+    for begin in range(0, 1000, 10):
+        witness.came(list(range(begin, begin + 10)), tuples(begin, 10, False))
+    assert len(witness._coming) == 10
+    assert sum(witness._counts["ill"]) == 990

@@ -6,15 +6,14 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from shoal.channels._input import Bytes, Handle, Input, Made
 from shoal.channels._journal import Base, Journal, Step
-from shoal.channels._output import Growing, Pipe, check_apart, is_pipe, set_aside, writing
-from shoal.errors import DataError, ParameterError, listing
-from shoal.types.stream import Cursor, Incoming, Journey, Letter, Link, Outgoing
+from shoal.channels._output import Growing, Pipe, check_apart, is_pipe, writing
+from shoal.channels._terms import check_promises, kept, letter, make_way
+from shoal.types.stream import Cursor, Incoming, Journey, Link, Outgoing
 
 _ROTATE = 1 << 23  # bytes of the journal from which it goes on in a new file
 
@@ -83,7 +82,7 @@ class _PipeLink:
     def _rendered(self, step: Outgoing) -> tuple[bytes, bytes]:
         lines = [line for leaving in step.classes for line in leaving.tuples]
         out = self._preface + (b"\n".join(lines) + b"\n" if lines else b"")
-        return out, b"" if self._dead is None else b"".join(map(_letter, step.letters))
+        return out, b"" if self._dead is None else b"".join(map(letter, step.letters))
 
     def _stepped(self, step: Outgoing) -> None:
         self._preface = b""
@@ -112,7 +111,7 @@ class _FileLink(_PipeLink):
         if not self._journal.there:
             for file in (journey.target, journey.dead):
                 if file is not None:
-                    _make_way(Path(file), journey.force)
+                    make_way(Path(file), journey.force)
         with ExitStack() as undo:
             self._out: Growing = Growing(path, journey.target)  # nobody else reads or writes the journal from here on
             undo.callback(self._out.discard)
@@ -123,7 +122,7 @@ class _FileLink(_PipeLink):
             self._untouched = found is None  # nothing has left yet
             found = found or self._begin(journey)
             undo.callback(self._journal.close)
-            _check_promises(journey, found[0].promises)
+            check_promises(journey, found[0].promises)
             self._restore(*found)
             if self.cursor.place and not self.finished:
                 given.skip(self.cursor.place, self._digest)
@@ -131,7 +130,7 @@ class _FileLink(_PipeLink):
 
     def _begin(self, journey: Journey) -> tuple[Base, list[Step]]:
         """Write the base of a stream that begins now."""
-        base = Base(journey.fingerprint, _kept(journey), Cursor(), digest=self._input.digest(0))
+        base = Base(journey.fingerprint, kept(journey), Cursor(), digest=self._input.digest(0))
         with writing(str(self._journal.folder)):
             self._journal.folder.mkdir(exist_ok=True)
             self._journal.begin(base)
@@ -202,41 +201,5 @@ def _name(path: str) -> str:
 
 
 def _dead(path: str, force: bool) -> Growing:
-    _make_way(Path(path), force)
+    make_way(Path(path), force)
     return Growing(Path(path))
-
-
-def _make_way(file: Path, force: bool) -> None:
-    """Refuse a file that is there and has no journal, or rename it."""
-    if not file.is_file() or not file.stat().st_size:
-        return
-    if not force:
-        raise ParameterError(f"{file}: exists already, and has no journal. Choose another file, or give --force.")
-    set_aside(file)
-
-
-def _kept(journey: Journey) -> dict[str, Any]:
-    """Return what must be the same when a stream goes on."""
-    return {**journey.promises, "header": journey.header, "longest": journey.longest, "dead": journey.dead is not None}
-
-
-def _check_promises(journey: Journey, before: Mapping[str, Any]) -> None:
-    mine = msgspec.json.decode(msgspec.json.encode(_kept(journey)))
-    theirs = msgspec.json.decode(msgspec.json.encode(before))
-    others = [name for name in {**theirs, **mine} if mine.get(name) != theirs.get(name)]
-    if others:
-        raise DataError(
-            f"{journey.target}: this stream was begun with another {listing(others)}. "
-            "Go on as it was begun, or choose another output."
-        )
-
-
-def _letter(letter: Letter) -> bytes:
-    """Return a letter as a line of JSON; a payload that is no text in base64."""
-    said: dict[str, Any] = {"position": letter.position, "place": letter.place, "reason": letter.reason}
-    if letter.payload is not None:
-        try:
-            said["payload"] = letter.payload.decode()
-        except UnicodeDecodeError:
-            said["payload_base64"] = letter.payload
-    return msgspec.json.encode(said) + b"\n"

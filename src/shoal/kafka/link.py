@@ -12,8 +12,8 @@ from shoal.kafka.cursors import fitting, unpack
 from shoal.kafka.group import Group, replaced
 from shoal.kafka.letters import letter_of
 from shoal.kafka.promises import changed, mark
-from shoal.kafka.topics import Topics, ends, wide_enough
-from shoal.kafka.transactions import Lapsed, Transactions
+from shoal.kafka.topics import Topics, counted, ends, wide_enough
+from shoal.kafka.transactions import Lapsed, Transactions, fenced
 from shoal.types.stream import Cursor, Incoming, Journey, Outgoing
 
 
@@ -34,6 +34,7 @@ class KafkaLink:
         self._group = Group(clients, topics.source, to_end=self._to_end)
         self._last = self._offsets_at_end() if self._to_end else {}
         self._transactions: Transactions | None = None
+        self._held: set[int] = set()  # partitions that we have or had last: nobody else left anything open there
         self._cursors: dict[str, Cursor] = {}
         self._queue: deque[Incoming] = deque()
         self._over: set[int] = set()  # partitions of which everything up to the end was given
@@ -63,14 +64,11 @@ class KafkaLink:
         """Begin all lanes from what is stored; store a cursor for those that are new, before anything leaves them."""
         source, target = self._topics.source, self._topics.target
         if max(self._group.mine) >= self._topics.partitions[source.topic]:  # partitions were added
-            wide_enough(
-                source,
-                target,
-                {target.topic: self._topics.partitions[target.topic], source.topic: max(self._group.mine) + 1},
-            )
-        name = f"shoal-{source.options['group']}-{source.topic}-{min(self._group.mine)}"
-        if self._transactions is None or self._transactions.name != name:
-            self._transactions = Transactions(self._clients, name)  # ends what a member before us left open
+            self._topics.partitions.update(counted(self._clients, (source, target)))
+            wide_enough(source, target, self._topics.partitions)
+        prefix = f"shoal-{source.options['group']}-{source.topic}"
+        self._transactions = fenced(self._clients, prefix, self._group.mine, self._held, self._transactions)
+        self._held = set(self._group.mine)
         stored = self._group.stored()
         new = {one: self._new(one) for one, (offset, _) in stored.items() if offset < 0}
         old = {one: self._old(one, offset, text) for one, (offset, text) in stored.items() if offset >= 0}
@@ -181,7 +179,7 @@ class KafkaLink:
                 f"({lapsed}). Check the log of the broker, and that no other program uses our transactional ids."
             ) from None
         self._group.close()
-        self._transactions = None
+        self._transactions, self._held = None, set()
         self._group = Group(self._clients, self._topics.source, to_end=self._to_end)
         self._group.taken = True
 

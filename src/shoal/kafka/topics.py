@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,17 +36,22 @@ def found(clients: Clients, source: Address, target: Address, dead: Address | No
             )
     if len({one.topic for one in topics}) < len(topics):
         raise ParameterError(f"{source}: input, output and dead letters must be different topics. Name others.")
+    partitions = counted(clients, topics)
+    wide_enough(source, target, partitions)
     admin = clients.admin()
-    listed = clients.listed(admin).topics
+    _not_compacted(clients, admin, source)
+    return Topics(source, target, dead, partitions, _room(clients, admin))
+
+
+def counted(clients: Clients, topics: Sequence[Address]) -> dict[str, int]:
+    """Return how many partitions topics have; refuse those that are not there."""
+    listed = clients.listed(clients.admin()).topics
     for one in topics:
         if one.topic not in listed or listed[one.topic].error is not None:
             raise ParameterError(
                 f"{one}: there is no such topic, or we may not see it. Create it, or correct the name."
             )
-    partitions = {one.topic: len(listed[one.topic].partitions) for one in topics}
-    wide_enough(source, target, partitions)
-    _not_compacted(clients, admin, source)
-    return Topics(source, target, dead, partitions, _room(clients, admin))
+    return {one.topic: len(listed[one.topic].partitions) for one in topics}
 
 
 def wide_enough(source: Address, target: Address, partitions: dict[str, int]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from shoal.kafka.clients import Clients, sentence
@@ -42,7 +42,11 @@ class Transactions:
         self._clients = clients
         self._error = clients.kafka.KafkaException
         self._producer = clients.producer(
-            transactional_id=name, linger_ms=5, compression_type="lz4", queue_buffering_max_messages=1_000_000
+            transactional_id=name,
+            transaction_timeout_ms=15_000,
+            linger_ms=5,
+            compression_type="lz4",
+            queue_buffering_max_messages=1_000_000,
         )
         try:
             self._until_done(lambda: self._producer.init_transactions(_SECONDS))
@@ -103,3 +107,18 @@ class Transactions:
         if error.args[0].name() in _HOPELESS:
             return sentence(self._clients.owner, error.args[0])
         return Lapsed(error.args[0].name())
+
+
+def fenced(
+    clients: Clients, prefix: str, mine: Sequence[int], held: Set[int], present: Transactions | None
+) -> Transactions:
+    """Return the transactions of a member, after ending those that members before it may have left open.
+
+    They are named after the first partition that a member has; so whoever has that one now ends them. Nobody else left
+    anything open in partitions that were `held` until now.
+    """
+    for one in mine[1:]:
+        if one not in held:
+            Transactions(clients, f"{prefix}-{one}")
+    name = f"{prefix}-{mine[0]}"
+    return present if present is not None and present.name == name else Transactions(clients, name)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.jit import announce, kernel, part
+from shoal.kernels.stream_castle_boxes import fit, insert, loss
 from shoal.kernels.stream_castle_split import split
 from shoal.types.stream import Waiting
 
@@ -75,13 +76,13 @@ def castle(
 def _castle(room, rule, old, due):
     n, first, classes = len(room.positions), 0, 0
     for slot in range(rule.beta):
-        _fit(room, slot, 0, old)
+        fit(room, slot, 0, old)
     for i in range(n + 1):
         last = due - 1
         if i < n:
             last = np.int64(-1)
             if i >= old:
-                _insert(room, rule, i)
+                insert(room, rule, i)
                 last = room.positions[i] - rule.delay
         arrived = min(i + 1, n)
         while first < arrived and (room.slots[first] < 0 or room.positions[first] <= last):
@@ -89,69 +90,6 @@ def _castle(room, rule, old, due):
                 classes = _delay_constraint(room, rule, first, arrived, classes)
             first += 1
     return classes
-
-
-@part
-def _loss(room, slot, row):
-    """Return the information loss of a cluster, with one more row if it is not negative: its mean range."""
-    total = 0.0
-    for j in range(room.x.shape[1]):
-        low, high = room.low[slot, j], room.high[slot, j]
-        if row >= 0:
-            low, high = min(low, room.x[row, j]), max(high, room.x[row, j])
-        total += high - low
-    return total / room.x.shape[1]
-
-
-@part
-def _fit(room, slot, first, end):
-    """Let the box of a cluster be that of its members."""
-    size = 0
-    for row in range(first, end):
-        if room.slots[row] == slot:
-            for j in range(room.x.shape[1]):
-                at = room.x[row, j]
-                room.low[slot, j] = at if size == 0 else min(room.low[slot, j], at)
-                room.high[slot, j] = at if size == 0 else max(room.high[slot, j], at)
-            size += 1
-    room.sizes[slot] = size
-
-
-@part
-def _tau(room):
-    """Return the mean loss of the last μ classes."""
-    count = min(room.ring[0], len(room.losses))
-    total = 0.0
-    for a in range(count):
-        total += room.losses[a]
-    return total / count if count > 0 else 0.0
-
-
-@part
-def _insert(room, rule, row):
-    """Put a tuple into the cluster that it enlarges least, or into a new one (best_selection)."""
-    least, tau = np.inf, _tau(room)
-    clusters, free = 0, -1
-    for slot in range(rule.beta):
-        if room.sizes[slot] == 0:
-            free = slot if free < 0 else free
-        else:
-            clusters += 1
-            least = min(least, _loss(room, slot, row) - _loss(room, slot, -1))
-    best, best_ok = -1, -1
-    for slot in range(rule.beta):
-        if room.sizes[slot] > 0 and _loss(room, slot, row) - _loss(room, slot, -1) == least:
-            if best < 0 or room.sizes[slot] < room.sizes[best]:
-                best = slot
-            if _loss(room, slot, row) <= tau and (best_ok < 0 or room.sizes[slot] < room.sizes[best_ok]):
-                best_ok = slot
-    slot = best_ok if best_ok >= 0 else best if clusters >= rule.beta else free
-    for j in range(room.x.shape[1]):
-        at = room.x[row, j]
-        room.low[slot, j] = at if room.sizes[slot] == 0 else min(room.low[slot, j], at)
-        room.high[slot, j] = at if room.sizes[slot] == 0 else max(room.high[slot, j], at)
-    room.slots[row] = slot
-    room.sizes[slot] += 1
 
 
 @part
@@ -178,7 +116,7 @@ def _delay_constraint(room, rule, row, end, classes):
             larger += room.sizes[other] > room.sizes[slot]
         if (rule.drops and 2 * larger > clusters) or _subjects_of(room, -1, row, end) < rule.k:
             room.labels[row], room.slots[row] = _DROPPED, _NOWHERE
-            _fit(room, slot, row, end)
+            fit(room, slot, row, end)
             return classes
         while different < rule.k:
             _merge(room, rule, slot, row, end)
@@ -199,7 +137,7 @@ def _delay_constraint(room, rule, row, end, classes):
 def _merge(room, rule, slot, first, end):
     """Join the cluster whose box enlarges this one least."""
     d = room.x.shape[1]
-    least, best, own = np.inf, -1, _loss(room, slot, -1)
+    least, best, own = np.inf, -1, loss(room, slot, -1)
     for other in range(rule.beta):
         if other != slot and room.sizes[other] > 0:
             total = 0.0

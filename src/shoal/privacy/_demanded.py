@@ -5,37 +5,16 @@ It shares nothing with what forms classes: it reads cells, numbers bins, counts 
 
 from __future__ import annotations
 
-import datetime as dt
-from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from math import floor, isfinite, lcm
 from typing import Any
 
 from shoal.errors import GuaranteeError
+from shoal.privacy._asked import Asked, Reader
 from shoal.privacy._entropy import at_least
-from shoal.types import called
-
-_BINS, _SINGLE = 32, 64
-_EPOCH = dt.datetime(1970, 1, 1)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A model at its levels, of one field; for t-closeness also what is known of the field."""
-
-    model: str
-    field: str
-    levels: Mapping[str, float]
-    categories: tuple[str, ...] = ()  #: their names, of an ordinal field in their order
-    ordered: bool = False
-    cuts: tuple[float, ...] = ()  #: where bins of numbers begin, but for the first
-    bounds: tuple[Any, Any] | None = None  #: without cuts: the two ends of numbers or moments
-    whole: bool = False  #: whether numbers are integers
-    shares: tuple[float, ...] = ()  #: what classes must be close to; empty: what came so far
 
 
 @dataclass
@@ -55,7 +34,7 @@ class Witness:
     so_far: Mapping[str, Sequence[int]] = field(default_factory=dict)  #: what a cursor remembers
 
     def __post_init__(self) -> None:
-        self._readers = {one.field: _Reader(one) for one in self.asked if one.model == "t_closeness"}
+        self._readers = {one.field: Reader(one) for one in self.asked if one.model == "t_closeness"}
         self._counts: dict[str, list[int]] = {}
         for name, reader in self._readers.items():
             if not reader.asked.shares:
@@ -68,23 +47,31 @@ class Witness:
         )  # position, and the bin in each field that is counted
 
     def came(self, positions: Sequence[int], columns: Mapping[str, Sequence[Any]]) -> None:
-        """Hear of tuples that come: good ones only, ascending, with their fields as they stand in the stream."""
+        """Hear of tuples that come: good ones only, ascending, with their fields as they stand in the stream.
+
+        All classes that formed before these came were looked at before.
+        """
         if not self._counts:
             return
+        if self._coming:
+            self._count(self._coming[-1][0])  # no class will form any more at one that came before these
         bins = [[self._readers[name].bin(cell) for cell in columns[name]] for name in self._counts]
         self._coming.extend(zip(positions, zip(*bins, strict=True), strict=True))
 
     def look(self, moment: int, columns: Mapping[str, Sequence[Any]]) -> None:
         """Look at a class that formed when the tuple of position `moment` came; its fields as they leave."""
-        while self._coming and self._coming[0][0] <= moment:
-            for counts, own in zip(self._counts.values(), self._coming.popleft()[1], strict=True):
-                counts[own] += 1
+        self._count(moment)
         for one in self.asked:
             if not self._holds(one, list(columns[one.field])):
                 raise GuaranteeError(
                     f"Stream: a class that formed at tuple {moment} misses {one.model} of {one.field!r}. "
                     "It did not leave."
                 )
+
+    def _count(self, moment: int) -> None:
+        while self._coming and self._coming[0][0] <= moment:
+            for counts, own in zip(self._counts.values(), self._coming.popleft()[1], strict=True):
+                counts[own] += 1
 
     def _holds(self, one: Asked, cells: list[Any]) -> bool:
         level = {name: Fraction(str(value)) for name, value in one.levels.items()}
@@ -104,50 +91,6 @@ class Witness:
         return False  # a model that nobody here can see
 
 
-class _Reader:
-    """Reads cells of one field as numbers of bins."""
-
-    def __init__(self, asked: Asked) -> None:
-        self.asked = asked
-        self.ordered = asked.ordered or not asked.categories
-        self.names = {name: at for at, name in enumerate(asked.categories)}
-        self.edges: list[Any] = [] if asked.categories else list(asked.cuts) or self._between()
-        self.count = len(asked.categories) or len(self.edges) + 1
-        if asked.shares and len(asked.shares) != self.count:
-            raise GuaranteeError(f"Stream: the shares of {asked.field!r} are not as many as its bins.")
-        exact = [Fraction(str(share)) for share in asked.shares]
-        scale = lcm(*(share.denominator for share in exact))
-        self.shares = [int(share * scale) for share in exact]
-
-    def _between(self) -> list[Any]:
-        if self.asked.bounds is None:
-            raise GuaranteeError(f"Stream: nothing is known of the domain of {self.asked.field!r}.")
-        low, high = (self._end(end) for end in self.asked.bounds)
-        if self.asked.whole and high - low < _SINGLE:
-            return [low + i for i in range(1, floor(high - low) + 1)]
-        edges = [Fraction(low) + (Fraction(high) - Fraction(low)) * i / _BINS for i in range(1, _BINS)]
-        return [floor(edge) if isinstance(self.asked.bounds[0], str) else float(edge) for edge in edges]
-
-    def _end(self, end: Any) -> Any:
-        found = _moment(end) if isinstance(end, str) else _number(end)
-        if found is None:
-            raise GuaranteeError(f"Stream: a bound of {self.asked.field!r} cannot be read.")
-        return found
-
-    def bin(self, cell: Any) -> int:
-        """Return the bin of a cell; a cell without one fails."""
-        if self.names:
-            told = cell if isinstance(cell, str) else called(cell)
-            found = self.names.get(told, self.names.get(told.strip()))
-        else:
-            dated = self.asked.bounds is not None and isinstance(self.asked.bounds[0], str)
-            number = _moment(cell) if dated else _number(cell)
-            found = None if number is None else bisect_right(self.edges, number)
-        if found is None:
-            raise GuaranteeError(f"Stream: a value of {self.asked.field!r} that leaves is not in its domain.")
-        return found
-
-
 @lru_cache(maxsize=4096)
 def _uncertain(counts: tuple[int, ...], l: Fraction) -> bool:  # noqa: E741 - the literature's name
     """Tell whether values that occur so often are as uncertain as l values equally often, exactly."""
@@ -163,30 +106,6 @@ def _close(codes: list[int], base: Sequence[int], ordered: bool, t: Fraction) ->
         work += abs(running) if ordered else abs(off)
     steps = len(base) - 1 if ordered else 2
     return n > 0 and work * t.denominator <= t.numerator * n * s * steps
-
-
-def _number(cell: Any) -> float | None:
-    try:
-        number = float(cell)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if isfinite(number) else None
-
-
-def _moment(cell: Any) -> int | None:
-    """Return microseconds since 1970 of text or a moment."""
-    if isinstance(cell, str):
-        try:
-            cell = dt.datetime.fromisoformat(cell.strip())
-        except ValueError:
-            return None
-    if not isinstance(cell, dt.date):
-        return None
-    if not isinstance(cell, dt.datetime):
-        cell = dt.datetime(cell.year, cell.month, cell.day)
-    if cell.tzinfo is not None:
-        cell = cell.astimezone(dt.UTC).replace(tzinfo=None)
-    return int((cell - _EPOCH) // dt.timedelta(microseconds=1))
 
 
 def _told(cell: Any) -> Any:

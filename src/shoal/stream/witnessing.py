@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from shoal.privacy._demanded import Asked, Witness
+from shoal.privacy._asked import Asked
+from shoal.privacy._demanded import Witness
 from shoal.stream.bins import kind_of
 from shoal.stream.demanding import CLOSE, asked
 from shoal.types import Kind, called
