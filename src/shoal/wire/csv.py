@@ -77,7 +77,20 @@ class Csv:
         self.head = self.delimiter.join([*self._kept(raw), self._written(class_field)])
 
     def parse(self, records: Sequence[bytes]) -> Parsed:
-        """Take records apart."""
+        """Take records apart; if all are plain, without a look at each of them."""
+        text = b"\n".join(records)
+        plain = self.quote not in text and b"\r" not in text and text.isascii()
+        if plain and text.count(b"\n") == len(records) - 1:
+            bodies = [record.split(self.delimiter) for record in records]
+            if set(map(len, bodies)) == {len(self._names)}:
+                return Parsed(np.arange(len(bodies)), self._columns(bodies), bodies, ())
+        return self._one_by_one(records)
+
+    def _columns(self, bodies: Sequence[Sequence[bytes]]) -> dict[str, list[Any]]:
+        return {name: self._column(name, [cells[j] for cells in bodies]) for name, j in self.wanted.items()}
+
+    def _one_by_one(self, records: Sequence[bytes]) -> Parsed:
+        """Take records apart of which some have quotes, or are none."""
         good, bodies, faults = [], [], []
         width, sign, mark = len(self._names), self.delimiter, self.quote
         for index, record in enumerate(records):
@@ -88,8 +101,7 @@ class Csv:
                 bodies.append(cells)
             else:
                 faults.append((index, self._fault(record, cells)))
-        columns = {name: self._column(name, [cells[j] for cells in bodies]) for name, j in self.wanted.items()}
-        return Parsed(np.array(good, np.int64), columns, bodies, faults)
+        return Parsed(np.array(good, np.int64), self._columns(bodies), bodies, faults)
 
     def render(self, bodies: Sequence[Any], values: Mapping[str, Any], number: int | str) -> list[bytes]:
         """Return the tuples of one class; bodies are used up."""
