@@ -102,7 +102,7 @@ class CsvReader:
         keys = list(map(self._quasi, read))
         if keys.count(keys[0]) != len(keys):
             return "holds several combinations of quasi-identifiers"
-        if any(cells[self._class] != str(label) for cells in read):
+        if {cells[self._class] for cells in read} != {str(label)}:
             return "carries the number of another class"
         return None
 

@@ -62,6 +62,7 @@ class Csv:
         self._cell = re.compile(
             rb"%b[^%b]*(?:%b%b[^%b]*)*%b|[^%b%b\r\n]*" % (mark, mark, mark, mark, mark, mark, mark, sign)
         )
+        self._special = re.compile(rb"[%b%b\r\n]" % (mark, sign))
         raw = self._split(header.removeprefix(_BOM))
         if raw is None:
             raise SchemaError("Header: a quote of the first line is not closed, or stands inside a cell. Correct it.")
@@ -155,7 +156,7 @@ class Csv:
         if value is None:
             return b""
         text = (repr(value) if isinstance(value, float) else str(value)).encode()
-        if any(sign in text for sign in (self.delimiter, self.quote, b"\n", b"\r")) or (not text):
+        if not text or self._special.search(text):
             return self.quote + text.replace(self.quote, self.quote * 2) + self.quote
         return text
 
