@@ -10,6 +10,7 @@ import csv
 import io
 import json
 from collections.abc import Collection, Sequence
+from operator import itemgetter
 from typing import Any, Protocol
 
 import msgspec
@@ -85,7 +86,7 @@ class CsvReader:
         if stays := [name for name in removed if name in names]:
             raise GuaranteeError(f"The gate: the output still holds {stays[0]!r}. Nothing was written.")
         self._names, self._width = names, len(names)
-        self._quasi = [names.index(name) for name in quasi]
+        self._quasi = itemgetter(*(names.index(name) for name in quasi))
         self._class = names.index(class_field)
 
     def differing(self, tuples: Sequence[bytes], label: int | str) -> str | None:
@@ -96,12 +97,12 @@ class CsvReader:
         except (csv.Error, UnicodeDecodeError):
             return "holds a tuple that is no line of cells"
         ends = tuples[-1].endswith((b"\n", b"\r"))  # which would be a line of its own
-        if ends or len(read) != len(tuples) or any(len(cells) != self._width for cells in read):
+        if ends or len(read) != len(tuples) or set(map(len, read)) != {self._width}:
             return "holds a tuple that is no line of as many cells as the header"
-        keys = [[cells[j] for j in self._quasi] for cells in read]
+        keys = list(map(self._quasi, read))
         if keys.count(keys[0]) != len(keys):
             return "holds several combinations of quasi-identifiers"
-        if any(cells[self._class] != str(label) for cells in read):
+        if {cells[self._class] for cells in read} != {str(label)}:
             return "carries the number of another class"
         return None
 
