@@ -73,7 +73,7 @@ audit: $(VENV)/.dev  ## Measure all audits against a plain grouping; takes minut
 linkage: $(VENV)/.dev  ## Measure distance linkage against the matrix of all distances; takes minutes
 	$(BIN)/python benchmarks/linkage.py
 
-stream: $(VENV)/.dev  ## Measure streams in process against a plain transcription; takes a minute
+stream: $(VENV)/.dev  ## Measure streams in process and from file to file, against plain transcriptions; takes minutes
 	$(BIN)/python benchmarks/stream.py
 
 streammethods: $(VENV)/.dev  ## Measure methods of streams, and what demands cost; takes minutes, needs SHOAL_DATA

@@ -1,9 +1,10 @@
-"""Streams in process: tuples a second through StreamAnonymizer, against a plain transcription. Prints as it goes.
+"""Streams: in process, against a plain transcription; from file to file; CASTLE's speed. Prints as it goes.
 
     python benchmarks/stream.py [--quick]
 
 Four attributes, k = 10, one other field; tuples come in columns, 65,536 at a time, and leave in columns. On one core.
-The transcription is that of the tests, in plain Python, on fewer tuples; classes must be equal, tuple by tuple.
+The transcription is that of the tests, in plain Python, on fewer tuples; classes must be equal, tuple by tuple. Then
+``stream_files.py`` and the speeds of ``stream_methods.py``.
 """
 
 import argparse
@@ -15,6 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
+import stream_files
+import stream_methods
 from shoal.stream import StreamAnonymizer
 from shoal.types.stream import Tally
 
@@ -30,9 +33,7 @@ def tuples(n: int, subjects: int = 0) -> dict[str, np.ndarray]:
     return found | ({"who": rng.integers(0, subjects, n)} if subjects else {})
 
 
-def made(
-    delay: int, weight: float | str = 0.0, subject: str | None = None, method: str = "nearest"
-) -> StreamAnonymizer:
+def made(delay: int, weight: float | str = 0.0, subject: str | None = None) -> StreamAnonymizer:
     bounds = dict.fromkeys(NAMES, (0, 1))
     return StreamAnonymizer(quasi=NAMES, bounds=bounds, k=K, delay=delay, order_weight=weight, subject=subject)
 
@@ -65,7 +66,7 @@ def against_the_transcription(delay: int, weight: float | str) -> float:
 
 
 def lost(tally: Tally) -> str:
-    return f"loss {100 * tally.lost / tally.spread:.2f} %"
+    return f"loss {100 * tally.lost / (tally.spread or 1.0):.2f} %"
 
 
 def line(name: str, n: int, clock: float, cpu: float, more: str) -> None:
@@ -97,6 +98,10 @@ def main() -> None:
     for row in rows:
         s.push(row)
     line("δ    100, one by one", len(rows), time.perf_counter() - clock, time.process_time() - cpu, lost(s.tally))
+    print("\nFrom file to file")
+    stream_files.main(n * 3 // 10)
+    print("\nMethods")
+    stream_methods.speed()
 
 
 if __name__ == "__main__":

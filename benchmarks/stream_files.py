@@ -105,8 +105,7 @@ def seconds(runs: list[Callable[[Path], object]], folder: Path) -> dict[str, flo
     return best
 
 
-def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 300_000
+def main(count: int = 300_000) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source = folder / "in.jsonl"
@@ -140,4 +139,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:2]))
