@@ -7,6 +7,7 @@ import json
 import random
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -474,5 +475,7 @@ def test_it_works_where_another_event_loop_runs(broker: Any, opened: Any, toy: A
     async def outer() -> None:
         toy(opened()).run()
 
-    asyncio.run(outer())
+    # in a thread of its own: in this one the browser's tests may have left a loop running
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(asyncio.run, outer()).result()
     assert once(broker.released("OUT")) == list(range(30))
