@@ -41,7 +41,7 @@ def _number(cell: Any) -> int:
     if type(cell) is int and -_MOST <= cell < _MOST:
         return cell
     text = called(cell).strip()
-    number = _read(text) if text[:1].isdecimal() or text[:1] in "+-." else None
+    number = _read(text) if text[:1].isdecimal() or text[:1] in "+-._" else None
     if number is None:
         return hash(text)
     whole = number.adjusted() < _DIGITS and number == number.to_integral_value()
