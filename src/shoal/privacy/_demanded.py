@@ -112,18 +112,10 @@ def _close(codes: list[int], base: Sequence[int], ordered: bool, t: Fraction) ->
 
 def _told(cell: Any) -> Any:
     """Return what a cell is told apart by: its number, if it reads as one; nothing, NaN and blanks are one value."""
-    try:
-        if cell is None or cell != cell or (isinstance(cell, str) and not cell.strip()):  # noqa: PLR0124
-            return ""
-    except (TypeError, ArithmeticError):  # NA, which is not known to be equal to itself
+    if _absent(cell):
         return ""
-    if isinstance(cell, (list, dict)):
-        try:
-            return json.dumps(cell, sort_keys=True, default=str)
-        except (TypeError, ValueError):  # names that have no order
-            return str(cell)
-    if isinstance(cell, bool):
-        return str(cell)
+    if isinstance(cell, (bool, list, dict)):
+        return str(cell) if isinstance(cell, bool) else _nested(cell)
     try:
         number = float(cell)
     except (TypeError, ValueError):
@@ -131,3 +123,17 @@ def _told(cell: Any) -> Any:
     except OverflowError:  # an integer beyond all floats: as text it reads as infinite
         number = inf if cell > 0 else -inf
     return "" if number != number else number  # noqa: PLR0124
+
+
+def _absent(cell: Any) -> bool:
+    try:
+        return cell is None or bool(cell != cell) or (isinstance(cell, str) and not cell.strip())  # noqa: PLR0124
+    except (TypeError, ArithmeticError):  # NA, which is not known to be equal to itself
+        return True
+
+
+def _nested(cell: Any) -> str:
+    try:
+        return json.dumps(cell, sort_keys=True, default=str)
+    except (TypeError, ValueError):  # names that have no order
+        return str(cell)
