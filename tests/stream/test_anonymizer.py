@@ -167,19 +167,19 @@ def test_bad_tuples_are_refused_in_a_sentence_and_change_nothing(name: str, many
 def test_a_field_that_is_not_there() -> None:
     s = anonymizer()
     with pytest.raises(DataError, match="StreamAnonymizer: a tuple must have sex, one has not"):
-        s.push({"age": 3})
+        s.push({"age": 3, "name": "Ann"})
     with pytest.raises(DataError, match="must be a table of names and values, got a list"):
         s.push([3, "f"])  # type: ignore[arg-type]
     with pytest.raises(DataError, match="got a int"):
         s.push_many(3)
     with pytest.raises(DataError, match="the same number of tuples"):
-        s.push_many({"age": [1], "sex": ["f", "m"]})
+        s.push_many({"age": [1], "sex": ["f", "m"], "name": ["Ann"]})
     assert s.waiting == 0
 
 
 def test_several_bad_tuples_are_counted() -> None:
     with pytest.raises(DataError, match=r"2 of 3 tuples do not fit, and none was taken\. The first is number 2\."):
-        anonymizer().push_many({"age": [1, None, "x"], "sex": ["f", "m", "f"]})
+        anonymizer(identifier=()).push_many({"age": [1, None, "x"], "sex": ["f", "m", "f"]})
 
 
 def test_subjects_do_not_leave_and_are_counted() -> None:

@@ -22,6 +22,7 @@ from shoal.types.stream import Demand
 
 DISTINCT, ENTROPY, RECURSIVE, CLOSE = range(4)  #: kinds of demands
 _FINEST = 10**6  # a level is a fraction with at most this denominator; finer ones are rounded to the strict side
+_LARGEST = 2**31  # no class has so many tuples: a level beyond this one asks for nothing else
 _HAIR = 1e-11
 _EXACT = 2.0**62
 
@@ -89,14 +90,15 @@ def _row(one: Demand) -> tuple[int, ...]:
 
 
 def _written(level: float) -> Fraction:
-    return Fraction(str(level))
+    return min(Fraction(str(level)), Fraction(_LARGEST))
 
 
 def _fine(level: Fraction, *, up: bool) -> Fraction:
     """Return a level that counts may be multiplied by; `up`: what is rounded is rounded up."""
-    if level.denominator <= _FINEST:
+    finest = _FINEST if level <= _FINEST else 1
+    if level.denominator <= finest:
         return level
-    return Fraction((math.ceil if up else math.floor)(level * _FINEST), _FINEST)
+    return Fraction((math.ceil if up else math.floor)(level * finest), finest)
 
 
 @part

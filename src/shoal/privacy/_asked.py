@@ -39,7 +39,7 @@ class Reader:
         self.asked = asked
         self.ordered = asked.ordered or not asked.categories
         self.names = {name: at for at, name in enumerate(asked.categories)}
-        self.edges: list[Any] = [] if asked.categories else list(asked.cuts) or self._between()
+        self.edges: list[Any] = [] if asked.categories else [float(cut) for cut in asked.cuts] or self._between()
         self.count = len(asked.categories) or len(self.edges) + 1
         if asked.shares and len(asked.shares) != self.count:
             raise GuaranteeError(f"Stream: the shares of {asked.field!r} are not as many as its bins.")

@@ -5,11 +5,13 @@ It shares nothing with what forms classes: it reads cells, numbers bins, counts 
 
 from __future__ import annotations
 
+import json
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 from shoal.errors import GuaranteeError
@@ -110,14 +112,28 @@ def _close(codes: list[int], base: Sequence[int], ordered: bool, t: Fraction) ->
 
 def _told(cell: Any) -> Any:
     """Return what a cell is told apart by: its number, if it reads as one; nothing, NaN and blanks are one value."""
-    if cell is None or (isinstance(cell, str) and not cell.strip()):
+    if _absent(cell):
         return ""
     if isinstance(cell, (bool, list, dict)):
-        return str(cell)
+        return str(cell) if isinstance(cell, bool) else _nested(cell)
     try:
         number = float(cell)
     except (TypeError, ValueError):
         return str(cell).strip()
-    except OverflowError:
-        return cell
+    except OverflowError:  # an integer beyond all floats: as text it reads as infinite
+        number = inf if cell > 0 else -inf
     return "" if number != number else number  # noqa: PLR0124
+
+
+def _absent(cell: Any) -> bool:
+    try:
+        return cell is None or bool(cell != cell) or (isinstance(cell, str) and not cell.strip())  # noqa: PLR0124
+    except (TypeError, ArithmeticError):  # NA, which is not known to be equal to itself
+        return True
+
+
+def _nested(cell: Any) -> str:
+    try:
+        return json.dumps(cell, sort_keys=True, default=str)
+    except (TypeError, ValueError):  # names that have no order
+        return str(cell)

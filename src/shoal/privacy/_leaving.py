@@ -18,7 +18,8 @@ import msgspec
 from shoal.errors import GuaranteeError
 from shoal.types.stream import Leaving
 
-_NONE = msgspec.Raw(b"")
+_LONG = 400  # digits of integers that are beyond all floats
+_NONE, _NULL = msgspec.Raw(b""), msgspec.Raw(b"null")
 
 
 class Reader(Protocol):
@@ -46,6 +47,7 @@ class JsonlReader:
         seen = msgspec.defstruct("Seen", fields, rename=named | gone, gc=False, eq=True)
         self._gone = gone
         self._decode = msgspec.json.Decoder(seen).decode
+        self._texts = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode  # other fields may hold anything
 
     def differing(self, tuples: Sequence[bytes], label: int | str) -> str | None:
         """Say what is wrong with the tuples of one class, or None."""
@@ -65,8 +67,13 @@ class JsonlReader:
 
     def fields(self, tuples: Sequence[bytes], names: Sequence[str]) -> dict[str, list[Any]]:
         """Return what some fields hold; a field that is not there holds nothing."""
-        read = list(map(json.loads, tuples))
-        return {name: [one.get(name) for one in read] for name in names}
+        read = [self._texts(one) for one in tuples]
+        return {name: [_plain(one.get(name, _NULL)) for one in read] for name in names}
+
+
+def _plain(text: msgspec.Raw) -> Any:
+    """Return what a field holds; an integer beyond all floats is infinite, however many digits it has."""
+    return json.loads(bytes(text), parse_int=lambda digits: int(digits) if len(digits) < _LONG else float(digits))
 
 
 class CsvReader:

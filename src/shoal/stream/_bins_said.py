@@ -45,6 +45,11 @@ def _categories(recipe: StreamRecipe, name: str, kind: Kind, said: Mapping[str, 
     if not known and name not in recipe.taxonomies and not (said and kind is Kind.NOMINAL):
         where = "orders" if kind is Kind.ORDINAL else "categories"
         return [f"{_OWNER}: t needs to know the {where} of {name!r}, got none. Name them all in {where}."]
+    if (known or name in recipe.taxonomies) and (found := _domains_said.domain(recipe, name)):
+        return found
+    if not known and name in recipe.taxonomies:
+        taxonomy = recipe.known_of(name).taxonomy
+        known = tuple(taxonomy.paths) if taxonomy is not None else ()
     if known and not set(said) <= {called(one) for one in known}:
         return [f"{_OWNER}: the reference of {name!r} names a category that it does not have. Add it, or take it out."]
     return _shares(name, list(said.values()))
@@ -55,7 +60,7 @@ def _cuts(name: str, kind: Kind, said: Mapping[str, Any]) -> list[str]:
     if set(said) - {"cuts", "shares"} or kind is Kind.DATETIME:
         return [f"{_OWNER}: the reference of {name!r} must have cuts and shares of numbers, and nothing else."]
     numbers = isinstance(cuts, list) and bool(cuts) and all(_domains_said.is_real(cut) for cut in cuts)
-    if not numbers or any(a >= b for a, b in pairwise(cuts)):
+    if not numbers or any(float(a) >= float(b) for a, b in pairwise(cuts)):
         return [f"{_OWNER}: the cuts of {name!r} must be a list of ascending numbers, got something else."]
     if shares is not None and (not isinstance(shares, list) or len(shares) != len(cuts) + 1):
         return [f"{_OWNER}: the shares of {name!r} must be {len(cuts) + 1}, one more than cuts. Correct the reference."]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError, listing
+from shoal.stream._columns import as_arrow, columns_of
 from shoal.stream_points._cells import listed
 
 if TYPE_CHECKING:
@@ -65,7 +66,11 @@ class Bodies:
         """Return what goes along with some of them as columns of Arrow."""
         import pyarrow as pa
 
-        return pa.Table.from_pylist(self.rows(at)) if isinstance(self.rest, list) else self.rest.take(at)
+        if not isinstance(self.rest, list):
+            return self.rest.take(at)
+        rows = self.rows(at)
+        names = dict.fromkeys(name for row in rows for name in row)  # each may have fields of its own
+        return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
 
 
 class Kept:
@@ -127,53 +132,31 @@ def of_columns(recipe: StreamRecipe, given: Any, first: int) -> tuple[dict[str, 
     """Return the wanted columns of a mapping of columns or a frame, and what goes along with them."""
     import pyarrow as pa
 
-    columns = _columns(given)
+    columns = columns_of(given)
     _fields(recipe, columns)
     lengths = {len(column) for column in columns.values()}
     if len(lengths) != 1:
         raise DataError("StreamAnonymizer: columns must have the same number of tuples, they have not. Cut them.")
     names = tuple(name for name in columns if name not in recipe.removed)
     try:
-        rest = pa.table({name: _arrow(columns[name]) for name in names if name not in recipe.quasi})
+        rest = pa.table({name: as_arrow(columns[name]) for name in names if name not in recipe.quasi})
     except pa.ArrowException:  # whose message may hold a cell
         raise SchemaError("StreamAnonymizer: a column mixes what no column can hold. Push tuples as dicts.") from None
     who = columns[recipe.subject] if recipe.subject is not None else None
-    who = np.array(who) if isinstance(who, np.ndarray) else None if who is None else listed(who)
+    who = np.array(who) if isinstance(who, np.ndarray) else None if who is None else list(listed(who))
     n = lengths.pop()
     bodies = Bodies(np.arange(first, first + n), names, rest, who, np.zeros(n, np.bool_))
     return {name: columns[name] for name in recipe.wanted}, bodies
 
 
 def _fields(recipe: StreamRecipe, names: Collection[str]) -> None:
-    lacking = [name for name in recipe.wanted if name not in names]
+    lacking = [name for name in (*recipe.wanted, *recipe.identifier) if name not in names]
     if lacking:
-        raise DataError(f"StreamAnonymizer: a tuple must have {listing(lacking)}, one has not. Correct the tuple.")
+        raise DataError(
+            f"StreamAnonymizer: a tuple must have {listing(lacking)}, one has not. Correct the tuple, or the name."
+        )
     if recipe.class_field in names:
         raise DataError(
             f"StreamAnonymizer: a tuple must not have the field {recipe.class_field!r}, where its class goes, one has. "
             "Give class_field another name."
         )
-
-
-def _columns(given: Any) -> dict[str, Any]:
-    if isinstance(given, Mapping):
-        return {str(name): column for name, column in given.items()}
-    if not hasattr(given, "column_names"):  # a frame of pandas or polars, not a table of Arrow
-        import narwhals as nw
-
-        try:
-            given = nw.from_native(given, eager_only=True).to_arrow()
-        except TypeError:
-            raise DataError(
-                "StreamAnonymizer: tuples must come as a list of dicts, a mapping of columns, or a frame of pandas, "
-                f"polars or pyarrow, got a {type(given).__name__}."
-            ) from None
-    return {name: given.column(name) for name in given.column_names}
-
-
-def _arrow(column: Any) -> Any:
-    import pyarrow as pa
-
-    if isinstance(column, (pa.Array, pa.ChunkedArray)):
-        return column
-    return pa.array(np.array(column) if isinstance(column, np.ndarray) else list(column))  # the caller may reuse it

@@ -103,6 +103,10 @@ def _different(recipe: StreamRecipe, name: str) -> list[str]:
     given = recipe.orders.get(name, recipe.categories.get(name, ()))
     if any(category is None or isinstance(category, (Mapping, list, tuple)) for category in given):
         return [f"{_OWNER}: the categories of {name!r} must be values, got a list, a table or nothing among them."]
+    if not all(called(category).strip() for category in given):
+        return [
+            f"{_OWNER}: the categories of {name!r} must have names, got a blank. A tuple without a value is no tuple."
+        ]
     if len({called(category) for category in given}) < len(given):
         return [f"{_OWNER}: the categories of {name!r} must be different, got one twice. Name it once."]
     return []
@@ -110,4 +114,7 @@ def _different(recipe: StreamRecipe, name: str) -> list[str]:
 
 def is_real(value: Any) -> bool:
     """Tell whether a value is a finite number."""
-    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(float(value))
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and isfinite(float(value))
+    except OverflowError:  # an integer beyond all floats
+        return False

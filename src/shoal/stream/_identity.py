@@ -1,6 +1,7 @@
 """Cells as numbers that are equal for equal values.
 
-Only whether two are equal matters. What could be read as one value is one: 1, 1.0 and "1"; nothing, NaN and blanks. Two
+Only whether two are equal matters. What could be read as one value is one: 1, 1.0 and "1"; nothing, NaN (also
+as text) and blanks. Two
 values that get one number by accident count as one, and a class with fewer values never seems more diverse.
 """
 
@@ -8,14 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
+import math
 import struct
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+from shoal.stream_points._cells import is_missing
 
 
 def identities(cells: Any) -> NDArray[np.int64]:
@@ -40,21 +41,31 @@ def identities(cells: Any) -> NDArray[np.int64]:
 
 
 def _identity(cell: Any) -> int:
-    if cell is None or (isinstance(cell, str) and not cell.strip()):
+    if is_missing(cell):
         return -1
     number = _number(cell)
     if number is not None:
         return -1 if number != number else _signed(struct.pack("<d", number + 0.0))  # noqa: PLR0124
-    text = cell.strip() if isinstance(cell, str) else json.dumps(cell, sort_keys=True, default=str)
+    text = _nested(cell) if isinstance(cell, (list, dict)) else str(cell).strip()
     return _signed(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest())
 
 
-def _number(cell: Any) -> float | None:
+def _nested(cell: Any) -> str:
     try:
-        if isinstance(cell, str):
-            return float(cell) if _NUMBER.fullmatch(cell.strip()) else None
-        return float(cell) if isinstance(cell, (int, float)) and not isinstance(cell, bool) else None
-    except OverflowError:  # an integer beyond all floats: told by its digits
+        return json.dumps(cell, sort_keys=True, default=str)
+    except (TypeError, ValueError):  # names that have no order
+        return str(cell)
+
+
+def _number(cell: Any) -> float | None:
+    """Return what a cell is as a number; integers beyond all floats are one."""
+    if isinstance(cell, (bool, np.bool_)):
+        return None
+    try:
+        return float(cell)
+    except OverflowError:
+        return math.inf if cell > 0 else -math.inf
+    except (TypeError, ValueError):
         return None
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import DataError
+from shoal.errors import DataError, GuaranteeError, ParameterError
+from shoal.parameters import shown
 from shoal.privacy._demanded import Witness
 from shoal.privacy._formed import hold
 from shoal.stream._bodies import Bodies, Kept, of_columns, of_rows
+from shoal.stream._domains_said import is_real
 from shoal.stream.core import Core, Encoded
 from shoal.stream.recipe import StreamRecipe
 from shoal.stream.released import Released
@@ -47,6 +49,7 @@ class StreamAnonymizer:
         self._came = 0
         self._kept = Kept()
         self._pending: list[list[Any]] = []
+        self._broken = False
 
     def __repr__(self) -> str:
         return f"StreamAnonymizer({self._came:,} came, {self.waiting:,} wait, {self.dropped:,} dropped)"
@@ -71,6 +74,7 @@ class StreamAnonymizer:
 
         A tuple that does not fit is refused with a :class:`~shoal.errors.DataError`, and changes nothing.
         """
+        self._ready(now)
         columns, rest = of_rows(self.recipe, [one])
         if not self._core.fits(one):
             self._fitting(columns, 1)
@@ -88,6 +92,7 @@ class StreamAnonymizer:
 
         Classes are the same as if they had come one by one. If one does not fit, all are refused, and nothing changes.
         """
+        self._ready(now)
         self._settle(now)
         if isinstance(tuples, Sequence) and not isinstance(tuples, (str, bytes)):
             columns, rest = of_rows(self.recipe, tuples)
@@ -105,8 +110,9 @@ class StreamAnonymizer:
 
         `now` is on the clock of `push`, which is ``time.monotonic`` unless it was told the time.
         """
+        self._ready(now)
         self._settle(now)
-        return self._released(self._core.expire(time.monotonic() if now is None else now)).to_pylist()
+        return self._step(lambda: self._core.expire(time.monotonic() if now is None else now)).to_pylist()
 
     def flush(self) -> list[dict[str, Any]]:
         """Return all that wait, in classes; if there are too few for one, they are dropped and counted."""
@@ -114,8 +120,9 @@ class StreamAnonymizer:
 
     def flush_many(self) -> Released:
         """Do the same, and return columns."""
+        self._ready(None)
         self._settle(None)
-        return self._released(self._core.flush())
+        return self._step(self._core.flush)
 
     def _settle(self, now: float | None) -> Released:
         """Hand over the tuples that were pushed one by one and did not let any expire."""
@@ -137,12 +144,32 @@ class StreamAnonymizer:
         return encoded
 
     def _take(self, columns: Mapping[str, Any], encoded: Encoded, now: float | None) -> Released:
+        at = time.monotonic() if now is None else now
+        return self._step(lambda: self._accept(columns, encoded, at))
+
+    def _accept(self, columns: Mapping[str, Any], encoded: Encoded, at: float) -> Formed:
         positions = np.arange(self._came, self._came + len(encoded.good))
         if self._witness is not None:
             own = {name: listed(columns[name]) for name in self.recipe.confidential}
             self._witness.came(positions.tolist(), own)
         self._came += len(positions)
-        return self._released(self._core.accept(positions, encoded, time.monotonic() if now is None else now))
+        return self._core.accept(positions, encoded, at)
+
+    def _ready(self, now: float | None) -> None:
+        if self._broken:
+            raise GuaranteeError(
+                "StreamAnonymizer: a step before was broken off, and what waits may be in disorder. Nothing leaves any "
+                "more; begin a new stream."
+            )
+        if now is not None and not is_real(now):
+            raise ParameterError(f"StreamAnonymizer: now must be a finite number of seconds, got {shown(now)}.")
+
+    def _step(self, form: Callable[[], Formed]) -> Released:
+        """Let classes form and leave; if that is broken off, nothing leaves any more."""
+        self._broken = True
+        left = self._released(form())
+        self._broken = False
+        return left
 
     def _released(self, formed: Formed) -> Released:
         bodies, again = self._kept.leave(formed.positions)

@@ -137,8 +137,8 @@ class Core:
     def expire(self, now: float) -> Formed:
         """Let those leave that waited for `delay_seconds`, although nothing comes."""
         seconds, since = self.recipe.delay_seconds, self._buffer[_SINCE]
-        late = int(np.searchsorted(since, now - seconds, "right")) if seconds is not None else 0
-        return self._advance(int(self._buffer[_POSITIONS][late - 1]) + 1 if late else 0)
+        late = np.flatnonzero(since <= now - seconds) if seconds is not None else _NONE  # a clock may have gone back
+        return self._advance(int(self._buffer[_POSITIONS][late[-1]]) + 1 if len(late) else 0)
 
     def flush(self) -> Formed:
         """Let all leave, the oldest first. Too few for a class at the end join the last one that forms now."""

@@ -17,6 +17,7 @@ from shoal.types.stream import Space, StreamAttribute
 
 #: So many coordinates of a tuple are too many: every class is sought among all that wait, in all of them.
 MOST = 2048
+_LEAST = 1e-9  # a weight whose square can be told from nothing; any larger one keeps order too
 _ABOVE = 1.0 + 2.0**-20  # "just above" a bound, and more than rounding can lose
 
 
@@ -61,7 +62,7 @@ class Domain:
         """The weight of the position; "keep": just above √(diameter / (2k − 1)), from where nothing is reordered."""
         if self.recipe.order_weight != KEEP:
             return float(self.recipe.order_weight)
-        return float(np.sqrt(self.space.diameter / (2 * self.recipe.k - 1)) * _ABOVE)
+        return max(float(np.sqrt(self.space.diameter / (2 * self.recipe.k - 1)) * _ABOVE), _LEAST)
 
     def place(self, values: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
         """Return coordinates of values of all attributes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -229,4 +230,6 @@ def _plain(value: Any) -> Any:
         return value.value
     if hasattr(value, "isoformat"):
         return value.isoformat()
+    if isinstance(value, Fraction):
+        return float(value)
     return value.item() if hasattr(value, "item") else value

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import SchemaError
 from shoal.stream._bodies import Bodies
 
 if TYPE_CHECKING:
@@ -63,7 +64,23 @@ class Released:
         return found
 
     def to_table(self) -> pa.Table:
-        """Return the tuples as they leave as a table of Arrow."""
+        """Return the tuples as they leave as a table of Arrow; a field that some tuples lack is null there.
+
+        Raises
+        ------
+        SchemaError
+            If a field mixes what no column can hold; `to_pylist` returns it all the same.
+        """
+        import pyarrow as pa
+
+        try:
+            return self._table()
+        except pa.ArrowException:  # whose message may hold a cell
+            raise SchemaError(
+                "Released: a field mixes what no column can hold. Take to_pylist(), or push values of one type."
+            ) from None
+
+    def _table(self) -> pa.Table:
         import pyarrow as pa
 
         where = [bodies.find(self.positions) for bodies in self.bodies]

@@ -18,15 +18,17 @@ MISSING = "Column {name!r}: must have a value, got none. Correct the record."
 
 
 def is_missing(cell: object) -> bool:
-    """Tell whether a cell holds nothing: none, NaN, or text of blanks."""
-    if cell is None:
+    """Tell whether a cell holds nothing: none, NaN, text of blanks, or what is not known to be equal to itself."""
+    if cell is None or cell is np.ma.masked:
         return True
-    if isinstance(cell, str):
+    if isinstance(cell, (str, bytes)):
         return not cell.strip()
     try:
         return bool(cell != cell)  # noqa: PLR0124  NaN, NaT
-    except (TypeError, ValueError):
+    except ValueError:  # several values, in an array
         return False
+    except (TypeError, ArithmeticError):  # NA of pandas, signalling NaN
+        return True
 
 
 def listed(cells: Any) -> Sequence[Any]:

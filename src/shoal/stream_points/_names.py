@@ -13,8 +13,8 @@ from shoal.types.stream import Taken
 
 
 def numbered(categories: Sequence[Any]) -> dict[str, int]:
-    """Return the number of each category by what it is called."""
-    return {called(category): at for at, category in enumerate(categories)}
+    """Return the number of each category by what it is called; blanks are no value, and none of them."""
+    return {called(category): at for at, category in enumerate(categories) if called(category).strip()}
 
 
 def codes_of(name: str, cells: Any, number: Mapping[str, int], among: str) -> Taken:

@@ -1,0 +1,114 @@
+"""What a program may do wrong with a stream, and what must not happen then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from shoal.errors import DataError, GuaranteeError, ParameterError, SchemaError
+from shoal.stream import StreamAnonymizer
+
+SAID: dict[str, Any] = {"quasi": ["a"], "bounds": {"a": (0, 100)}, "k": 2, "delay": 2}
+
+
+def stream(**said: Any) -> StreamAnonymizer:
+    return StreamAnonymizer(**{**SAID, **said})
+
+
+@pytest.mark.parametrize("field", ["nmae", "Name"])
+def test_an_identifier_that_is_no_field_is_refused(field: str) -> None:
+    s = stream(identifier=["name"])
+    for push in (s.push, lambda one: s.push_many([one]), lambda one: s.push_many({n: [x] for n, x in one.items()})):
+        with pytest.raises(DataError, match="a tuple must have name, one has not"):
+            push({"a": 1, field: "Ann"})
+    assert s.waiting == 0
+    s.push({"a": 1, "name": None})  # nobody needs to have one
+
+
+def test_after_a_step_that_was_broken_off_nothing_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    s = stream()
+    s.push_many([{"a": 1}, {"a": 2}])
+    with monkeypatch.context() as broken:
+        broken.setattr(s._core, "_formed", lambda *_: (_ for _ in ()).throw(MemoryError))
+        with pytest.raises(MemoryError):
+            s.push({"a": 3})
+    for go_on in (lambda: s.push({"a": 4}), lambda: s.push_many([{"a": 4}]), s.tick, s.flush, s.flush_many):
+        with pytest.raises(GuaranteeError, match="a step before was broken off"):
+            go_on()
+
+
+def test_what_the_witness_stopped_does_not_leave_later() -> None:
+    s = stream(k=3)
+    object.__setattr__(s._core._forming, "k", 2)
+    with pytest.raises(GuaranteeError, match="a class of 2 subjects formed, and k is 3"):
+        s.push_many([{"a": 1}, {"a": 2}, {"a": 3}])
+    with pytest.raises(GuaranteeError, match="broken off"):
+        s.flush()
+
+
+def test_a_clock_that_goes_back_holds_nobody() -> None:
+    s = stream(delay=50, delay_seconds=10)
+    for now in (100.0, 100.0, 5.0):
+        s.push({"a": 1}, now=now)
+    assert len(s.tick(now=14.0)) == 0
+    assert len(s.tick(now=16.0)) == 2  # the first two came before the third; too few are left for a class
+    assert s.dropped == 1
+
+
+@pytest.mark.parametrize("now", [float("nan"), float("inf"), "soon", True, 10**400])
+def test_a_moment_is_a_number(now: Any) -> None:
+    s = stream(delay_seconds=1)
+    for call in (s.tick, lambda now: s.push({"a": 1}, now=now), lambda now: s.push_many([{"a": 1}], now=now)):
+        with pytest.raises(ParameterError, match="StreamAnonymizer: now must be a finite number of seconds"):
+            call(now=now)
+    assert s.waiting == 0
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"a": 5},
+        {"a": "12"},
+        {"a": np.zeros((3, 2))},
+        {"a": [1], 1: [1], "1": [2]},
+        pd.DataFrame([[1, 2]], columns=["a", "a"]),
+        pa.table([[1], [2]], names=["a", "a"]),
+    ],
+    ids=["number", "text", "two dimensions", "one name twice", "pandas", "arrow"],
+)
+def test_what_is_no_column(columns: Any) -> None:
+    with pytest.raises(DataError, match="StreamAnonymizer: columns must "):
+        stream().push_many(columns)
+
+
+def test_what_a_mask_hides_does_not_leave() -> None:
+    s = stream(quasi=["a"], subject="s")
+    hidden = np.ma.array([1, 2, 99], mask=[False, False, True])
+    with pytest.raises(DataError, match="1 of 3 tuples do not fit"):
+        s.push_many({"a": hidden, "s": [1, 2, 3]})
+    with pytest.raises(DataError, match="1 of 3 tuples do not fit"):
+        s.push_many({"a": [1, 2, 3], "s": hidden})
+    s.push_many({"a": [1, 2, 3], "s": [1, 2, 3], "other": hidden})
+    assert 99 not in [one["other"] for one in s.flush()]
+
+
+def test_fields_that_not_all_tuples_have_are_columns_too() -> None:
+    s = stream()
+    left = s.push_many([{"a": 1, "x": 7}, {"a": 50, "y": 8}, {"a": 2, "z": 9}])
+    assert left.to_table().to_pylist() == [
+        {"a": 1.5, "x": 7, "z": None, "class": 0},
+        {"a": 1.5, "x": None, "z": 9, "class": 0},
+    ]
+
+
+def test_no_cell_is_in_the_error_of_a_table() -> None:
+    s = stream()
+    left = s.push_many([{"a": 1, "x": 7}, {"a": 50, "x": 8}, {"a": 2, "x": "secret"}])
+    with pytest.raises(SchemaError, match="Released: a field mixes what no column can hold") as error:
+        left.to_table()
+    assert "secret" not in str(error.value)
+    assert [one["x"] for one in left.to_pylist()] == [7, "secret"]
