@@ -117,7 +117,7 @@ def _running(
     reader = made.reader(head, recipe, how.dialect)
 
     def gate(cursor: Cursor) -> Witness:
-        return Gate(reader, recipe.k, cursor.tally.classes)
+        return Gate(reader, recipe.k, cursor.tally.classes, cursor.place)
 
     return Running(link, How(recipe, wire, how.longest, how.dead_payload), gate, Pace(how.rate), watch)
 
