@@ -15,12 +15,12 @@ from shoal.privacy._leaving import Gate
 from shoal.progress import listening
 from shoal.stream.feeding import FEEDS, read_table
 from shoal.stream.formats import FORMATS, Dialect, chosen, format_of
-from shoal.stream.gauge import Snapshot
+from shoal.stream.gauge import Gauge, Snapshot
 from shoal.stream.metrics import serving
 from shoal.stream.pump import How, Witness
 from shoal.stream.recipe import StreamRecipe
 from shoal.stream.running import Pace, Running
-from shoal.stream.stopping import Stopping
+from shoal.stream.stopping import StoppedError, Stopping
 from shoal.stream.telling import Telling
 from shoal.types.stream import Channel, Cursor, Journey, Link
 
@@ -75,7 +75,12 @@ def run_stream(
     journey, form = _journey(source, target, recipe, how)
     with Stopping(how.drain_seconds) as stopping, listening(Telling(say)):
         channel = cast(Channel, registry.load("channels", _channel(source, target))())
-        with closing(channel.open(journey)) as link:
+        try:
+            with stopping.at_once():
+                opened = channel.open(journey)
+        except StoppedError:
+            return Streamed(str(place(target)), Gauge().snapshot((), 0.0), finished=False, signal=stopping.asked)
+        with closing(opened) as link:
             already = bool(getattr(link, "finished", False))
             running = _running(link, recipe, how, form, watch)
             with serving(how.metrics, lambda: running.latest) as address:
