@@ -24,6 +24,7 @@ from shoal.stream.stopping import StoppedError, Stopping
 from shoal.stream.telling import Telling
 from shoal.types.stream import Channel, Cursor, Journey, Link
 
+_DAY = 86_400.0
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9.-]*)(?:\+[^:]*)?://")
 
 
@@ -42,10 +43,14 @@ class Streaming:
     force: bool = False  #: set an output aside that is there
 
     def __post_init__(self) -> None:
-        if not isinstance(self.longest, int) or self.longest < 1:
-            raise ParameterError(f"stream: longest must be an integer ≥ 1, got {self.longest!r}. Raise longest.")
-        if not self.drain_seconds > 0:
-            raise ParameterError(f"stream: drain_seconds must be above 0, got {self.drain_seconds:g}. Raise it.")
+        if not isinstance(self.longest, int) or not 1 <= self.longest < 1 << 31:
+            raise ParameterError(
+                f"stream: longest must be an integer ≥ 1 and < 2³¹, got {self.longest!r}. Correct longest."
+            )
+        if not 0 < self.drain_seconds <= _DAY:
+            raise ParameterError(
+                f"stream: drain_seconds must be above 0 and at most a day, got {self.drain_seconds:g}. Correct it."
+            )
 
 
 @dataclass(frozen=True)
