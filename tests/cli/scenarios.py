@@ -1140,6 +1140,16 @@ def _(folder: Path) -> list[str]:
     return ["stream", "people.csv", "-o", "out.csv", *STREAM]
 
 
+@scenario("Stream: an endless time to stop", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--drain-seconds", "inf")
+
+
+@scenario("Stream: records without an end", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--longest", "99999999999999999999")
+
+
 @scenario("Stream: dead letters to the output", 2)
 def _(folder: Path) -> list[str]:
     return streaming(folder, "--dead", "./out.csv")
@@ -1225,3 +1235,25 @@ def _(folder: Path) -> list[str]:
 @scenario("Stream: a rate of nothing", 2)
 def _(folder: Path) -> list[str]:
     return streaming(folder, "--rate", "0")
+
+
+@scenario("Stream: an endless time to stop", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--drain-seconds", "inf")
+
+
+@scenario("Stream: records without an end", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--longest", "99999999999999999999")
+
+
+@scenario("Stream: dead letters to what is no file", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--dead", "-")
+
+
+@scenario("Stream: a column that differs from an identifier only in case", 3)
+def _(folder: Path) -> list[str]:
+    (folder / "names.csv").write_text("name,Name,age\nann,Ann,31\n")
+    names = ["stream", "names.csv", "-o", "out.csv", "--identifier", "name"]
+    return [*names, "--quasi", "age", "--bounds", "age=0:120", "--k", "2", "--delay", "3"]

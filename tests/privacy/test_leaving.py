@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable
 
 import pytest
 
 from shoal.errors import GuaranteeError
-from shoal.privacy._leaving import CsvReader, Gate, JsonlReader
+from shoal.privacy._leaving import Gate
+from shoal.privacy._read_back import CsvReader, JsonlReader
 from shoal.types.stream import Leaving
 
 SECRET = 31415926
@@ -68,6 +70,12 @@ def test_one_change_and_it_stays(form: str, change: str) -> None:
         b'{"age":30.5}',
         b'{"age":30.5,"city":"a,b","class":0,"pid":1}',
         b'{"age":30.50,"city":"a,b","class":0}',
+        b'{"age":31,"age":30.5,"city":"a,b","class":0}',
+        b'{"\\u0061ge":31,"age":30.5,"city":"a,b","class":0}',
+        b'{"age":30.5,"city":"a,b","class":0,"\\u0063lass":0}',
+        b'{"age":30.5,"city":"a,b","x":{\n},"class":0}',
+        b'{"age":30.5,"city":"a,b","x":"\xff","class":0}',
+        b'{"age":30.5,"city":"a,b","class":0}\n',
     ],
 )
 def test_text_counts_and_what_must_not_leave_does_not(record: bytes) -> None:
@@ -100,6 +108,47 @@ def test_k_counts_subjects(subjects: list) -> None:
     check, write = gate("jsonl")
     with pytest.raises(GuaranteeError):
         check.check(Leaving(0, write(rows()), [0, 1, 2]), 0, subjects)
+
+
+@pytest.mark.parametrize("record", [b'{"pid":0}', b'["age","pid"]', b'"pid"', b'"\\\\age"', b"9" * 5000])
+def test_values_may_say_what_fields_are_called(record: bytes) -> None:
+    check, _ = gate("jsonl")
+    line = b'{"age":30.5,"city":"a,b","x":%b,"class":0}' % record
+    leaving = Leaving(0, [line] * 3, [0, 1, 2])
+    check.check(leaving, 0)
+    assert check.fields(leaving, ["age", "no"]) == {"age": [30.5] * 3, "no": [None] * 3}
+
+
+def test_cells_may_be_long() -> None:
+    check, write = gate("csv")
+    leaving = Leaving(0, [line.replace(b"3141", b"3" * 200_000) for line in write(rows())], [0, 1, 2])
+    before = csv.field_size_limit()
+    check.check(leaving, 0)
+    assert len(check.fields(leaving, ["pay"])["pay"][0]) > 200_000
+    assert csv.field_size_limit() == before
+
+
+@pytest.mark.parametrize(
+    ("places", "said"), [([0, 1, 1], "one record"), ([0, 1], "one record"), ([7, 8, 12], "left"), ([3, 8, 9], "left")]
+)
+def test_no_record_leaves_twice(places: list[int], said: str) -> None:
+    check, write = gate("jsonl")
+    check.check(Leaving(0, write(rows()), [10, 12, 14]), 0)
+    check.settle(4)
+    again = [{**row, "class": 1} for row in rows()]
+    with pytest.raises(GuaranteeError, match=said):
+        check.check(Leaving(1, write(again), places), 1)
+    check.check(Leaving(1, write(again), [4, 11, 13]), 1)
+
+
+def test_what_is_over_is_not_remembered_for_long() -> None:
+    check, _ = gate("jsonl", k=1)
+    for number in range(70_000):
+        check.check(Leaving(number, [b'{"age":1,"city":"x","class":%d}' % number], [number]), number)
+        check.settle(number + 1)
+    assert len(check._left) < 66_000
+    with pytest.raises(GuaranteeError, match="left"):
+        check.check(Leaving(70_000, [b'{"age":1,"city":"x","class":70000}'], [5]), 70_000)
 
 
 @pytest.mark.parametrize("number", [1, -1, 5])

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import SchemaError
+from shoal.wire._names import lookalike
 from shoal.wire.csv import Csv
 from shoal.wire.jsonl import Jsonl
 
@@ -38,8 +39,12 @@ BAD = {
     b'{"a": Infinity}': "not JSON",
     b'{"a": 1}{"a": 2}': "not JSON",
     b'{"a": 1},{"a": 2}': "not JSON",
-    b"[" * 100_000: "must be a JSON object",
-    b'{"x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}": "not JSON",
+    b"[" * 100_000: "deeper than 256",
+    b'{"x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}": "deeper than 256",
+    b'{"x": ' + b'[{"y":' * 128 + b"0" + b"}]" * 128 + b"}": "deeper than 256",
+    b'{"a": 1e400}': "too large",
+    b'{"a": 1, "ID": 31415926}': "differs from 'id'",
+    b'{"a": 1, " \\u0049d": 31415926}': "differs from 'id'",
     b"[1, 2]": "must be a JSON object",
     b'"31415926"': "must be a JSON object",
     b'{"x": "\xff31415926"}': "not in UTF-8",
@@ -60,6 +65,23 @@ def test_what_is_no_tuple_is_said_and_others_are_read(record: bytes) -> None:
     assert SECRET not in sentence
 
 
+def test_what_is_deep_but_not_too_deep_is_read_also_between_others() -> None:
+    deep = b'{"a":1,"b":2,"x":' + b"[" * 255 + b'"[[[' + b"[" * 300 + b'\\""' + b"]" * 255 + b"}"
+    wire = jsonl()
+    for _ in range(2):
+        parsed = wire.parse([b'{"a":1,"b":2,"x":[]}', deep])
+        assert parsed.good.tolist() == [0, 1]
+    deeper = deep.replace(b"[]", b"[[]]").replace(b":[", b":[[").replace(b"]}", b"]]}")
+    assert wire.parse([deeper]).faults[0][1].startswith("the record has lists")
+
+
+def test_a_tuple_leaves_on_one_line_however_it_came() -> None:
+    wire = jsonl()
+    parsed = wire.parse([b'{"a": 1,\r\n "x": {\n"y": "1\\n",\r"z": 2}}', b'{"a": 1, "x": "in\na text"}'])
+    assert parsed.good.tolist() == [0]
+    assert wire.render(parsed.bodies, {"a": 2}, 0) == [b'{"a":2,"x":{ "y": "1\\n", "z": 2},"class":0}']
+
+
 def test_of_a_name_that_is_there_twice_the_last_counts_and_leaves_alone() -> None:
     parsed = jsonl().parse([b'{"a": 1, "x": 1, "a": 2, "x": 3, "id": 1, "id": 2}'])
     assert parsed.columns["a"] == [2]
@@ -68,7 +90,8 @@ def test_of_a_name_that_is_there_twice_the_last_counts_and_leaves_alone() -> Non
 
 values = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 names = st.text(st.characters(min_codepoint=32, max_codepoint=9999, blacklist_characters='"\\'))
-objects = st.dictionaries(names, values | st.lists(values) | st.dictionaries(st.text(), values))
+others = names.filter(lambda name: lookalike([name], ("a", "b", "id")) is None)
+objects = st.dictionaries(others, values | st.lists(values) | st.dictionaries(st.text(), values))
 
 
 @settings(max_examples=30)
@@ -152,6 +175,8 @@ def test_what_is_no_number_stays_text(text: str) -> None:
         (b"a,b", "no column is called 'id'"),
         (b"id,a,b,a", "there more than once: 'a'"),
         (b"id,a,b,class", "class"),
+        (b"id,a,b,Id", "differs from 'id' only"),
+        (b"Id,a,b", "there are Id, a, b"),
         (b'id,a,"b', "quote"),
     ],
 )
@@ -177,3 +202,11 @@ def test_lines_leave_as_they_came_but_for_what_is_released(rows: list[tuple], de
     left = [wire.head, *wire.render(parsed.bodies, {"a": math.pi, "b": delimiter}, 4)]
     read = list(csv.reader(io.StringIO(b"\n".join(left).decode(), newline=""), delimiter=delimiter))
     assert read == [["a", "b", "rest", "class"], *([str(math.pi), delimiter, row[3], "4"] for row in rows)]
+
+
+@pytest.mark.parametrize("other", [b"1.5", b'"31"', b"nan", b"x", b""])
+def test_an_integer_beyond_all_floats_stops_nothing(other: bytes) -> None:
+    wire = Csv(b"a,x", ["a"], [], "class", numbers=["a"])
+    parsed = wire.parse([b"9" * 400 + b",u", other + b",v"])
+    assert parsed.good.tolist() == [0, 1]
+    assert parsed.columns["a"][0] == int("9" * 400)

@@ -6,6 +6,7 @@ import hashlib
 import os
 import select
 import sys
+import time
 from bisect import bisect_left
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,6 +87,7 @@ class Input:
         self._seen = 0
         self._records: list[bytes] = []
         self._places: list[int] = []
+        self._awaited: tuple[int, bytes] | None = None  # up to where it was read before, and the digest of that
         self.ended = False
         self.header = self._first() if header else b""
 
@@ -112,23 +114,43 @@ class Input:
         self.ended = not piece
 
     def skip(self, place: int, digest: bytes) -> None:
-        """Leave out what stands before a place, if it is what it was."""
+        """Let `fetch` leave out what stands before a place, if it is what it was."""
+        self._awaited = place, digest
+
+    def _skip(self, place: int, digest: bytes, seconds: float) -> None:
+        """Go towards a place for so long; a pipe may take its time."""
+        until = time.monotonic() + seconds
         while not self.ended and (self._places[0] if self._places else self._lines.place) < place:
-            first = bisect_left(self._places, place)
-            del self._records[:first], self._places[:first]
+            self._drop_before(place)
             if not self._places:
+                if time.monotonic() > until:
+                    return
                 self._until(min(place, self._lines.place))
-                self._more(None)
-        first = bisect_left(self._places, place)
-        del self._records[:first], self._places[:first]
+                self._more(seconds)
+        self._drop_before(place)
         if len(self._unseen) + self._seen < place or self.digest(place) != digest:
             raise DataError(
                 f"{self._name}: is not the input that this stream was begun with. Give it again from its beginning, "
                 "or choose another output."
             )
+        self._awaited = None
+
+    def _drop_before(self, place: int) -> None:
+        first = bisect_left(self._places, place)
+        del self._records[:first], self._places[:first]
 
     def fetch(self, most: int, seconds: float) -> tuple[list[bytes], list[int]]:
-        """Return records and where they begin; none may have come in time."""
+        """Return records and where they begin; none may have come in time.
+
+        Raises
+        ------
+        DataError
+            If what is left out is not what stood there before.
+        """
+        if self._awaited is not None:
+            self._skip(*self._awaited, seconds)
+            if self._awaited is not None:
+                return [], []
         if not self._records and not self.ended:
             self._more(seconds)
         records, places = self._records[:most], self._places[:most]
@@ -138,7 +160,7 @@ class Input:
     @property
     def over(self) -> bool:
         """Whether nothing comes any more."""
-        return self.ended and not self._records
+        return self.ended and not self._records and self._awaited is None
 
     @property
     def after(self) -> int:

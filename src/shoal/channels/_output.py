@@ -55,6 +55,8 @@ class Growing:
             sync_folder(path.parent)
         try:
             fcntl.flock(self.number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not os.path.samestat(os.fstat(self.number), os.stat(path)):  # it was taken away before we had it
+                raise OSError
         except OSError:
             os.close(self.number)
             raise ParameterError(
@@ -63,10 +65,23 @@ class Growing:
         self.size = os.fstat(self.number).st_size
 
     def append(self, data: bytes) -> None:
-        """Write bytes at the end."""
+        """Write bytes at the end.
+
+        Raises
+        ------
+        DataError
+            If somebody else wrote to the file, cut it or deleted it meanwhile; then nothing is written.
+        """
         if data:
             with writing(self.name):
+                now = os.fstat(self.number)
                 os.lseek(self.number, self.size, os.SEEK_SET)
+            if now.st_size != self.size or not now.st_nlink:
+                raise DataError(
+                    f"{self.name}: somebody else wrote to it, cut it or deleted it. Put back what was there, or choose "
+                    "another output."
+                )
+            with writing(self.name):
                 write_all(self.number, data)
             self.size += len(data)
 
@@ -147,16 +162,13 @@ def is_pipe(path: str) -> bool:
         return False
 
 
-def set_aside(path: Path) -> None:
-    """Rename a file that is in the way, so that it can be had back."""
-    with writing(str(path)):
-        real = Path(os.path.realpath(path))  # what a link leads to, not the link
-        os.replace(real, real.with_name(f"{real.name}.old"))
-        sync_folder(real.parent)
-
-
 def check_apart(source: int, target: str, dead: str | None) -> None:
     """Refuse an input that is the output, or dead letters that are one of them, under whatever name."""
+    if dead is not None and (dead == "-" or is_pipe(dead)):
+        raise ParameterError(
+            f"{dead}: dead letters must go to a file, got something else. Name one, or leave --dead out: they are "
+            "counted."
+        )
     known = {"the input": _identity(source), "the output": _identity(target)}
     for name, given, others in (
         ("output", target, ("the input",)),

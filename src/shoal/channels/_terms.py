@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from shoal.channels._output import set_aside
+from shoal.channels._journal import sync_folder
+from shoal.channels._output import writing
 from shoal.errors import DataError, ParameterError, listing
 from shoal.types.stream import Journey, Letter
 
 
-def make_way(file: Path, force: bool) -> None:
-    """Refuse a file that is there and has no journal, or rename it."""
+def make_way(file: Path, force: bool) -> Callable[[], None]:
+    """Refuse a file that is there and has no journal, or rename it; return what gives it its name back."""
     if not file.is_file() or not file.stat().st_size:
-        return
+        return lambda: None
     if not force:
         raise ParameterError(f"{file}: exists already, and has no journal. Choose another file, or give --force.")
-    set_aside(file)
+    real = Path(os.path.realpath(file))  # what a link leads to, not the link
+    with writing(str(file)):
+        aside = _set_aside(real)
+        sync_folder(real.parent)
+
+    def undo() -> None:
+        if not real.exists():
+            with writing(str(file)):
+                os.rename(aside, real)
+
+    return undo
+
+
+def _set_aside(real: Path) -> Path:
+    """Rename a file to a name that no other has: one that was set aside before stays."""
+    names = (real.with_name(f"{real.name}.old{number if number > 1 else ''}") for number in count(1))
+    aside = next(name for name in names if not os.path.lexists(name))
+    os.rename(real, aside)
+    return aside
 
 
 def kept(journey: Journey) -> dict[str, Any]:

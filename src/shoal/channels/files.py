@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -11,8 +11,9 @@ import msgspec
 
 from shoal.channels._input import Bytes, Handle, Input, Made
 from shoal.channels._journal import Base, Journal, Step
-from shoal.channels._output import Growing, Pipe, check_apart, is_pipe, writing
-from shoal.channels._terms import check_promises, kept, letter, make_way
+from shoal.channels._output import Growing, check_apart, is_pipe, writing
+from shoal.channels._piping import PipeLink
+from shoal.channels._terms import check_promises, kept, make_way
 from shoal.types.stream import Cursor, Incoming, Journey, Link, Outgoing
 
 _ROTATE = 1 << 23  # bytes of the journal from which it goes on in a new file
@@ -39,68 +40,12 @@ class Files:
             given = Input(
                 source, _name(journey.source), longest=journey.longest, header=journey.header, quote=journey.quote
             )
-            link = _FileLink(given, journey) if not is_pipe(journey.target) else _PipeLink(given, journey)
+            link = _FileLink(given, journey) if not is_pipe(journey.target) else PipeLink(given, journey)
             undo.pop_all()
         return link
 
 
-class _PipeLink:
-    """Records of a file or pipe, and a pipe for what leaves; nothing is kept."""
-
-    def __init__(self, given: Input, journey: Journey) -> None:
-        self._input = given
-        self.header = given.header  #: the first record, if it names the fields
-        self.cursor = Cursor()
-        self.finished = False  #: whether the stream is over, and all of it has left
-        self._preface = b""
-        self._out: Pipe | Growing = Pipe(journey.target)
-        self._dead = None if journey.dead is None else _dead(journey.dead, journey.force)
-
-    def preface(self, line: bytes) -> None:
-        """Let a line stand before the first tuple."""
-        self._preface = line + b"\n" if line else b""
-
-    def lanes(self) -> Mapping[str, Cursor]:
-        """There is one lane, and it has no name."""
-        return {"": self.cursor}
-
-    def fetch(self, most: int, seconds: float) -> Incoming | None:
-        """Return records, or None if none came in time."""
-        records, places = self._input.fetch(most, seconds)
-        over = self._input.over
-        return Incoming("", records, places, self._input.after, over) if records or over else None
-
-    def commit(self, steps: Sequence[Outgoing]) -> None:
-        """Write what leaves, and then the letters."""
-        for step in steps:
-            out, dead = self._rendered(step)
-            self._out.append(out)
-            if self._dead is not None:
-                self._dead.append(dead)
-            self._stepped(step)
-
-    def _rendered(self, step: Outgoing) -> tuple[bytes, bytes]:
-        lines = [line for leaving in step.classes for line in leaving.tuples]
-        out = self._preface + (b"\n".join(lines) + b"\n" if lines else b"")
-        return out, b"" if self._dead is None else b"".join(map(letter, step.letters))
-
-    def _stepped(self, step: Outgoing) -> None:
-        self._preface = b""
-        self.cursor = step.cursor
-        self.finished = self._ends(step)
-
-    def _ends(self, step: Outgoing) -> bool:
-        return self._input.over and step.cursor.place >= self._input.after
-
-    def close(self) -> None:
-        """Let go of everything."""
-        self._input.close()
-        self._out.close()
-        if self._dead is not None:
-            self._dead.close()
-
-
-class _FileLink(_PipeLink):
+class _FileLink(PipeLink):
     """Records of a file or pipe, and a file that grows, with a journal."""
 
     def __init__(self, given: Input, journey: Journey) -> None:
@@ -108,25 +53,23 @@ class _FileLink(_PipeLink):
         self.header = given.header
         path = Path(os.path.realpath(journey.target))
         self._journal = Journal(path.with_name(f"{path.name}.journal"))
-        if not self._journal.there:
-            for file in (journey.target, journey.dead):
-                if file is not None:
-                    make_way(Path(file), journey.force)
+        begins = not self._journal.there
         with ExitStack() as undo:
+            if begins:
+                undo.callback(make_way(Path(journey.target), journey.force))
             self._out: Growing = Growing(path, journey.target)  # nobody else reads or writes the journal from here on
             undo.callback(self._out.discard)
-            self._dead = None if journey.dead is None else Growing(Path(journey.dead))
-            if self._dead is not None:
-                undo.callback(self._dead.discard)
-            found = self._journal.read()
-            self._untouched = found is None  # nothing has left yet
+            self._dead = self._letters(journey, undo, begins=begins)
+            with writing(str(self._journal.folder)):
+                found = self._journal.read()
+            self._untouched = found is None
             found = found or self._begin(journey)
             undo.callback(self._journal.close)
             check_promises(journey, found[0].promises)
             self._restore(*found)
             if self.cursor.place and not self.finished:
                 given.skip(self.cursor.place, self._digest)
-            undo.pop_all()
+            self._undo = undo.pop_all()
 
     def _begin(self, journey: Journey) -> tuple[Base, list[Step]]:
         """Write the base of a stream that begins now."""
@@ -185,10 +128,7 @@ class _FileLink(_PipeLink):
         """Let go of everything; a stream that is over leaves a journal that only says so, and one of nothing none."""
         if self._untouched:
             self._journal.remove()
-            self._input.close()
-            for file in (self._out, self._dead):
-                if file is not None:
-                    file.discard()
+            super().close()
             return
         if self.finished and self._journal.size:
             self._rotate()
@@ -198,8 +138,3 @@ class _FileLink(_PipeLink):
 
 def _name(path: str) -> str:
     return "Standard input" if path == "-" else path
-
-
-def _dead(path: str, force: bool) -> Growing:
-    make_way(Path(path), force)
-    return Growing(Path(path))

@@ -6,117 +6,12 @@ the first class that is not what was promised; nothing of the step leaves then.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Collection, Sequence
-from operator import itemgetter
-from typing import Any, Protocol
-
-import msgspec
+from collections.abc import Sequence
+from typing import Any
 
 from shoal.errors import GuaranteeError
+from shoal.privacy._read_back import Reader
 from shoal.types.stream import Leaving
-
-_LONG = 400  # digits of integers that are beyond all floats
-_NONE, _NULL = msgspec.Raw(b""), msgspec.Raw(b"null")
-
-
-class Reader(Protocol):
-    """Reads rendered tuples back."""
-
-    def differing(self, tuples: Sequence[bytes], label: int | str) -> str | None:
-        """Say what is wrong with the tuples of one class, or None.
-
-        They must be alike in their quasi-identifiers, carry the label of their class, and hold no field that must
-        not leave.
-        """
-
-    def fields(self, tuples: Sequence[bytes], names: Sequence[str]) -> dict[str, list[Any]]:
-        """Return what some fields hold in tuples that are as they should be."""
-
-
-class JsonlReader:
-    """Reads JSON objects."""
-
-    def __init__(self, quasi: Sequence[str], removed: Collection[str], class_field: str) -> None:
-        named = {f"q{j}": name for j, name in enumerate(quasi)} | {"number": class_field}
-        gone = {f"r{j}": name for j, name in enumerate(removed)}
-        fields: list[Any] = [(key, msgspec.Raw) for key in named]
-        fields += [(key, msgspec.Raw, _NONE) for key in gone]
-        seen = msgspec.defstruct("Seen", fields, rename=named | gone, gc=False, eq=True)
-        self._gone = gone
-        self._decode = msgspec.json.Decoder(seen).decode
-        self._texts = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode  # other fields may hold anything
-
-    def differing(self, tuples: Sequence[bytes], label: int | str) -> str | None:
-        """Say what is wrong with the tuples of one class, or None."""
-        try:
-            read = list(map(self._decode, tuples))
-        except msgspec.DecodeError:
-            return "holds a tuple that is no JSON object with all of its fields"
-        first: Any = read[0]
-        if read.count(first) != len(read):
-            return "holds several combinations of quasi-identifiers, or several classes"
-        if bytes(first.number) != (b"%d" % label if isinstance(label, int) else json.dumps(label).encode()):
-            return "carries the number of another class"
-        for key, name in self._gone.items():
-            if bytes(getattr(first, key)):
-                return f"still holds {name!r}"
-        return None
-
-    def fields(self, tuples: Sequence[bytes], names: Sequence[str]) -> dict[str, list[Any]]:
-        """Return what some fields hold; a field that is not there holds nothing."""
-        read = [self._texts(one) for one in tuples]
-        return {name: [_plain(one.get(name, _NULL)) for one in read] for name in names}
-
-
-def _plain(text: msgspec.Raw) -> Any:
-    """Return what a field holds; an integer beyond all floats is infinite, however many digits it has."""
-    return json.loads(bytes(text), parse_int=lambda digits: int(digits) if len(digits) < _LONG else float(digits))
-
-
-class CsvReader:
-    """Reads lines of cells, below a header."""
-
-    def __init__(
-        self,
-        header: bytes,
-        quasi: Sequence[str],
-        removed: Collection[str],
-        class_field: str,
-        delimiter: str,
-        quote: str,
-    ) -> None:
-        self._how: dict[str, Any] = {"delimiter": delimiter, "quotechar": quote, "strict": True}
-        names = next(csv.reader(io.StringIO(header.decode(), newline=""), **self._how))
-        if stays := [name for name in removed if name in names]:
-            raise GuaranteeError(f"The gate: the output still holds {stays[0]!r}. Nothing was written.")
-        self._names, self._width = names, len(names)
-        self._quasi = itemgetter(*(names.index(name) for name in quasi))
-        self._class = names.index(class_field)
-
-    def differing(self, tuples: Sequence[bytes], label: int | str) -> str | None:
-        """Say what is wrong with the tuples of one class, or None."""
-        try:
-            text = io.StringIO(b"\n".join(tuples).decode(), newline="")
-            read = list(csv.reader(text, **self._how))
-        except (csv.Error, UnicodeDecodeError):
-            return "holds a tuple that is no line of cells"
-        ends = tuples[-1].endswith((b"\n", b"\r"))  # which would be a line of its own
-        if ends or len(read) != len(tuples) or set(map(len, read)) != {self._width}:
-            return "holds a tuple that is no line of as many cells as the header"
-        keys = list(map(self._quasi, read))
-        if keys.count(keys[0]) != len(keys):
-            return "holds several combinations of quasi-identifiers"
-        if {cells[self._class] for cells in read} != {str(label)}:
-            return "carries the number of another class"
-        return None
-
-    def fields(self, tuples: Sequence[bytes], names: Sequence[str]) -> dict[str, list[Any]]:
-        """Return what some fields hold, as text."""
-        read = list(csv.reader(io.StringIO(b"\n".join(tuples).decode(), newline=""), **self._how))
-        return {name: [cells[self._names.index(name)] for cells in read] for name in names}
 
 
 class Gate:
@@ -126,8 +21,10 @@ class Gate:
     the record that came. A tuple about nobody counts for nothing. Without subjects every tuple is another one.
 
     **Guarantee.** A class that `check` lets pass concerns at least k subjects, has one combination of
-    quasi-identifiers, the number after the last one, and no field that must not leave.
+    quasi-identifiers, the number after the last one, and no field that must not leave. None of its tuples is made of a
+    record that made another, of this class or of one before.
 
+    >>> from shoal.privacy._read_back import JsonlReader
     >>> gate = Gate(JsonlReader(["age"], ["name"], "class"), k=2)
     >>> gate.check(Leaving(0, [b'{"age":30,"class":0}', b'{"age":30,"class":0}'], [0, 9]), 0)
     >>> gate.check(Leaving(1, [b'{"age":30,"class":1}'], [18]), 1)
@@ -136,10 +33,13 @@ class Gate:
     shoal.errors.GuaranteeError: The gate: class 1 concerns 1 subjects, and k is 2. Nothing of this step was written.
     """
 
-    def __init__(self, reader: Reader, k: int, next_number: int = 0) -> None:
+    def __init__(self, reader: Reader, k: int, next_number: int = 0, begin: int = 0) -> None:
         self._reader = reader
         self.k = k
         self.next_number = next_number
+        self._begin = begin  # all records before it are done
+        self._left: set[int] = set()  # places of records from there on that left
+        self._most = 1 << 16  # from so many on those that are over are let go
 
     def check(self, leaving: Leaving, label: int | str, subjects: Sequence[Any] | None = None) -> None:
         """Let a class pass.
@@ -153,6 +53,14 @@ class Gate:
         if fault is not None:
             raise GuaranteeError(f"The gate: class {label} {fault}. Nothing of this step was written.")
         self.next_number += 1
+        self._left.update(leaving.places)
+
+    def settle(self, place: int) -> None:
+        """Take note that nothing from before a place may leave any more."""
+        self._begin = max(self._begin, place)
+        if len(self._left) > self._most:
+            self._left = {one for one in self._left if one >= self._begin}
+            self._most = max(1 << 16, 2 * len(self._left))
 
     def fields(self, leaving: Leaving, names: Sequence[str]) -> dict[str, list[Any]]:
         """Return what some fields of a class hold that passed, read back from its bytes."""
@@ -161,7 +69,11 @@ class Gate:
     def _fault(self, leaving: Leaving, label: int | str, subjects: Sequence[Any] | None) -> str | None:
         if leaving.number != self.next_number:
             return f"has not the number that follows, {self.next_number:,}"
-        concerned = len(leaving.tuples)
+        places, concerned = leaving.places, len(leaving.tuples)
+        if len(places) != concerned or len(set(places)) != concerned:
+            return "holds two tuples that were made of one record"
+        if min(places, default=0) < self._begin or not self._left.isdisjoint(places):
+            return "holds a tuple that left already"
         if subjects is not None:
             if len(subjects) != concerned:
                 return "does not say whom each tuple is about"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shoal.errors import ParameterError
 from shoal.parameters import unknown
-from shoal.privacy._leaving import CsvReader, JsonlReader, Reader
+from shoal.privacy._read_back import CsvReader, JsonlReader, Reader
 from shoal.stream.recipe import StreamRecipe
 from shoal.types import Kind
 from shoal.types.stream import Wire

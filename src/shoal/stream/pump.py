@@ -27,6 +27,9 @@ class Witness(Protocol):
     def fields(self, leaving: Leaving, names: Sequence[str]) -> Mapping[str, Sequence[Any]]:
         """Read fields of a class that passed back from its bytes."""
 
+    def settle(self, place: int) -> None:
+        """Take note that nothing from before a place may leave any more."""
+
 
 @dataclass(frozen=True)
 class How:
@@ -171,6 +174,7 @@ class Lane:
         made = Outgoing(self.name, self._classes, letters, self._cursor())
         self._classes, self._letters, self.pending = [], [], 0
         self.committed = made.cursor
+        self._gate.settle(made.cursor.place)
         return made
 
     def _cursor(self) -> Cursor:

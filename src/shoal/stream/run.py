@@ -15,15 +15,16 @@ from shoal.privacy._leaving import Gate
 from shoal.progress import listening
 from shoal.stream.feeding import FEEDS, read_table
 from shoal.stream.formats import FORMATS, Dialect, chosen, format_of
-from shoal.stream.gauge import Snapshot
+from shoal.stream.gauge import Gauge, Snapshot
 from shoal.stream.metrics import serving
 from shoal.stream.pump import How, Witness
 from shoal.stream.recipe import StreamRecipe
 from shoal.stream.running import Pace, Running
-from shoal.stream.stopping import Stopping
+from shoal.stream.stopping import StoppedError, Stopping
 from shoal.stream.telling import Telling
 from shoal.types.stream import Channel, Cursor, Journey, Link
 
+_DAY = 86_400.0
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9.-]*)(?:\+[^:]*)?://")
 
 
@@ -42,10 +43,14 @@ class Streaming:
     force: bool = False  #: set an output aside that is there
 
     def __post_init__(self) -> None:
-        if not isinstance(self.longest, int) or self.longest < 1:
-            raise ParameterError(f"stream: longest must be an integer ≥ 1, got {self.longest!r}. Raise longest.")
-        if not self.drain_seconds > 0:
-            raise ParameterError(f"stream: drain_seconds must be above 0, got {self.drain_seconds:g}. Raise it.")
+        if not isinstance(self.longest, int) or not 1 <= self.longest < 1 << 31:
+            raise ParameterError(
+                f"stream: longest must be an integer ≥ 1 and < 2³¹, got {self.longest!r}. Correct longest."
+            )
+        if not 0 < self.drain_seconds <= _DAY:
+            raise ParameterError(
+                f"stream: drain_seconds must be above 0 and at most a day, got {self.drain_seconds:g}. Correct it."
+            )
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,12 @@ def run_stream(
     journey, form = _journey(source, target, recipe, how)
     with Stopping(how.drain_seconds) as stopping, listening(Telling(say)):
         channel = cast(Channel, registry.load("channels", _channel(source, target))())
-        with closing(channel.open(journey)) as link:
+        try:
+            with stopping.at_once():
+                opened = channel.open(journey)
+        except StoppedError:
+            return Streamed(str(place(target)), Gauge().snapshot((), 0.0), finished=False, signal=stopping.asked)
+        with closing(opened) as link:
             already = bool(getattr(link, "finished", False))
             running = _running(link, recipe, how, form, watch)
             with serving(how.metrics, lambda: running.latest) as address:
@@ -117,7 +127,7 @@ def _running(
     reader = made.reader(head, recipe, how.dialect)
 
     def gate(cursor: Cursor) -> Witness:
-        return Gate(reader, recipe.k, cursor.tally.classes)
+        return Gate(reader, recipe.k, cursor.tally.classes, cursor.place)
 
     return Running(link, How(recipe, wire, how.longest, how.dead_payload), gate, Pace(how.rate), watch)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 
 from shoal.errors import ParameterError
 from shoal.stream.gauge import Gauge, Snapshot
@@ -23,8 +24,8 @@ class Pace:
     """How fast a stream is read: at full speed, or so many records each second."""
 
     def __init__(self, rate: float | None) -> None:
-        if rate is not None and not rate > 0:
-            raise ParameterError(f"stream: rate must be above 0, got {rate:g}. Leave it out for full speed.")
+        if rate is not None and not 0 < rate < inf:
+            raise ParameterError(f"stream: rate must be a number above 0, got {rate:g}. Leave it out for full speed.")
         self._rate = rate
         self._began: float | None = None
         self._taken = 0

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 from shoal.errors import EngineError
 
 _SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
+
+
+class StoppedError(BaseException):
+    """Told to stop while nothing could have left: there is nothing to wait for. Not for those who catch errors."""
 
 
 class Stopping:
@@ -23,6 +29,7 @@ class Stopping:
         self.seconds = seconds
         self.asked: int | None = None  #: the number of the signal
         self._before: dict[int, Any] = {}
+        self._at_once = False
 
     def __enter__(self) -> Stopping:
         if threading.current_thread() is threading.main_thread():
@@ -33,9 +40,21 @@ class Stopping:
             self._before[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._enough)
         return self
 
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Leave the block by `StoppedError` when told to: it may wait for somebody for long, and commits nothing."""
+        self._at_once = True
+        try:
+            yield
+        finally:
+            self._at_once = False
+
     def _ask(self, number: int, _: FrameType | None) -> None:
         if self.asked is None:
             self.asked = number
+            if self._at_once:
+                self._at_once = False
+                raise StoppedError
             signal.setitimer(signal.ITIMER_REAL, max(self.seconds, 0.001))
 
     def _enough(self, _number: int, _: FrameType | None) -> None:

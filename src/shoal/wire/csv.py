@@ -13,6 +13,7 @@ import numpy as np
 from shoal.errors import SchemaError, listing
 from shoal.parameters import unknown
 from shoal.types.stream import Parsed
+from shoal.wire._names import lookalike
 
 _BOM = b"\xef\xbb\xbf"
 _QUOTES = "a quote of the record is not closed, or a quote or line end stands inside a cell. Check what writes it."
@@ -70,6 +71,11 @@ class Csv:
         self.wanted = {name: _index(names, name) for name in wanted}
         self._numbers = frozenset(numbers)
         gone = {_index(names, name) for name in removed}
+        if (known := lookalike(names, {*wanted, *removed})) is not None:
+            raise SchemaError(
+                f"Header: a column differs from {known!r} only in how it is written. Rename it, or name it as an "
+                "identifier."
+            )
         kept = [j for j in range(len(names)) if j not in gone]
         self._kept: Callable[[Any], Any] = (
             itemgetter(*kept) if len(kept) > 1 else lambda cells: [cells[j] for j in kept]
@@ -176,7 +182,7 @@ def _number(text: str) -> Any:
             value = kind(text)
         except ValueError:
             continue
-        return value if isfinite(value) else text
+        return value if kind is int or isfinite(value) else text
     return text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any
 
 import msgspec
@@ -13,13 +13,19 @@ import numpy as np
 
 from shoal.errors import ParameterError, listing
 from shoal.types.stream import Parsed
+from shoal.wire._names import lookalike
 from shoal.wire._shape import Shape
 
 _NOT_JSON = "the record is not JSON. Check what writes it."
 _NO_OBJECT = "the record must be a JSON object with a name for each field, got something else. Check what writes it."
 _NOT_UTF8 = "the record is not in UTF-8. Check what writes it."
 _NAMES = "the name of a field holds a quote, a backslash or a control character. Rename it."
+_NUMBER = "the record holds a number that is too large to be read. Check what writes it."
+_NESTED = "the record has lists or objects in one another deeper than 256. Check what writes it."
 _ODD = re.compile(r'["\\\x00-\x1f]')
+_DEEP = 256  # whoever reads it can, however deep in its own work
+_SIGNS = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+')  # all but brackets
+_BLANKS = bytes.maketrans(b"\r\n", b"  ")
 _SHAPES = 64  # that are known at a time
 
 
@@ -83,7 +89,7 @@ class Jsonl:
 
     def parse(self, records: Sequence[bytes]) -> Parsed:
         """Take records apart; if all have the fields that the last ones had, without a loop in Python."""
-        if self._last is not None and all(map(bytes.isascii, records)):
+        if self._last is not None and all(map(bytes.isascii, records)) and not any(map(_may_be_deep, records)):
             try:
                 bodies = list(map(self._last.decode, records))
                 columns = {name: self._last.column(name, bodies) for name in self.wanted}
@@ -112,6 +118,8 @@ class Jsonl:
     def _read(self, record: bytes) -> Any:
         """Return a record as an object, or why it is none."""
         try:
+            if _may_be_deep(record) and _depth(record) > _DEEP:
+                raise _Unfit(_NESTED)
             record.decode()
             if self._last is not None:
                 with suppress(msgspec.ValidationError):  # other fields than the last one
@@ -124,7 +132,7 @@ class Jsonl:
         except UnicodeDecodeError:
             return _NOT_UTF8
         except msgspec.ValidationError:
-            return _NO_OBJECT
+            return _NUMBER if record.lstrip().startswith(b"{") else _NO_OBJECT
         except (msgspec.DecodeError, RecursionError):
             return _NOT_JSON
 
@@ -134,6 +142,11 @@ class Jsonl:
             raise _Unfit(f"the record has a field {self.class_field!r} already. Set another class_field.")
         if any(map(_ODD.search, names)):
             raise _Unfit(_NAMES)
+        if (known := lookalike(names, {*self.wanted, *self._removed})) is not None:
+            raise _Unfit(
+                f"the record has a field that differs from {known!r} only in how it is written. Rename it, or name it "
+                "as an identifier."
+            )
         if key not in self._shapes:
             self._shapes[key] = Shape(names, self._values, self._kept, self._removed)
             if len(self._shapes) > _SHAPES:
@@ -141,16 +154,28 @@ class Jsonl:
         return self._shapes[key]
 
     def render(self, bodies: Sequence[Any], values: Mapping[str, Any], number: int | str) -> list[bytes]:
-        """Return the tuples of one class."""
+        """Return the tuples of one class, each on one line."""
         encode = self._encode
         released = {name: encode(value) for name, value in values.items()} | {self.class_field: encode(number)}
-        templates: dict[Any, Any] = {}
-        kind: Any = type(bodies[0])
-        if len(set(map(type, bodies))) == 1:
-            text, texts = kind.shape.template(released)
-            return [text % texts(body) for body in bodies]
-        for body in bodies:
-            kind = type(body)
-            if kind not in templates:
-                templates[kind] = kind.shape.template(released)
-        return [templates[type(body)][0] % templates[type(body)][1](body) for body in bodies]
+        kinds: dict[Any, None] = dict.fromkeys(map(type, bodies))
+        templates = {kind: kind.shape.template(released) for kind in kinds}
+        if len(templates) == 1:
+            ((text, texts),) = templates.values()
+            lines = [text % texts(body) for body in bodies]
+        else:
+            lines = [templates[type(body)][0] % templates[type(body)][1](body) for body in bodies]
+        whole = b"".join(lines)
+        if b"\n" in whole or b"\r" in whole:  # between the signs of a value: in texts JSON has none
+            return [line.translate(_BLANKS) for line in lines]
+        return lines
+
+
+def _may_be_deep(record: bytes) -> bool:
+    """Tell at a glance whether values could be too deep in one another."""
+    return len(record) > 2 * _DEEP and record.count(b"[") + record.count(b"{") > _DEEP
+
+
+def _depth(record: bytes) -> int:
+    """Return how deep values are in one another."""
+    steps = (1 if sign in b"[{" else -1 for sign in _SIGNS.sub(b"", record).replace(b'"', b""))
+    return max(accumulate(steps), default=0)

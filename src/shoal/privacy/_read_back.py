@@ -1,0 +1,154 @@
+"""Rendered tuples read back, for the gate of a stream: JSON and CSV, with nothing of what renders them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Collection, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from shoal.errors import GuaranteeError
+
+_LONG = 400  # digits of integers that are beyond all floats
+_NONE, _NULL = msgspec.Raw(b""), msgspec.Raw(b"null")
+
+
+class Reader(Protocol):
+    """Reads rendered tuples back."""
+
+    def differing(self, tuples: Sequence[bytes], label: int | str) -> str | None:
+        """Say what is wrong with the tuples of one class, or None.
+
+        They must be alike in their quasi-identifiers, carry the label of their class, and hold no field that must
+        not leave.
+        """
+
+    def fields(self, tuples: Sequence[bytes], names: Sequence[str]) -> dict[str, list[Any]]:
+        """Return what some fields hold in tuples that are as they should be."""
+
+
+class JsonlReader:
+    """Reads JSON objects."""
+
+    def __init__(self, quasi: Sequence[str], removed: Collection[str], class_field: str) -> None:
+        named = {f"q{j}": name for j, name in enumerate(quasi)} | {"number": class_field}
+        gone = {f"r{j}": name for j, name in enumerate(removed)}
+        fields: list[Any] = [(key, msgspec.Raw) for key in named]
+        fields += [(key, msgspec.Raw, _NONE) for key in gone]
+        seen = msgspec.defstruct("Seen", fields, rename=named | gone, gc=False, eq=True)
+        self._gone = gone
+        self._marks = [(json.dumps(name, ensure_ascii=False).encode(), 1) for name in named.values()]
+        self._marks += [(json.dumps(name, ensure_ascii=False).encode(), 0) for name in gone.values()]
+        self._single = frozenset([*named.values(), *gone.values()])
+        self._decode = msgspec.json.Decoder(seen).decode
+        self._texts = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode  # other fields may hold anything
+
+    def differing(self, tuples: Sequence[bytes], label: int | str) -> str | None:
+        """Say what is wrong with the tuples of one class, or None."""
+        try:
+            read = list(map(self._decode, tuples))
+            if odd := self._odd(tuples):
+                return odd
+        except (msgspec.DecodeError, RecursionError, ValueError):
+            return "holds a tuple that is no JSON object with all of its fields"
+        first: Any = read[0]
+        if read.count(first) != len(read):
+            return "holds several combinations of quasi-identifiers, or several classes"
+        if bytes(first.number) != (b"%d" % label if isinstance(label, int) else json.dumps(label).encode()):
+            return "carries the number of another class"
+        for key, name in self._gone.items():
+            if bytes(getattr(first, key)):
+                return f"still holds {name!r}"
+        return None
+
+    def _odd(self, tuples: Sequence[bytes]) -> str | None:
+        """Say what is wrong with their text: it must be UTF-8, on one line each, and name fields once."""
+        whole, n = b"\n".join(tuples), len(tuples)
+        whole.decode()
+        if whole.count(b"\n") != n - 1 or b"\r" in whole:
+            return "holds a tuple that is not on one line"
+        plain = b"\\" not in whole and all(whole.count(mark) == times * n for mark, times in self._marks)
+        if not plain and any(map(self._repeats, tuples)):
+            return "holds a tuple in which a field is there twice"
+        return None
+
+    def _repeats(self, line: bytes) -> bool:
+        """Tell whether a field that matters is there twice; whoever reads it might take the other one."""
+        seen = [name for name, _ in _pairs(line)]
+        return any(seen.count(name) > 1 for name in self._single)
+
+    def fields(self, tuples: Sequence[bytes], names: Sequence[str]) -> dict[str, list[Any]]:
+        """Return what some fields hold; a field that is not there holds nothing."""
+        read = [self._texts(one) for one in tuples]
+        return {name: [_plain(one.get(name, _NULL)) for one in read] for name in names}
+
+
+def _pairs(line: bytes) -> list[tuple[str, Any]]:
+    """Return the fields of an object in order, also those that are there twice."""
+    read: list[tuple[str, Any]] = json.loads(line, object_pairs_hook=list, parse_int=_int)
+    return read
+
+
+def _plain(text: msgspec.Raw) -> Any:
+    """Return what a field holds."""
+    return json.loads(bytes(text), parse_int=_int)
+
+
+def _int(digits: str) -> float:
+    """Return an integer; one beyond all floats is infinite, however many digits it has."""
+    return int(digits) if len(digits) < _LONG else float(digits)
+
+
+class CsvReader:
+    """Reads lines of cells, below a header."""
+
+    def __init__(
+        self,
+        header: bytes,
+        quasi: Sequence[str],
+        removed: Collection[str],
+        class_field: str,
+        delimiter: str,
+        quote: str,
+    ) -> None:
+        self._how: dict[str, Any] = {"delimiter": delimiter, "quotechar": quote, "strict": True}
+        names = next(csv.reader(io.StringIO(header.decode(), newline=""), **self._how))
+        if stays := [name for name in removed if name in names]:
+            raise GuaranteeError(f"The gate: the output still holds {stays[0]!r}. Nothing was written.")
+        self._names, self._width = names, len(names)
+        self._quasi = [names.index(name) for name in quasi]
+        self._class = names.index(class_field)
+
+    def differing(self, tuples: Sequence[bytes], label: int | str) -> str | None:
+        """Say what is wrong with the tuples of one class, or None."""
+        try:
+            read = self._read(tuples)
+        except (csv.Error, UnicodeDecodeError):
+            return "holds a tuple that is no line of cells"
+        ends = tuples[-1].endswith((b"\n", b"\r"))  # which would be a line of its own
+        if ends or len(read) != len(tuples) or any(len(cells) != self._width for cells in read):
+            return "holds a tuple that is no line of as many cells as the header"
+        keys = [[cells[j] for j in self._quasi] for cells in read]
+        if keys.count(keys[0]) != len(keys):
+            return "holds several combinations of quasi-identifiers"
+        if any(cells[self._class] != str(label) for cells in read):
+            return "carries the number of another class"
+        return None
+
+    def fields(self, tuples: Sequence[bytes], names: Sequence[str]) -> dict[str, list[Any]]:
+        """Return what some fields hold, as text."""
+        read = self._read(tuples)
+        return {name: [cells[self._names.index(name)] for cells in read] for name in names}
+
+    def _read(self, tuples: Sequence[bytes]) -> list[list[str]]:
+        """Read lines of cells, however long these are."""
+        text = b"\n".join(tuples).decode()
+        before = csv.field_size_limit()
+        try:
+            csv.field_size_limit(max(before, len(text)))
+            return list(csv.reader(io.StringIO(text, newline=""), **self._how))
+        finally:
+            csv.field_size_limit(before)
