@@ -110,6 +110,16 @@ def test_bad_records_are_letters_and_the_stream_goes_on(tmp_path: Path) -> None:
         assert "payload_base64" in letter if one == b'"\xff"' else letter["payload"].encode() == one[:10_000]
 
 
+def test_reasons_are_told_with_how_many_and_the_most_frequent_first(tmp_path: Path) -> None:
+    good = [json.dumps(one) for one in tuples(20)]
+    many = [json.dumps({"n": i}) for i in range(7)]
+    (tmp_path / "in.jsonl").write_text("\n".join(["not a tuple", *good, *many]) + "\n")
+    done = shoal.run_stream(tmp_path / "in.jsonl", tmp_path / "out.jsonl", RECIPE)
+    assert list(done.counts.reasons.values()) == [7, 1]
+    assert done.to_dict()["reasons"] == done.counts.reasons
+    assert not any("not a tuple" in reason for reason in done.counts.reasons)
+
+
 def test_letters_hold_no_record_unless_asked(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text("31415926\n")
     shoal.run_stream(tmp_path / "in.jsonl", tmp_path / "out.jsonl", RECIPE, dead=tmp_path / "dead.jsonl")

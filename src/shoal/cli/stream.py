@@ -15,6 +15,7 @@ from shoal.errors import ParameterError
 if TYPE_CHECKING:
     from shoal import Replayed, Streamed, StreamRecipe
 
+_REASONS = 3  # so many of them are printed
 _JOINED = ("bounds", "kinds", "orders", "categories", "taxonomies", "attribute_weights", "set", "require")
 
 
@@ -177,6 +178,8 @@ def _print(done: Streamed, output: str, *, json: bool) -> None:
     told += f"{count.dead:,} dead, {done.counts.waiting:,} wait; {count.clamped:,} values clamped; "
     told += f"loss {done.counts.loss:.2f} %."
     typer.echo(told, err=to_pipe)
+    for reason, times in list(done.counts.reasons.items())[:_REASONS]:
+        typer.echo(f"{times:,} dead: {reason}", err=to_pipe)
     if done.already:
         typer.echo(f"{done.target}: this stream is finished already; nothing was done.", err=to_pipe)
     elif done.signal is not None and not to_pipe:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
-from collections.abc import Iterable
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from shoal.types.stream import Tally
 _PARTS = 20  # of each power of two of a second: delays in seconds are known to within 4 %
 _SMALLEST = 1e-4
 _SPAN = 10.0  # seconds over which the rate is taken
+_REASONS = 20  # so many different ones are told apart
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Snapshot:
     rate: float  #: records each second, over the last seconds
     delay: tuple[int, int, int]  #: in tuples: half of them waited no longer; 95 %; the longest
     delay_seconds: tuple[float, float, float]
+    reasons: Mapping[str, int] = field(default_factory=dict)  #: why records are dead, the most frequent first
 
     @property
     def loss(self) -> float:
@@ -47,6 +49,7 @@ class Snapshot:
             "rate": round(self.rate, 1),
             "delay": dict(zip(names, self.delay, strict=True)),
             "delay_seconds": dict(zip(names, (round(s, 4) for s in self.delay_seconds), strict=True)),
+            "reasons": dict(self.reasons),
         }
 
 
@@ -61,6 +64,13 @@ class Gauge:
     _delays: NDArray[np.int64] = field(default_factory=lambda: np.zeros(64, np.int64), repr=False)
     _seconds: NDArray[np.int64] = field(default_factory=lambda: np.zeros(40 * _PARTS, np.int64), repr=False)
     _longest: float = 0.0
+    _reasons: Counter[str] = field(default_factory=Counter, repr=False)
+
+    def bad(self, reason: str) -> None:
+        """A record came that is no tuple."""
+        with self._lock:
+            known = reason in self._reasons or len(self._reasons) < _REASONS
+            self._reasons[reason if known else "other reasons."] += 1
 
     def came(self, count: int, now: float) -> None:
         """Records came."""
@@ -91,6 +101,7 @@ class Gauge:
             rate = (came - before) / max(now - then, 1e-9)
             delays = _levels(self._delays)
             seconds = [_SMALLEST * 2.0 ** ((level + 1) / _PARTS) for level in _levels(self._seconds)]
+            reasons = dict(self._reasons.most_common())
         known_longest = self._longest
         return Snapshot(
             total,
@@ -100,6 +111,7 @@ class Gauge:
             rate,
             (delays[0], delays[1], delays[2]),
             (min(seconds[0], known_longest), min(seconds[1], known_longest), known_longest),
+            reasons,
         )
 
 

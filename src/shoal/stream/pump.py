@@ -123,6 +123,7 @@ class Lane:
 
     def _bad(self, position: int, place: int, reason: str, record: bytes) -> None:
         self._letters.append(Letter(position, place, reason, record if self._how.payload else None))
+        self._gauge.bad(reason)
         self._dead += 1
         self.pending += 1
 
