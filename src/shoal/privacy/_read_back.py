@@ -69,10 +69,13 @@ class JsonlReader:
     def _odd(self, tuples: Sequence[bytes]) -> str | None:
         """Say what is wrong with their text: it must be UTF-8, on one line each, and name fields once."""
         whole, n = b"\n".join(tuples), len(tuples)
-        whole.decode()
+        if not whole.isascii():
+            whole.decode()
         if whole.count(b"\n") != n - 1 or b"\r" in whole:
             return "holds a tuple that is not on one line"
-        plain = b"\\" not in whole and all(whole.count(mark) == times * n for mark, times in self._marks)
+        plain = b"\\" not in whole
+        for mark, times in self._marks:
+            plain = plain and whole.count(mark) == times * n
         if not plain and any(map(self._repeats, tuples)):
             return "holds a tuple in which a field is there twice"
         return None
