@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from typing import Any
 
 import pytest
@@ -17,6 +17,8 @@ from shoal.jetstream import reading, writing
 from shoal.jetstream.connection import Connection
 from shoal.jetstream.reading import Reader
 from shoal.jetstream.writing import Writer
+from shoal.progress import listening
+from shoal.stream.telling import Telling
 from shoal.types.stream import Cursor, Leaving, Letter, Outgoing
 
 
@@ -325,10 +327,10 @@ def test_messages_that_are_lost_on_the_way_come_again_in_order(
 ) -> None:
     broker.make("IN")
     broker.publish("IN", records(600))
-    take, lost = Reader._take, []
+    take, lost, came = Reader._take, [], count(1)
 
     async def now_and_then(self: Reader, message: Any) -> None:
-        if message.reply and len(lost) < 8 and random.random() < 0.01:
+        if message.reply and len(lost) < 8 and next(came) % 70 == 0:
             lost.append(message)
         else:
             await take(self, message)
@@ -433,6 +435,44 @@ def test_records_that_are_gone_are_not_taken_for_others(broker: Any, opened: Any
     assert set(left) <= set(found)
     assert waited - 1 not in found  # the record of the sequence number s is s − 1
     assert [json.loads(body)["place"] for _, body in broker.read("OUT", "dead")] == [waited]
+
+
+def test_records_that_were_deleted_before_they_were_read_are_said(broker: Any, opened: Any, toy: Any) -> None:
+    broker.make("IN")
+    broker.publish("IN", records(60))
+    some = toy(opened(after=""), delay=30)
+    some.link.commit([some.step(60, least=60)])
+    some.link.close()
+    broker.publish("IN", records(90)[60:])
+    broker.api(f"STREAM.PURGE.{broker.name('IN')}", seq=71)  # as a limit would: those before 71 go
+    with pytest.raises(
+        EngineError, match=r": 1\d records were deleted from the stream before they were read.*gone=skip"
+    ):
+        opened()
+    told: list[str] = []
+    with listening(Telling(told.append)):
+        toy(opened(after="?until=end&gone=skip", dead=broker.name("OUT") + ".dead")).run()
+    assert ["records were deleted" in line for line in told] == [True]
+    assert len(set(range(70, 90)) - set(once(broker.released("OUT")))) < 3  # too few for a class at the end
+
+
+def test_records_that_are_deleted_while_they_are_read_are_said(broker: Any, opened: Any) -> None:
+    broker.make("IN")
+    broker.publish("IN", records(5))
+    link = opened(after="")
+    while link._next < 6:
+        link.fetch(10, 1)
+    link._reader._connection.wait(_pause(link._reader))
+    broker.publish("IN", records(5000))
+    broker.api(f"STREAM.PURGE.{broker.name('IN')}", seq=4000)
+    link._reader._connection.wait(link._reader._begin())
+    with pytest.raises(EngineError, match=r"records were deleted from the stream before they were read"):
+        any(link.fetch(10_000, 1) is False for _ in range(100))
+
+
+async def _pause(reader: Reader) -> None:
+    """Let the reader hear nothing more: as if this process stood still."""
+    reader._consumer = ""
 
 
 def _done(cursor: Cursor, at: int) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import re
+import signal
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 from shoal.channels.nats import Nats
 from shoal.errors import DataError, EngineError, ParameterError, ShoalError
 from shoal.jetstream.address import INPUT, OUTPUT, Address
+from shoal.jetstream.connection import Connection
 from shoal.types.stream import Cursor, Journey, Leaving, Outgoing
 
 
@@ -266,3 +269,22 @@ def certified(folder: Path) -> tuple[Path, Path]:
     plain = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     (folder / "key.pem").write_bytes(key.private_bytes(*plain))
     return folder / "cert.pem", folder / "key.pem"
+
+
+def test_a_connection_that_is_given_up_leaves_nothing_behind(capfd: pytest.CaptureFixture[str]) -> None:
+    class Enough(BaseException):
+        pass
+
+    def enough(*_: object) -> None:
+        raise Enough
+
+    before = signal.signal(signal.SIGALRM, enough)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.raises(Enough):
+            Connection(Address.read("nats://127.0.0.1:1/IN?patience=20", INPUT))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    gc.collect()
+    assert capfd.readouterr().err == ""

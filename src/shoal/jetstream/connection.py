@@ -181,17 +181,17 @@ class Connection:
         """Let go of the server, the loop and the thread; twice does no harm."""
         if self._loop.is_closed():
             return
-        if self._client is not None:
-            self.wait(self._close())
+        self.wait(self._close())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
     async def _close(self) -> None:
-        with suppress(self._nats.errors.Error, OSError):
+        gone = (self._nats.errors.Error, OSError, AttributeError)  # or it never was there
+        with suppress(*gone):
             await self._client.flush(timeout=2)  # acknowledgements that are on their way
         for _ in range(2):  # with a server that is away the first may fail half-way
-            with suppress(self._nats.errors.Error, OSError):
+            with suppress(*gone):
                 await self._client.close()
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:

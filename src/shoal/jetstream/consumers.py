@@ -31,6 +31,11 @@ class Consumers:
         self.born = str(info["created"])
         self.queue = info["config"].get("retention") == "workqueue"
 
+    def first(self) -> int:
+        """Return the sequence number of the oldest message that the stream still holds, or will hold next."""
+        info = self._connection.api(f"STREAM.INFO.{self._stream}")
+        return int(info.get("state", {}).get("first_seq", 0))
+
     def begun(self) -> bool:
         """Whether there is a consumer of the group: then there was a state, which is written before it is made."""
         return bool(self._connection.wait(self._names()))

@@ -16,6 +16,7 @@ from shoal.jetstream.reading import Reader
 from shoal.jetstream.runs import Runs
 from shoal.jetstream.state import State, digests
 from shoal.jetstream.writing import FencedError, Writer
+from shoal.progress import say
 from shoal.types.stream import Cursor, Incoming, Journey, Outgoing
 
 _LANE = ""  # the only one
@@ -40,6 +41,7 @@ class NatsLink:
         self._digests = digests(journey.promises)
         self._places = Runs()  # of the records from the cursor's position on that were read
         self._known = Runs()  # of those among them that were read before a restart, and are awaited
+        self._next = 0  # sequence number of the record to be read next, if nothing is missing; 0: not known
         self._left: int | None = None  # with until=end: how many records are still to be given out
         self._ended = False
         self.closing = ExitStack()
@@ -55,6 +57,8 @@ class NatsLink:
             except FencedError:  # the one before was about to write
                 if attempt == 0:
                     raise
+        self._next = self._known.last + 1 if self._known else self._cursor.place
+        self._unread()
         self._writer.tidy()
         self._reader.begin(self._cursor.place)
         if "until" in self._source.options:
@@ -112,6 +116,10 @@ class NatsLink:
         if self._left is not None:
             self._left -= len(taken)
             self._ended = self._left <= 0 or self._reader.left == 0
+        if taken:
+            if taken[-1].place - self._next + 1 > len(taken):  # some are missing
+                self._unread()
+            self._next = max(self._next, taken[-1].place + 1)
         found = self._aligned(taken)
         if not found and not self._ended:
             return None
@@ -133,6 +141,16 @@ class NatsLink:
         while self._ended and self._known:
             found.append(self._gone())
         return found
+
+    def _unread(self) -> None:
+        """Say if the stream let go of records that were never read; of one subject among others nobody knows."""
+        if not self._next or self._source.filter is not None or (first := self._consumers.first()) <= self._next:
+            return
+        told = f"{self._source}: {first - self._next:,} records were deleted from the stream before they were read"
+        if "gone" not in self._source.options:
+            raise EngineError(f"{told}. Let it keep messages for longer; with ?gone=skip it goes on without them.")
+        say(f"{told}.")
+        self._next = first
 
     def _gone(self) -> tuple[int, bytes]:
         if "gone" not in self._source.options:

@@ -9,6 +9,8 @@ from shoal.types.stream import Letter
 
 #: Longer payloads are left out: a record that cannot be sent would stop the stream.
 _LONGEST = 500_000
+#: So are those that grow longer than that when they are written as JSON: of one control character it makes six.
+_LARGEST = 900_000
 
 
 def letter_of(partition: int, letter: Letter) -> bytes:
@@ -23,11 +25,20 @@ def letter_of(partition: int, letter: Letter) -> bytes:
         "place": letter.place,
         "reason": letter.reason,
     }
-    if letter.payload is not None and len(letter.payload) > _LONGEST:
-        told["payload_left_out"] = f"It has more than {_LONGEST:,} bytes."
-    elif letter.payload is not None:
-        try:
-            told["payload"] = letter.payload.decode()
-        except UnicodeDecodeError:
-            told["payload_base64"] = base64.b64encode(letter.payload).decode()
+    if letter.payload is None:
+        return _written(told)
+    if len(letter.payload) > _LONGEST:
+        return _written(told | {"payload_left_out": f"It has more than {_LONGEST:,} bytes."})
+    whole = _written(told | _payload(letter.payload))
+    return whole if len(whole) <= _LARGEST else _written(told | {"payload_left_out": "It grows too large as JSON."})
+
+
+def _payload(payload: bytes) -> dict[str, object]:
+    try:
+        return {"payload": payload.decode()}
+    except UnicodeDecodeError:
+        return {"payload_base64": base64.b64encode(payload).decode()}
+
+
+def _written(told: dict[str, object]) -> bytes:
     return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()

@@ -33,31 +33,39 @@ class Gate:
     shoal.errors.GuaranteeError: The gate: class 1 concerns 1 subjects, and k is 2. Nothing of this step was written.
     """
 
-    def __init__(self, reader: Reader, k: int, next_number: int = 0, begin: int = 0) -> None:
+    def __init__(self, reader: Reader, k: int, next_number: int = 0, begin: int = 0, done: bytes = b"") -> None:
         self._reader = reader
         self.k = k
         self.next_number = next_number
         self._begin = begin  # all records before it are done
-        self._left: set[int] = set()  # places of records from there on that left
+        self._left = {begin + at for at in range(8 * len(done)) if done[at >> 3] >> (at & 7) & 1}
         self._most = 1 << 16  # from so many on those that are over are let go
 
-    def check(self, leaving: Leaving, label: int | str, subjects: Sequence[Any] | None = None) -> None:
-        """Let a class pass.
+    def check(
+        self,
+        leaving: Leaving,
+        label: int | str,
+        subjects: Sequence[Any] | None = None,
+        positions: Sequence[int] | None = None,
+        records: Sequence[bytes] = (),
+    ) -> None:
+        """Let a class pass; `positions` are the numbers of the records it was made of, their places if not given.
 
         Raises
         ------
         GuaranteeError
             If anything is not as promised; nothing of the step may leave then.
         """
-        fault = self._fault(leaving, label, subjects)
+        own = leaving.places if positions is None else positions
+        fault = self._fault(leaving, label, subjects) or self._again(leaving, own) or self._same(leaving, records)
         if fault is not None:
             raise GuaranteeError(f"The gate: class {label} {fault}. Nothing of this step was written.")
         self.next_number += 1
-        self._left.update(leaving.places)
+        self._left.update(own)
 
-    def settle(self, place: int) -> None:
-        """Take note that nothing from before a place may leave any more."""
-        self._begin = max(self._begin, place)
+    def settle(self, position: int) -> None:
+        """Take note that nothing from before a record may leave any more."""
+        self._begin = max(self._begin, position)
         if len(self._left) > self._most:
             self._left = {one for one in self._left if one >= self._begin}
             self._most = max(1 << 16, 2 * len(self._left))
@@ -66,14 +74,30 @@ class Gate:
         """Return what some fields of a class hold that passed, read back from its bytes."""
         return self._reader.fields(leaving.tuples, names)
 
+    def _again(self, leaving: Leaving, own: Sequence[int]) -> str | None:
+        """Say whether a record leaves twice: in this class, or after it left in another or was dropped."""
+        count = len(leaving.tuples)
+        if not len(leaving.places) == len(set(leaving.places)) == len(own) == len(set(own)) == count:
+            return "holds two tuples that were made of one record, or one of none"
+        if min(own, default=self._begin) < self._begin or not self._left.isdisjoint(own):
+            return "holds a tuple that left already"
+        return None
+
+    def _same(self, leaving: Leaving, records: Sequence[bytes]) -> str | None:
+        """Say whether tuples are alike whose records are not: one would have left in the place of another."""
+        if not records or len(set(leaving.tuples)) == len(leaving.tuples):
+            return None
+        first: dict[bytes, Any] = {}
+        for line, record in zip(leaving.tuples, records, strict=True):
+            rest = self._reader.rest(record)
+            if first.setdefault(line, rest) != rest:
+                return "holds two tuples that were made of one record"
+        return None
+
     def _fault(self, leaving: Leaving, label: int | str, subjects: Sequence[Any] | None) -> str | None:
         if leaving.number != self.next_number:
             return f"has not the number that follows, {self.next_number:,}"
-        places, concerned = leaving.places, len(leaving.tuples)
-        if len(places) != concerned or len(set(places)) != concerned:
-            return "holds two tuples that were made of one record"
-        if min(places, default=0) < self._begin or not self._left.isdisjoint(places):
-            return "holds a tuple that left already"
+        concerned = len(leaving.tuples)
         if subjects is not None:
             if len(subjects) != concerned:
                 return "does not say whom each tuple is about"

@@ -29,6 +29,9 @@ class Reader(Protocol):
     def fields(self, tuples: Sequence[bytes], names: Sequence[str]) -> dict[str, list[Any]]:
         """Return what some fields hold in tuples that are as they should be."""
 
+    def rest(self, record: bytes) -> Any:
+        """Return what of a record that came must leave as it is."""
+
 
 class JsonlReader:
     """Reads JSON objects."""
@@ -43,6 +46,7 @@ class JsonlReader:
         self._marks = [(json.dumps(name, ensure_ascii=False).encode(), 1) for name in named.values()]
         self._marks += [(json.dumps(name, ensure_ascii=False).encode(), 0) for name in gone.values()]
         self._single = frozenset([*named.values(), *gone.values()])
+        self._fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
         self._decode = msgspec.json.Decoder(seen).decode
         self._texts = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode  # other fields may hold anything
 
@@ -67,10 +71,13 @@ class JsonlReader:
     def _odd(self, tuples: Sequence[bytes]) -> str | None:
         """Say what is wrong with their text: it must be UTF-8, on one line each, and name fields once."""
         whole, n = b"\n".join(tuples), len(tuples)
-        whole.decode()
+        if not whole.isascii():
+            whole.decode()
         if whole.count(b"\n") != n - 1 or b"\r" in whole:
             return "holds a tuple that is not on one line"
-        plain = b"\\" not in whole and all(whole.count(mark) == times * n for mark, times in self._marks)
+        plain = b"\\" not in whole
+        for mark, times in self._marks:
+            plain = plain and whole.count(mark) == times * n
         if not plain and any(map(self._repeats, tuples)):
             return "holds a tuple in which a field is there twice"
         return None
@@ -84,6 +91,10 @@ class JsonlReader:
         """Return what some fields hold; a field that is not there holds nothing."""
         read = [self._texts(one) for one in tuples]
         return {name: [_plain(one.get(name, _NULL)) for one in read] for name in names}
+
+    def rest(self, record: bytes) -> dict[str, bytes]:
+        """Return the text of all other fields."""
+        return {name: bytes(text) for name, text in self._fields(record).items() if name not in self._single}
 
 
 def _pairs(line: bytes) -> list[tuple[str, Any]]:
@@ -107,6 +118,7 @@ class CsvReader:
 
     def __init__(
         self,
+        came: bytes,
         header: bytes,
         quasi: Sequence[str],
         removed: Collection[str],
@@ -115,12 +127,14 @@ class CsvReader:
         quote: str,
     ) -> None:
         self._how: dict[str, Any] = {"delimiter": delimiter, "quotechar": quote, "strict": True}
-        names = next(csv.reader(io.StringIO(header.decode(), newline=""), **self._how))
+        (names,) = self._read([header])
         if stays := [name for name in removed if name in names]:
             raise GuaranteeError(f"The gate: the output still holds {stays[0]!r}. Nothing was written.")
         self._names, self._width = names, len(names)
         self._quasi = [names.index(name) for name in quasi]
         self._class = names.index(class_field)
+        (before,) = self._read([came.removeprefix(b"\xef\xbb\xbf")])
+        self._rest = [j for j, name in enumerate(before) if name not in quasi and name not in removed]
 
     def differing(self, tuples: Sequence[bytes], label: int | str) -> str | None:
         """Say what is wrong with the tuples of one class, or None."""
@@ -128,7 +142,7 @@ class CsvReader:
             read = self._read(tuples)
         except (csv.Error, UnicodeDecodeError):
             return "holds a tuple that is no line of cells"
-        ends = tuples[-1].endswith((b"\n", b"\r"))  # which would be a line of its own
+        ends = any(line.endswith((b"\n", b"\r")) for line in tuples)
         if ends or len(read) != len(tuples) or any(len(cells) != self._width for cells in read):
             return "holds a tuple that is no line of as many cells as the header"
         keys = [[cells[j] for j in self._quasi] for cells in read]
@@ -142,6 +156,11 @@ class CsvReader:
         """Return what some fields hold, as text."""
         read = self._read(tuples)
         return {name: [cells[self._names.index(name)] for cells in read] for name in names}
+
+    def rest(self, record: bytes) -> list[str]:
+        """Return all other cells."""
+        (cells,) = self._read([record])
+        return [cells[j] for j in self._rest]
 
     def _read(self, tuples: Sequence[bytes]) -> list[list[str]]:
         """Read lines of cells, however long these are."""

@@ -40,7 +40,7 @@ class Format:
     suffixes: tuple[str, ...]
     header: bool  #: whether the first record names the fields
     wire: Callable[[bytes, StreamRecipe, Dialect], Wire]
-    reader: Callable[[bytes, StreamRecipe, Dialect], Reader]
+    reader: Callable[[bytes, bytes, StreamRecipe, Dialect], Reader]  #: from the headers of input and output
 
 
 def _jsonl(header: bytes, recipe: StreamRecipe, dialect: Dialect) -> Wire:
@@ -48,7 +48,7 @@ def _jsonl(header: bytes, recipe: StreamRecipe, dialect: Dialect) -> Wire:
     return Jsonl(recipe.wanted, recipe.removed, recipe.class_field, kept)
 
 
-def _jsonl_reader(head: bytes, recipe: StreamRecipe, dialect: Dialect) -> Reader:
+def _jsonl_reader(header: bytes, head: bytes, recipe: StreamRecipe, dialect: Dialect) -> Reader:
     return JsonlReader(recipe.quasi, recipe.removed, recipe.class_field)
 
 
@@ -58,8 +58,8 @@ def _csv(header: bytes, recipe: StreamRecipe, dialect: Dialect) -> Wire:
     return Csv(header, recipe.wanted, recipe.removed, recipe.class_field, numbers=numbers, **how)
 
 
-def _csv_reader(head: bytes, recipe: StreamRecipe, dialect: Dialect) -> Reader:
-    return CsvReader(head, recipe.quasi, recipe.removed, recipe.class_field, dialect.delimiter, dialect.quote)
+def _csv_reader(header: bytes, head: bytes, recipe: StreamRecipe, dialect: Dialect) -> Reader:
+    return CsvReader(header, head, recipe.quasi, recipe.removed, recipe.class_field, dialect.delimiter, dialect.quote)
 
 
 FORMATS = {

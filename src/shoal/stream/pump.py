@@ -6,29 +6,17 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.privacy._leaving import Gate
 from shoal.stream.core import Core
 from shoal.stream.gauge import Gauge
 from shoal.stream.recipe import StreamRecipe
 from shoal.stream.witnessing import witness_of
 from shoal.types.stream import Cursor, Formed, Incoming, Leaving, Letter, Outgoing, Tally, Wire
-
-
-class Witness(Protocol):
-    """Looks at a class before it leaves, and raises if it is not what was promised."""
-
-    def check(self, leaving: Leaving, label: int | str, subjects: Sequence[Any] | None = None) -> None:
-        """Let a class pass."""
-
-    def fields(self, leaving: Leaving, names: Sequence[str]) -> Mapping[str, Sequence[Any]]:
-        """Read fields of a class that passed back from its bytes."""
-
-    def settle(self, place: int) -> None:
-        """Take note that nothing from before a place may leave any more."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +36,7 @@ class Lane:
     letter. A cursor says which, so that a lane that is begun anew from it takes up exactly those that waited.
     """
 
-    def __init__(self, name: str, how: How, cursor: Cursor, gate: Witness, gauge: Gauge) -> None:
+    def __init__(self, name: str, how: How, cursor: Cursor, gate: Gate, gauge: Gauge) -> None:
         self.name, self.committed = name, cursor
         self.after = cursor.place
         self.ended = False
@@ -60,6 +48,7 @@ class Lane:
         self._begun = cursor.position
         self._dead = cursor.tally.dead
         self._kept: dict[int, Any] = {}  # bodies of the tuples that wait
+        self._came: dict[int, bytes] = {}  # their records, for the gate
         self._places: dict[int, int] = {}  # where they are in the input
         self._about: dict[int, Any] = {}  # their subjects, if subjects are counted
         self._times: deque[tuple[int, float]] = deque()  # from which number on records came when
@@ -102,23 +91,29 @@ class Lane:
             fine = np.setdiff1d(np.arange(len(at)), [i for i, _ in odd]).tolist()
             names = self._how.recipe.confidential
             self._witness.came(at[fine].tolist(), {name: [columns[name][i] for i in fine] for name in names})
-        self._keep(at, bodies, places, columns)
+        self._keep(at, bodies, records, places, columns)
         for i, reason in odd:
             self._forget(int(at[i]))
             self._bad(int(at[i]), places[i], reason, records[i])
         self._leave(formed, now)
 
     def _keep(
-        self, at: NDArray[np.int64], bodies: Sequence[Any], places: Sequence[int], columns: Mapping[str, Any]
+        self,
+        at: NDArray[np.int64],
+        bodies: Sequence[Any],
+        records: Sequence[bytes],
+        places: Sequence[int],
+        columns: Mapping[str, Any],
     ) -> None:
         positions = at.tolist()
         self._kept.update(zip(positions, bodies, strict=True))
+        self._came.update(zip(positions, records, strict=True))
         self._places.update(zip(positions, places, strict=True))
         if self._how.recipe.subject is not None:
             self._about.update(zip(positions, columns[self._how.recipe.subject], strict=True))
 
     def _forget(self, position: int) -> None:
-        del self._kept[position], self._places[position]
+        del self._kept[position], self._came[position], self._places[position]
         self._about.pop(position, None)
 
     def _bad(self, position: int, place: int, reason: str, record: bytes) -> None:
@@ -138,7 +133,7 @@ class Lane:
 
     def _leave(self, formed: Formed, now: float) -> None:
         """Render classes, and let them pass the gate."""
-        kept, where, about = self._kept.pop, self._places.pop, self._about.pop
+        kept, came, where, about = self._kept.pop, self._came.pop, self._places.pop, self._about.pop
         wire, name, counted = self._how.wire, self.name, self._how.recipe.subject is not None
         members, end = formed.positions.tolist(), 0
         for number, size in enumerate(formed.sizes.tolist()):
@@ -148,7 +143,8 @@ class Lane:
             values = {field: column[number] for field, column in formed.values.items()}
             label = f"{name}-{formed.first + number}" if name else formed.first + number
             leaving = Leaving(formed.first + number, wire.render(bodies, values, label), list(map(where, own)))
-            self._gate.check(leaving, label, list(map(about, own)) if counted else None)
+            subjects = list(map(about, own)) if counted else None
+            self._gate.check(leaving, label, subjects, own, list(map(came, own)))
             if self._witness is not None:
                 fields = self._gate.fields(leaving, self._how.recipe.confidential)
                 self._witness.look(int(formed.moments[number]), fields)
@@ -175,7 +171,7 @@ class Lane:
         made = Outgoing(self.name, self._classes, letters, self._cursor())
         self._classes, self._letters, self.pending = [], [], 0
         self.committed = made.cursor
-        self._gate.settle(made.cursor.place)
+        self._gate.settle(made.cursor.position)
         return made
 
     def _cursor(self) -> Cursor:

@@ -17,7 +17,7 @@ from shoal.stream.feeding import FEEDS, read_table
 from shoal.stream.formats import FORMATS, Dialect, chosen, format_of
 from shoal.stream.gauge import Gauge, Snapshot
 from shoal.stream.metrics import serving
-from shoal.stream.pump import How, Witness
+from shoal.stream.pump import How
 from shoal.stream.recipe import StreamRecipe
 from shoal.stream.running import Pace, Running
 from shoal.stream.stopping import StoppedError, Stopping
@@ -120,14 +120,15 @@ def _running(
     link: Link, recipe: StreamRecipe, how: Streaming, form: str, watch: Callable[[Snapshot], None] | None
 ) -> Running:
     made = FORMATS[form]
-    wire = made.wire(getattr(link, "header", b""), recipe, how.dialect)
+    header = getattr(link, "header", b"")
+    wire = made.wire(header, recipe, how.dialect)
     head = getattr(wire, "head", b"")
     if hasattr(link, "preface"):
         link.preface(head)
-    reader = made.reader(head, recipe, how.dialect)
+    reader = made.reader(header, head, recipe, how.dialect)
 
-    def gate(cursor: Cursor) -> Witness:
-        return Gate(reader, recipe.k, cursor.tally.classes, cursor.place)
+    def gate(cursor: Cursor) -> Gate:
+        return Gate(reader, recipe.k, cursor.tally.classes, cursor.position, cursor.done)
 
     return Running(link, How(recipe, wire, how.longest, how.dead_payload), gate, Pace(how.rate), watch)
 

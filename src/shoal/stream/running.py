@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from math import inf
 
 from shoal.errors import ParameterError
+from shoal.privacy._leaving import Gate
 from shoal.stream.gauge import Gauge, Snapshot
-from shoal.stream.pump import How, Lane, Witness
+from shoal.stream.pump import How, Lane
 from shoal.stream.stopping import Stopping
 from shoal.types.stream import Cursor, Incoming, Link
 
@@ -54,7 +55,7 @@ class Running:
 
     link: Link
     how: How
-    gate: Callable[[Cursor], Witness]
+    gate: Callable[[Cursor], Gate]
     pace: Pace = field(default_factory=lambda: Pace(None))
     watch: Callable[[Snapshot], None] | None = None
     clock: Callable[[], float] = time.monotonic

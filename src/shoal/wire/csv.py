@@ -64,6 +64,8 @@ class Csv:
             rb"%b[^%b]*(?:%b%b[^%b]*)*%b|[^%b%b\r\n]*" % (mark, mark, mark, mark, mark, mark, mark, sign)
         )
         self._special = re.compile(rb"[%b%b\r\n]" % (mark, sign))
+        if not _is_utf8(header):
+            raise SchemaError("Header: the first line is not in UTF-8. Check what writes it.")
         raw = self._split(header.removeprefix(_BOM))
         if raw is None:
             raise SchemaError("Header: a quote of the first line is not closed, or stands inside a cell. Correct it.")

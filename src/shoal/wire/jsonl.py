@@ -89,7 +89,9 @@ class Jsonl:
 
     def parse(self, records: Sequence[bytes]) -> Parsed:
         """Take records apart; if all have the fields that the last ones had, without a loop in Python."""
-        if self._last is not None and all(map(bytes.isascii, records)) and not any(map(_may_be_deep, records)):
+        long = max(map(len, records), default=0) > 2 * _DEEP
+        odd = long and any(map(_may_be_deep, records))
+        if self._last is not None and not odd and all(map(bytes.isascii, records)):
             try:
                 bodies = list(map(self._last.decode, records))
                 columns = {name: self._last.column(name, bodies) for name in self.wanted}
