@@ -134,3 +134,12 @@ def test_what_other_fields_hold_does_not_stop_the_witness(tmp_path: Path) -> Non
     done = shoal.run_stream(str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl"), recipe)
     assert done.counts.tally.released == 6
     assert "7" * 5000 in (tmp_path / "out.jsonl").read_text()
+
+
+def test_another_taxonomy_of_a_confidential_field_is_another_recipe(tmp_path: Path) -> None:
+    said = {**ASKED, "t": 0.3}
+    begun, other = (StreamRecipe(**said, taxonomies={"c": {"g": leaves}}) for leaves in (["x", "y"], ["x", "z"]))
+    assert begun.fingerprint != other.fingerprint
+    assert other.changed(begun.stored) == ("taxonomies",)
+    (tmp_path / "c.csv").write_text("x,g\ny,g\n")
+    assert StreamRecipe(**said, taxonomies={"c": str(tmp_path / "c.csv")}).changed(begun.stored) == ()
