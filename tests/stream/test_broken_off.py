@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+import shoal
 from shoal.errors import DataError, GuaranteeError, ParameterError, SchemaError
 from shoal.stream import StreamAnonymizer
 
@@ -27,6 +29,16 @@ def test_an_identifier_that_is_no_field_is_refused(field: str) -> None:
             push({"a": 1, field: "Ann"})
     assert s.waiting == 0
     s.push({"a": 1, "name": None})  # nobody needs to have one
+
+
+def test_an_identifier_that_is_no_field_of_a_json_object_is_refused(tmp_path: Path) -> None:
+    lines = [f'{{"a": {at}, "{name}": "Ann"}}' for at, name in enumerate(["name", "Name", "name", "nmae", "name"])]
+    (tmp_path / "in.jsonl").write_text("\n".join([*lines, '{"a": 7, "name": null}']) + "\n")
+    made, dead = tmp_path / "out.jsonl", tmp_path / "dead.jsonl"
+    done = shoal.run_stream(tmp_path / "in.jsonl", made, {**SAID, "identifier": ["name"]}, dead=dead)
+    assert (done.counts.tally.released, done.counts.tally.dead) == (4, 2)
+    assert "Ann" not in made.read_text()
+    assert dead.read_text().count("must have the field 'name', which does not leave, got none") == 2
 
 
 def test_after_a_step_that_was_broken_off_nothing_leaves(monkeypatch: pytest.MonkeyPatch) -> None:

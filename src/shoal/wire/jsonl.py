@@ -19,6 +19,7 @@ _NOT_JSON = "the record is not JSON. Check what writes it."
 _NO_OBJECT = "the record must be a JSON object with a name for each field, got something else. Check what writes it."
 _NOT_UTF8 = "the record is not in UTF-8. Check what writes it."
 _NAMES = "the name of a field holds a quote, a backslash or a control character. Rename it."
+_LACKS = "the record must have the field {name!r}, which does not leave, got none. Check the spelling, or write null."
 _ODD = re.compile(r'["\\\x00-\x1f]')
 _SHAPES = 64  # that are known at a time
 
@@ -49,6 +50,8 @@ class Jsonl:
         The name of the field that says which class a tuple left in.
     kept
         Those of `wanted` that leave as they came; the others are released, or removed.
+    needed
+        Those of `removed` that a record must have, if only null: else they may be there under another name, and leave.
 
     >>> wire = Jsonl(["age"], ["name"], "class")
     >>> parsed = wire.parse([b'{"name": "ann", "age": 31, "pay": 1.10}', b"nothing"])
@@ -59,7 +62,12 @@ class Jsonl:
     """
 
     def __init__(
-        self, wanted: Sequence[str], removed: Collection[str], class_field: str, kept: Collection[str] = ()
+        self,
+        wanted: Sequence[str],
+        removed: Collection[str],
+        class_field: str,
+        kept: Collection[str] = (),
+        needed: Collection[str] = (),
     ) -> None:
         if odd := [name for name in (*wanted, *removed, class_field) if _ODD.search(name)]:
             raise ParameterError(
@@ -71,6 +79,7 @@ class Jsonl:
         self._kept = tuple(name for name in kept if name not in removed)
         self._values = frozenset(self.wanted) - frozenset(self._kept)
         self._removed = frozenset(removed)
+        self._needed = frozenset(needed)
         self._fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
         self._encode = msgspec.json.Encoder().encode
         self._shapes: dict[frozenset[str], Shape] = {}
@@ -134,6 +143,8 @@ class Jsonl:
             raise _Unfit(f"the record has a field {self.class_field!r} already. Set another class_field.")
         if any(map(_ODD.search, names)):
             raise _Unfit(_NAMES)
+        if lacking := sorted(self._needed - key):  # a misspelt one would leave
+            raise _Unfit(_LACKS.format(name=lacking[0]))
         if key not in self._shapes:
             self._shapes[key] = Shape(names, self._values, self._kept, self._removed)
             if len(self._shapes) > _SHAPES:
