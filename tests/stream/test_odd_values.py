@@ -143,3 +143,19 @@ def test_another_taxonomy_of_a_confidential_field_is_another_recipe(tmp_path: Pa
     assert other.changed(begun.stored) == ("taxonomies",)
     (tmp_path / "c.csv").write_text("x,g\ny,g\n")
     assert StreamRecipe(**said, taxonomies={"c": str(tmp_path / "c.csv")}).changed(begun.stored) == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ({"require": {"p": {}}}, "p_sensitivity is required of no column"),
+        ({"require": {"p": {}, "l_distinct": 2}}, "p_sensitivity is required of no column"),
+        ({"subject": ""}, "subject must be a field name"),
+        ({"identifier": [""]}, "identifier must be a list of field names"),
+        ({"bounds": {"a": ("0001-01-01T00:00+10:00", "2000-01-01T00:00Z")}}, "of the years 1 to 9999"),
+        ({"bounds": {"a": (0, 2**63 - 1)}, "kinds": {"a": "integer"}}, "must be integers that floats hold exactly"),
+    ],
+)
+def test_what_would_not_be_what_was_meant(said: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ParameterError, match=sentence):
+        StreamRecipe(**{**ASKED, **said})
