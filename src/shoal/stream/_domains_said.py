@@ -90,8 +90,8 @@ def _ends(kind: Kind, name: str, low: Any, high: Any) -> list[str]:
             or len({end.tzinfo is None for end in ends if end is not None}) > 1
         ):
             return [
-                f"{_OWNER}: the bounds of {name!r} must be two dates or times in ISO 8601, with a zone or without, of the "
-                "years 1 to 9999. Correct them."
+                f"{_OWNER}: the bounds of {name!r} must be two dates or times in ISO 8601, with a zone or without, of "
+                "the years 1 to 9999. Correct them."
             ]
         mixed = is_date(low) is not is_date(high)
         if mixed:
