@@ -98,11 +98,18 @@ def _ends(kind: Kind, name: str, low: Any, high: Any) -> list[str]:
             return [f"{_OWNER}: the bounds of {name!r} must be two dates or two times, got one of each."]
         holds = ends[0] < ends[1]  # type: ignore[operator]
     elif not (is_real(low) and is_real(high) and abs(low) <= _MOST and abs(high) <= _MOST):
-        return [f"{_OWNER}: the bounds of {name!r} must be two numbers, got {shown(low)} and {shown(high)}."]
+        return [
+            f"{_OWNER}: the bounds of {name!r} must be two numbers, got {shown(low)} and {shown(high)}. Correct them."
+        ]
     elif kind is Kind.INTEGER and not (float(low).is_integer() and float(high).is_integer()):
-        return [f"{_OWNER}: the bounds of {name!r} must be two integers, got {shown(low)} and {shown(high)}."]
+        return [
+            f"{_OWNER}: the bounds of {name!r} must be two integers, got {shown(low)} and {shown(high)}. Correct them."
+        ]
     elif kind is Kind.INTEGER and not (float(low) == low and float(high) == high):
-        return [f"{_OWNER}: the bounds of {name!r} must be integers that floats hold exactly. Round them outwards."]
+        return [
+            f"{_OWNER}: the bounds of {name!r} must be integers that floats hold exactly, got others. "
+            "Round them outwards."
+        ]
     else:
         holds = float(low) < float(high)
     return [] if holds else [f"{_OWNER}: the lower bound of {name!r} must be below the upper one. Exchange them."]
@@ -113,9 +120,7 @@ def _different(recipe: StreamRecipe, name: str) -> list[str]:
     if any(category is None or isinstance(category, (Mapping, list, tuple)) for category in given):
         return [f"{_OWNER}: the categories of {name!r} must be values, got a list, a table or nothing among them."]
     if not all(called(category).strip() for category in given):
-        return [
-            f"{_OWNER}: the categories of {name!r} must have names, got a blank. A tuple without a value is no tuple."
-        ]
+        return [f"{_OWNER}: the categories of {name!r} must have names, got a blank. Take it out."]
     if len({called(category) for category in given}) < len(given):
         return [f"{_OWNER}: the categories of {name!r} must be different, got one twice. Name it once."]
     return []

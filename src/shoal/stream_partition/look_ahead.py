@@ -30,7 +30,7 @@ class LookAhead(Checked):
     less than half its price.
 
     **Guarantee.** Every class has k to 2k − 1 tuples, all of different subjects (demands may bring in more); the delay
-    is that of `nearest`. With order_weight "keep" the candidates are the k nearest, and nothing is reordered.
+    is that of `nearest`. With order_weight "keep" the class is that of `nearest`, and nothing is reordered.
 
     **Complexity.** O(δd) for each tuple.
 
