@@ -124,3 +124,26 @@ def test_no_cell_is_in_the_error_of_a_table() -> None:
         left.to_table()
     assert "secret" not in str(error.value)
     assert [one["x"] for one in left.to_pylist()] == [7, "secret"]
+
+
+@pytest.mark.parametrize("cell", [2**70, "\ud800", 1j], ids=["integer", "text", "complex"])
+def test_what_no_column_can_hold_leaves_as_a_dict(cell: Any) -> None:
+    s = stream()
+    with pytest.raises(SchemaError, match="StreamAnonymizer: a column mixes what no column can hold"):
+        s.push_many({"a": [1, 2, 3], "x": [cell] * 3})
+    left = s.push_many([{"a": at, "x": cell} for at in range(3)])
+    with pytest.raises(SchemaError, match="Released: a field mixes what no column can hold"):
+        left.to_table()
+    assert [one["x"] for one in left.to_pylist()] == [cell, cell]
+
+
+@pytest.mark.parametrize(
+    "index", [["Ann", "Bob", "Cyd"], pd.Index([7, 8, 9], name="pid"), pd.Index([0, 0, 0])], ids=range(3)
+)
+def test_the_index_of_a_frame_is_no_field_and_does_not_leave(index: Any) -> None:
+    frame = pd.DataFrame({"a": [1, 2, 50], "x": [1, 2, 3]}, index=index)
+    s = stream()
+    left = s.push_many(frame)
+    assert left.to_table().column_names == ["a", "x", "class"]
+    assert left.to_pylist() == [{"a": 1.5, "x": 1, "class": 0}, {"a": 1.5, "x": 2, "class": 0}]
+    assert list(frame.index) == list(index)
