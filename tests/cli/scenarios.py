@@ -1257,3 +1257,37 @@ def _(folder: Path) -> list[str]:
     (folder / "names.csv").write_text("name,Name,age\nann,Ann,31\n")
     names = ["stream", "names.csv", "-o", "out.csv", "--identifier", "name"]
     return [*names, "--quasi", "age", "--bounds", "age=0:120", "--k", "2", "--delay", "3"]
+
+
+def from_recipe(folder: Path, more: str) -> list[str]:
+    """A stream of a recipe that is written so."""
+    (folder / "people.csv").write_text(PEOPLE)
+    said = 'quasi = ["age"]\nidentifier = ["name"]\nconfidential = ["region"]\nk = 3\ndelay = 6\n'
+    (folder / "r.toml").write_text(said + more)
+    return ["stream", "people.csv", "-o", "out.csv", "--recipe", "r.toml"]
+
+
+@scenario("Stream: a bound beyond all numbers", 2)
+def _(folder: Path) -> list[str]:
+    return from_recipe(folder, f"[bounds]\nage = [0, 1{'0' * 400}]\n")
+
+
+@scenario("Stream: integers that cannot be held", 2)
+def _(folder: Path) -> list[str]:
+    return from_recipe(folder, '[bounds]\nage = [0, 9223372036854775807]\n[kinds]\nage = "integer"\n')
+
+
+@scenario("Stream: a category without a name", 2)
+def _(folder: Path) -> list[str]:
+    return from_recipe(folder, 't = 0.2\n[bounds]\nage = [0, 120]\n[categories]\nregion = ["n", " "]\n')
+
+
+@scenario("Stream: a reference of what the taxonomy does not have", 2)
+def _(folder: Path) -> list[str]:
+    tree = '[taxonomies.region]\nall = ["n", "s"]\n[reference.region]\nn = 1\nw = 1\n'
+    return from_recipe(folder, "t = 0.2\n[bounds]\nage = [0, 120]\n" + tree)
+
+
+@scenario("Stream: a demand of no column", 2)
+def _(folder: Path) -> list[str]:
+    return from_recipe(folder, "[bounds]\nage = [0, 120]\n[require.p]\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+import shoal
 from shoal.errors import DataError, GuaranteeError, ParameterError, SchemaError
 from shoal.stream import StreamAnonymizer
 
@@ -27,6 +29,16 @@ def test_an_identifier_that_is_no_field_is_refused(field: str) -> None:
             push({"a": 1, field: "Ann"})
     assert s.waiting == 0
     s.push({"a": 1, "name": None})  # nobody needs to have one
+
+
+def test_an_identifier_that_is_no_field_of_a_json_object_is_refused(tmp_path: Path) -> None:
+    lines = [f'{{"a": {at}, "{name}": "Ann"}}' for at, name in enumerate(["name", "Name", "name", "nmae", "name"])]
+    (tmp_path / "in.jsonl").write_text("\n".join([*lines, '{"a": 7, "name": null}']) + "\n")
+    made, dead = tmp_path / "out.jsonl", tmp_path / "dead.jsonl"
+    done = shoal.run_stream(tmp_path / "in.jsonl", made, {**SAID, "identifier": ["name"]}, dead=dead)
+    assert (done.counts.tally.released, done.counts.tally.dead) == (4, 2)
+    assert "Ann" not in made.read_text()
+    assert dead.read_text().count("must have the field 'name', which does not leave, got none") == 2
 
 
 def test_after_a_step_that_was_broken_off_nothing_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,3 +124,26 @@ def test_no_cell_is_in_the_error_of_a_table() -> None:
         left.to_table()
     assert "secret" not in str(error.value)
     assert [one["x"] for one in left.to_pylist()] == [7, "secret"]
+
+
+@pytest.mark.parametrize("cell", [2**70, "\ud800", 1j], ids=["integer", "text", "complex"])
+def test_what_no_column_can_hold_leaves_as_a_dict(cell: Any) -> None:
+    s = stream()
+    with pytest.raises(SchemaError, match="StreamAnonymizer: a column mixes what no column can hold"):
+        s.push_many({"a": [1, 2, 3], "x": [cell] * 3})
+    left = s.push_many([{"a": at, "x": cell} for at in range(3)])
+    with pytest.raises(SchemaError, match="Released: a field mixes what no column can hold"):
+        left.to_table()
+    assert [one["x"] for one in left.to_pylist()] == [cell, cell]
+
+
+@pytest.mark.parametrize(
+    "index", [["Ann", "Bob", "Cyd"], pd.Index([7, 8, 9], name="pid"), pd.Index([0, 0, 0])], ids=range(3)
+)
+def test_the_index_of_a_frame_is_no_field_and_does_not_leave(index: Any) -> None:
+    frame = pd.DataFrame({"a": [1, 2, 50], "x": [1, 2, 3]}, index=index)
+    s = stream()
+    left = s.push_many(frame)
+    assert left.to_table().column_names == ["a", "x", "class"]
+    assert left.to_pylist() == [{"a": 1.5, "x": 1, "class": 0}, {"a": 1.5, "x": 2, "class": 0}]
+    assert list(frame.index) == list(index)

@@ -134,3 +134,28 @@ def test_what_other_fields_hold_does_not_stop_the_witness(tmp_path: Path) -> Non
     done = shoal.run_stream(str(tmp_path / "in.jsonl"), str(tmp_path / "out.jsonl"), recipe)
     assert done.counts.tally.released == 6
     assert "7" * 5000 in (tmp_path / "out.jsonl").read_text()
+
+
+def test_another_taxonomy_of_a_confidential_field_is_another_recipe(tmp_path: Path) -> None:
+    said = {**ASKED, "t": 0.3}
+    begun, other = (StreamRecipe(**said, taxonomies={"c": {"g": leaves}}) for leaves in (["x", "y"], ["x", "z"]))
+    assert begun.fingerprint != other.fingerprint
+    assert other.changed(begun.stored) == ("taxonomies",)
+    (tmp_path / "c.csv").write_text("x,g\ny,g\n")
+    assert StreamRecipe(**said, taxonomies={"c": str(tmp_path / "c.csv")}).changed(begun.stored) == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ({"require": {"p": {}}}, "p_sensitivity is required of no column"),
+        ({"require": {"p": {}, "l_distinct": 2}}, "p_sensitivity is required of no column"),
+        ({"subject": ""}, "subject must be a field name"),
+        ({"identifier": [""]}, "identifier must be a list of field names"),
+        ({"bounds": {"a": ("0001-01-01T00:00+10:00", "2000-01-01T00:00Z")}}, "of the years 1 to 9999"),
+        ({"bounds": {"a": (0, 2**63 - 1)}, "kinds": {"a": "integer"}}, "must be integers that floats hold exactly"),
+    ],
+)
+def test_what_would_not_be_what_was_meant(said: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ParameterError, match=sentence):
+        StreamRecipe(**{**ASKED, **said})

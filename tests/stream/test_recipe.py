@@ -54,7 +54,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "nothing as category": ({"bounds": {}, "orders": {"age": [None, 1]}}, "must be values, got a list"),
     "one zone": (
         {"bounds": {"age": ("2024-01-01T00:00Z", "2025-01-01T00:00")}},
-        "must be two dates or times in ISO 8601, with a zone or without.",
+        "must be two dates or times in ISO 8601, with a zone or without, of the years 1 to 9999.",
     ),
     "a date and a time": ({"bounds": {"age": ("2024-01-01", "2025-01-01T10:00")}}, "two dates or two times"),
     "weight of another": (

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.errors import DataError
+from shoal.errors import DataError, GuaranteeError
 from shoal.privacy._formed import fewest
+from shoal.privacy._leaving import Gate, JsonlReader
 from shoal.stream import StreamAnonymizer
 from shoal.stream._subjects import numbered
+from shoal.types.stream import Leaving
 
 NOBODY = [None, float("nan"), "", " \t", b"", pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN"), np.ma.masked]
 ONE = [1, 1.0, "1", "1.0", "01", "+1", "1e0", " 1 ", Decimal("1.00"), np.int64(1), np.float64(1)]
@@ -54,6 +56,14 @@ def test_one_subject_written_in_many_ways_is_one(same: Any) -> None:
     assert s.push({"a": 1, "s": 1}) + s.push({"a": 2, "s": same}) + s.flush() == []
     assert s.dropped == 2
     assert fewest(np.array([2]), [1, same]) == 1
+
+
+def test_the_gate_sees_them_too() -> None:
+    gate = Gate(JsonlReader(["a"], ["s"], "class"), k=2)
+    class_ = Leaving(0, [b'{"a":1,"class":0}'] * 3, [0, 1, 2])
+    with pytest.raises(GuaranteeError, match="concerns 1 subjects, and k is 2"):
+        gate.check(class_, 0, ["1", "1.0", "+1"])
+    gate.check(class_, 0, ["1", "1.5", ""])
 
 
 @given(st.lists(SUBJECTS, min_size=1, max_size=6))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import GuaranteeError
+from shoal.privacy._who import who
 
 
 def fewest(sizes: NDArray[np.int64], subjects: Sequence[Any] | NDArray[Any] | None) -> int:
@@ -28,25 +28,10 @@ def fewest(sizes: NDArray[np.int64], subjects: Sequence[Any] | NDArray[Any] | No
         fresh = np.ones(len(of), np.bool_)
         fresh[1:] = (np.diff(of[order]) != 0) | (subjects[order][1:] != subjects[order][:-1])
         return int(np.bincount(of[order][fresh], minlength=len(sizes)).min())
-    names, least, at = [_who(subject) for subject in subjects], len(subjects), 0
+    names, least, at = [who(subject) for subject in subjects], len(subjects), 0
     for size in sizes.tolist():
         least, at = min(least, len(set(names[at : at + size]) - {None})), at + size
     return least
-
-
-def _who(subject: Any) -> Any:
-    """Return what tells a subject from others: its number, if it reads as one; None: it is nobody."""
-    try:
-        if subject is None or subject != subject:  # noqa: PLR0124  NaN
-            return None
-    except (TypeError, ArithmeticError):  # NA, which is not known to be equal to itself
-        return None
-    text = str(int(subject)) if isinstance(subject, float) and subject.is_integer() else str(subject).strip()
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        return text or None
-    return number if number.is_finite() else text
 
 
 def hold(k: int, sizes: NDArray[np.int64], subjects: Sequence[Any] | NDArray[Any] | None, *, again: int) -> None:

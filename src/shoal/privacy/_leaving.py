@@ -11,6 +11,7 @@ from typing import Any
 
 from shoal.errors import GuaranteeError
 from shoal.privacy._read_back import Reader
+from shoal.privacy._who import who
 from shoal.types.stream import Leaving
 
 
@@ -101,17 +102,7 @@ class Gate:
         if subjects is not None:
             if len(subjects) != concerned:
                 return "does not say whom each tuple is about"
-            concerned = len({_who(subject) for subject in subjects} - {None})
+            concerned = len({who(subject) for subject in subjects} - {None})
         if concerned < self.k:
             return f"concerns {concerned:,} subjects, and k is {self.k:,}"
         return self._reader.differing(leaving.tuples, label)
-
-
-def _who(subject: Any) -> Any:
-    """Return what tells subjects apart: 7, 7.0 and "7" are one."""
-    if subject is None or subject != subject:  # noqa: PLR0124  NaN
-        return None
-    if type(subject) is int:
-        return subject
-    text = str(int(subject)) if isinstance(subject, float) and subject.is_integer() else str(subject).strip()
-    return (int(text) if text.lstrip("-").isdecimal() and len(text) < 1000 else text) if text else None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError, listing
-from shoal.stream._columns import as_arrow, columns_of
+from shoal.stream._columns import UNFIT, as_arrow, columns_of
 from shoal.stream_points._cells import listed
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def of_columns(recipe: StreamRecipe, given: Any, first: int) -> tuple[dict[str, 
     names = tuple(name for name in columns if name not in recipe.removed)
     try:
         rest = pa.table({name: as_arrow(columns[name]) for name in names if name not in recipe.quasi})
-    except pa.ArrowException:  # whose message may hold a cell
+    except UNFIT:  # whose message may hold a cell
         raise SchemaError("StreamAnonymizer: a column mixes what no column can hold. Push tuples as dicts.") from None
     who = columns[recipe.subject] if recipe.subject is not None else None
     who = np.array(who) if isinstance(who, np.ndarray) else None if who is None else list(listed(who))

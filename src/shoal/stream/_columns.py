@@ -9,6 +9,9 @@ import numpy as np
 
 from shoal.errors import DataError
 
+#: What Arrow says of cells that it cannot hold; the message may hold one.
+UNFIT = (ValueError, TypeError, NotImplementedError, OverflowError)
+
 
 def columns_of(given: Any) -> dict[str, Any]:
     """Return columns by name, of a mapping, or a frame of pandas, polars or Arrow."""
@@ -25,7 +28,7 @@ def columns_of(given: Any) -> dict[str, Any]:
         import narwhals as nw
 
         try:
-            given = nw.from_native(given, eager_only=True).to_arrow()
+            given = nw.maybe_reset_index(nw.from_native(given, eager_only=True)).to_arrow()  # an index is no field
         except nw.exceptions.DuplicateError:
             raise DataError("StreamAnonymizer: columns must have different names, got one twice. Rename it.") from None
         except TypeError:

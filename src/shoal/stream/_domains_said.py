@@ -8,7 +8,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from shoal.parameters import shown
-from shoal.stream_points.datetime import is_date, moment
+from shoal.stream_points.datetime import is_counted, is_date, moment
 from shoal.types import Kind, called
 
 if TYPE_CHECKING:
@@ -84,16 +84,32 @@ def domain(recipe: StreamRecipe, name: str) -> list[str]:
 def _ends(kind: Kind, name: str, low: Any, high: Any) -> list[str]:
     if kind is Kind.DATETIME:
         ends = [moment(low), moment(high)]
-        if None in ends or len({end.tzinfo is None for end in ends if end is not None}) > 1:
-            return [f"{_OWNER}: the bounds of {name!r} must be two dates or times in ISO 8601, with a zone or without."]
+        if (
+            None in ends
+            or not all(map(is_counted, ends))
+            or len({end.tzinfo is None for end in ends if end is not None}) > 1
+        ):
+            return [
+                f"{_OWNER}: the bounds of {name!r} must be two dates or times in ISO 8601, with a zone or without, of "
+                "the years 1 to 9999. Correct them."
+            ]
         mixed = is_date(low) is not is_date(high)
         if mixed:
             return [f"{_OWNER}: the bounds of {name!r} must be two dates or two times, got one of each."]
         holds = ends[0] < ends[1]  # type: ignore[operator]
     elif not (is_real(low) and is_real(high) and abs(low) <= _MOST and abs(high) <= _MOST):
-        return [f"{_OWNER}: the bounds of {name!r} must be two numbers, got {shown(low)} and {shown(high)}."]
+        return [
+            f"{_OWNER}: the bounds of {name!r} must be two numbers, got {shown(low)} and {shown(high)}. Correct them."
+        ]
     elif kind is Kind.INTEGER and not (float(low).is_integer() and float(high).is_integer()):
-        return [f"{_OWNER}: the bounds of {name!r} must be two integers, got {shown(low)} and {shown(high)}."]
+        return [
+            f"{_OWNER}: the bounds of {name!r} must be two integers, got {shown(low)} and {shown(high)}. Correct them."
+        ]
+    elif kind is Kind.INTEGER and not (float(low) == low and float(high) == high):
+        return [
+            f"{_OWNER}: the bounds of {name!r} must be integers that floats hold exactly, got others. "
+            "Round them outwards."
+        ]
     else:
         holds = float(low) < float(high)
     return [] if holds else [f"{_OWNER}: the lower bound of {name!r} must be below the upper one. Exchange them."]
@@ -104,9 +120,7 @@ def _different(recipe: StreamRecipe, name: str) -> list[str]:
     if any(category is None or isinstance(category, (Mapping, list, tuple)) for category in given):
         return [f"{_OWNER}: the categories of {name!r} must be values, got a list, a table or nothing among them."]
     if not all(called(category).strip() for category in given):
-        return [
-            f"{_OWNER}: the categories of {name!r} must have names, got a blank. A tuple without a value is no tuple."
-        ]
+        return [f"{_OWNER}: the categories of {name!r} must have names, got a blank. Take it out."]
     if len({called(category) for category in given}) < len(given):
         return [f"{_OWNER}: the categories of {name!r} must be different, got one twice. Name it once."]
     return []

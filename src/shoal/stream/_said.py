@@ -23,9 +23,9 @@ def lists(recipe: StreamRecipe, names: Sequence[str]) -> list[str]:
     faults = []
     for name in names:
         given = getattr(recipe, name)
-        if not isinstance(given, (list, tuple)) or not all(isinstance(one, str) for one in given):
+        if not isinstance(given, (list, tuple)) or not all(isinstance(one, str) and one for one in given):
             faults.append(f"{_OWNER}: {name} must be a list of field names, got {shown(given)}.")
-    if not isinstance(recipe.subject, str | None):
+    if not isinstance(recipe.subject, str | None) or recipe.subject == "":
         faults.append(f"{_OWNER}: subject must be a field name, got {shown(recipe.subject)}.")
     if not isinstance(recipe.class_field, str) or not recipe.class_field:
         faults.append(f"{_OWNER}: class_field must be a field name, got {shown(recipe.class_field)}.")

@@ -45,7 +45,7 @@ class Format:
 
 def _jsonl(header: bytes, recipe: StreamRecipe, dialect: Dialect) -> Wire:
     kept = [name for name in recipe.wanted if name not in recipe.quasi]
-    return Jsonl(recipe.wanted, recipe.removed, recipe.class_field, kept)
+    return Jsonl(recipe.wanted, recipe.removed, recipe.class_field, kept, needed=recipe.identifier)
 
 
 def _jsonl_reader(header: bytes, head: bytes, recipe: StreamRecipe, dialect: Dialect) -> Reader:

@@ -13,7 +13,7 @@ from typing import Any
 from shoal.errors import ParameterError, raise_all
 from shoal.parameters import unknown
 from shoal.stream import _domains_said, _said
-from shoal.types import Kind
+from shoal.types import Kind, Taxonomy
 from shoal.types.stream import Known
 
 _LISTS = ("quasi", "identifier", "confidential")
@@ -111,19 +111,23 @@ class StreamRecipe:
             raise_all(ParameterError, demanding.faults(self))
         for name in ("k", "delay"):
             object.__setattr__(self, name, int(getattr(self, name)))
-        assert self.known  # taxonomies are read, and refused if they cannot be
+        assert self._trees.keys() == self.taxonomies.keys()  # they are read, and refused if they cannot be
 
     @cached_property
     def known(self) -> tuple[Known, ...]:
         """What is known of each quasi-identifier."""
         return tuple(self.known_of(name) for name in self.quasi)
 
-    def known_of(self, name: str) -> Known:
-        """Return what is known of a field."""
+    @cached_property
+    def _trees(self) -> dict[str, Taxonomy]:
         from shoal.schema.taxonomy import taxonomy_of
 
+        return {name: taxonomy_of(name, given) for name, given in self.taxonomies.items()}
+
+    def known_of(self, name: str) -> Known:
+        """Return what is known of a field."""
         low, high = self.bounds.get(name, (None, None))
-        taxonomy = taxonomy_of(name, self.taxonomies[name]) if name in self.taxonomies else None
+        taxonomy = self._trees.get(name)
         categories = tuple(self.orders.get(name, self.categories.get(name, ())))
         return Known(name, _domains_said.kind_of(self, name), low, high, categories, taxonomy, self.round_integers)
 
@@ -194,8 +198,9 @@ class StreamRecipe:
         """What is kept beside a stream, so that nobody goes on with another guarantee: all of it, in plain values."""
         said = self.to_dict()
         if self.taxonomies:  # what is in the files counts, not where these are
-            trees = {known.name: known.taxonomy for known in self.known if known.taxonomy is not None}
-            said["taxonomies"] = {n: {leaf: list(path) for leaf, path in t.paths.items()} for n, t in trees.items()}
+            said["taxonomies"] = {
+                n: {leaf: list(path) for leaf, path in t.paths.items()} for n, t in self._trees.items()
+            }
         return said
 
     def changed(self, stored: Mapping[str, Any]) -> tuple[str, ...]:

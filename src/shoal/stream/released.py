@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import SchemaError
 from shoal.stream._bodies import Bodies
+from shoal.stream._columns import UNFIT
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,11 +72,9 @@ class Released:
         SchemaError
             If a field mixes what no column can hold; `to_pylist` returns it all the same.
         """
-        import pyarrow as pa
-
         try:
             return self._table()
-        except pa.ArrowException:  # whose message may hold a cell
+        except UNFIT:  # whose message may hold a cell
             raise SchemaError(
                 "Released: a field mixes what no column can hold. Take to_pylist(), or push values of one type."
             ) from None

@@ -30,7 +30,7 @@ class LookAhead(Checked):
     less than half its price.
 
     **Guarantee.** Every class has k to 2k − 1 tuples, all of different subjects (demands may bring in more); the delay
-    is that of `nearest`. With order_weight "keep" the candidates are the k nearest, and nothing is reordered.
+    is that of `nearest`. With order_weight "keep" the class is that of `nearest`, and nothing is reordered.
 
     **Complexity.** O(δd) for each tuple.
 
@@ -59,7 +59,8 @@ class LookAhead(Checked):
 
         keeps = order_weight**2 * (2 * k - 1) > space.diameter
         reach = 1 if keeps else _REACH
-        return _Ahead(Rule(k, delay, order_weight, reach, self.young, self.old, _MORE), laid_out(demands))
+        parts = float(self.young), float(self.old)  # of one type, or kernels would be compiled for each
+        return _Ahead(Rule(k, delay, order_weight, reach, *parts, _MORE), laid_out(demands))
 
 
 @dataclass(frozen=True, eq=False)

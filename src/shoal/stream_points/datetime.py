@@ -121,6 +121,14 @@ def is_date(cell: Any) -> bool:
     return isinstance(cell, dt.date) and not isinstance(cell, dt.datetime)
 
 
+def is_counted(found: dt.datetime | None) -> bool:
+    """Tell whether a moment is in the years 1 to 9999, in UTC too."""
+    try:
+        return found is not None and isinstance(_ticks(found), int)
+    except OverflowError:
+        return False
+
+
 def _ticks(found: dt.datetime) -> int:
     if found.tzinfo is not None:
         found = found.astimezone(dt.UTC).replace(tzinfo=None)

@@ -22,6 +22,7 @@ _NOT_UTF8 = "the record is not in UTF-8. Check what writes it."
 _NAMES = "the name of a field holds a quote, a backslash or a control character. Rename it."
 _NUMBER = "the record holds a number that is too large to be read. Check what writes it."
 _NESTED = "the record has lists or objects in one another deeper than 256. Check what writes it."
+_LACKS = "the record must have the field {name!r}, which does not leave, got none. Check the spelling, or write null."
 _ODD = re.compile(r'["\\\x00-\x1f]')
 _DEEP = 256  # whoever reads it can, however deep in its own work
 _SIGNS = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+')  # all but brackets
@@ -55,6 +56,8 @@ class Jsonl:
         The name of the field that says which class a tuple left in.
     kept
         Those of `wanted` that leave as they came; the others are released, or removed.
+    needed
+        Those of `removed` that a record must have, if only null: else they may be there under another name, and leave.
 
     >>> wire = Jsonl(["age"], ["name"], "class")
     >>> parsed = wire.parse([b'{"name": "ann", "age": 31, "pay": 1.10}', b"nothing"])
@@ -65,7 +68,12 @@ class Jsonl:
     """
 
     def __init__(
-        self, wanted: Sequence[str], removed: Collection[str], class_field: str, kept: Collection[str] = ()
+        self,
+        wanted: Sequence[str],
+        removed: Collection[str],
+        class_field: str,
+        kept: Collection[str] = (),
+        needed: Collection[str] = (),
     ) -> None:
         if odd := [name for name in (*wanted, *removed, class_field) if _ODD.search(name)]:
             raise ParameterError(
@@ -77,6 +85,7 @@ class Jsonl:
         self._kept = tuple(name for name in kept if name not in removed)
         self._values = frozenset(self.wanted) - frozenset(self._kept)
         self._removed = frozenset(removed)
+        self._needed = frozenset(needed)
         self._fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
         self._encode = msgspec.json.Encoder().encode
         self._shapes: dict[frozenset[str], Shape] = {}
@@ -149,6 +158,8 @@ class Jsonl:
                 f"the record has a field that differs from {known!r} only in how it is written. Rename it, or name it "
                 "as an identifier."
             )
+        if lacking := sorted(self._needed - key):  # a misspelt one would leave
+            raise _Unfit(_LACKS.format(name=lacking[0]))
         if key not in self._shapes:
             self._shapes[key] = Shape(names, self._values, self._kept, self._removed)
             if len(self._shapes) > _SHAPES:
