@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from shoal.errors import DataError, GuaranteeError
 from shoal.privacy._formed import fewest
-from shoal.privacy._leaving import Gate, JsonlReader
+from shoal.privacy._leaving import Gate
+from shoal.privacy._read_back import JsonlReader
 from shoal.stream import StreamAnonymizer
 from shoal.stream._subjects import numbered
 from shoal.types.stream import Leaving
