@@ -119,6 +119,8 @@ def test_values_may_say_what_fields_are_called(record: bytes) -> None:
     leaving = Leaving(0, [line] * 3, [0, 1, 2])
     check.check(leaving, 0)
     assert check.fields(leaving, ["age", "no"]) == {"age": [30.5] * 3, "no": [None] * 3}
+    if len(record) < 1000:
+        assert check.fields(leaving, ["x"]) == {"x": [json.loads(record)] * 3}
 
 
 def test_cells_may_be_long() -> None:

@@ -48,7 +48,6 @@ class JsonlReader:
         self._single = frozenset([*named.values(), *gone.values()])
         self._fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
         self._decode = msgspec.json.Decoder(seen).decode
-        self._texts = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode  # other fields may hold anything
 
     def differing(self, tuples: Sequence[bytes], label: int | str) -> str | None:
         """Say what is wrong with the tuples of one class, or None."""
@@ -84,23 +83,18 @@ class JsonlReader:
 
     def _repeats(self, line: bytes) -> bool:
         """Tell whether a field that matters is there twice; whoever reads it might take the other one."""
-        seen = [name for name, _ in _pairs(line)]
+        pairs: list[tuple[str, Any]] = json.loads(line, object_pairs_hook=list, parse_int=_int)
+        seen = [name for name, _ in pairs]
         return any(seen.count(name) > 1 for name in self._single)
 
     def fields(self, tuples: Sequence[bytes], names: Sequence[str]) -> dict[str, list[Any]]:
         """Return what some fields hold; a field that is not there holds nothing."""
-        read = [self._texts(one) for one in tuples]
+        read = [self._fields(one) for one in tuples]  # other fields may hold anything
         return {name: [_plain(one.get(name, _NULL)) for one in read] for name in names}
 
     def rest(self, record: bytes) -> dict[str, bytes]:
         """Return the text of all other fields."""
         return {name: bytes(text) for name, text in self._fields(record).items() if name not in self._single}
-
-
-def _pairs(line: bytes) -> list[tuple[str, Any]]:
-    """Return the fields of an object in order, also those that are there twice."""
-    read: list[tuple[str, Any]] = json.loads(line, object_pairs_hook=list, parse_int=_int)
-    return read
 
 
 def _plain(text: msgspec.Raw) -> Any:
