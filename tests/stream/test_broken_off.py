@@ -147,3 +147,14 @@ def test_the_index_of_a_frame_is_no_field_and_does_not_leave(index: Any) -> None
     assert left.to_table().column_names == ["a", "x", "class"]
     assert left.to_pylist() == [{"a": 1.5, "x": 1, "class": 0}, {"a": 1.5, "x": 2, "class": 0}]
     assert list(frame.index) == list(index)
+
+
+def test_categories_of_others_do_not_leave_in_a_dictionary() -> None:
+    frame = pd.DataFrame({"a": [1, 2, 50], "x": pd.Categorical(["p", "q", "secret"])})
+    for table in (frame, pa.Table.from_pandas(frame)):
+        left = stream().push_many(table).to_table()
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, left.schema) as writer:
+            writer.write_table(left)
+        assert left.column("x").to_pylist() == ["p", "q"]
+        assert b"secret" not in sink.getvalue().to_pybytes()
