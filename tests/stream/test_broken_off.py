@@ -12,7 +12,10 @@ import pytest
 
 import shoal
 from shoal.errors import DataError, GuaranteeError, ParameterError, SchemaError
-from shoal.stream import StreamAnonymizer
+from shoal.stream import StreamAnonymizer, StreamRecipe
+from shoal.stream.core import Core
+from shoal.types.stream import Incoming, Leaving, Letter
+from shoal.wire.jsonl import Jsonl
 
 SAID: dict[str, Any] = {"quasi": ["a"], "bounds": {"a": (0, 100)}, "k": 2, "delay": 2}
 
@@ -158,3 +161,16 @@ def test_categories_of_others_do_not_leave_in_a_dictionary() -> None:
             writer.write_table(left)
         assert left.column("x").to_pylist() == ["p", "q"]
         assert b"secret" not in sink.getvalue().to_pybytes()
+
+
+def test_no_cell_is_in_any_repr() -> None:
+    recipe = StreamRecipe(**SAID, categories={"x": ["secret"]}, confidential=["x"])
+    core = Core(recipe)
+    encoded = core.encode({"a": [41.5], "x": ["secret"]})
+    formed, _ = core.take(range(3), {"a": [41.5] * 3, "x": ["secret"] * 3})
+    parsed = Jsonl(["a"], [], "class").parse([b'{"a": 41.5}'])
+    taken = core.domain.attributes[0].take([41.5])
+    record = b"41.5"
+    made = [Incoming("", [record], [0], 1), Letter(0, 0, "not a tuple", record), Leaving(0, [record], [0], [record])]
+    for one in (encoded, formed, parsed, taken, *made):
+        assert "41.5" not in repr(one)
