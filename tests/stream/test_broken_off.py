@@ -12,7 +12,10 @@ import pytest
 
 import shoal
 from shoal.errors import DataError, GuaranteeError, ParameterError, SchemaError
-from shoal.stream import StreamAnonymizer
+from shoal.stream import StreamAnonymizer, StreamRecipe
+from shoal.stream.core import Core
+from shoal.types.stream import Incoming, Leaving, Letter
+from shoal.wire.jsonl import Jsonl
 
 SAID: dict[str, Any] = {"quasi": ["a"], "bounds": {"a": (0, 100)}, "k": 2, "delay": 2}
 
@@ -148,3 +151,27 @@ def test_the_index_of_a_frame_is_no_field_and_does_not_leave(index: Any) -> None
     assert left.to_table().column_names == ["a", "x", "class"]
     assert left.to_pylist() == [{"a": 1.5, "x": 1, "class": 0}, {"a": 1.5, "x": 2, "class": 0}]
     assert list(frame.index) == list(index)
+
+
+def test_categories_of_others_do_not_leave_in_a_dictionary() -> None:
+    frame = pd.DataFrame({"a": [1, 2, 50], "x": pd.Categorical(["p", "q", "secret"])})
+    for table in (frame, pa.Table.from_pandas(frame)):
+        left = stream().push_many(table).to_table()
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, left.schema) as writer:
+            writer.write_table(left)
+        assert left.column("x").to_pylist() == ["p", "q"]
+        assert b"secret" not in sink.getvalue().to_pybytes()
+
+
+def test_no_cell_is_in_any_repr() -> None:
+    recipe = StreamRecipe(**SAID, categories={"x": ["secret"]}, confidential=["x"])
+    core = Core(recipe)
+    encoded = core.encode({"a": [41.5], "x": ["secret"]})
+    formed, _ = core.take(range(3), {"a": [41.5] * 3, "x": ["secret"] * 3})
+    parsed = Jsonl(["a"], [], "class").parse([b'{"a": 41.5}'])
+    taken = core.domain.attributes[0].take([41.5])
+    record = b"41.5"
+    made = [Incoming("", [record], [0], 1), Letter(0, 0, "not a tuple", record), Leaving(0, [record], [0], [record])]
+    for one in (encoded, formed, parsed, taken, *made):
+        assert "41.5" not in repr(one)

@@ -55,5 +55,6 @@ def as_arrow(column: Any) -> Any:
     import pyarrow as pa
 
     if isinstance(column, (pa.Array, pa.ChunkedArray)):
-        return column
+        coded = pa.types.is_dictionary(column.type)  # the dictionary would leave whole, with values of all others
+        return column.cast(column.type.value_type) if coded else column
     return pa.array(np.array(column) if isinstance(column, np.ndarray) else list(column))  # the caller may reuse it

@@ -30,6 +30,9 @@ class Encoded(NamedTuple):
     columns: list[NDArray[Any]]  #: as in the buffer, without position and time
     faults: list[tuple[int, str]]  #: the others, in order, and a sentence without any value
 
+    def __repr__(self) -> str:
+        return f"Encoded({len(self.good):,} good, {len(self.faults):,} not)"
+
 
 class Core:
     """One lane: what waits, and what became of the rest.
@@ -98,13 +101,7 @@ class Core:
         values = [one.values[good] if faults else one.values for one in taken]
         clamped = np.asarray(np.sum([one.clamped[good] for one in taken], axis=0, dtype=np.int64))
         who = np.empty(len(good), np.int64) if subjects is None else subjects[good]
-        found: list[NDArray[Any]] = [
-            clamped,
-            who,
-            codes[good],
-            self.domain.place(values),
-            *values,
-        ]
+        found: list[NDArray[Any]] = [clamped, who, codes[good], self.domain.place(values), *values]
         return Encoded(good, found, sorted(faults.items()))
 
     def fits(self, one: Mapping[str, Any]) -> bool:

@@ -55,7 +55,7 @@ class Letter:
     position: int
     place: int
     reason: str  #: a sentence without any value of the record
-    payload: bytes | None = None  #: the record, only if that was asked for
+    payload: bytes | None = field(default=None, repr=False)  #: the record, only if that was asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Incoming:
     """
 
     lane: str
-    records: Sequence[bytes]
+    records: Sequence[bytes] = field(repr=False)
     places: Sequence[int]  #: where the channel finds each again; ascending
     after: int  #: the place after the last one
     ended: bool = False  #: nothing comes after these
@@ -87,9 +87,9 @@ class Leaving:
     """One class as it leaves: rendered tuples, in the order in which they came."""
 
     number: int
-    tuples: Sequence[bytes]
+    tuples: Sequence[bytes] = field(repr=False)
     places: Sequence[int]  #: where their originals are in the input
-    keys: Sequence[bytes | None] = ()  #: not used by files; empty: none
+    keys: Sequence[bytes | None] = field(default=(), repr=False)  #: not used by files; empty: none
 
 
 class Link(Protocol):
@@ -151,6 +151,9 @@ class Parsed(NamedTuple):
     bodies: Sequence[Any]  #: the good ones whole, as `Wire.render` wants them back
     faults: Sequence[tuple[int, str]]  #: the others, and a sentence without any value
 
+    def __repr__(self) -> str:
+        return f"Parsed({len(self.good):,} good, {len(self.faults):,} not)"
+
 
 class Wire(Protocol):
     """How tuples are written as bytes: JSON Lines, CSV."""
@@ -181,6 +184,9 @@ class Taken(NamedTuple):
     values: NDArray[Any]
     clamped: NDArray[np.bool_]  #: those that were outside the bounds, and are now one of them
     faults: Sequence[tuple[int, str]]  #: which cells could not be read, and a sentence without any of them
+
+    def __repr__(self) -> str:
+        return f"Taken({len(self.values):,} cells, {len(self.faults):,} faults)"
 
 
 class StreamAttribute(Protocol):
@@ -310,3 +316,6 @@ class Formed(NamedTuple):
     values: Mapping[str, Sequence[Any]]  #: what stands for each class: a plain value that JSON can hold
     moments: NDArray[np.int64]  #: for each class the position of the tuple at whose coming it formed
     dropped: NDArray[np.int64]  #: positions of the tuples for which there was no class
+
+    def __repr__(self) -> str:
+        return f"Formed({len(self.positions):,} in {len(self.sizes):,} classes, {len(self.dropped):,} dropped)"
