@@ -41,7 +41,10 @@ def test_an_identifier_that_is_no_field_of_a_json_object_is_refused(tmp_path: Pa
     done = shoal.run_stream(tmp_path / "in.jsonl", made, {**SAID, "identifier": ["name"]}, dead=dead)
     assert (done.counts.tally.released, done.counts.tally.dead) == (4, 2)
     assert "Ann" not in made.read_text()
-    for reason in ("must have the field 'name', which does not leave, got none", "differs from 'name' only in how it is written"):
+    for reason in (
+        "must have the field 'name', which does not leave, got none",
+        "differs from 'name' only in how it is written",
+    ):
         assert dead.read_text().count(reason) == 1
 
 
