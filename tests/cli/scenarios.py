@@ -1288,6 +1288,11 @@ def _(folder: Path) -> list[str]:
     return from_recipe(folder, "t = 0.2\n[bounds]\nage = [0, 120]\n" + tree)
 
 
+@scenario("Stream: more values than ever wait", 2)
+def _(folder: Path) -> list[str]:
+    return from_recipe(folder, "[bounds]\nage = [0, 120]\n[require]\np = 8\n")
+
+
 @scenario("Stream: a demand of no column", 2)
 def _(folder: Path) -> list[str]:
     return from_recipe(folder, "[bounds]\nage = [0, 120]\n[require.p]\n")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from shoal import registry, requirements
 from shoal.errors import DataError, ParameterError
+from shoal.parameters import shown
 from shoal.stream import _bins_said
 from shoal.stream._held import held
 from shoal.stream._identity import identities
@@ -160,6 +161,14 @@ def _impossible(recipe: StreamRecipe, required: Sequence[requirements.Required])
     ]
     if recipe.t is not None and any(one.key == CLOSE for one in required):
         found.append(f"{_OWNER}: t is given, and required too. Say it once.")
+    most = recipe.delay + 1  # so many wait at once
+    found += [
+        f"{_OWNER}: {name} must be at most delay + 1 = {most:,}, for no class holds more tuples of different values, "
+        f"got {shown(level)}. Lower {name}, or raise delay."
+        for one in required
+        for name, level in one.levels
+        if name in ("p", "l") and level > most
+    ]
     return found
 
 
