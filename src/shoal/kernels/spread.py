@@ -113,10 +113,10 @@ def least_sums(scale: Scale, least: Fraction) -> np.ndarray:
 
 @part
 def apart(s, code):
-    """Return the sum of squared distances of a value from those of the group."""
+    """Return the sum of squared distances of a value from those of the group; never below 0, whatever is rounded."""
     if s.scale.value.shape[0] > 0:
         x = s.scale.value[code]
-        return 0.0 if np.isnan(x) else s.sums[0] * x * x - 2.0 * x * s.sums[2] + s.sums[3]
+        return 0.0 if np.isnan(x) else max(0.0, s.sums[0] * x * x - 2.0 * x * s.sums[2] + s.sums[3])
     total, node = s.sums[2], code
     while node >= 0:
         total += s.sums[0] - 2.0 * s.below[node]
@@ -158,7 +158,7 @@ def take_out(s, code):
     """Let a record with this value leave the group."""
     if _placed(s, code) > 0.0:
         _count(s, code, -1.0)
-        s.sums[1] -= apart(s, code)
+        s.sums[1] = max(0.0, s.sums[1] - apart(s, code))
 
 
 @kernel
