@@ -65,7 +65,8 @@ def test_a_level_that_all_classes_hold(require: dict[str, Any]) -> None:
 )
 def test_a_level_that_no_class_holds(require: dict[str, Any]) -> None:
     rows = [{"a": at, "c": at} for at in range(4)]
-    assert left(rows, confidential=["c"], require=require) == ([], 4)
+    with pytest.raises(ParameterError, match=r"must be at most delay \+ 1 = 3, for no class holds more"):
+        left(rows, confidential=["c"], require=require)
 
 
 @pytest.mark.parametrize(

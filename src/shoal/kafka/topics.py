@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +14,7 @@ from shoal.kafka.clients import Clients
 from shoal.kafka.cursors import USUAL_ROOM
 
 _SECONDS = 10.0
+_PAUSE = 0.1  # until a client that does not know a partition yet is asked again
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +95,18 @@ def _asked(clients: Clients, admin: Any, resource: Any, name: str) -> str | None
 def ends(clients: Clients, client: Any, topic: str, partition: int) -> tuple[int, int]:
     """Return the offset of the oldest record of a partition, and the one after the newest."""
     where = clients.kafka.TopicPartition(topic, partition)
-    try:
-        low, high = client.get_watermark_offsets(where, timeout=_SECONDS)
-    except clients.kafka.KafkaException as error:
-        raise EngineError(
-            f"{clients.owner}/{topic}: partition {partition} does not say what it holds ({error.args[0].name()}). "
-            "Check the log of the broker."
-        ) from None
-    return low, high
+    until = time.monotonic() + _SECONDS
+    while True:
+        try:
+            low, high = client.get_watermark_offsets(where, timeout=_SECONDS)
+            return int(low), int(high)
+        except clients.kafka.KafkaException as error:
+            young = error.args[0].code() == clients.kafka.KafkaError._UNKNOWN_PARTITION  # added after we looked
+            if not young or time.monotonic() > until:
+                raise EngineError(
+                    f"{clients.owner}/{topic}: partition {partition} does not say what it holds "
+                    f"({error.args[0].name()}). Check the log of the broker."
+                ) from None
+        with suppress(clients.kafka.KafkaException):
+            client.list_topics(topic, timeout=_SECONDS)  # so that it knows
+        time.sleep(_PAUSE)
