@@ -43,19 +43,13 @@ class Bench:
     rows: NDArray[np.int64] | None  #: which records of the user's table these are; None: all
     chosen: Sequence[Any]
 
-    def tried(self, candidate: Candidate) -> Result | ShoalError:
-        """Protect the table by a setting, audit and measure it; or return why that cannot be."""
-        if candidate.recipe is None:
-            assert candidate.fault is not None
-            return candidate.fault
-        try:
-            with rows_kept(self.rows):
-                made = anonymise(self.table, candidate.recipe)
-                overall = gate(made.release, candidate.recipe, made.partition).overall
-            readings = read_measures(made.comparison, self.chosen)
-        except ShoalError as error:  # of this setting; others may do
-            return error
-        return Result(int(overall.achieved), overall.classes, readings, weaker(candidate.recipe, made.partition))
+    def tried(self, recipe: Recipe) -> Result:
+        """Protect the table by a setting, audit and measure it."""
+        with rows_kept(self.rows):
+            made = anonymise(self.table, recipe)
+            overall = gate(made.release, recipe, made.partition).overall
+        readings = read_measures(made.comparison, self.chosen)
+        return Result(int(overall.achieved), overall.classes, readings, weaker(recipe, made.partition))
 
     def all_tried(self, some: Sequence[Candidate], jobs: int) -> list[Result | ShoalError]:
         """Try settings, so many at once."""
@@ -71,7 +65,18 @@ class Bench:
             return int(Encoding().encode(attributes, recipe.attribute_weights).coordinates.shape[1])
 
 
-def at_once(try_: Callable[[Candidate], R | ShoalError], some: Sequence[Candidate], jobs: int) -> list[R | ShoalError]:
+def _attempted(try_: Callable[[Recipe], R], candidate: Candidate) -> R | ShoalError:
+    """Try a setting; or return why that cannot be."""
+    if candidate.recipe is None:
+        assert candidate.fault is not None
+        return candidate.fault
+    try:
+        return try_(candidate.recipe)
+    except ShoalError as error:  # of this setting; others may do
+        return error
+
+
+def at_once(try_: Callable[[Recipe], R], some: Sequence[Candidate], jobs: int) -> list[R | ShoalError]:
     """Try settings, so many at once; where none can be run, the error of the first is raised.
 
     Threads do: kernels hold no lock, and the table need not be copied. A setting does not know of the others, so
@@ -80,7 +85,7 @@ def at_once(try_: Callable[[Candidate], R | ShoalError], some: Sequence[Candidat
     progress.stage("Explore")
     pool = ThreadPoolExecutor(jobs)
     try:
-        begun = [pool.submit(try_, one) for one in some]
+        begun = [pool.submit(_attempted, try_, one) for one in some]
         for done, _ in enumerate(as_completed(begun), 1):
             progress.report(done, len(begun))
         found = [one.result() for one in begun]

@@ -108,19 +108,13 @@ def _looked_at(
     return sampled(table, rows, asked.sample, recipe.seed, _CLASSES * max(asked.k or (25, recipe.k)))
 
 
-def _weighed(bench: Bench, candidate: Candidate) -> Weighed | ShoalError:
-    if candidate.recipe is None:
-        assert candidate.fault is not None
-        return candidate.fault
-    try:
-        with rows_kept(bench.rows):
-            made = form(bench.table, candidate.recipe)
-            found = expected_loss(made)
-    except ShoalError as error:  # of this setting; others may do
-        return error
+def _weighed(bench: Bench, recipe: Recipe) -> Weighed:
+    with rows_kept(bench.rows):
+        made = form(bench.table, recipe)
+        found = expected_loss(made)
     blocks = made.partition.blocks
     smallest, classes = min(int(block.sizes.min()) for block in blocks), sum(len(block) for block in blocks)
-    return Weighed(found, smallest, classes, weaker(candidate.recipe, made.partition))
+    return Weighed(found, smallest, classes, weaker(recipe, made.partition))
 
 
 def _setting(candidate: Candidate, seconds: float, result: Weighed | ShoalError | None) -> Setting:
