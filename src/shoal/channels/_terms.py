@@ -62,10 +62,4 @@ def check_promises(journey: Journey, before: Mapping[str, Any]) -> None:
 
 def letter(given: Letter) -> bytes:
     """Return a letter as a line of JSON; a payload that is no text in base64."""
-    said: dict[str, Any] = {"position": given.position, "place": given.place, "reason": given.reason}
-    if given.payload is not None:
-        try:
-            said["payload"] = given.payload.decode()
-        except UnicodeDecodeError:
-            said["payload_base64"] = given.payload
-    return msgspec.json.encode(said) + b"\n"
+    return msgspec.json.encode(given.told | given.enclosed) + b"\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -59,16 +58,8 @@ def addressed(letters: Sequence[Letter], subject: str, largest: int, most: int =
 
 
 def _line(letter: Letter, largest: int) -> bytes:
-    said = {"position": letter.position, "place": letter.place, "reason": letter.reason}
-    line = json.dumps(said, ensure_ascii=False).encode()
-    if letter.payload is None:
-        return line
-    try:
-        payload = {"payload": letter.payload.decode()}
-    except UnicodeDecodeError:
-        payload = {"payload_base64": base64.b64encode(letter.payload).decode()}
-    whole = json.dumps(said | payload, ensure_ascii=False).encode()
-    return whole if len(whole) <= largest else line
+    whole = json.dumps(letter.told | letter.enclosed, ensure_ascii=False).encode()
+    return whole if len(whole) <= largest else json.dumps(letter.told, ensure_ascii=False).encode()
 
 
 def _bodies(lines: Iterable[bytes], largest: int) -> Iterator[bytes]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 
 from shoal.types.stream import Letter
@@ -19,25 +18,13 @@ def letter_of(partition: int, letter: Letter) -> bytes:
     >>> letter_of(0, Letter(position=3, place=5, reason="The record is no JSON object.")).decode()
     '{"partition":0,"position":3,"place":5,"reason":"The record is no JSON object."}'
     """
-    told: dict[str, object] = {
-        "partition": partition,
-        "position": letter.position,
-        "place": letter.place,
-        "reason": letter.reason,
-    }
+    told: dict[str, object] = {"partition": partition, **letter.told}
     if letter.payload is None:
         return _written(told)
     if len(letter.payload) > _LONGEST:
         return _written(told | {"payload_left_out": f"It has more than {_LONGEST:,} bytes."})
-    whole = _written(told | _payload(letter.payload))
+    whole = _written(told | letter.enclosed)
     return whole if len(whole) <= _LARGEST else _written(told | {"payload_left_out": "It grows too large as JSON."})
-
-
-def _payload(payload: bytes) -> dict[str, object]:
-    try:
-        return {"payload": payload.decode()}
-    except UnicodeDecodeError:
-        return {"payload_base64": base64.b64encode(payload).decode()}
 
 
 def _written(told: dict[str, object]) -> bytes:

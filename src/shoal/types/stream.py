@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -56,6 +57,25 @@ class Letter:
     place: int
     reason: str  #: a sentence without any value of the record
     payload: bytes | None = field(default=None, repr=False)  #: the record, only if that was asked for
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """All but the payload, in plain values."""
+        return {"position": self.position, "place": self.place, "reason": self.reason}
+
+    @property
+    def enclosed(self) -> dict[str, str]:
+        """The payload as text, in base64 if it is none; nothing if there is no payload.
+
+        >>> Letter(0, 0, "", b"x").enclosed, Letter(0, 0, "", b"\\xff").enclosed, Letter(0, 0, "").enclosed
+        ({'payload': 'x'}, {'payload_base64': '/w=='}, {})
+        """
+        if self.payload is None:
+            return {}
+        try:
+            return {"payload": self.payload.decode()}
+        except UnicodeDecodeError:
+            return {"payload_base64": base64.b64encode(self.payload).decode()}
 
 
 @dataclass(frozen=True, slots=True)
