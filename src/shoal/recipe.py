@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -16,10 +17,13 @@ from shoal.parameters import shown, unknown
 from shoal.requirements import into_fields, misplaced, of_confidential, resolve
 from shoal.types import Kind, Role
 
+UNITS = ("year", "month", "day", "hour", "minute", "second")  #: resolutions of dates and times
+RELEASE_WEIGHT = ("class", "record", "none")
+ROW_ORDER = ("auto", "keep", "shuffle")
 _LISTS = ("quasi", "confidential", "identifier", "strata", "household_level")
 _NAMES = ("subject", "weight", "together")
 EFFORTS = ("fast", "default", "best")
-_TABLES = ("set", "text", "taxonomies", "orders", "attribute_weights", "require")
+_TABLES = ("set", "text", "taxonomies", "orders", "attribute_weights", "require", "resolution")
 WHEN_MISSING = ("category", "exclude", "fill")
 SMALL_STRATA = ("refuse", "merge")
 _K = 5
@@ -94,6 +98,18 @@ class Recipe:
     claim
         What ε-differential privacy is claimed for: ``microaggregated``, the microaggregated data set with its classes
         held fixed; or ``original``, the original records.
+    release_weight
+        What becomes of the weight column: ``class``, every record gets the mean weight of its class, and means are
+        weighted; ``record``, the weight as it is, and nothing else depends on it; ``none``, the column is removed, and
+        means are weighted. True and False are short for ``record`` and ``none``.
+    resolution
+        For a quasi-identifier, the step that its released values are multiples of: a number (``{"income": 100}``), or
+        for dates a unit (``{"birth": "month"}``). Without: the decimals that the column itself has.
+    exact_means
+        Release means with all their digits, as float64. They give away sums over the members of a class.
+    row_order
+        ``keep`` the order of the input, ``shuffle`` the rows, or ``auto``: shuffle a file that is sorted by a column
+        which is masked, removed or confidential.
     """
 
     quasi: tuple[str, ...]
@@ -125,8 +141,14 @@ class Recipe:
     epsilon: float | Mapping[str, float] | None = None
     bounds: Mapping[str, Sequence[float]] | str = field(default_factory=dict)
     claim: str = "microaggregated"
+    release_weight: str = "class"
+    resolution: Mapping[str, float | str] = field(default_factory=dict)
+    exact_means: bool = False
+    row_order: str = "auto"
 
     def __post_init__(self) -> None:
+        if isinstance(self.release_weight, bool):
+            object.__setattr__(self, "release_weight", "record" if self.release_weight else "none")
         if self.require and isinstance(self.require, Mapping):
             given = {"k": None if self.k == _K else self.k, "t": self.t, "n": self.n}
             rest, required = into_fields(self.require, given)
@@ -148,6 +170,7 @@ class Recipe:
         for name in _TABLES:
             object.__setattr__(self, name, _plain(getattr(self, name)))
         raise_all(ParameterError, [*self._roles(), *self._groups(), *self._blocks(), *self._required(), *self._noise()])
+        raise_all(ParameterError, self._digits())
         for name in ("epsilon", "bounds"):
             object.__setattr__(self, name, _plain(getattr(self, name)))
 
@@ -190,6 +213,12 @@ class Recipe:
             faults.append(unknown("Recipe", "when_missing", self.when_missing, WHEN_MISSING))
         if self.small_strata not in SMALL_STRATA:
             faults.append(unknown("Recipe", "small_strata", self.small_strata, SMALL_STRATA))
+        if self.release_weight not in RELEASE_WEIGHT:
+            faults.append(unknown("Recipe", "release_weight", self.release_weight, RELEASE_WEIGHT))
+        if self.row_order not in ROW_ORDER:
+            faults.append(unknown("Recipe", "row_order", self.row_order, ROW_ORDER))
+        if not isinstance(self.exact_means, bool):
+            faults.append(f"Recipe: exact_means must be true or false, got {shown(self.exact_means)}.")
         return faults + [
             unknown("Recipe", field_, getattr(self, field_), registry.keys(room))
             for field_, room in (("method", "partition"), ("release", "release"))
@@ -270,6 +299,25 @@ class Recipe:
             )
         if self.small_strata == "merge" and not self.strata:
             faults.append("Recipe: small_strata needs strata, got none. Name their columns, or leave it out.")
+        return faults
+
+    def _digits(self) -> list[str]:
+        """Return what is wrong with the resolution of released values."""
+        if self.resolution and self.exact_means:
+            return ["Recipe: resolution and exact_means exclude each other. Leave out one of them."]
+        faults = []
+        for name, step in self.resolution.items():
+            if name not in self.quasi:
+                faults.append(
+                    f"Recipe: resolution names {name!r}, which is not a quasi-identifier. Remove it, or change the "
+                    f"role of the column."
+                )
+            number = isinstance(step, Real) and not isinstance(step, bool)
+            if not (number and 0 < float(step) < math.inf) and step not in UNITS:
+                faults.append(
+                    f"Recipe: the resolution of {name!r} must be a number > 0, or for dates one of {', '.join(UNITS)}; "
+                    f"got {shown(step)}."
+                )
         return faults
 
     def _noise(self) -> list[str]:

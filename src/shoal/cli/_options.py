@@ -58,10 +58,31 @@ WhenMissing = Annotated[
         show_default="category",
     ),
 ]
+ReleaseWeight = Annotated[
+    str | None,
+    typer.Option(help="Weights: mean of the class, of the record as is, or none.", show_default="class"),
+]
+Resolution = Annotated[
+    str | None,
+    typer.Option(metavar="A=STEP,…", help="Step of released values, e.g. income=100,birth=month."),
+]
+RowOrder = Annotated[
+    str | None,
+    typer.Option(help="Rows: keep, shuffle, or auto (shuffle sorted files).", show_default="auto"),
+]
 Seed = Annotated[int | None, typer.Option(help="Where randomness starts.", show_default="0")]
 
 
-_JOINED = ("set", "kinds", "text", "require", "orders", "taxonomies", "attribute_weights")  # said besides a recipe's
+_JOINED = (
+    "set",
+    "kinds",
+    "text",
+    "require",
+    "orders",
+    "taxonomies",
+    "attribute_weights",
+    "resolution",
+)  # said besides a recipe's
 
 
 def names(given: str | None) -> tuple[str, ...]:
@@ -145,6 +166,15 @@ def budget(given: str | None) -> Any:
     if "=" not in given:
         return _number(given.strip())
     return {name: _number(text) for name, text in pairs("--epsilon", list(names(given)), last=True).items()}
+
+
+def resolution(given: str | None) -> dict[str, Any]:
+    """Read steps of released values, ``column=step,…``; a step is a number, or a unit of dates.
+
+    >>> resolution("income=100,birth=month")
+    {'income': 100, 'birth': 'month'}
+    """
+    return typed_settings(pairs("--resolution", list(names(given)), last=True))
 
 
 def bounds(given: str | None) -> Any:

@@ -101,6 +101,12 @@ def protect(
             show_default="microaggregated",
         ),
     ] = None,
+    release_weight: o.ReleaseWeight = None,
+    resolution: o.Resolution = None,
+    exact_means: Annotated[
+        bool, typer.Option("--exact-means", help="Release means with all digits; they give away class totals.")
+    ] = False,
+    row_order: o.RowOrder = None,
     seed: o.Seed = None,
     recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Take all of this from a file.")] = None,
     save_recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Write all of this to a file.")] = None,
@@ -158,6 +164,10 @@ def protect(
         "epsilon": o.budget(epsilon),
         "bounds": o.bounds(bounds),
         "claim": claim,
+        "release_weight": release_weight,
+        "resolution": o.resolution(resolution),
+        "exact_means": exact_means or None,
+        "row_order": row_order,
         "text": o.text_format(
             delimiter=delimiter, quote=quote, encoding=encoding, decimal=decimal, missing=missing, datetime=datetime
         ),
