@@ -15,9 +15,8 @@ from shoal import budget, registry
 from shoal.errors import ParameterError, listing, raise_all
 from shoal.parameters import shown, unknown
 from shoal.requirements import into_fields, misplaced, of_confidential, resolve
-from shoal.types import Kind, Role
+from shoal.types import UNITS, Kind, Role
 
-UNITS = ("year", "month", "day", "hour", "minute", "second")  #: resolutions of dates and times
 RELEASE_WEIGHT = ("class", "record", "none")
 ROW_ORDER = ("auto", "keep", "shuffle")
 _LISTS = ("quasi", "confidential", "identifier", "strata", "household_level")
@@ -313,11 +312,16 @@ class Recipe:
                     f"role of the column."
                 )
             number = isinstance(step, Real) and not isinstance(step, bool)
-            if not (number and 0 < float(step) < math.inf) and step not in UNITS:
+            if not (number and 0 < float(step) < math.inf) and step not in UNITS[:6]:
                 faults.append(
-                    f"Recipe: the resolution of {name!r} must be a number > 0, or for dates one of {', '.join(UNITS)}; "
-                    f"got {shown(step)}."
+                    f"Recipe: the resolution of {name!r} must be a number > 0, or for dates one of "
+                    f"{', '.join(UNITS[:6])}; got {shown(step)}."
                 )
+        if self.resolution and "resolution" not in (registry.says("release", self.release, "takes") or ()):
+            faults.append(
+                f"Recipe: resolution is for releases that average, {self.release} releases cells as they are. Leave "
+                f"out resolution, or choose the release centroid."
+            )
         return faults
 
     def _noise(self) -> list[str]:

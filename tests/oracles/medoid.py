@@ -6,7 +6,7 @@ TIE = Fraction(1, 10**9)  # of the largest distance to the mean: as near as this
 
 
 def medoids(points, labels, weights=None):
-    """Return the medoid of each class; of several the lowest row."""
+    """Return the medoid of each class; of several the lowest by its coordinates, then the lowest row."""
     points = [[Fraction(float(value)) for value in point] for point in points]
     weights = [Fraction(1) if weights is None else Fraction(float(weights[row])) for row in range(len(points))]
     found = []
@@ -25,5 +25,6 @@ def medoids(points, labels, weights=None):
         around = sum(mass[row] * sum((a - b) ** 2 for a, b in zip(points[row], mean, strict=True)) for row in rows)
         costs = {row: (sum(mass[other] * squared(row, other) for other in rows) - around) / total for row in rows}
         least, most = min(costs.values()), max(costs.values())
-        found.append(min(row for row in rows if costs[row] - least <= TIE * most))
+        near = [row for row in rows if costs[row] - least <= TIE * most]
+        found.append(min(near, key=lambda row: (points[row], row)))
     return found

@@ -60,12 +60,14 @@ class TestPoints:
     @pytest.mark.parametrize(("missing", "expected"), [("category", [None, 4.0, 3.0]), ("fill", [9.0, 4.0, 3.0])])
     def test_a_class_of_which_most_is_missing_has_no_value(self, missing: str, expected: list[float | None]) -> None:
         cells = pa.chunked_array([pa.array([9.0, None, None, 4.0, None, 1.0, 5.0])])
-        found = attribute_of(PAY, cells, Numeric, missing).centroid(np.array([0, 0, 0, 1, 1, 2, 2]), None, whole=False)
+        found = attribute_of(PAY, cells, Numeric, missing).centroid(
+            np.array([0, 0, 0, 1, 1, 2, 2]), None, resolution=None
+        )
         assert [found[row].as_py() for row in (0, 3, 5)] == expected
 
     def test_a_class_of_nothing_has_no_value(self) -> None:
         found = attribute_of(PAY, pa.chunked_array([pa.array([9.0, None, None])]), Numeric, "fill")
-        assert found.centroid(np.array([0, 1, 1]), None, whole=False).to_pylist() == [9.0, None, None]
+        assert found.centroid(np.array([0, 1, 1]), None, resolution=None).to_pylist() == [9.0, None, None]
 
     def test_a_column_may_leave_without_any_value(self) -> None:
         days = pa.chunked_array([pa.array([date(2020, 1, 1), None, None])])
@@ -84,7 +86,7 @@ def test_weighted_totals_are_kept(seed: int) -> None:
     rng = np.random.default_rng(seed)
     values, weights = rng.normal(1e4, 1e3, 60), rng.uniform(0.1, 40, 60)
     labels = np.unique(rng.integers(0, 9, 60), return_inverse=True)[1]
-    means = Numeric.encode("pay", pa.chunked_array([values])).centroid(labels, weights, whole=False).to_numpy()
+    means = Numeric.encode("pay", pa.chunked_array([values])).centroid(labels, weights, resolution=None).to_numpy()
     assert (means * weights).sum() == pytest.approx((values * weights).sum(), rel=1e-9)
 
 
@@ -181,7 +183,7 @@ def test_rows_have_the_numbers_that_they_have_in_the_table_whoever_is_excluded()
     with pytest.raises(shoal.DataError, match="in data row 9"):
         shoal.protect(frame, recipe)
     frame.loc[8, ["b", "w"]] = 1.0, -1.0
-    with pytest.raises(shoal.DataError, match="not in data row 9"):
+    with pytest.raises(shoal.DataError, match="negative in data row 9"):
         shoal.protect(frame, recipe)
 
 
@@ -198,5 +200,5 @@ def test_a_class_leaves_without_a_value_where_more_than_half_of_its_weight_lacks
     values: list[float | None], weights: list[float], expected: float | None
 ) -> None:
     found = attribute_of(PAY, pa.chunked_array([pa.array(values, pa.float64())]), Numeric, "category")
-    left = found.centroid(np.zeros(len(values), np.int64), np.array(weights), whole=False)
+    left = found.centroid(np.zeros(len(values), np.int64), np.array(weights), resolution=None)
     assert left.to_pylist() == [expected] * len(values)

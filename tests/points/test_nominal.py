@@ -134,7 +134,7 @@ class TestCentroids:
         taxonomy, values, labels, weights = table
         share = np.array(weights, float) if weighted else None
         found = encoded(values, taxonomy, "category" if apart else "fill")
-        leaving = found.centroid(np.array(labels), share, whole=False).to_pylist()
+        leaving = found.centroid(np.array(labels), share, resolution=None).to_pylist()
         plain = weights if weighted else [1] * len(values)
         if not apart:
             plain = [0 if value is None else weight for value, weight in zip(values, plain, strict=True)]
@@ -183,7 +183,7 @@ class TestCentroids:
     def test_names_of_groups_leave(self, categories: Any, expected: list[str]) -> None:
         organs = {"flu": ("lungs",), "asthma": ("lungs",), "cough": ("lungs",), "ulcer": ("belly",)}
         values, labels = ["flu", "asthma", "cough", "ulcer", "ulcer"], np.array([0, 0, 0, 0, 1])
-        found = encoded(values, organs).centroid(labels, None, whole=False, categories=categories).to_pylist()
+        found = encoded(values, organs).centroid(labels, None, resolution=None, categories=categories).to_pylist()
         assert [found[0], found[1], found[3], found[4]] == (
             ["asthma"] * 3 + ["ulcer"] if categories == "leaf" else expected
         )
@@ -192,8 +192,8 @@ class TestCentroids:
         codes = Nominal.encode(
             column({"1": ("low",), "2": ("low",), "3": ()}), pa.chunked_array([[1, 2, 3]]), "category"
         )
-        assert codes.centroid(np.zeros(3, int), None, whole=False, categories="node").to_pylist() == ["low"] * 3
-        assert codes.centroid(np.zeros(3, int), None, whole=False).to_pylist() == [1, 1, 1]
+        assert codes.centroid(np.zeros(3, int), None, resolution=None, categories="node").to_pylist() == ["low"] * 3
+        assert codes.centroid(np.zeros(3, int), None, resolution=None).to_pylist() == [1, 1, 1]
 
 
 def _ways(found: Nominal, taxonomy: dict[str, tuple[str, ...]]) -> dict[int, Any]:
@@ -225,11 +225,11 @@ class TestTypes:
     )
     def test_leave_as_they_came(self, cells: pa.Array) -> None:
         found = Nominal.encode(column(), pa.chunked_array([cells]), "category")
-        leaving = found.centroid(np.arange(4), None, whole=False)
+        leaving = found.centroid(np.arange(4), None, resolution=None)
         assert leaving.type == cells.type
         assert leaving.to_pylist() == cells.to_pylist()
         for categories in ("node", "ancestor"):
-            names = found.centroid(np.array([0, 0, 1, 0]), None, whole=False, categories=categories)
+            names = found.centroid(np.array([0, 0, 1, 0]), None, resolution=None, categories=categories)
             assert names[2].as_py() is None
             assert (names[0].as_py() == "*") == (categories == "ancestor")
 

@@ -61,7 +61,7 @@ def test_categories_are_as_far_apart_as_their_ranks(values: list[str]) -> None:
     assert x.tolist() == [SCHOOL.index(value) for value in values]
     placed = found.place(lambda values: Footing(0.0, 1.0, 0))
     np.testing.assert_array_equal(found.like(pa.chunked_array([values]), placed), placed.coordinates)
-    assert found.centroid(np.arange(len(values)), None, whole=False).to_pylist() == values
+    assert found.centroid(np.arange(len(values)), None, resolution=None).to_pylist() == values
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_categories_are_as_far_apart_as_their_ranks(values: list[str]) -> None:
 def test_types_leave_as_they_came(cells: pa.Array, order: tuple[str, ...]) -> None:
     chunks = pa.chunked_array([cells])
     found = attribute_of(column(order), in_order(column(order), chunks), Ordinal, "category", cells.type)
-    leaving = found.centroid(np.arange(4), None, whole=False)
+    leaving = found.centroid(np.arange(4), None, resolution=None)
     assert leaving.type == cells.type
     assert leaving.to_pylist() == cells.to_pylist()
     assert found.values[0] == found.values[3]
@@ -106,7 +106,7 @@ def test_an_order_may_name_more_categories_than_the_column_has_room_for() -> Non
         [pa.array(["c190", "c150", "c190"]).dictionary_encode().cast(pa.dictionary("int8", "string"))]
     )
     found = attribute_of(column(order), in_order(column(order), cells), Ordinal, "category", cells.type)
-    assert found.centroid(np.zeros(3, np.int64), None, whole=False).to_pylist() == ["c190"] * 3
+    assert found.centroid(np.zeros(3, np.int64), None, resolution=None).to_pylist() == ["c190"] * 3
 
 
 def test_an_order_of_numbers_names_numbers_only() -> None:

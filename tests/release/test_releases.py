@@ -94,7 +94,7 @@ class TestEveryRelease:
             "s", pa.array([0, 1, 2] * 15 + [0, 1])
         )
         table = table.append_column("who", pa.array([i // 2 for i in range(N)]))
-        more = {"weight": "w", "strata": ["s"], "subject": "who", "k": 3}
+        more = {"weight": "w", "release_weight": "record", "strata": ["s"], "subject": "who", "k": 3}
         if release in IN_TWO_TABLES:
             pytest.skip("one block only; see its own tests")
         done = shoal.protect(table, {**RECIPE, **more, "release": release, "blocks": [QUASI[:2], QUASI[2:]]})

@@ -157,7 +157,7 @@ def test_nominal_conventions_are_those_of_tables(cells: list[str], grouped: bool
     values = mine.take(cells).values
     labels = np.zeros(len(cells), np.int64)
     assert mine.plain(mine.centroid(values, np.array([len(cells)]))) == [
-        theirs.centroid(labels, None, whole=False)[0].as_py()
+        theirs.centroid(labels, None, resolution=None)[0].as_py()
     ]
     x, y = mine.place(values), theirs.place(lambda _: Footing(0.0, 1.0, 0)).coordinates
     apart = [((z[:, None] - z[None]) ** 2).sum(axis=2) for z in (x, y)]

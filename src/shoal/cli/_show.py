@@ -58,7 +58,7 @@ def summary_of(output: str) -> Iterator[None]:
         raise EngineError(f"{output}: was written and audited, but the summary could not be printed.") from None
 
 
-def print_schema(schema: Schema, partition: Partition, release: str) -> None:
+def print_schema(schema: Schema, partition: Partition, release: str, weight: str = "record") -> None:
     """Print what each column was taken for, and how the release makes it leave."""
     from rich.table import Table
 
@@ -69,6 +69,8 @@ def print_schema(schema: Schema, partition: Partition, release: str) -> None:
         "quasi": getattr(made_by, "fate", _FATES["quasi"]),
         "confidential": getattr(made_by, "fate_of_confidential", "as it is"),
     }
+    if not getattr(made_by, "two_tables", False):
+        known["weight"] = {"class": "mean of its class", "none": "removed"}.get(weight, "as it is")
     if "strata were merged" in partition.note:
         known["strata"] = "as it is; merged ones as one"
     fates = {c.name: known.get(c.role, "as it is") for c in schema.columns}

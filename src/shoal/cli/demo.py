@@ -22,7 +22,7 @@ def demo(
 
     with progress_bar():
         shown = shoal.demo(folder, force=force)
-    print_schema(shown.done.schema, shown.done.partition, shown.done.recipe.release)
+    print_schema(shown.done.schema, shown.done.partition, shown.done.recipe.release, shown.done.recipe.release_weight)
     print_audit(shown.done.audit)
     _print_strata(shown)
     _print_household(shown)

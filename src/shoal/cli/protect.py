@@ -193,7 +193,7 @@ def protect(
         if json:
             print_json(_as_json(shown, made, done))
             return
-        print_schema(done.schema, done.partition, made.release)
+        print_schema(done.schema, done.partition, made.release, made.release_weight)
         print_audit(done.audit)
         if done.ledger is not None:
             print_ledger(done.ledger)

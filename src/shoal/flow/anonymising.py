@@ -9,12 +9,12 @@ from shoal import progress
 from shoal.errors import DataError, raise_all
 from shoal.flow.certifying import certify
 from shoal.flow.confidential import readable_columns
-from shoal.flow.encoding import weights_in
 from shoal.flow.forming import form
-from shoal.flow.measuring import compared, measures, read_measures
+from shoal.flow.measuring import compared, measures, of_partition, read_measures
 from shoal.flow.noising import in_input_order
 from shoal.flow.releasing import as_written, with_origins
 from shoal.flow.subjects import named
+from shoal.flow.weights import weights_compared, weights_for_means, with_released_weights
 from shoal.recipe import Recipe
 from shoal.types import (
     Certificate,
@@ -50,10 +50,19 @@ def anonymise(table: Table, recipe: Recipe, *, certified: bool = False, sink: ty
     """Form the classes of a table, release them, measure what was lost, and certify it if asked to."""
     made = form(table, recipe, certified=certified, sink=sink)
     table, typed, points, partition, strata = made.table, made.typed, made.points, made.partition, made.strata
-    released, left = _released(made.release, table, typed, points, partition, weights_in(table), made.rng)
-    comparison = compared(made.attributes, table.schema, typed.data, left)
-    comparison = replace(comparison, strata=strata, confidential=readable_columns(table), seed=recipe.seed)
-    readings = read_measures(comparison, measures(quick=True))
+    weights = weights_for_means(table, recipe, partition)
+    released, left = _released(made.release, table, typed, points, partition, weights, made.rng)
+    released = with_released_weights(released, table, recipe, partition)
+    exact = None if released.exact is None else {name: _column(made) for name, made in released.exact.items()}
+    comparison = compared(made.attributes, table.schema, typed.data, left, exact=exact)
+    comparison = replace(
+        comparison,
+        strata=strata,
+        confidential=readable_columns(table),
+        seed=recipe.seed,
+        weights=weights_compared(table, recipe, partition),
+    )
+    readings = Readings((*read_measures(comparison, measures(quick=True)).readings, *of_partition(comparison)))
     if not certified:
         return Anonymised(partition, released, readings, None, comparison)
     progress.stage("Certify")
@@ -81,6 +90,12 @@ def _released(
         left = in_input_order(released)
     subject = next(iter(table.schema.names(Role.SUBJECT)), None)
     return replace(released, subjects=named(table.data, subject)), left
+
+
+def _column(values: pa.Array) -> pa.ChunkedArray:
+    import pyarrow as pa
+
+    return pa.chunked_array([values])
 
 
 def _without_unused(release: Release) -> Release:

@@ -79,9 +79,7 @@ def _refuse_commas(column: Column, table: Table) -> None:
 
 
 def weights_in(table: Table) -> NDArray[np.float64] | None:
-    """Return the sampling weight of each record, relative to the largest."""
-    import numpy as np
-
+    """Return the sampling weight of each record; None if there are none."""
     names = table.schema.names(Role.WEIGHT)
     if not names:
         return None
@@ -90,7 +88,7 @@ def weights_in(table: Table) -> NDArray[np.float64] | None:
     weights = numbers_in(table, names[0], "a weight")
     negative = (weights < 0).nonzero()[0].tolist()
     if negative:
-        raise DataError(f"Column {names[0]!r}: weights must be ≥ 0, but not in {data_rows(negative)}. Correct them.")
+        raise DataError(f"Column {names[0]!r}: weights must be ≥ 0; negative in {data_rows(negative)}. Correct them.")
     if not weights.any():
         raise DataError(f"Column {names[0]!r}: some weight must be > 0, all are 0. Name the right column.")
-    return np.asarray(weights / weights.max())  # only ratios matter, and sums must not overflow
+    return weights

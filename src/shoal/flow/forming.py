@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal import progress
 from shoal.errors import ParameterError
+from shoal.flow.canonical import canonical
 from shoal.flow.components import components, enough_records, promises_k
 from shoal.flow.confidential import confidential_columns
 from shoal.flow.encoding import encode
@@ -118,8 +119,9 @@ def _partition(
     """Form the classes, block by block."""
     counting = recipe.subject is not None or bool(recipe.household_level)
     more = bool(recipe.require) or (counting and promises_k(plain))
-    method = refined(enforced(plain, recipe.t, more=more), recipe.refine, recipe.t)
-    ways = (method, None if groups is None else way_of_groups(plain, recipe, groups))
+    method = canonical(refined(enforced(plain, recipe.t, more=more), recipe.refine, recipe.t), plain, recipe.method)
+    whole = None if groups is None else way_of_groups(plain, recipe, groups)
+    ways = (method, None if whole is None else canonical(whole, plain, recipe.method))
     seen = [points.only(names) for names in recipe.all_blocks]
     parts = _formed(recipe, [steering.onto(p) for p in seen], ways, groups, strata, rng)
     parts = [steering.without(part, p) for part, p in zip(parts, seen, strict=True)]

@@ -114,6 +114,7 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
         raise GuaranteeError(f"Identifiers would have left: {listing(stray)}. Nothing was written.")
     if lacking := [n for n in recipe.confidential if n not in release.data.column_names]:
         raise GuaranteeError(f"Confidential columns are not in the output: {listing(lacking)}. Nothing was written.")
+    _refuse_digits(release)
     blocks = _blocks(recipe, partition)
     grouped = by_grouping(recipe)
     release = with_values(release, recipe.columns(Role.WEIGHT))
@@ -132,6 +133,7 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
     elif len(blocks) > 1:
         overall = registry.load("privacy", "k_anonymity")().audit(release, recipe.quasi)
         findings.append(replace(overall, note="over all blocks together, which is not promised"))
+    findings += _with_weights(seen, recipe, blocks) if grouped else []
     if grouped:  # else the classes cannot be seen, and nothing is required of them
         promised = all(block.promised_t for block in partition.blocks)
         findings += _confidential(release, recipe, promised)
@@ -157,6 +159,17 @@ def _of_records(release: Release, recipe: Recipe, blocks: list[tuple[tuple[str, 
     return [replace(f, note=f"{f.note}; who knows the seed may undo it") if f.promised else f for f in found]
 
 
+def _with_weights(release: Release, recipe: Recipe, blocks: list[tuple[tuple[str, ...], Block]]) -> list[Finding]:
+    """Audit k over the quasi-identifiers and the weight of the class together: a weight must not tell records apart."""
+    if recipe.release_weight != "class" or not recipe.weight or not all(block.promised for _, block in blocks):
+        return []
+    model = registry.load("privacy", guarantee(recipe))(recipe.k)
+    over = [(*recipe.quasi, recipe.weight)]
+    if recipe.strata:
+        over.append((*recipe.quasi, *recipe.strata, recipe.weight))
+    return [model.audit(release, names) for names in over]
+
+
 def _of_noise(release: Release, recipe: Recipe) -> list[Finding]:
     """Audit the noise, where the recipe has ε: what was added, against what is required."""
     from shoal.privacy.differential_privacy import DifferentialPrivacy
@@ -171,6 +184,16 @@ def _of_noise(release: Release, recipe: Recipe) -> list[Finding]:
     most = sequential(recipe.epsilon.values()) if isinstance(recipe.epsilon, Mapping) else recipe.epsilon
     readable = with_values(release, recipe.quasi)
     return [DifferentialPrivacy(most).audit(readable, recipe.quasi)]
+
+
+def _refuse_digits(release: Release) -> None:
+    """Refuse values with more digits than their column has, as they are written."""
+    from shoal.privacy._digits import too_fine
+
+    if fine := too_fine(with_values(release, list(release.resolutions))):
+        raise GuaranteeError(
+            f"Released values have more digits than their resolution allows: {listing(fine)}. Nothing was written."
+        )
 
 
 def _refuse_split(release: Release, recipe: Recipe, blocks: list[tuple[tuple[str, ...], Block]]) -> None:

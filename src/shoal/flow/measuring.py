@@ -14,9 +14,16 @@ from shoal.types import Attribute, Comparison, Pair, Reading, Readings, Schema
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_OF_PARTITION = ("il_sse", "sse")  # readings that are also taken of exact means
+
 
 def compared(
-    attributes: Sequence[Attribute], schema: Schema, before: pa.Table, after: pa.Table, besides: Sequence[str] = ()
+    attributes: Sequence[Attribute],
+    schema: Schema,
+    before: pa.Table,
+    after: pa.Table,
+    besides: Sequence[str] = (),
+    exact: Mapping[str, pa.ChunkedArray] | None = None,
 ) -> Comparison:
     """Put a table before and after on the same footing, row by row.
 
@@ -30,6 +37,8 @@ def compared(
         The columns as values.
     besides
         Further columns that somebody asks about; they are in both tables.
+    exact
+        Released columns before they were rounded; None: nobody knows.
     """
     import numpy as np
 
@@ -37,7 +46,7 @@ def compared(
     from shoal.points.encoding import compare
 
     with np.errstate(all="ignore"):  # a masked value may lie so far off that its square is infinite
-        found = compare(attributes, [after.column(a.name) for a in attributes])
+        found = compare(attributes, [after.column(a.name) for a in attributes], exact)
     terms = {
         name: in_own_terms(schema[name].kind, before.column(name), after.column(name))
         for name in dict.fromkeys((*found.attributes, *besides))
@@ -113,6 +122,18 @@ def read_measures(comparison: Comparison, chosen: Sequence[Any]) -> Readings:
             combined = measure.combine({name: values.get(name, np.nan) for name in names})
             found[at] = replace(combined, attributes=comparison.attributes)
     return Readings(tuple(found[at] for at in range(len(chosen))))
+
+
+def of_partition(comparison: Comparison) -> tuple[Reading, ...]:
+    """Read the loss of the partition: of exact means, before anything was rounded.
+
+    It is what methods are compared by; the loss of what is released comes on top of it.
+    """
+    if comparison.exact is None:
+        return ()
+    partition = replace(comparison, masked=comparison.exact)
+    makers = {name: maker for maker in _makers() if (name := _name(maker)) in _OF_PARTITION}
+    return tuple(replace(makers[name]().measure(partition), short=f"{name}_partition") for name in _OF_PARTITION)
 
 
 def _made_of(measure: Any) -> tuple[str, ...]:

@@ -59,6 +59,9 @@ def _of_records(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> 
         wanted.append(recipe.quasi)
     if recipe.strata:
         wanted += [(*names, *recipe.strata) for names in wanted]
+    if recipe.weight and recipe.release_weight == "class" and key == _K:
+        wanted += [(*recipe.quasi, recipe.weight)]
+        wanted += [(*recipe.quasi, *recipe.strata, recipe.weight)] if recipe.strata else []
     return [f"{key} = {recipe.k} over {listing(names)}" for names in wanted if names not in claimed]
 
 

@@ -108,11 +108,16 @@ def _as_frames(frame: Any, release: Release, table: Table, recipe: Recipe) -> tu
     """Return the frame with what is new in it, without what does not leave; and a second one, where there are two."""
     from shoal.sinks.frame import Frame as FrameSink
 
-    schema, gone = table.schema, table.schema.names(Role.IDENTIFIER, Role.SUBJECT)
+    schema, left = table.schema, release.data.column_names
+    weights = schema.names(Role.WEIGHT)
+    gone = (*schema.names(Role.IDENTIFIER, Role.SUBJECT), *(name for name in weights if name not in left))
+    averaged = weights if recipe.release_weight == "class" and release.apart is None else ()
     merged = recipe.strata if recipe.small_strata == "merge" else ()
     merged = tuple(n for n in merged if not release.data.column(n).equals(table.data.column(n)))
     if release.apart is None or release.link is None:
-        return FrameSink().write(frame, release.data.select([*schema.names(Role.QUASI), *merged]), gone), None
+        return FrameSink().write(
+            frame, release.data.select([*schema.names(Role.QUASI), *averaged, *merged]), gone
+        ), None
     apart, link = release.apart, release.link
     confidential = schema.names(Role.CONFIDENTIAL)
     first = FrameSink().write(frame, release.data.select([link, *merged]), (*gone, *confidential))

@@ -44,6 +44,8 @@ def below(
     """
     nodes = len(parent)
     if weights is not None:
+        order = np.argsort(weights, kind="stable")  # no order of rows may change a sum
+        labels, codes, weights = labels[order], codes[order], weights[order]
         whole = np.bincount(labels, weights, classes)
         weights = np.where(whole[labels] > 0, weights, 1.0)
     leaves, inverse = np.unique(labels * nodes + codes, return_inverse=True)

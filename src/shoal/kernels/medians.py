@@ -17,7 +17,7 @@ def medians(
     >>> medians(np.array([3.0, 1.0, 2.0, 5.0]), np.array([0, 0, 0, 1]), None).tolist()
     [2.0, 5.0]
     """
-    order = np.lexsort((values, labels))
+    order = np.lexsort((values, labels) if weights is None else (weights, values, labels))  # whatever the order of rows
     label, share = labels[order], np.ones(len(order)) if weights is None else weights[order]
     whole = np.bincount(label, share)
     share = np.where(whole[label] > 0, share, 1.0)  # weights that are all 0 count the same

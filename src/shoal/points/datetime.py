@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 
 from shoal.errors import SchemaError
 from shoal.kernels.class_means import class_means_of_integers
+from shoal.points._digits import own_unit, to_unit, unit_for
 from shoal.points.numeric import coordinate, placed, present
-from shoal.types import Categories, Kind, Placed, Scale
+from shoal.types import Categories, Kind, Placed, Resolution, Scale
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,18 +64,32 @@ class Datetime:
             return np.asarray(ticks - origin, np.float64)
         return ticks.astype(np.float64) - float(origin)  # centuries of nanoseconds: to the nearest microsecond
 
+    def resolution(self, declared: float | str | None) -> Resolution:
+        """Return the declared unit, or the coarsest, from days to ticks, that nearly all moments are multiples of."""
+        per_second = self._per_second
+        return unit_for(self.name, declared, "day" if per_second is None else own_unit(self.ticks, per_second))
+
+    @property
+    def _per_second(self) -> int | None:
+        """How many ticks a second has; None: a tick is a day."""
+        return _TICKS[self.type.unit] if hasattr(self.type, "unit") and not _dated(self.type) else None
+
     def centroid(
         self,
         labels: NDArray[np.int64],
         weights: NDArray[np.float64] | None,
         *,
-        whole: bool,
+        resolution: Resolution,
         categories: Categories = "leaf",
     ) -> pa.Array:
-        """Return for each record the mean moment of its class, to the nearest tick."""
-        return self._column(class_means_of_integers(self.ticks, labels, weights)[labels])
+        """Return for each record the mean moment of its class, to the nearest tick or in whole units."""
+        means = class_means_of_integers(self.ticks, labels, weights)
+        return self._column(self._rounded(means, resolution)[labels])
 
-    def decode(self, values: NDArray[np.float64], *, whole: bool) -> pa.Array:
+    def _rounded(self, ticks: NDArray[np.int64], resolution: Resolution) -> NDArray[np.int64]:
+        return ticks if resolution is None else to_unit(ticks, str(resolution), self._per_second)
+
+    def decode(self, values: NDArray[np.float64], *, resolution: Resolution) -> pa.Array:
         """Return ticks since the first moment of the column as moments, to the nearest tick.
 
         Moments before the year 1 or after 9999, which files cannot hold, are moved to these unless the column goes
@@ -81,13 +98,12 @@ class Datetime:
         origin, last = int(self.ticks.min()), int(self.ticks.max())
         low, high = min(self._tick("0001-01-01"), origin), max(self._tick("9999-12-31"), last)
         moments = [min(max(origin + int(elapsed), low), high) for elapsed in np.rint(values)]  # may leave 64 bits
-        return self._column(np.array(moments, np.int64))
+        return self._column(self._rounded(np.array(moments, np.int64), resolution))
 
     def _tick(self, day: str) -> int:
         """Return the tick at which a day begins, or the end of what 64 bits hold."""
-        ticks = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-        days = int(np.datetime64(day, "D").astype(np.int64))
-        tick = days * 86_400 * ticks[self.type.unit] if hasattr(self.type, "unit") else days
+        days, per_second = int(np.datetime64(day, "D").astype(np.int64)), self._per_second
+        tick = days if per_second is None else days * 86_400 * per_second
         return min(max(tick, -(2**63) + 1), 2**63 - 1)
 
     def _column(self, ticks: NDArray[np.int64]) -> pa.Array:
@@ -104,3 +120,9 @@ def _of_moments(name: str, kind: pa.DataType) -> None:
 
     if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
         raise SchemaError(f"Column {name!r}: must be of dates or times, is of {kind}. Give it another kind or role.")
+
+
+def _dated(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_date(kind))

@@ -60,17 +60,28 @@ def _weighted(placed: Placed, weight: float) -> Placed:
     return Placed(placed.coordinates * root, tuple(footings))
 
 
-def compare(attributes: Sequence[Attribute], masked: Sequence[pa.ChunkedArray]) -> Comparison:
-    """Standardise the original, and the masked columns by the original's mean and deviation."""
+def compare(
+    attributes: Sequence[Attribute],
+    masked: Sequence[pa.ChunkedArray],
+    exact: Mapping[str, pa.ChunkedArray] | None = None,
+) -> Comparison:
+    """Standardise the original, and the masked columns by the original's mean and deviation.
+
+    `exact` are the columns that rounding changed, as they were before it.
+    """
     original: list[NDArray[np.float64]] = []
     other: list[NDArray[np.float64]] = []
+    unrounded: list[NDArray[np.float64]] = []
     for before, column in zip(attributes, masked, strict=True):
         attribute = _with_room(before, column)
         placed = attribute.place(standard_or_unit)
         original.append(placed.coordinates)
         other.append(attribute.like(column, placed))
+        given = None if exact is None else exact.get(attribute.name)
+        unrounded.append(other[-1] if given is None else attribute.like(given, placed))
     owners = (a.name for a, x in zip(attributes, original, strict=True) for _ in range(x.shape[1]))
-    return Comparison(np.column_stack(original), np.column_stack(other), tuple(owners))
+    means = None if exact is None else np.column_stack(unrounded)
+    return Comparison(np.column_stack(original), np.column_stack(other), tuple(owners), exact=means)
 
 
 def _with_room(attribute: Attribute, masked: pa.ChunkedArray) -> Attribute:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.types import Categories, Footing, Placed, Scale
+from shoal.kernels.class_means import class_sums
+from shoal.kernels.exact_sum import exact_total
+from shoal.types import Categories, Footing, Placed, Resolution, Scale
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +31,7 @@ class Missing:
     >>> pay = Missing.encode("pay", pa.chunked_array([[10.0, None, 30.0]]), Numeric.encode, apart=True)
     >>> pay.place(lambda values: Footing(0.0, 10.0, 0)).coordinates.tolist()
     [[1.0, 0.0], [2.0, 1.0], [3.0, 0.0]]
-    >>> pay.centroid(np.zeros(3, np.int64), None, whole=False).to_pylist()
+    >>> pay.centroid(np.zeros(3, np.int64), None, resolution=None).to_pylist()
     [20.0, 20.0, 20.0]
     """
 
@@ -49,7 +51,7 @@ class Missing:
         inside = self.inner.place(scale)
         coordinates = np.empty((len(self.absent), 1 + self.apart))
         coordinates[~self.absent, :1] = inside.coordinates
-        coordinates[self.absent, 0] = inside.coordinates.mean()
+        coordinates[self.absent, 0] = _mean(inside.coordinates)
         if self.apart:
             coordinates[:, 1] = self.absent
         return Placed(coordinates, (*inside.footings, Footing(0.0, 1.0, 0))[: 1 + self.apart])
@@ -61,17 +63,22 @@ class Missing:
         there = Placed(placed.coordinates[~self.absent, :1], placed.footings[:1])
         if not absent.all():
             coordinates[~absent, :1] = self.inner.like(column.drop_null(), there)
-        coordinates[absent, 0] = there.coordinates.mean()
+        coordinates[absent, 0] = _mean(there.coordinates)
         if self.apart:
             coordinates[:, 1] = absent
         return coordinates
+
+    def resolution(self, declared: float | str | None) -> Resolution:
+        """Return that of the values that are there."""
+        found: Resolution = self.inner.resolution(declared)
+        return found
 
     def centroid(
         self,
         labels: NDArray[np.int64],
         weights: NDArray[np.float64] | None,
         *,
-        whole: bool,
+        resolution: Resolution,
         categories: Categories = "leaf",
     ) -> pa.Array:
         """Return the centroid of the values that are there; none where most are missing and apart, or all are."""
@@ -79,15 +86,19 @@ class Missing:
 
         classes = int(labels.max()) + 1
         share = np.ones(len(labels)) if weights is None else weights
-        share = np.where(np.bincount(labels, share, classes)[labels] > 0, share, 1.0)  # all 0: they count the same
-        lacking = np.bincount(labels, share * self.absent, classes)
+        share = np.where(class_sums(share, labels, classes)[labels] > 0, share, 1.0)  # all 0: they count the same
+        lacking = class_sums(share * self.absent, labels, classes)
         there = np.bincount(labels[~self.absent], minlength=classes)
         empty = there == 0
         if self.apart:
-            empty |= lacking > np.bincount(labels, share, classes) * (0.5 + _TIE)
+            empty |= lacking > class_sums(share, labels, classes) * (0.5 + _TIE)
         known, compact = np.unique(labels[~self.absent], return_inverse=True)
         known_weights = None if weights is None else weights[~self.absent]
-        inside = self.inner.centroid(compact, known_weights, whole=whole, categories=categories)
+        inside = self.inner.centroid(compact, known_weights, resolution=resolution, categories=categories)
         first = np.zeros(classes, np.int64)
         first[known] = np.unique(compact, return_index=True)[1]  # a record of each class
         return inside.take(pa.array(first[labels], mask=empty[labels]))
+
+
+def _mean(coordinates: NDArray[np.float64]) -> float:
+    return exact_total(coordinates[:, 0]) / len(coordinates)

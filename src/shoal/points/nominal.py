@@ -12,7 +12,8 @@ from shoal.errors import DataError, SchemaError
 from shoal.kernels.category_tree import Tree, tree_of
 from shoal.kernels.likest import below, common_ancestor, likest_leaf, likest_node
 from shoal.points._column import as_column
-from shoal.types import Categories, Column, Footing, Kind, Placed, Scale, called
+from shoal.points._digits import no_resolution
+from shoal.types import Categories, Column, Footing, Kind, Placed, Resolution, Scale, called
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +33,7 @@ class Nominal:
     >>> x = found.place(lambda values: Footing(0.0, 1.0, 0)).coordinates
     >>> [round(float(((x[0] - x[i]) ** 2).sum()), 12) for i in range(4)]
     [0.0, 1.0, 0.0, 1.0]
-    >>> found.centroid(np.zeros(4, np.int64), None, whole=False).to_pylist()
+    >>> found.centroid(np.zeros(4, np.int64), None, resolution=None).to_pylist()
     ['nurse', 'nurse', 'nurse', 'nurse']
     """
 
@@ -74,7 +75,8 @@ class Nominal:
         if beside:
             table[nodes, edges] = np.sqrt(0.5)
         elif lacking and not (self.codes < 0).all():
-            table[nodes, :edges] = inside[self.codes[self.codes >= 0]].mean(axis=0)
+            counts = np.bincount(self.codes[self.codes >= 0], minlength=nodes)
+            table[nodes, :edges] = counts @ inside / counts.sum()
         if "other" in self.room:
             table[nodes + 1, -1] = np.sqrt(0.5)
         return table
@@ -100,12 +102,16 @@ class Nominal:
         places = [number.get(called(value), nodes + 1) for value in found.to_pylist()]
         return np.asarray(self._embedding[np.array([*places, nodes], np.int64)[codes]])
 
+    def resolution(self, declared: float | str | None) -> Resolution:
+        """Return none: categories are not rounded."""
+        return no_resolution(self.name, declared)
+
     def centroid(
         self,
         labels: NDArray[np.int64],
         weights: NDArray[np.float64] | None,
         *,
-        whole: bool,
+        resolution: Resolution,
         categories: Categories = "leaf",
     ) -> pa.Array:
         """Return for each record the category or the group that stands for its class, of several the first by name.

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, SchemaError, data_rows
 from shoal.kernels.class_means import class_means, class_means_of_integers
 from shoal.kernels.standardise import place
-from shoal.types import Categories, Footing, Kind, Placed, Scale
+from shoal.points._digits import integers_to_step, own_step, own_step_of_decimals, step_for, to_step
+from shoal.types import Categories, Footing, Kind, Placed, Resolution, Scale, Step
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,8 +24,9 @@ class Numeric:
     """A numeric attribute of the points.
 
     >>> import pyarrow as pa
-    >>> Numeric.encode("age", pa.chunked_array([[30, 40]])).values.tolist()
-    [30.0, 40.0]
+    >>> age = Numeric.encode("age", pa.chunked_array([[30, 41]]))
+    >>> age.centroid(np.array([0, 0]), None, resolution=age.resolution(None)).to_pylist()
+    [36, 36]
     """
 
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.CONTINUOUS, Kind.INTEGER)
@@ -54,63 +56,96 @@ class Numeric:
         """Return the coordinate of another column of numbers."""
         return coordinate(self.encode(self.name, column).values, placed.footings[0])
 
+    def resolution(self, declared: float | str | None) -> Resolution:
+        """Return the declared step, or the decimals that the column has itself; integers are whole numbers."""
+        return step_for(self.name, declared, self._own_step) if declared is not None else self._own_step
+
+    @property
+    def _own_step(self) -> Step:
+        import pyarrow as pa
+
+        if pa.types.is_integer(self.column.type):
+            return Step(1, 0)
+        if pa.types.is_decimal(self.column.type):
+            return own_step_of_decimals(self.column)
+        return own_step(self.values if pa.types.is_float64(self.column.type) else _shortest(self.column))
+
     def centroid(
         self,
         labels: NDArray[np.int64],
         weights: NDArray[np.float64] | None,
         *,
-        whole: bool,
+        resolution: Resolution,
         categories: Categories = "leaf",
     ) -> pa.Array:
-        """Return for each record the (weighted) mean of its class, in the column's type where that can hold it."""
+        """Return for each record the (weighted) mean of its class: in the column's type, or exact as float64."""
         import pyarrow as pa
 
         kind = self.column.type
-        if pa.types.is_integer(kind) and whole and kind != pa.uint64():
+        if not isinstance(resolution, Step):
+            return pa.array(class_means(self.values, labels, weights)[labels])
+        if pa.types.is_integer(kind) and kind != pa.uint64():
             integers = self.column.cast(pa.int64()).combine_chunks().to_numpy()
-            return pa.array(class_means_of_integers(integers, labels, weights)[labels]).cast(kind)
+            whole = class_means_of_integers(integers, labels, weights)
+            return pa.array(integers_to_step(whole, resolution, kind)[labels]).cast(kind)
         means = class_means(self.values, labels, weights)
-        if pa.types.is_decimal(kind) or (pa.types.is_integer(kind) and whole):
-            return self._exact(means, labels).take(pa.array(labels))
-        if pa.types.is_integer(kind):
-            return pa.array(means[labels])
-        return pa.array(means).cast(kind, safe=False).take(pa.array(labels))
-
-    def decode(self, values: NDArray[np.float64], *, whole: bool) -> pa.Array:
-        """Return numbers in the column's type where that can hold them; what it cannot is moved to its nearest end."""
-        import pyarrow as pa
-
-        kind = self.column.type
-        if pa.types.is_decimal(kind):
-            step = Decimal(1).scaleb(-kind.scale)
-            most = Decimal(10) ** (kind.precision - kind.scale) - step
-            with localcontext(prec=400):
-                exact = [Decimal(float(value)).quantize(step) for value in values]
-            return pa.array([min(max(value, -most), most) for value in exact], kind)
         if pa.types.is_floating(kind):
-            most = float(np.finfo(kind.to_pandas_dtype()).max)
-            return pa.array(np.clip(values, -most, most)).cast(kind, safe=False)
-        if not whole:
-            return pa.array(values)
-        ends, high = np.iinfo(kind.to_pandas_dtype()), float(np.iinfo(kind.to_pandas_dtype()).max)
-        high = float(np.nextafter(high, 0)) if int(high) > ends.max else high  # 2⁶⁴ − 1 is no float, and 2⁶⁴ too much
-        return pa.array(np.clip(np.rint(values), float(ends.min), high).astype(ends.dtype))
+            return self.decode(means, resolution=resolution).take(pa.array(labels))
+        return self._beyond_floats(means, labels, resolution).take(pa.array(labels))
 
-    def _exact(self, means: NDArray[np.float64], labels: NDArray[np.int64]) -> pa.Array:
-        """Return means in a type that holds more digits than a float: between the least and the largest member."""
+    def _beyond_floats(self, means: NDArray[np.float64], labels: NDArray[np.int64], step: Step) -> pa.Array:
+        """Return means in a type that holds more digits than a float: between members, where these fit the step."""
         import pyarrow as pa
 
         table = pa.table({"class": labels, "value": self.column})
         ends = table.group_by("class").aggregate([("value", "min"), ("value", "max")]).sort_by("class")
-        step = Decimal(1).scaleb(-self.column.type.scale) if pa.types.is_decimal(self.column.type) else Decimal(1)
+        lows, highs = (ends[name].to_pylist() for name in ("value_min", "value_max"))
         found = []
-        with localcontext(prec=100):
-            for mean, low, high in zip(
-                means, ends["value_min"].to_pylist(), ends["value_max"].to_pylist(), strict=True
-            ):
-                rounded = Decimal(float(mean)).quantize(step)
-                found.append(type(low)(min(max(rounded, low), high)))
-        return pa.array(found, self.column.type)
+        with localcontext(prec=400):
+            for mean, low, high in zip(means.tolist(), lows, highs, strict=True):
+                near = (Decimal(mean) / step.number).quantize(Decimal(1)) * step.number
+                fits = low % step.number == 0 and high % step.number == 0
+                found.append(type(low)(min(max(near, low), high)) if fits else near)
+        if pa.types.is_integer(self.column.type):
+            return pa.array([min(max(int(value), 0), 2**64 - 1) for value in found], self.column.type)
+        return pa.array([_within(value, self.column.type) for value in found], self.column.type)
+
+    def decode(self, values: NDArray[np.float64], *, resolution: Resolution) -> pa.Array:
+        """Return numbers in the column's type; what it cannot hold is moved to its nearest end. Exact: as float64."""
+        import pyarrow as pa
+
+        kind = self.column.type
+        if not isinstance(resolution, Step):
+            return pa.array(values)
+        if pa.types.is_decimal(kind):
+            with localcontext(prec=400):
+                near = [
+                    (Decimal(v) / resolution.number).quantize(Decimal(1)) * resolution.number for v in values.tolist()
+                ]
+            return pa.array([_within(value, kind) for value in near], kind)
+        rounded = to_step(values, resolution)
+        if pa.types.is_floating(kind):
+            most = float(np.finfo(kind.to_pandas_dtype()).max)
+            return pa.array(np.clip(rounded, -most, most)).cast(kind, safe=False)
+        ends, high = np.iinfo(kind.to_pandas_dtype()), float(np.iinfo(kind.to_pandas_dtype()).max)
+        high = float(np.nextafter(high, 0)) if int(high) > ends.max else high  # 2⁶⁴ − 1 is no float, and 2⁶⁴ too much
+        return pa.array(np.clip(np.rint(rounded), float(ends.min), high).astype(ends.dtype))
+
+
+def _shortest(column: pa.ChunkedArray) -> NDArray[np.float64]:
+    """Return floats of fewer bits as the numbers that their fewest digits say: 0.1, not 0.10000000149."""
+    import pyarrow as pa
+
+    return np.asarray(column.cast(pa.float32()).cast(pa.string()).cast(pa.float64()).to_numpy())
+
+
+def _within(value: Decimal, kind: pa.DataType) -> Decimal:
+    """Return the number of a decimal type that is nearest to a value."""
+    least = Decimal(1).scaleb(-kind.scale)
+    with localcontext(prec=400):
+        most = Decimal(10) ** (kind.precision - kind.scale) - least
+        found: Decimal = min(max(value.quantize(least), -most), most)
+    return found
 
 
 def coordinate(values: NDArray[np.float64], footing: Footing) -> NDArray[np.float64]:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, SchemaError
 from shoal.kernels.medians import medians
 from shoal.points._column import as_column
+from shoal.points._digits import no_resolution
 from shoal.points.numeric import coordinate, placed, present
-from shoal.types import Categories, Kind, Placed, Scale
+from shoal.types import Categories, Kind, Placed, Resolution, Scale
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +28,7 @@ class Ordinal:
     >>> size = Ordinal.encode("size", pa.chunked_array([cells]))
     >>> size.values.tolist()
     [0.0, 2.0, 2.0, 1.0]
-    >>> size.centroid(np.array([0, 0, 0, 0]), None, whole=False).to_pylist()
+    >>> size.centroid(np.array([0, 0, 0, 0]), None, resolution=None).to_pylist()
     ['middle', 'middle', 'middle', 'middle']
     """
 
@@ -61,18 +62,22 @@ class Ordinal:
         """Return the coordinate of the ranks of another column, whose categories must be among these."""
         return coordinate(_ranks(self.name, column, self.categories), placed.footings[0])
 
+    def resolution(self, declared: float | str | None) -> Resolution:
+        """Return none: categories are not rounded."""
+        return no_resolution(self.name, declared)
+
     def centroid(
         self,
         labels: NDArray[np.int64],
         weights: NDArray[np.float64] | None,
         *,
-        whole: bool,
+        resolution: Resolution,
         categories: Categories = "leaf",
     ) -> pa.Array:
         """Return for each record the (weighted) median of its class; of two the lower, so that it is a category."""
-        return self.decode(medians(self.values, labels, weights)[labels], whole=whole)
+        return self.decode(medians(self.values, labels, weights)[labels], resolution=resolution)
 
-    def decode(self, values: NDArray[np.float64], *, whole: bool) -> pa.Array:
+    def decode(self, values: NDArray[np.float64], *, resolution: Resolution) -> pa.Array:
         """Return ranks as categories, to the nearest one."""
         places = np.clip(np.rint(values), 0, len(self.categories) - 1).astype(np.int64)
         return as_column(places, self.categories, self.type)

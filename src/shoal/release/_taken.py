@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 from shoal.types import Partition, Release, Role, Schema, Table, with_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def taken(
@@ -41,6 +45,27 @@ def taken(
         original=None if classes is None else table.data.select(list(rows)),
         classes=classes or {},
     )
+
+
+def cell_ranks(cells: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Return the rank of each cell among all that are written differently, by its text; missing ones come last.
+
+    >>> import pyarrow as pa
+    >>> cell_ranks(pa.chunked_array([["b", None, "a", "b"]])).tolist()
+    [1, 2, 0, 1]
+    """
+    import pyarrow as pa
+
+    if isinstance(cells.type, pa.BaseExtensionType):
+        cells = cells.cast(cells.type.storage_type)
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.cast(cells.type.value_type)
+    coded = cells.combine_chunks().dictionary_encode(null_encoding="mask")
+    texts = [str(value) for value in coded.dictionary.to_pylist()]
+    places = np.empty(len(texts) + 1, np.int64)
+    places[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+    places[-1] = len(texts)
+    return np.asarray(places[coded.indices.fill_null(len(texts)).to_numpy()])
 
 
 def refuse_values(owner: object, partition: Partition) -> None:

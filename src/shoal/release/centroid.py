@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError, SchemaError
 from shoal.parameters import Checked, Param
-from shoal.types import Block, Numbers, Partition, Points, Release, Role, Schema, Table, with_columns
+from shoal.types import Block, Numbers, Partition, Points, Release, Resolution, Role, Schema, Table, with_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
 class Centroid(Checked):
     """The mean of the class in place of each quasi-identifier.
 
-    Numbers: the mean, weighted where the table has sampling weights, so that (weighted) totals are kept. Integers
-    leave as numbers with decimals unless `round_integers`. Dates and times: the mean moment, to the nearest tick
-    of the column's type. Ordered categories: the (weighted) median, of two the lower.
+    Numbers: the mean, weighted where the table has sampling weights, rounded to the column's own decimals or to the
+    declared resolution: integers stay integers. With `exact_means` all digits are released, as float64, and (weighted)
+    totals are kept; the digits give away sums over the members of a class. Dates and times: the mean moment, in
+    whole units. Ordered categories: the (weighted) median, of two the lower.
 
     Categories without an order have no mean. By `categories`, a class leaves as ``leaf``, the category of least total
     distance to its members; ``node``, the category or group of the taxonomy of least total distance; or ``ancestor``,
@@ -31,15 +33,30 @@ class Centroid(Checked):
 
     A method may make the values that leave itself: then these leave, in the column's type, in place of means.
 
-    **Guarantee.** Records of a class are equal in its block's attributes; what is not a quasi-identifier is
-    unchanged; identifiers and subjects are gone; rows and columns keep their order.
+    **Guarantee.** Records of a class are equal in its block's attributes, and no order of its members changes a bit of
+    its values; what is not a quasi-identifier is unchanged; identifiers and subjects are removed; rows and columns
+    keep their order.
     """
 
-    round_integers: Annotated[bool, Param("Round the means of integer columns to integers.")] = False
+    takes: ClassVar[tuple[str, ...]] = ("resolution", "exact_means")
+
+    round_integers: Annotated[bool, Param("Always true: integers are released as integers.")] = True
     categories: Annotated[
         Literal["leaf", "node", "ancestor"],
         Param("Categories: the likest one, the likest one or group, or the lowest group that all are in."),
     ] = "leaf"
+    resolution: Annotated[
+        Mapping[str, Any], Param("For an attribute, the step that released values are multiples of.")
+    ] = field(default_factory=dict)
+    exact_means: Annotated[bool, Param("Release means with all their digits.")] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.round_integers:
+            raise ParameterError(
+                "Centroid: round_integers must be true or left out, got false: integers are released as integers. For "
+                "means with all digits set exact_means = true in the recipe."
+            )
 
     def release(
         self,
@@ -52,28 +69,60 @@ class Centroid(Checked):
         """Replace each quasi-identifier by its class's centroid."""
         data = table.data.select([name for name in table.data.column_names if table.schema[name].role.leaves])
         released: dict[str, pa.Array] = {}
+        resolutions = (
+            {} if self.exact_means else {a.name: a.resolution(self.resolution.get(a.name)) for a in points.attributes}
+        )
         for block in partition.blocks:
-            released |= self._released(points.only(block.attributes), block, weights)
+            released |= self._released(points.only(block.attributes), block, weights, resolutions)
         subjects = table.schema.names(Role.SUBJECT)
         return Release(
             with_columns(data, released),
             Schema(tuple(c for c in table.schema.columns if c.role.leaves)),
             table.dialect,
             table.data.column(subjects[0]) if subjects else None,
+            exact=self._exact(points, partition, weights, resolutions),
+            resolutions={name: own for name, own in resolutions.items() if own is not None},
         )
 
-    def _released(self, points: Points, block: Block, weights: NDArray[np.float64] | None) -> dict[str, pa.Array]:
-        """Return the columns of a block as they leave; `points` are those of its attributes."""
-        whole = self.round_integers
+    def _exact(
+        self,
+        points: Points,
+        partition: Partition,
+        weights: NDArray[np.float64] | None,
+        resolutions: Mapping[str, Resolution],
+    ) -> dict[str, pa.Array]:
+        """Return the columns that rounding changed, with all their digits: what the partition itself loses."""
+        rounded = {name for name, resolution in resolutions.items() if resolution is not None}
+        found: dict[str, pa.Array] = {}
+        for block in partition.blocks:
+            inside = points.only(block.attributes)
+            if block.values is None:
+                numbers = [a for a in inside.attributes if a.name in rounded]
+                found |= {a.name: a.centroid(block.labels, weights, resolution=None) for a in numbers}
+            else:
+                made = self._released(inside, block, weights, {})
+                found |= {name: column for name, column in made.items() if name in rounded}
+        return found
+
+    def _released(
+        self,
+        points: Points,
+        block: Block,
+        weights: NDArray[np.float64] | None,
+        resolutions: Mapping[str, Resolution],
+    ) -> dict[str, pa.Array]:
+        """Return the released columns of a block; `points` are those of its attributes."""
         if block.values is None:
             return {
-                a.name: a.centroid(block.labels, weights, whole=whole, categories=self.categories)
+                a.name: a.centroid(
+                    block.labels, weights, resolution=resolutions.get(a.name), categories=self.categories
+                )
                 for a in points.attributes
             }
         if weights is not None:
             raise ParameterError(
-                "Centroid: a method that makes the values itself has no means to weight. Leave out the weight column's "
-                "role, or take another method."
+                "Centroid: a method that makes the values itself has no means to weight. Set release_weight = "
+                "record, or choose another method."
             )
         released = {}
         for attribute in points.attributes:
@@ -84,5 +133,7 @@ class Centroid(Checked):
                     f"(when_missing), or give it another role."
                 )
             (j,) = points.places[attribute.name]
-            released[attribute.name] = attribute.decode(points.footings[j].undo(block.values[:, j]), whole=whole)
+            released[attribute.name] = attribute.decode(
+                points.footings[j].undo(block.values[:, j]), resolution=resolutions.get(attribute.name)
+            )
         return released

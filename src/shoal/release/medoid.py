@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels.class_means import class_means
 from shoal.parameters import Checked
-from shoal.release._taken import refuse_values, taken
+from shoal.release._taken import cell_ranks, refuse_values, taken
 from shoal.types import Partition, Points, Release, Table
 
 _TIE = 1e-9  # of the largest squared distance of a class: records that are as near as this are equally near
@@ -21,8 +22,8 @@ class Medoid(Checked):
     """The combination of quasi-identifiers of one record of the class in place of all of them.
 
     It is the record that is nearest to the class's mean in the points, where attributes are scaled and weighted; the
-    mean is weighted where the table has sampling weights. Of several that are equally near it is the first. Cells
-    leave as they were written.
+    mean is weighted where the table has sampling weights. Of several that are equally near it is the lowest by its
+    values, whatever the order of rows. Cells are released as they were written.
 
     **Guarantee.** Records of a class are equal in its block's attributes, and have there what one of them had: with
     one block, no combination leaves that was not in the table. What is not a quasi-identifier is unchanged;
@@ -57,15 +58,23 @@ class Medoid(Checked):
         refuse_values(self, partition)
         rows: dict[str, NDArray[np.int64]] = {}
         for block in partition.blocks:
-            chosen = medoids(points.only(block.attributes).coordinates, block.labels, weights)
+            cells = [cell_ranks(table.data.column(name)) for name in block.attributes]
+            chosen = medoids(points.only(block.attributes).coordinates, block.labels, weights, cells)
             rows |= dict.fromkeys(block.attributes, chosen[block.labels])
         return taken(table, rows)
 
 
 def medoids(
-    coordinates: NDArray[np.float64], labels: NDArray[np.int64], weights: NDArray[np.float64] | None
+    coordinates: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    weights: NDArray[np.float64] | None,
+    cells: Sequence[NDArray[np.int64]] = (),
 ) -> NDArray[np.int64]:
-    """Return the record of each class that is nearest to the class's (weighted) mean; of several the first."""
+    """Return the record of each class that is nearest to the class's (weighted) mean.
+
+    Of several that are equally near it is the lowest by its coordinates, then by the ranks of its cells: equal numbers
+    may be written differently.
+    """
     near = np.zeros(len(labels))
     largest = float(np.abs(coordinates).max(initial=0.0)) or 1.0  # squares must not overflow
     for column in coordinates.T:
@@ -76,4 +85,6 @@ def medoids(
     np.minimum.at(least, labels, near)
     np.maximum.at(most, labels, near)
     nearest = np.flatnonzero(near - least[labels] <= _TIE * most[labels])
-    return np.asarray(nearest[np.unique(labels[nearest], return_index=True)[1]])
+    keys = [*coordinates[nearest].T, *(ranks[nearest] for ranks in cells)]
+    ordered = nearest[np.lexsort((*keys[::-1], labels[nearest]))]
+    return np.asarray(ordered[np.unique(labels[ordered], return_index=True)[1]])

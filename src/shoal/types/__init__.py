@@ -29,6 +29,7 @@ from shoal.types.points import (
 )
 from shoal.types.reading import Reading, Readings
 from shoal.types.release import Audit, Certificate, Finding, Release
+from shoal.types.resolution import UNITS, Resolution, Step
 from shoal.types.setting import Setting
 from shoal.types.table import (
     Column,
@@ -45,6 +46,9 @@ from shoal.types.table import (
 from shoal.types.verification import Check, Verdict, Verification
 
 __all__ = [
+    "Resolution",
+    "Step",
+    "UNITS",
     "Account",
     "as_it_was",
     "Attribute",

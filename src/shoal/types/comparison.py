@@ -52,6 +52,12 @@ class Comparison:
         For each original record its place among those that left, from 0; −1 if it did not leave. None: row by row.
     seed
         Where randomness starts, for measures that look at a sample.
+    exact
+        Masked coordinates as they would be with exact means; None: they are not known.
+    weights
+        Sampling weights before and after; None: there are none.
+    cache
+        Sums that measures share.
     """
 
     original: NDArray[np.float64] = field(repr=False)
@@ -64,6 +70,9 @@ class Comparison:
     confidential: tuple[Confidential, ...] = ()
     positions: NDArray[np.int64] | None = field(default=None, repr=False)
     seed: int = 0
+    exact: NDArray[np.float64] | None = field(default=None, repr=False)
+    weights: Pair | None = field(default=None, repr=False)
+    cache: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         return int(self.original.shape[0])

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.types.axis import Axis
+    from shoal.types.resolution import Resolution
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +63,21 @@ class Attribute(Protocol):
     def like(self, column: pa.ChunkedArray, placed: Placed) -> NDArray[np.float64]:
         """Return the coordinates of another column of the same meaning, on the footing of this one as it is placed."""
 
+    def resolution(self, declared: float | str | None) -> Resolution:
+        """Return the resolution to release at: the declared one if there is one, else the column's own.
+
+        Raises SchemaError for one that does not fit the attribute.
+        """
+
     def centroid(
         self,
         labels: NDArray[np.int64],
         weights: NDArray[np.float64] | None,
         *,
-        whole: bool,
+        resolution: Resolution,
         categories: Categories = "leaf",
     ) -> pa.Array:
-        """Return for each record the centroid of its class; integers rounded if `whole`.
+        """Return for each record the centroid of its class, rounded to a resolution; None: with all digits.
 
         What has no mean says with `categories` what stands for a class; others take no notice of it.
         """
@@ -84,8 +91,8 @@ class Numbers(Attribute, Protocol):
     def values(self) -> NDArray[np.float64]:
         """The column's values as numbers, before scaling."""
 
-    def decode(self, values: NDArray[np.float64], *, whole: bool) -> pa.Array:
-        """Return numbers on the footing of `values` as a column that can leave; integers rounded if `whole`."""
+    def decode(self, values: NDArray[np.float64], *, resolution: Resolution) -> pa.Array:
+        """Return numbers on the footing of `values` as a column to release, rounded to a resolution."""
 
 
 @dataclass(frozen=True, eq=False)

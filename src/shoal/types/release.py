@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shoal.types.ledger import Ledger
+    from shoal.types.resolution import Step
     from shoal.types.table import Dialect, Schema
 
 
@@ -47,6 +48,12 @@ class Release:
     order: NDArray[np.int64] | None = field(
         default=None, repr=False
     )  #: the record that each row stands for, where rows leave in another order; for the measures, does not leave
+    exact: Mapping[str, pa.Array] | None = field(
+        default=None, repr=False
+    )  #: rounded columns as they were before; for the measures, not released. None: means are not rounded here
+    resolutions: Mapping[str, Step | str] = field(
+        default_factory=dict
+    )  #: for each column of rounded values the step that they must be multiples of; for the audit
     cache: dict[Any, Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )  #: what the audits found out of it so far; another release begins without

@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from shoal.types import Comparison, Reading
+from shoal.utility._squares import sse_of, sst_of
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,6 @@ class IlSse:
 
     def measure(self, comparison: Comparison) -> Reading:
         """Read the information loss of a masked table."""
-        sse = float(np.sum((comparison.original - comparison.masked) ** 2))
-        sst = float(np.sum((comparison.original - comparison.original.mean(axis=0)) ** 2))
+        sse, sst = sse_of(comparison), sst_of(comparison)
         value = 100.0 * sse / sst if sst > 0 else 0.0 if sse == 0 else 100.0
         return Reading("il_sse", value, self.goal, self.range, comparison.attributes, self.unit)

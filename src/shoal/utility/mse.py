@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from shoal.types import Comparison, Reading
+from shoal.utility._squares import sse_of
 
 
 @dataclass(frozen=True)
@@ -21,5 +20,5 @@ class Mse:
 
     def measure(self, comparison: Comparison) -> Reading:
         """Read the MSE of a masked table."""
-        value = float(np.mean(comparison.squares))
+        value = sse_of(comparison) / max(comparison.squares.size, 1)
         return Reading("mse", value, self.goal, self.range, comparison.attributes)

@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from shoal.types import Comparison, Reading
+from shoal.utility._squares import sse_of
 
 
 @dataclass(frozen=True)
@@ -21,5 +20,5 @@ class Sse:
 
     def measure(self, comparison: Comparison) -> Reading:
         """Read the SSE of a masked table."""
-        value = float(np.sum((comparison.original - comparison.masked) ** 2))
+        value = sse_of(comparison)
         return Reading("sse", value, self.goal, self.range, comparison.attributes)

@@ -1,0 +1,159 @@
+"""The digits of a column: how many its own cells have, and means rounded to as many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import SchemaError
+from shoal.types import UNITS, Resolution, Step
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_FIT = 0.99  # of the cells that are not 0: a few noisy floats, such as 0.30000000000000004, do not count
+_MOST = 17  # decimals: more than any float that is not tiny has
+_EXACT = 2.0**53  # from here on all floats are integers
+_DAY = 86_400
+
+
+def own_step(values: NDArray[np.float64]) -> Step:
+    """Return the fewest decimals that fit 99 % of the values which are not 0.
+
+    >>> own_step(np.array([12.5, 0.25, 0.0])), own_step(np.zeros(3))
+    (Step(multiple=1, decimals=2), Step(multiple=1, decimals=0))
+    """
+    there = values[values != 0]
+    low, high = 0, _MOST
+    while low < high:  # whatever fits some decimals fits more
+        middle = (low + high) // 2
+        if _fit(there, middle):
+            high = middle
+        else:
+            low = middle + 1
+    return Step(1, low)
+
+
+def _fit(values: NDArray[np.float64], decimals: int) -> bool:
+    """Tell whether nearly all values have so few decimals; where a float has no room for more, it has."""
+    power = 10.0**decimals
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = values * power
+        same = (np.rint(scaled) / power == values) | (np.abs(scaled) >= _EXACT)
+    return int(np.count_nonzero(same)) >= _FIT * len(values)
+
+
+def own_step_of_decimals(column: pa.ChunkedArray) -> Step:
+    """Return the fewest decimals that fit 99 % of the values which are not 0, of a decimal type."""
+    import pyarrow.compute as pc
+
+    there = column.filter(pc.not_equal(column, 0))
+    for decimals in range(max(column.type.scale, 0)):
+        same = pc.equal(pc.round(there, decimals), there)
+        if (pc.sum(same).as_py() or 0) >= _FIT * len(there):
+            return Step(1, decimals)
+    return Step(1, max(column.type.scale, 0))
+
+
+def to_step(values: NDArray[np.float64], step: Step) -> NDArray[np.float64]:
+    """Return the multiples of a step that are nearest to the values, halves to even.
+
+    >>> to_step(np.array([0.1 + 0.2, 2.449]), Step(1, 1)).tolist(), to_step(np.array([149.0]), Step(100, 0)).tolist()
+    ([0.3, 2.4], [100.0])
+    """
+    power = 10.0**step.decimals
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = values * power
+        nearest = np.rint(scaled / step.multiple) * step.multiple / power
+    fits = np.isfinite(nearest) & (np.abs(scaled) < _EXACT)  # beyond, a float has no digits to take off
+    return np.asarray(np.where(fits, nearest, values) + 0.0)
+
+
+def integers_to_step(values: NDArray[np.int64], step: Step, kind: pa.DataType) -> NDArray[np.int64]:
+    """Return the multiples of a step that are nearest to integers, halves to even, within what their type can hold.
+
+    >>> import pyarrow as pa
+    >>> integers_to_step(np.array([149, 150, 250]), Step(100, 0), pa.int64()).tolist()
+    [100, 200, 200]
+    """
+    if step.decimals or step.multiple == 1:  # no coarser than integers are
+        return values
+    ends, p = np.iinfo(kind.to_pandas_dtype()), step.multiple
+    if p > int(ends.max):
+        return np.zeros_like(values)
+    quotient = np.floor_divide(values, p)
+    over = values - quotient * p
+    up = (over > p - over) | ((over == p - over) & (quotient % 2 == 1))
+    return np.asarray(np.clip(quotient + up, -(-int(ends.min) // p), int(ends.max) // p) * p)
+
+
+def step_for(name: str, declared: float | str | None, own: Step) -> Step:
+    """Return the step of a column of numbers: the declared one, or its own."""
+    if declared is None:
+        return own
+    if isinstance(declared, str):
+        raise SchemaError(
+            f"Column {name!r}: its resolution must be a number, such as 100, got a unit of dates. It is a column of "
+            f"numbers: change the resolution, or its kind."
+        )
+    return Step.of(declared)
+
+
+def own_unit(ticks: NDArray[np.int64], per_second: int) -> str:
+    """Return the coarsest unit, from days to nanoseconds, that nearly all moments are multiples of.
+
+    >>> own_unit(np.array([0, 86_400, 2 * 86_400]), 1), own_unit(np.array([60, 7200]), 1)
+    ('day', 'minute')
+    """
+    lengths = _lengths(per_second)
+    for unit, length in lengths.items():
+        if int(np.count_nonzero(ticks % length == 0)) >= _FIT * len(ticks):
+            return unit
+    return next(reversed(lengths))
+
+
+def to_unit(ticks: NDArray[np.int64], unit: str, per_second: int | None) -> NDArray[np.int64]:
+    """Return moments in whole units: the first day of their month or year, or the nearest multiple of the unit.
+
+    `per_second` is how many ticks a second has; None: a tick is a day.
+    """
+    if unit in ("year", "month"):
+        days = np.floor_divide(ticks, _DAY * per_second) if per_second else ticks
+        first = days.astype("datetime64[D]").astype(f"datetime64[{unit[0].upper()}]").astype("datetime64[D]")
+        return np.asarray(first.astype(np.int64) * (_DAY * per_second if per_second else 1))
+    length = _lengths(per_second).get(unit, 1) if per_second else 1
+    down = np.floor_divide(ticks, length) * length
+    up = (ticks - down >= length - (ticks - down)) & (down <= np.iinfo(np.int64).max - length)
+    return np.asarray(down + np.where(up, length, 0) if length > 1 else ticks)
+
+
+def _lengths(per_second: int) -> dict[str, int]:
+    """Return how many ticks a unit has, for those that have whole ticks."""
+    seconds = {"day": _DAY, "hour": 3_600, "minute": 60, "second": 1}
+    parts = {"millisecond": 1_000, "microsecond": 1_000_000, "nanosecond": 1_000_000_000}
+    found = {unit: length * per_second for unit, length in seconds.items()}
+    return found | {unit: per_second // part for unit, part in parts.items() if per_second >= part}
+
+
+def unit_for(name: str, declared: float | str | None, own: str) -> str:
+    """Return the unit of a column of dates or times: the declared one, or its own."""
+    if declared is None:
+        return own
+    if declared not in UNITS:
+        raise SchemaError(
+            f"Column {name!r}: its resolution must be a unit such as 'month' or 'day', got a number. It is a column of "
+            f"dates: change the resolution, or its kind."
+        )
+    return str(declared)
+
+
+def no_resolution(name: str, declared: float | str | None) -> Resolution:
+    """Refuse a resolution of categories, which have none."""
+    if declared is not None:
+        raise SchemaError(
+            f"Column {name!r}: a resolution is for numbers and dates, this is a column of categories. Remove it from "
+            f"resolution."
+        )
+    return None
