@@ -7,8 +7,9 @@ from platform import python_version
 from typing import TYPE_CHECKING
 
 from shoal.errors import EngineError
-from shoal.flow.measuring import measures, read_measures
-from shoal.types import Account
+from shoal.flow.canonical import in_order_of_values
+from shoal.flow.measuring import measures, of_partition, read_measures
+from shoal.types import Account, Comparison, Readings
 
 if TYPE_CHECKING:
     from shoal.flow.protect import Protected
@@ -23,14 +24,17 @@ def account_of(done: Protected, source: str = "", target: str = "", *, quick: bo
     comparison = done.comparison
     if comparison is None or comparison.classes is None:
         raise EngineError("Report: what was protected is not known any more, so nothing can be written of it.")
+    sizes = np.bincount(comparison.classes)
+    if not quick:
+        comparison = in_order_of_values(comparison)
     return Account(
         recipe=done.recipe.to_dict(),
         toml=done.recipe.to_toml(),
         fingerprint=done.recipe.fingerprint,
         schema=done.schema,
         audit=done.audit,
-        readings=done.readings if quick else read_measures(comparison, measures()),
-        sizes=np.bincount(comparison.classes),
+        readings=done.readings if quick else _all_readings(comparison),
+        sizes=sizes,
         note=done.partition.note,
         left_out=done.left_out,
         comparison=comparison,
@@ -40,6 +44,10 @@ def account_of(done: Protected, source: str = "", target: str = "", *, quick: bo
         source=source,
         target=target,
     )
+
+
+def _all_readings(comparison: Comparison) -> Readings:
+    return Readings((*read_measures(comparison, measures()).readings, *of_partition(comparison)))
 
 
 def versions() -> dict[str, str]:

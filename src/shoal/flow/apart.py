@@ -29,7 +29,7 @@ def _gate_both(release: Release, apart: Release, recipe: Recipe, partition: Part
     """
     link = _linked(release, apart, recipe)
     _refuse_mixed(release, apart, recipe, link)
-    release = with_values(release, recipe.columns(Role.WEIGHT))
+    release = with_values(release, release.schema.names(Role.WEIGHT))
     seen = replace(release, apart=comparable_with_original(apart))
     model = registry.load("privacy", guarantee(recipe))(recipe.k)
     found: Finding = model.audit(seen, (link,))

@@ -1,11 +1,11 @@
-"""A method that sees records in the order of their values: the order of rows decides nothing, not even ties."""
+"""Records in the order of their values: the order of rows decides nothing, not even ties."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from shoal.types import Partition, Points
+from shoal.types import Comparison, Partition, Points
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,6 +52,17 @@ def canonical(method: Any, plain: Any, key: str) -> Any:
     return method if key == _BY_ROW and method is plain else Canonical(method)
 
 
+def in_order_of_values(comparison: Comparison) -> Comparison:
+    """Return a comparison whose records are in the order of their values, before and after.
+
+    So every measure of quasi-identifiers, samples among them, reads the same to the last bit when two members of a
+    class change places in the input.
+    """
+    import numpy as np
+
+    return comparison.rows(_by_value(np.column_stack((comparison.original, comparison.masked))))
+
+
 def _by_value(coordinates: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the rows in an order that depends on their coordinates only; equal ones stay in theirs."""
     import numpy as np
@@ -65,4 +76,13 @@ def _by_value(coordinates: NDArray[np.float64]) -> NDArray[np.int64]:
 def _in_order(points: Points, order: NDArray[np.int64]) -> Points:
     """Return the points in another order of records, with all that methods ask of them."""
     axes = tuple(replace(axis, places=axis.places[order]) for axis in points.axes)
-    return replace(points.rows(order), axes=axes)
+    found = points.rows(order)
+    return replace(found, axes=axes, subjects=None if found.subjects is None else _numbered(found.subjects))
+
+
+def _numbered(subjects: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return subjects numbered in the order in which they come."""
+    import numpy as np
+
+    _, first, own = np.unique(subjects, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[own], np.int64)

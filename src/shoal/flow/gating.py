@@ -112,12 +112,14 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
     stray = [n for n in (*recipe.identifier, *recipe.columns(Role.SUBJECT)) if n in release.data.column_names]
     if stray:
         raise GuaranteeError(f"Identifiers would have left: {listing(stray)}. Nothing was written.")
+    if recipe.weight in release.data.column_names and recipe.release_weight == "none":
+        raise GuaranteeError(f"The weight {recipe.weight!r} would have been released. Nothing was written.")
     if lacking := [n for n in recipe.confidential if n not in release.data.column_names]:
         raise GuaranteeError(f"Confidential columns are not in the output: {listing(lacking)}. Nothing was written.")
     _refuse_digits(release)
     blocks = _blocks(recipe, partition)
     grouped = by_grouping(recipe)
-    release = with_values(release, recipe.columns(Role.WEIGHT))
+    release = with_values(release, release.schema.names(Role.WEIGHT))
     seen = release if grouped else comparable_with_original(release)
     findings = _of_records(seen, recipe, blocks)
     if recipe.together is not None:

@@ -14,7 +14,7 @@ from shoal.errors import ParameterError
 from shoal.flow.encoding import weights_in
 from shoal.flow.releasing import in_two_tables
 from shoal.recipe import Recipe
-from shoal.types import Pair, Partition, Release, Role, Schema, Table, with_columns
+from shoal.types import Kind, Pair, Partition, Release, Role, Schema, Table, with_columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +65,11 @@ def with_released_weights(release: Release, table: Table, recipe: Recipe, partit
         return release
     labels = partition.labels
     means = pa.array(class_means(weights, labels)[labels])
-    return replace(release, data=with_columns(release.data, {names[0]: means}))
+    columns = (
+        replace(column, kind=Kind.CONTINUOUS) if column.name == names[0] else column
+        for column in release.schema.columns
+    )
+    return replace(release, data=with_columns(release.data, {names[0]: means}), schema=Schema(tuple(columns)))
 
 
 def weights_compared(table: Table, recipe: Recipe, partition: Partition) -> Pair | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -99,6 +99,31 @@ class Comparison:
         for j, owner in enumerate(self.owners):
             found[owner].append(j)
         return {name: tuple(places) for name, places in found.items()}
+
+    def rows(self, order: NDArray[np.int64]) -> Comparison:
+        """Return the same records in another order; classes are numbered in the order in which they come."""
+        import numpy as np
+
+        classes = self.classes
+        if classes is not None:
+            _, first, own = np.unique(classes[order], return_index=True, return_inverse=True)
+            classes = np.asarray(np.argsort(np.argsort(first))[own], np.int64)
+        return replace(
+            self,
+            original=self.original[order],
+            masked=self.masked[order],
+            numbers={name: Pair(*(x[order] for x in pair)) for name, pair in self.numbers.items()},
+            categories={
+                name: codes._replace(before=codes.before[order], after=codes.after[order])
+                for name, codes in self.categories.items()
+            },
+            classes=classes,
+            strata=None if self.strata is None else self.strata[order],
+            confidential=tuple(one.rows(order) for one in self.confidential),
+            positions=None if self.positions is None else self.positions[order],
+            exact=None if self.exact is None else self.exact[order],
+            weights=None if self.weights is None else Pair(*(w[order] for w in self.weights)),
+        )
 
     @cached_property
     def squares(self) -> NDArray[np.float64]:

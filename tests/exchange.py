@@ -1,0 +1,248 @@
+"""What the exchange test is made of: tables of many flavours, exchanges within classes, and all that is published."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import shoal
+
+METHODS = (
+    "mdav",
+    "v_mdav",
+    "pcp",
+    "zscores",
+    "tour",
+    "anneal",
+    "blocks",
+    "auto",
+    "individual_ranking",
+    "mic1d",
+    "refined",
+)
+RELEASES = ("centroid", "medoid", "swap", "anatomy")
+FLAVOURS = ("integers", "digits", "lattice", "duplicates", "missing", "categories", "dates")
+EXTRAS = ("", "weights", "weights of records", "no weights", "subjects", "households", "strata")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way to protect a table."""
+
+    method: str = "mdav"
+    release: str = "centroid"
+    flavour: str = "integers"
+    extra: str = ""
+    k: int = 3
+    n: int = 30
+    seed: int = 0
+    more: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """The recipe, as plain values."""
+        found: dict[str, Any] = {
+            "quasi": ["a", "b", "c"],
+            "confidential": ["secret"],
+            "identifier": ["name"],
+            "k": self.k,
+            "method": "mdav" if self.method == "refined" else self.method,
+            "release": self.release,
+            "row_order": "keep",
+            **({"refine": "fast"} if self.method == "refined" else {}),
+            **({"orders": {"b": ["low", "middle", "high"]}} if self.flavour == "categories" else {}),
+            **_EXTRAS[self.extra],
+            **self.more,
+        }
+        return found
+
+
+_EXTRAS: dict[str, dict[str, Any]] = {
+    "": {},
+    "weights": {"weight": "w"},
+    "weights of records": {"weight": "w", "release_weight": "record"},
+    "no weights": {"weight": "w", "release_weight": "none"},
+    "subjects": {"subject": "person"},
+    "households": {"together": "home"},
+    "strata": {"strata": ["region"]},
+}
+
+
+def table_of(case: Case) -> pa.Table:
+    """Return a table of a flavour; quasi-identifiers a, b and c."""
+    rng, n = np.random.default_rng(case.seed), case.n
+    columns = _QUASI[case.flavour](rng, n)
+    columns |= {
+        "name": pa.array([f"person {i:03d}" for i in range(n)]),
+        "secret": pa.array(rng.integers(0, 9, n)),
+        "note": pa.array([f"note {i}" for i in range(n)]),
+    }
+    if "weight" in case.recipe:
+        columns["w"] = pa.array(rng.uniform(1, 900, n)) if case.seed % 2 else pa.array(rng.integers(1, 900, n))
+    if case.extra == "subjects":
+        columns["person"] = pa.array(rng.permutation(n) // 2)
+    if case.extra == "households":
+        columns["home"] = pa.array(np.sort(rng.integers(0, max(n // 2, 1), n)))
+    if case.extra == "strata":
+        columns["region"] = pa.array(["north" if i % 2 else "south" for i in range(n)])
+    return pa.table(columns)
+
+
+def _integers(rng: np.random.Generator, n: int) -> dict[str, pa.Array]:
+    return {
+        "a": pa.array(rng.choice(10_000, n, replace=False)),
+        "b": pa.array(rng.choice(100_000, n, replace=False), pa.int32()),
+        "c": pa.array(np.round(rng.lognormal(6, 1, n), 2)),
+    }
+
+
+def _digits(rng: np.random.Generator, n: int) -> dict[str, pa.Array]:
+    return {
+        "a": pa.array(rng.normal(size=n)),
+        "b": pa.array(rng.lognormal(3, 2, n)),
+        "c": pa.array(rng.random(n) * 1e9),
+    }
+
+
+def _lattice(rng: np.random.Generator, n: int) -> dict[str, pa.Array]:
+    found = {name: rng.integers(0, 6, n).astype(float) for name in "abc"}
+    return {name: pa.array(values + np.arange(n) * 1e-6) for name, values in found.items()}
+
+
+def _duplicates(rng: np.random.Generator, n: int) -> dict[str, pa.Array]:
+    few = rng.integers(0, 50, (max(n // 4, 2), 3))
+    rows = few[rng.integers(0, len(few), n)]
+    return {name: pa.array(rows[:, j]) for j, name in enumerate("abc")}
+
+
+def _missing(rng: np.random.Generator, n: int) -> dict[str, pa.Array]:
+    found = _integers(rng, n)
+    gone = [rng.random(n) < 0.2 for _ in range(3)]
+    return {
+        name: pa.array(column.to_pylist(), column.type, mask=mask)
+        for (name, column), mask in zip(found.items(), gone, strict=True)
+    }
+
+
+def _categories(rng: np.random.Generator, n: int) -> dict[str, pa.Array]:
+    return {
+        "a": pa.array(rng.choice(["cook", "nurse", "smith", "baker"], n)),
+        "b": pa.array(rng.choice(["low", "middle", "high"], n)),
+        "c": pa.array(rng.choice(9_000, n, replace=False)),
+    }
+
+
+def _dates(rng: np.random.Generator, n: int) -> dict[str, pa.Array]:
+    return {
+        "a": pa.array(rng.choice(20_000, n, replace=False), pa.int32()).cast(pa.date32()),
+        "b": pa.array(rng.choice(10**9, n, replace=False)).cast(pa.timestamp("s")),
+        "c": pa.array(rng.choice(9_000, n, replace=False) / 4),
+    }
+
+
+_QUASI: dict[str, Callable[[np.random.Generator, int], dict[str, pa.Array]]] = {
+    "integers": _integers,
+    "digits": _digits,
+    "lattice": _lattice,
+    "duplicates": _duplicates,
+    "missing": _missing,
+    "categories": _categories,
+    "dates": _dates,
+}
+
+
+def moved(case: Case, names: tuple[str, ...]) -> list[str]:
+    """Return the columns that change places: quasi-identifiers of a block, and what belongs to the person."""
+    person = [
+        "name",
+        *(["person"] if case.extra == "subjects" else []),
+        *(["home"] if case.extra == "households" else []),
+    ]
+    weight = ["w"] if case.recipe.get("release_weight", "class") != "record" and "weight" in case.recipe else []
+    if case.release == "anatomy":  # all of the first table is the person's
+        return ["a", "b", "c", "note", *person, *(["w"] if "weight" in case.recipe else [])]
+    return [*names, *person, *weight]
+
+
+def exchanged(table: pa.Table, names: list[str], i: int, j: int) -> pa.Table:
+    """Return the table after two records changed places in some columns."""
+    rows = np.arange(table.num_rows)
+    rows[[i, j]] = j, i
+    for name in names:
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, table.schema.field(place), table.column(name).take(pa.array(rows)))
+    return table
+
+
+def pairs(table: pa.Table, done: Any, rng: np.random.Generator) -> Iterator[tuple[tuple[str, ...], int, int]]:
+    """Give pairs of records that share a class of a block and differ in it, in a random order."""
+    block = done.partition.blocks[int(rng.integers(len(done.partition.blocks)))]
+    cells = [tuple(table.column(name)[row].as_py() for name in block.attributes) for row in range(table.num_rows)]
+    for i in rng.permutation(table.num_rows).tolist():
+        inside = [j for j in np.flatnonzero(block.labels == block.labels[i]).tolist() if cells[j] != cells[i]]
+        if inside:
+            yield block.attributes, i, int(rng.choice(inside))
+
+
+def same_classes(one: Any, other: Any) -> bool:
+    """Tell whether two partitions have the same sets of rows as classes, block by block."""
+    return all(
+        _sets(a.labels) == _sets(b.labels) for a, b in zip(one.partition.blocks, other.partition.blocks, strict=True)
+    )
+
+
+def _sets(labels: np.ndarray) -> list[int]:
+    _, first, own = np.unique(labels, return_index=True, return_inverse=True)
+    return first[own].tolist()
+
+
+@contextmanager
+def fixed_randomness() -> Iterator[None]:
+    """Put a fixed source in place of the operating system's randomness."""
+    drawn = [0]
+
+    def fresh(size: int = 32) -> bytes:
+        drawn[0] += 1
+        return hashlib.shake_256(f"draw {drawn[0]}".encode()).digest(size)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in _users_of_fresh():
+            patch.setattr(module, "fresh", fresh)
+        yield
+
+
+def _users_of_fresh() -> list[Any]:
+    """Return the modules that draw from the operating system, by the only function that does."""
+    import importlib
+    import pkgutil
+
+    found = []
+    for one in pkgutil.walk_packages(shoal.__path__, "shoal."):
+        if "fresh" in Path(importlib.util.find_spec(one.name).origin or "").read_text(encoding="utf-8"):
+            module = importlib.import_module(one.name)
+            if hasattr(module, "fresh"):
+                found.append(module)
+    return found
+
+
+def as_bytes(frame: Any) -> bytes:
+    """Return a frame as bytes: schema, metadata and cells."""
+    out = io.BytesIO()
+    with pa.ipc.new_stream(out, frame.schema) as writer:
+        writer.write_table(frame)
+    return out.getvalue()
+
+
+def as_rows(frame: Any) -> bytes:
+    """Return the rows of a frame, sorted, as bytes."""
+    return json.dumps(sorted(map(str, frame.to_pylist()))).encode()
