@@ -19,7 +19,6 @@ def main() -> None:
         "quasi": ["birth", "income", "commute_minutes"],
         "confidential": ["health"],
         "identifier": ["person", "household"],
-        "set": {"round_integers": True},
     }
     survey["birth"] = pd.to_datetime(survey["birth"])
 

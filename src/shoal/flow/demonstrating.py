@@ -56,8 +56,7 @@ education = ["primary", "secondary", "bachelor", "master"]
 occupation = "occupations.csv"  # beside this file
 
 [set]
-round_integers = true  # rooms stay whole numbers
-categories = "node"    # a class leaves with the occupation, the group or the sector that is likest
+categories = "node"  # a class leaves with the occupation, the group or the sector that is likest
 """
 
 
