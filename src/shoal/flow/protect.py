@@ -103,8 +103,8 @@ def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False, keep_met
     leaving = replace(release, data=FrameSource().read(native)[0])
     if release.apart is not None:
         leaving = replace(leaving, apart=replace(release.apart, data=FrameSource().read(second)[0]))
-    notes = check_metadata(data.schema, leaving, keep=keep_metadata)
     audit = gate(leaving, recipe, made.partition)
+    notes = check_metadata(data.schema, leaving, keep=keep_metadata)
     left_out = 0 if rows is None else data.num_rows - len(rows)
     done = _protected(made, native, audit, recipe, table.schema, left_out, second)
     return replace(done, proof=partial(Proof.of_frame, leaving, data), notes=notes)
@@ -163,8 +163,8 @@ def protect_file(
         release = _written(release, sink, target, hidden)
         progress.stage("Audit")
         leaving = _read_back(release, hidden)
-        notes = check_metadata(whole.data.schema, leaving, hidden, keep=keep_metadata)
         audit = gate(leaving, recipe, made.partition)
+        notes = check_metadata(whole.data.schema, leaving, hidden, keep=keep_metadata)
         confidential = None if release.apart is None else release.apart.data
         done = _protected(made, release.data, audit, recipe, table.schema, len(whole) - len(table), confidential)
         done = replace(done, notes=notes)
