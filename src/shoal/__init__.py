@@ -130,7 +130,13 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(_LATE[name]), name)
 
 
-def protect(frame: Any, recipe: Recipe | Mapping[str, Any] | str | Path, *, certify: bool = False) -> Protected:
+def protect(
+    frame: Any,
+    recipe: Recipe | Mapping[str, Any] | str | Path,
+    *,
+    certify: bool = False,
+    keep_metadata: bool = False,
+) -> Protected:
     """Protect a frame of pandas, polars or pyarrow.
 
     Parameters
@@ -141,12 +147,15 @@ def protect(frame: Any, recipe: Recipe | Mapping[str, Any] | str | Path, *, cert
         What to do: a recipe, a mapping with its fields, or the path of a TOML file.
     certify
         Also compute a lower bound on the SSE of any partition; may take minutes.
+    keep_metadata
+        Keep metadata that came with the frame: that of pyarrow tables and their columns, ``attrs`` of pandas. It may
+        list categories, columns and people that the table no longer holds; ``notes`` says so.
 
     Returns
     -------
     Protected
         ``data`` (the same kind of frame, same row order), ``partition``, ``audit``, ``readings``, ``recipe``,
-        ``schema``, ``certificate``, and with noise ``ledger``.
+        ``schema``, ``certificate``, ``notes``, and with noise ``ledger``.
 
     Raises
     ------
@@ -155,7 +164,7 @@ def protect(frame: Any, recipe: Recipe | Mapping[str, Any] | str | Path, *, cert
     """
     from shoal.flow.protect import protect_frame
 
-    return protect_frame(frame, _recipe(recipe), certify=certify)
+    return protect_frame(frame, _recipe(recipe), certify=certify, keep_metadata=keep_metadata)
 
 
 def protect_file(
@@ -169,6 +178,7 @@ def protect_file(
     report: str | Path | None = None,
     edition: str = "internal",
     evidence: str | Path | None = None,
+    keep_metadata: bool = False,
 ) -> Protected:
     """Protect a file: read, partition, release, stage, audit what was staged, and only then let it appear.
 
@@ -189,13 +199,24 @@ def protect_file(
         help an intruder. It appears together with the output, or neither does.
     evidence
         Where to write evidence for :func:`verify`, a JSON file; it appears together with the output, too.
+    keep_metadata
+        Keep metadata that came with the input: of Parquet and Arrow, labels and notes of SPSS and Stata files. It may
+        list categories, columns and people that the table no longer holds; ``notes`` says so.
     """
     from shoal.flow.besides import Besides
     from shoal.flow.protect import protect_file as run
     from shoal.places import place
 
     besides = Besides(_path(save_recipe), _path(report), edition, _path(evidence))
-    return run(place(source), place(target), _recipe(recipe), force=force, besides=besides, certify=certify)
+    return run(
+        place(source),
+        place(target),
+        _recipe(recipe),
+        force=force,
+        besides=besides,
+        certify=certify,
+        keep_metadata=keep_metadata,
+    )
 
 
 def audit(
@@ -718,12 +739,15 @@ def demo(folder: str | Path = "demo", *, force: bool = False) -> Demonstration:
     return demonstrate(Path(folder), force=force)
 
 
-def write_table(table: pa.Table, target: str | Path, *, force: bool = False) -> None:
-    """Write a table to a file of any known format, or to a database by URL, whole or not at all."""
+def write_table(table: pa.Table, target: str | Path, *, force: bool = False, keep_metadata: bool = False) -> None:
+    """Write a table to a file of any known format, or to a database by URL, whole or not at all.
+
+    As in :func:`protect_file`, metadata is dropped unless `keep_metadata`, and so are categories that do not occur.
+    """
     from shoal.flow.writing import write_table as run
     from shoal.places import place
 
-    run(table, place(target), force=force)
+    run(table, place(target), force=force, keep_metadata=keep_metadata)
 
 
 def save_recipe(recipe: Recipe, target: str | Path, *, force: bool = False) -> None:

@@ -346,11 +346,12 @@ def test_scale_is_a_setting() -> None:
         shoal.protect(ARROW, {**RECIPE, "set": {"scael": "none"}})
 
 
-def test_notes_on_columns_are_kept_in_files(tmp_path: Path) -> None:
+def test_notes_on_columns_are_kept_in_files_on_demand(tmp_path: Path) -> None:
     field = pa.field("x", pa.float64(), nullable=False, metadata={"unit": "km"})
     table = pa.Table.from_arrays([pa.array([1.0, 2.0, 3.0])], schema=pa.schema([field], metadata={"source": "us"}))
     pq.write_table(table, tmp_path / "in.parquet")
-    shoal.protect_file(tmp_path / "in.parquet", tmp_path / "out.parquet", {"quasi": ["x"], "k": 3})
+    recipe = {"quasi": ["x"], "k": 3}
+    shoal.protect_file(tmp_path / "in.parquet", tmp_path / "out.parquet", recipe, keep_metadata=True)
     schema = pq.read_schema(tmp_path / "out.parquet")
     assert schema.field("x").metadata[b"unit"] == b"km"
     assert schema.metadata[b"source"] == b"us"

@@ -74,7 +74,7 @@ def read(path: Path) -> tuple[dict[str, list[Any]], Any]:
 @given(st.integers(0, 2**20))
 def test_what_leaves_keeps_its_metadata_and_its_bits(tmp_path: Path, seed: int) -> None:
     survey(tmp_path / "in.sav", seed)
-    shoal.protect_file(tmp_path / "in.sav", tmp_path / "out.sav", RECIPE, force=True)
+    shoal.protect_file(tmp_path / "in.sav", tmp_path / "out.sav", RECIPE, force=True, keep_metadata=True)
     (before, was), (after, now) = read(tmp_path / "in.sav"), read(tmp_path / "out.sav")
     assert now.column_names == [name for name in was.column_names if name != "id"]
     assert (now.file_label, now.notes) == (was.file_label, was.notes)

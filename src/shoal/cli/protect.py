@@ -122,6 +122,9 @@ def protect(
     certify: Annotated[
         bool, typer.Option("--certify", help="Say how much lower the loss of any partition could be; takes longer.")
     ] = False,
+    keep_metadata: Annotated[
+        bool, typer.Option("--keep-metadata", help="Keep the input's labels, notes and metadata; read them first.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
     delimiter: o.Delimiter = None,
     quote: o.Quote = None,
@@ -188,6 +191,7 @@ def protect(
             report=report,
             edition=edition,
             evidence=evidence,
+            keep_metadata=keep_metadata,
         )
     with summary_of(shown):
         if json:
@@ -202,6 +206,8 @@ def protect(
         print_readings(done.readings)
         if done.certificate is not None:
             print_certificate(done.certificate)
+        for note in done.notes:
+            typer.echo(note)
         if done.left_out:
             typer.echo(f"{done.left_out:,} records lack a quasi-identifier and were left out.")
         if done.beside:
@@ -223,4 +229,5 @@ def _as_json(output: str, recipe: Recipe, done: Protected) -> dict[str, Any]:
         **({"left_out": done.left_out} if done.left_out else {}),
         **({"note": done.partition.note} if done.partition.note else {}),
         **certificate,
+        **({"notes": list(done.notes)} if done.notes else {}),
     }

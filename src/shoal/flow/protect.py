@@ -18,6 +18,7 @@ from shoal.flow.besides import NOTHING, Besides
 from shoal.flow.evidence import Proof
 from shoal.flow.excluding import complete_rows, only_rows
 from shoal.flow.gating import read_back
+from shoal.flow.metadata import check_metadata, hand_over, with_released_metadata
 from shoal.flow.reading import read_table, schema_for
 from shoal.flow.releasing import in_two_tables
 from shoal.flow.together import keep_apart
@@ -44,6 +45,7 @@ class Protected:
     comparison: Comparison | None = field(default=None, repr=False)  #: the table before and after, for the report
     ledger: Ledger | None = None  #: where ε went, if noise was added
     proof: Callable[[], Proof] | None = field(default=None, repr=False)  #: what evidence of a frame is made of
+    notes: tuple[str, ...] = ()  #: sentences about the release that people should read
 
     def report(self, path: str | Path, edition: str = "internal", *, force: bool = False) -> None:
         """Write a report that people read: one HTML file, which needs nothing else.
@@ -80,7 +82,7 @@ class Protected:
             besides.write_evidence(hidden, account_of(self, quick=True), self.proof())
 
 
-def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Protected:
+def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False, keep_metadata: bool = False) -> Protected:
     """Protect a frame of pandas, polars or pyarrow; the same kind comes back, audited as it is handed over."""
     from shoal.sinks.frame import Frame as FrameSink
     from shoal.sources.frame import Frame as FrameSource
@@ -94,14 +96,18 @@ def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Prote
         made = anonymise(table, recipe, certified=certify)
     progress.stage("Audit")
     release = made.release
-    native, second = _as_frames(frame, release, table, recipe)
+    native, second = (
+        one if one is None else hand_over(frame, one, table.schema, keep=keep_metadata)
+        for one in _as_frames(frame, release, table, recipe)
+    )
     leaving = replace(release, data=FrameSource().read(native)[0])
     if release.apart is not None:
         leaving = replace(leaving, apart=replace(release.apart, data=FrameSource().read(second)[0]))
     audit = gate(leaving, recipe, made.partition)
+    notes = check_metadata(data.schema, leaving, keep=keep_metadata)
     left_out = 0 if rows is None else data.num_rows - len(rows)
     done = _protected(made, native, audit, recipe, table.schema, left_out, second)
-    return replace(done, proof=partial(Proof.of_frame, leaving, data))
+    return replace(done, proof=partial(Proof.of_frame, leaving, data), notes=notes)
 
 
 def _as_frames(frame: Any, release: Release, table: Table, recipe: Recipe) -> tuple[Any, Any]:
@@ -135,6 +141,7 @@ def protect_file(
     force: bool = False,
     besides: Besides = NOTHING,
     certify: bool = False,
+    keep_metadata: bool = False,
 ) -> Protected:
     """Protect a file; the output appears whole and audited, or not at all, and so does what is written besides."""
     sink = open_sink(target, recipe.set)
@@ -157,12 +164,15 @@ def protect_file(
         with rows_kept(rows):
             made = anonymise(table, recipe, certified=certify, sink=type(sink))
         progress.stage("Write")
-        release = _written(made.release, sink, target, hidden)
+        release = with_released_metadata(made.release, keep=keep_metadata)
+        release = _written(release, sink, target, hidden)
         progress.stage("Audit")
         leaving = _read_back(release, hidden)
         audit = gate(leaving, recipe, made.partition)
+        notes = check_metadata(whole.data.schema, leaving, hidden, keep=keep_metadata)
         confidential = None if release.apart is None else release.apart.data
         done = _protected(made, release.data, audit, recipe, table.schema, len(whole) - len(table), confidential)
+        done = replace(done, notes=notes)
         if besides.report is not None:
             progress.stage("Report")
             besides.write_report(papers, account_of(done, source.name, target.name))

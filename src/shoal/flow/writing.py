@@ -12,6 +12,7 @@ from shoal.parameters import build, declarations
 from shoal.places import Place
 from shoal.sinks._both import both
 from shoal.sinks.atomic import atomic
+from shoal.types.metadata import released
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,9 +45,10 @@ def staged_both(sink: Any, first: Place, second: Place, *, force: bool) -> Abstr
     return held
 
 
-def write_table(data: pa.Table, target: Place, *, force: bool) -> None:
+def write_table(data: pa.Table, target: Place, *, force: bool, keep_metadata: bool = False) -> None:
     """Write a table to a file of any known format, or to a database."""
     sink = open_sink(target)
+    data = released(data, data.column_names, keep=keep_metadata)
     with staged(sink, target, force=force) as hidden:
         sink.write(data, hidden, None)
 

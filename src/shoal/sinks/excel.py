@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from shoal.errors import DataError, ParameterError, raise_all
 from shoal.parameters import Checked, Param
 from shoal.registry import package
 from shoal.sinks._disk import writing
 from shoal.sinks._excel_cells import as_text, cells, faults_of
+from shoal.sinks._undated import MOMENT, UndatedZip
 from shoal.types import Dialect
 
 if TYPE_CHECKING:
@@ -72,4 +74,13 @@ class Excel(Checked):
                 part = table.slice(start, _PART)
                 for row in zip(*(cells(sheet, column) for column in part.columns), strict=True):
                     sheet.append(row)
-            book.save(path)
+            _save(book, path)
+
+
+def _save(book: Any, path: Path) -> None:
+    """Save a workbook whose properties name nobody and no time; its own `save` writes the current one."""
+    from openpyxl.packaging.core import DocumentProperties
+    from openpyxl.writer.excel import ExcelWriter
+
+    book.properties = DocumentProperties(creator="shoal", created=dt.datetime(*MOMENT), modified=dt.datetime(*MOMENT))
+    ExcelWriter(book, UndatedZip(path)).save()  # which closes the archive

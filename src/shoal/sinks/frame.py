@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError
+from shoal.sinks._frame_categories import pandas_released, polars_released
 from shoal.types import as_it_was, plain, with_columns, without_unused
+from shoal.types.metadata import released
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,6 +80,33 @@ class Frame:
             return _with_new(native.drop(columns=gone).copy(), new)
         fresh = nw.from_arrow(columns, backend=frame.implementation)
         return frame.drop(gone).with_columns(*fresh.iter_columns()).to_native()
+
+    def released(
+        self,
+        native: Any,
+        unchanged: Collection[str],
+        *,
+        attrs: Mapping[Any, Any] | None = None,
+        keep: bool = False,
+        whole: Mapping[str, Sequence[Any]] | None = None,
+    ) -> Any:
+        """Return a frame ready to be handed over: only categories that occur, no metadata; of pyarrow also as copies.
+
+        Parameters are those of :func:`shoal.types.metadata.released`; with `keep`, a frame of pandas has these `attrs`.
+
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"sex": pd.Categorical(["m", "f"], ["m", "other", "f"])})
+        >>> Frame().released(frame, ())["sex"].cat.categories.tolist()
+        ['f', 'm']
+        """
+        import narwhals as nw
+
+        frame: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
+        if frame.implementation.is_pyarrow():
+            return released(native, unchanged, keep=keep, whole=whole)
+        if frame.implementation.is_polars():
+            return polars_released(native, keep=keep, whole=whole or {})
+        return pandas_released(native, attrs=attrs or {}, keep=keep, whole=whole or {})
 
 
 def _pyarrow_rows(table: pa.Table, positions: NDArray[np.int64]) -> pa.Table:

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.errors import SchemaError, listing, raise_all
+from shoal.sinks._disk import writing
 from shoal.sinks._fit import Format
 from shoal.sinks._statfile import cut, notes_of, numbers_of, padded, readstat, variables_of, writer
+from shoal.sinks._undated import undate_sav
 from shoal.types import Dialect
 from shoal.types.statfile import Variable
 
@@ -82,6 +84,8 @@ class Spss:
                 compress=packed,
                 row_compress=not packed and not any(map(_has_negative_zero, columns.values())),
             )
+        with writing(path):
+            undate_sav(path)
 
 
 def check_names(names: list[str]) -> None:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from shoal.errors import DataError, SchemaError, listing, raise_all
 from shoal.parameters import Checked, Param
+from shoal.sinks._disk import writing
 from shoal.sinks._fit import Format
 from shoal.sinks._letters import ENDS, letter_of, lettered, with_letters
 from shoal.sinks._statfile import cut, notes_of, numbers_of, padded, readstat, variables_of, writer
+from shoal.sinks._undated import undate_dta
 from shoal.types import Dialect
 from shoal.types.statfile import Variable
 
@@ -91,6 +93,8 @@ class Stata(Checked):
                 missing_user_values={name: letters for name, (_, letters) in made.items() if letters},
                 variable_format={name: one.format for name, one in variables.items() if one.format},
             )
+        with writing(path):
+            undate_dta(path)
 
     def _check(self, table: pa.Table) -> None:
         """Refuse names, characters and labels that the format has not."""

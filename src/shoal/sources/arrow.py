@@ -43,3 +43,11 @@ class Arrow:
         except (pa.ArrowException, OSError, UnicodeDecodeError, EOFError):
             raise DataError(f"{path.name}: is no Arrow file, or is damaged or cut short. Fetch it again.") from None
         return check_table(path.name, table), None
+
+    def properties(self, path: Path) -> dict[str, str]:
+        """Return the names of all entries in the file's footer."""
+        import pyarrow as pa
+
+        with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as opened:
+            entries = {**(opened.schema.metadata or {}), **(opened.metadata or {})}
+        return {f"footer:{key.decode(errors='replace')}": "" for key in entries}

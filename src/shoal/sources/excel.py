@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from xml.etree import ElementTree
 
 from shoal.errors import DataError, ParameterError, data_rows, listing
 from shoal.parameters import Checked, Param
@@ -63,6 +64,13 @@ class Excel(Checked):
         _refuse_errors(path.name, names, rows)
         arrays = [_column(path.name, name, [row[j] for row in rows]) for j, name in enumerate(names)]
         return check_table(path.name, pa.Table.from_arrays(arrays, names=names)), None
+
+    def properties(self, path: Path) -> dict[str, str]:
+        """Return the names of all parts of the workbook, and its document properties."""
+        with zipfile.ZipFile(path) as archive:
+            parts = {f"part:{name}": "" for name in archive.namelist()}
+            core = ElementTree.fromstring(archive.read("docProps/core.xml"))
+        return {**parts, **{one.tag.rpartition("}")[2]: one.text or "" for one in core}}
 
     def _cells(self, path: Path) -> tuple[list[Any], list[list[Any]]]:
         """Return the header, and the cells below it without what is empty at the right and at the bottom."""

@@ -44,3 +44,9 @@ class Parquet:
                 raise DataError(f"{path.name}: is damaged or cut short. Fetch it again.") from None
             raise DataError(unreadable(path, error)) from None
         return check_table(path.name, table), None
+
+    def properties(self, path: Path) -> dict[str, str]:
+        """Return the names of all entries in the file's footer."""
+        from pyarrow import parquet
+
+        return {f"footer:{key.decode(errors='replace')}": "" for key in parquet.read_metadata(path).metadata or {}}

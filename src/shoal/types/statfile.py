@@ -51,8 +51,12 @@ class Variable:
 
     def onto(self, field: pa.Field) -> pa.Field:
         """Return the column's field with this noted."""
-        noted: Any = {**(field.metadata or {}), KEY: json.dumps(asdict(self)).encode()}
+        noted: Any = {**(field.metadata or {}), **self.metadata()}
         return field.with_metadata(noted)
+
+    def metadata(self) -> dict[bytes, bytes]:
+        """Return this as metadata of a field."""
+        return {KEY: json.dumps(asdict(self)).encode()}
 
     def relabelled(self, codes: dict[Code, Code]) -> Variable:
         """Return the variable with other codes for some labelled values."""
