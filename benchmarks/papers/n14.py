@@ -86,7 +86,7 @@ def matrix(table: pa.Table) -> np.ndarray:
 def masked(table: str, blocks: str, method: str, k: int, folder: Path) -> np.ndarray:
     """The protected records, through the product."""
     original = data(table, folder)
-    recipe = {"quasi": original.column_names, "k": k, "method": method}
+    recipe = {"quasi": original.column_names, "k": k, "method": method, "exact_means": True}
     if method == "mic1d":  # one table for both halves: raw values, the paper's last partition
         recipe["set"] = {"scale": "none", "small_last": True}
     else:

@@ -62,7 +62,7 @@ def test_classes_are_those_of_the_means_of_households(data: st.DataObject, k: in
     house = data.draw(st.lists(st.integers(0, 8), min_size=n, max_size=n))
     x = np.array(data.draw(st.lists(st.tuples(*[st.integers(-9, 9)] * 2), min_size=n, max_size=n)), float)
     frame = pa.table({"x": x[:, 0], "y": x[:, 1], "house": house})
-    recipe = {"quasi": ["x", "y"], "together": "house", "k": k, "set": {"scale": "none"}}
+    recipe = {"quasi": ["x", "y"], "together": "house", "k": k, "exact_means": True, "set": {"scale": "none"}}
     order = list(dict.fromkeys(house))
     if len(order) < k:
         with pytest.raises(shoal.DataError, match=f"k must be at most {len(order)}, got {k}"):
@@ -92,7 +92,7 @@ def test_files_with_strata_weights_and_refinement(tmp_path: Path, end: str) -> N
     found = classes(FRAME, done.data, [*RECIPE["quasi"], "region"])
     assert min(map(len, found.values())) >= 4
     assert done.audit.to_dict()["weighted_k"] > 4
-    assert [f.attributes[-1] for f in done.audit.findings if f.model == "k_anonymity"] == ["pay", "region"]
+    assert [f.attributes[-1] for f in done.audit.findings if f.model == "k_anonymity"] == ["pay", "region", "w", "w"]
 
 
 def test_small_strata_are_counted_in_households() -> None:

@@ -131,9 +131,14 @@ class TestWhatIsTrue:
             {"t": 0.4, "require": {}},
             {"t": 0.4, "n": 20, "require": {}},
             {"strata": [], "require": {"l_entropy": 2, "alpha": 0.9, "e": {"pay": 100}, "l_recursive": [2, 2]}},
-            {"require": {}, "blocks": [["age"], ["income"]]},
-            {"require": {}, "method": "individual_ranking"},
-            {"require": {}, "method": "pcp", "set": {"group": "correlated", "block_size": 1}},
+            {"require": {}, "blocks": [["age"], ["income"]], "release_weight": "record"},
+            {"require": {}, "method": "individual_ranking", "release_weight": "record"},
+            {
+                "require": {},
+                "method": "pcp",
+                "set": {"group": "correlated", "block_size": 1},
+                "release_weight": "record",
+            },
             {"require": {}, "method": "mic1d", "strata": [], "weight": None},
             {"release": "medoid"},
             {"strata": [], "t": 0.5, "method": "steered", "set": {"weight": 0.5}, "require": {}},
@@ -178,7 +183,7 @@ class TestWhatCannotBeSeen:
     @pytest.mark.parametrize(
         "more",
         [
-            {"blocks": [["birth"], ["rent", "rooms"]]},
+            {"blocks": [["birth"], ["rent", "rooms"]], "release_weight": "record"},
             {"strata": ["region"]},
             {"identifier": ["person"], "subject": None, "together": "household", "household_level": ["rent", "rooms"]},
         ],

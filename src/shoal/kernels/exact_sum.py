@@ -168,9 +168,13 @@ def _round(limbs, base, digits):
 def exact_total(values: np.ndarray) -> float:
     """Return the sum of a column, correctly rounded: no order of its values changes a bit of it.
 
+    With values that are infinite or NaN, the sum is.
+
     >>> exact_total(np.array([1e16, 1.0, -1e16]))
     1.0
     """
+    if not np.isfinite(values).all():
+        return float(np.sum(values))
     if not len(values):
         return 0.0
     limbs, base = exact_sums(np.ascontiguousarray(values, np.float64).view(np.int64)[:, None])
