@@ -45,7 +45,7 @@ def published(case: Any, table: pa.Table, folder: Path) -> tuple[Any, dict[str, 
 
 
 def may_differ(case: Any, done: Any) -> bool:
-    """Tell whether classes may depend on the order of rows: equal records, ties of MDAV, several blocks and subjects."""
+    """Tell whether classes may depend on the order of rows: equal records, ties of MDAV, or several blocks."""
     equal = case.flavour in ("duplicates", "categories")
     several = len(done.partition.blocks) > 1 and case.extra in ("subjects", "households")
     return equal or case.method == "mdav" or several
