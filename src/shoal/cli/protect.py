@@ -202,6 +202,8 @@ def protect(
         print_readings(done.readings)
         if done.certificate is not None:
             print_certificate(done.certificate)
+        for note in done.notes:
+            typer.echo(note)
         if done.left_out:
             typer.echo(f"{done.left_out:,} records lack a quasi-identifier and were left out.")
         if done.beside:
@@ -222,5 +224,6 @@ def _as_json(output: str, recipe: Recipe, done: Protected) -> dict[str, Any]:
         **({} if done.ledger is None else {"ledger": done.ledger.to_dict()}),
         **({"left_out": done.left_out} if done.left_out else {}),
         **({"note": done.partition.note} if done.partition.note else {}),
+        **({"notes": list(done.notes)} if done.notes else {}),
         **certificate,
     }

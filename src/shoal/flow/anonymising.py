@@ -12,7 +12,6 @@ from shoal.flow.confidential import readable_columns
 from shoal.flow.encoding import weights_in
 from shoal.flow.forming import form
 from shoal.flow.measuring import compared, measures, read_measures
-from shoal.flow.noising import in_input_order
 from shoal.flow.releasing import as_written, with_origins
 from shoal.flow.subjects import named
 from shoal.recipe import Recipe
@@ -78,7 +77,7 @@ def _released(
     else:
         released = _without_unused(release.release(typed, points, partition, weights, rng))
         _refuse_codes(released)
-        left = in_input_order(released)
+        left = released.data
     subject = next(iter(table.schema.names(Role.SUBJECT)), None)
     return replace(released, subjects=named(table.data, subject)), left
 

@@ -95,6 +95,8 @@ def demonstrate(folder: Path, *, force: bool) -> Demonstration:
     force
         Whether to replace the files of an earlier run.
     """
+    import numpy as np
+
     from shoal.sources.survey import Survey, taxonomy
 
     files = survey, occupations, recipe, protected = tuple(folder / name for name in FILES)
@@ -105,7 +107,8 @@ def demonstrate(folder: Path, *, force: bool) -> Demonstration:
     write_text(RECIPE, recipe, force=True)
     meant = Recipe.load(recipe)
     done = protect_file(Place(survey), Place(protected), meant, force=True)
-    whose = with_columns(done.data, {"weight": people["weight"]}).append_column("household", people["household"])
+    released = done.data if done.rows is None else done.data.take(np.argsort(done.rows))  # in the order of the survey
+    whose = with_columns(released, {"weight": people["weight"]}).append_column("household", people["household"])
     shown = _household(people, 3)
     quasi = list(meant.quasi)
     before, after = (table.filter(shown).select(quasi) for table in (people, whose))

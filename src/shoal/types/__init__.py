@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from shoal.types.account import Account
 from shoal.types.axis import Axis, Cut
-from shoal.types.columns import as_it_was, plain, without_unused
+from shoal.types.columns import as_it_was, copied, owned, plain, without_unused
 from shoal.types.comparison import Codes, Comparison, Pair
 from shoal.types.domain import FROM_THE_DATA, Domain, domains
 from shoal.types.explored import Explored
@@ -62,6 +62,7 @@ __all__ = [
     "Combination",
     "Comparison",
     "Confidential",
+    "copied",
     "Cut",
     "Dialect",
     "Domain",
@@ -76,6 +77,7 @@ __all__ = [
     "Kind",
     "Ledger",
     "Numbers",
+    "owned",
     "Pair",
     "Partition",
     "Placed",

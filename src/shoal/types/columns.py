@@ -66,3 +66,62 @@ def without_unused(column: pa.ChunkedArray) -> pa.ChunkedArray:
     codes = pa.array(places).take(cells.indices).cast(kind.index_type)
     kept = cells.dictionary.take(pa.array(used))
     return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, kept, ordered=kind.ordered)])
+
+
+def owned(data: pa.Table, source: pa.Table) -> pa.Table:
+    """Return a table that shares no memory with another one; columns that did are copied.
+
+    Memory that is shared may hold more than the cells that can be seen: other rows, where the column is a slice, and
+    values under missing cells. Pickling a column of Arrow writes all of it.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [31, 44, 50]})
+    >>> owned(people.slice(1, 1), people).column("age").chunk(0).buffers()[1].size
+    8
+    """
+    used = {address for column in source.columns for address in _addresses(column)}
+    shared = [name for name in data.column_names if not used.isdisjoint(_addresses(data.column(name)))]
+    return with_columns(data, {name: copied(data.column(name)) for name in shared}) if shared else data
+
+
+def copied(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column in memory of its own, which holds its cells and nothing else; unused categories are dropped."""
+    import pyarrow as pa
+
+    column = without_unused(column)
+    return pa.chunked_array([_copied(chunk) for chunk in column.chunks], column.type)
+
+
+def _copied(cells: pa.Array) -> pa.Array:
+    import numpy as np
+    import pyarrow as pa
+
+    kind = cells.type
+    if pa.types.is_dictionary(kind):
+        parts = _copied(cells.indices), _copied(cells.dictionary)
+        return pa.DictionaryArray.from_arrays(*parts, ordered=kind.ordered)
+    if _parts_are_shared(kind):  # rare, so that it may be slow
+        return pa.array(cells.to_pylist(), kind)
+    return cells.take(pa.array(np.arange(len(cells))))  # which leaves out what is under missing cells
+
+
+def _parts_are_shared(kind: pa.DataType) -> bool:
+    """Tell whether Arrow cannot take cells of a type, or takes them without what they refer to."""
+    import pyarrow as pa
+
+    views = (pa.types.is_string_view, pa.types.is_binary_view, pa.types.is_list_view, pa.types.is_large_list_view)
+    if any(is_one(kind) for is_one in (*views, pa.types.is_dictionary, pa.types.is_run_end_encoded)):
+        return True
+    if isinstance(kind, pa.BaseExtensionType):
+        return _parts_are_shared(kind.storage_type)
+    return any(_parts_are_shared(kind.field(j).type) for j in range(kind.num_fields))
+
+
+def _addresses(column: pa.ChunkedArray) -> set[int]:
+    """Return where the memory of a column begins, buffer by buffer."""
+    import pyarrow as pa
+
+    arrays = list(column.chunks)
+    if pa.types.is_dictionary(column.type):
+        arrays += [chunk.dictionary for chunk in column.chunks]
+    return {buffer.address for array in arrays for buffer in array.buffers() if buffer is not None and buffer.size}
