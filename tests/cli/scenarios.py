@@ -944,6 +944,11 @@ def _(folder: Path) -> list[str]:
     return grouped(folder, "--when-missing", "exclude")
 
 
+@scenario("ε of original records, and rows in the order of the input", 2)
+def _(folder: Path) -> list[str]:
+    return grouped(folder, "--row-order", "keep")
+
+
 @scenario("ε of original records, refined", 2)
 def _(folder: Path) -> list[str]:
     return grouped(folder, "--refine", "fast")

@@ -27,8 +27,6 @@ def demo(
     _print_strata(shown)
     _print_household(shown)
     print_readings(shown.done.readings)
-    for note in shown.done.notes:
-        typer.echo(note)
     original, taxonomy, recipe, protected = shown.files
     typer.echo(f"The survey          {original}")
     typer.echo(f"Its occupations     {taxonomy}")

@@ -49,6 +49,10 @@ weight = "weight"
 # A missing value is a category of its own; or "exclude" the record, or "fill" it from its class.
 when_missing = "category"
 
+# Rows keep their order, so that you can compare both files line by line. They are sorted by person: where the output is
+# published, leave this out, and they are shuffled.
+row_order = "keep"
+
 [orders]
 education = ["primary", "secondary", "bachelor", "master"]
 
@@ -95,8 +99,6 @@ def demonstrate(folder: Path, *, force: bool) -> Demonstration:
     force
         Whether to replace the files of an earlier run.
     """
-    import numpy as np
-
     from shoal.sources.survey import Survey, taxonomy
 
     files = survey, occupations, recipe, protected = tuple(folder / name for name in FILES)
@@ -107,8 +109,7 @@ def demonstrate(folder: Path, *, force: bool) -> Demonstration:
     write_text(RECIPE, recipe, force=True)
     meant = Recipe.load(recipe)
     done = protect_file(Place(survey), Place(protected), meant, force=True)
-    released = done.data if done.rows is None else done.data.take(np.argsort(done.rows))  # in the order of the survey
-    whose = with_columns(released, {"weight": people["weight"]}).append_column("household", people["household"])
+    whose = with_columns(done.data, {"weight": people["weight"]}).append_column("household", people["household"])
     shown = _household(people, 3)
     quasi = list(meant.quasi)
     before, after = (table.filter(shown).select(quasi) for table in (people, whose))

@@ -199,7 +199,7 @@ def _repeated(receipt: Receipt, n: int, kept: NDArray[np.int64] | None) -> RowOr
     rows = ours if receipt.rows is None else receipt.rows
     if not np.array_equal(np.sort(rows), ours) or (receipt.rows is None and kept is not None):
         raise DataError(
-            f"Receipt: its permutation must name each of the {n:,} released rows once, it does not. Give the receipt "
+            f"Receipt: its permutation must name each of the {n:,} released rows once; it does not. Give the receipt "
             f"of a run with the same input and recipe."
         )
     if receipt.rows is None or np.array_equal(rows, ours):
@@ -222,7 +222,7 @@ def lined_up(original: Table, receipt: Receipt, released: int) -> Table:
     fits = len(rows) == released and bool(((rows >= 0) & (rows < n)).all()) and len(np.unique(rows)) == released
     if not fits:
         raise DataError(
-            f"Receipt: its permutation must name a row of the original, which has {n:,}, for each of the {released:,} "
-            f"released ones, it does not. Give the receipt that was written with the released table."
+            f"Receipt: its permutation must name one of the {n:,} rows of the original for each of the {released:,} "
+            f"released rows; it does not. Give the receipt that was written with the released table."
         )
     return original if receipt.rows is None else replace(original, data=original.data.take(rows))
