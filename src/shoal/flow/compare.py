@@ -169,7 +169,8 @@ def _comparison(original: Table, masked: Table, asked: Compared) -> Comparison:
         if len(original) != len(masked):
             raise DataError(
                 f"Compare: both tables must have the same rows in the same order, got {len(original):,} and "
-                f"{len(masked):,}. Give the file that was masked and its masked version, a key that both have, or the receipt."
+                f"{len(masked):,}. Give the file that was masked and its masked version, a key that both have, or the "
+                f"receipt."
             )
     else:
         positions = places_by_key(original, masked, asked.key)
