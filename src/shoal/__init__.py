@@ -154,8 +154,9 @@ def protect(
     Returns
     -------
     Protected
-        ``data`` (the same kind of frame, same row order), ``partition``, ``audit``, ``readings``, ``recipe``,
-        ``schema``, ``certificate``, ``notes``, and with noise ``ledger``.
+        ``data`` (the same kind of frame, same row order unless the recipe says ``shuffle``), ``partition``, ``audit``,
+        ``readings``, ``recipe``, ``schema``, ``certificate``, ``notes``, ``rows`` (for each released row its row in
+        the input; None: the same), and with noise ``ledger``. Pickling drops what was computed record by record.
 
     Raises
     ------
@@ -292,13 +293,14 @@ def compare(
     set: Mapping[str, Any] | None = None,
     seed: int = 0,
     measures: Sequence[str] = (),
+    receipt: str | Path | None = None,
 ) -> Readings:
     """Measure what a masked frame lost against its original, and what an intruder gains, record by record.
 
     Parameters
     ----------
     original, masked
-        Frames of pandas, polars or pyarrow, with the same rows in the same order, unless there is a key.
+        Frames of pandas, polars or pyarrow, with the same rows in the same order, unless there is a key or a receipt.
     columns
         The columns to compare, of any kind. Without: the quasi-identifiers of the recipe.
     kinds, taxonomies, orders
@@ -315,6 +317,8 @@ def compare(
         Where randomness starts, for measures that look at a sample.
     measures
         Only these, and what they are made of; see ``shoal list measures``. Without: all.
+    receipt
+        The receipt of the run that protected the table: lines rows up again if they were shuffled or excluded.
 
     A missing value is a value, 1 away from the others. So is a category that the original has not, unless it is a
     group of its taxonomy, or ``*``, which is above all.
@@ -329,6 +333,7 @@ def compare(
     said = Compared(
         columns, kinds or {}, taxonomies or {}, orders or {}, confidential, strata, key, set or {}, seed, measures
     )
+    said = said.with_receipt(_path(receipt))
     return compare_frames(original, masked, Compared.of(None if recipe is None else _recipe(recipe), said))
 
 
@@ -348,6 +353,7 @@ def compare_files(
     set: Mapping[str, Any] | None = None,
     seed: int = 0,
     measures: Sequence[str] = (),
+    receipt: str | Path | None = None,
 ) -> Readings:
     """Measure what a masked file lost, and what an intruder gains, with arguments as in :func:`compare`.
 
@@ -360,6 +366,7 @@ def compare_files(
     said = Compared(
         columns, kinds or {}, taxonomies or {}, orders or {}, confidential, strata, key, set or {}, seed, measures
     )
+    said = said.with_receipt(_path(receipt))
     asked = Compared.of(None if recipe is None else _recipe(recipe), said)
     return run(place(original), place(masked), asked, text or {})
 

@@ -77,7 +77,7 @@ def data_rows(positions: Sequence[int]) -> str:
     ('data row 1', 'data rows 4, 9')
     """
     kept = _kept.get()
-    numbers = [(position if kept is None else int(kept[position])) + 1 for position in positions]
+    numbers = sorted((position if kept is None else int(kept[position])) + 1 for position in positions)
     return f"data row{'s' if len(positions) > 1 else ''} {listing(numbers)}"
 
 
@@ -85,7 +85,7 @@ def data_rows(positions: Sequence[int]) -> str:
 def rows_kept(positions: Any) -> Iterator[None]:
     """Say of all work inside the block that its rows are these of the table that the user knows; None: all of them.
 
-    >>> with rows_kept([1, 4]):
+    >>> with rows_kept([4, 1]):
     ...     data_rows([0, 1])
     'data rows 2, 5'
     """

@@ -6,6 +6,7 @@ wherever a value could be: it must never be printed.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -349,6 +350,25 @@ def _(folder: Path) -> list[str]:
 def _(folder: Path) -> list[str]:
     command(folder)
     return ["audit", "people.csv", "--quasi", "age", "--require", "k=five"]
+
+
+def _receipt(folder: Path, permutation: list[int]) -> list[str]:
+    commitment = {"of": "bytes", "nonce": "00" * 32, "sha256": "00" * 32}
+    values = {"format": 1, "commitment": commitment, "swap_key": None, "permutation": permutation, "classes": None}
+    (folder / "r.json").write_text(json.dumps(values))
+    (folder / "masked.csv").write_text(PEOPLE)
+    command(folder)
+    return ["compare", "people.csv", "masked.csv", "--columns", "age", "--receipt", "r.json"]
+
+
+@scenario("Compare: the receipt of other tables", 3)
+def _(folder: Path) -> list[str]:
+    return _receipt(folder, list(range(13)))
+
+
+@scenario("Compare: a key and a receipt", 2)
+def _(folder: Path) -> list[str]:
+    return [*_receipt(folder, list(range(12))), "--key", "name"]
 
 
 @scenario("Compare: different numbers of rows", 3)
@@ -922,6 +942,11 @@ def _(folder: Path) -> list[str]:
 @scenario("ε of original records, and records with missing values excluded", 2)
 def _(folder: Path) -> list[str]:
     return grouped(folder, "--when-missing", "exclude")
+
+
+@scenario("ε of original records, and rows in the order of the input", 2)
+def _(folder: Path) -> list[str]:
+    return grouped(folder, "--row-order", "keep")
 
 
 @scenario("ε of original records, refined", 2)

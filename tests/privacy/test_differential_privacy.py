@@ -41,7 +41,7 @@ def release(
     book: Ledger | None, a: Any = (1.0, 1.0, 7.0, 7.0, 7.0), labels: np.ndarray = LABELS, **more: Any
 ) -> Release:
     data = pa.table({"a": list(a), "b": [0.5, 0.5, -1.0, -1.0, -1.0], **more})
-    return Release(data, Schema(()), classes={"a": labels, "b": labels}, ledger=book)
+    return Release(data, Schema(()), classes={"a": labels, "b": labels}, ledger=book, shuffled=True)
 
 
 def audit(one: Release, epsilon: float | None = 1.0) -> Any:
@@ -91,11 +91,15 @@ def test_classes_that_are_smaller_than_assumed_fail() -> None:
     assert not audit(one).holds
 
 
-def test_of_original_records_nothing_else_may_leave_and_rows_stand_class_after_class() -> None:
+def test_of_original_records_nothing_else_may_leave_and_rows_are_in_random_order() -> None:
     book = ledger("original")
     assert not audit(release(book, c=[1, 2, 3, 4, 5])).holds
-    turned = release(book, a=(7.0, 7.0, 1.0, 1.0, 1.0), labels=np.array([1, 1, 0, 0, 0]))
-    assert not audit(turned).holds
+    assert audit(release(book)).holds
+    kept = audit(replace(release(book), shuffled=False))
+    assert "rows are not in random order" in kept.note
+    assert not kept.holds
+    crossed = replace(release(book), classes={"a": LABELS, "b": np.array([0, 1, 0, 1, 1])})
+    assert "attributes have different classes" in audit(crossed).note
     uneven = ledger("original", sizes=(2, 3, 4))
     labels = np.array([0, 0, 1, 1, 1, 2, 2, 2, 2])
     data = pa.table({"a": labels.astype(float), "b": labels / 9})
@@ -146,7 +150,7 @@ def test_of_original_records_categories_are_counted_along_their_line(
     schema = Schema((Column("ill", Role.QUASI, Kind.NOMINAL, ILL), Column("a", Role.QUASI, Kind.CONTINUOUS)))
     book = Ledger("original", entries, {"a": DOMAINS["a"]}, strips=strips)
     found = DifferentialPrivacy(1.0).audit(
-        Release(data, schema, classes={"ill": LABELS, "a": LABELS}, ledger=book), ("ill", "a")
+        Release(data, schema, classes={"ill": LABELS, "a": LABELS}, ledger=book, shuffled=True), ("ill", "a")
     )
     assert found.achieved == pytest.approx(level)
     assert found.holds is (level <= 1.0)

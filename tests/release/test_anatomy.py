@@ -266,6 +266,7 @@ class TestFiles:
         lines = [f"{i:+04d}; {i}.50;{i % 3},0{i % 2};" for i in range(30)]
         (tmp_path / "in.csv").write_text("x;y;pay;z\n" + "\n".join(lines) + "\n")
         recipe = {"quasi": ["x"], "confidential": ["pay"], "k": 3, "release": "anatomy", "text": {"decimal": ","}}
+        recipe |= {"row_order": "keep"}
         shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", recipe)
         first, second = ((tmp_path / name).read_text().splitlines() for name in ("out.csv", "out.confidential.csv"))
         assert first[0] == "x;y;z;class"

@@ -74,17 +74,18 @@ def test_each_attribute_may_have_its_own_epsilon() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 9), st.sampled_from([None, 1, 2, 9]))
-def test_rows_leave_class_after_class_with_one_draw_each(seed: int, k: int, strips: int | None) -> None:
+def test_members_of_a_class_share_one_draw(seed: int, k: int, strips: int | None) -> None:
     given_ = {"not_private_seed": seed % 1000, **({} if strips is None else {"strips": strips})}
     data = frame(40, seed)
     done = protect(data, k=k, set=given_)
     left = list(zip(done.data["age"].to_pylist(), done.data["ill"].to_pylist(), strict=True))
-    for first in range(0, 40 - 40 % k - k, k):
-        assert len(set(left[first : first + k])) == 1
+    for label in range(len(done.partition)):
+        assert len({left[row] for row in np.flatnonzero(done.partition.labels == label)}) == 1
     assert done.partition.sizes.tolist()[:-1] == [k] * (40 // k - 1)
     turned = np.random.default_rng(seed).permutation(40)
     again = protect(data.take(turned), k=k, set=given_).data
-    assert again.equals(done.data)  # the order of the input is gone
+    by = [("age", "ascending"), ("ill", "ascending")]
+    assert again.sort_by(by).equals(done.data.sort_by(by))  # the order of the input is gone
 
 
 def test_with_little_noise_classes_leave_as_they_are() -> None:

@@ -14,7 +14,7 @@ from shoal.errors import ParameterError
 
 def compare(
     original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The file as it was.")],
-    masked: Annotated[str, typer.Argument(metavar="MASKED", help="The file as it left; same rows, same order.")],
+    masked: Annotated[str, typer.Argument(metavar="MASKED", help="The released file; same rows, same order.")],
     columns: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="The columns to compare. Without: those a recipe calls quasi.")
     ] = None,
@@ -27,6 +27,9 @@ def compare(
     ] = None,
     key: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Names records in both files, where rows have another order.")
+    ] = None,
+    receipt: Annotated[
+        Path | None, typer.Option(metavar="R.json", help="Receipt of the run; lines up rows that were shuffled.")
     ] = None,
     measures: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="Only these; see shoal list measures.", show_default="all")
@@ -70,6 +73,7 @@ def compare(
             set=o.typed_settings(o.pairs("--set", set_)),
             seed=seed,
             measures=o.names(measures),
+            receipt=receipt,
         )
     if json:
         print_json(readings.to_dict())

@@ -228,6 +228,7 @@ def _as_json(output: str, recipe: Recipe, done: Protected) -> dict[str, Any]:
         **({} if done.ledger is None else {"ledger": done.ledger.to_dict()}),
         **({"left_out": done.left_out} if done.left_out else {}),
         **({"note": done.partition.note} if done.partition.note else {}),
+        **({"notes": list(done.notes)} if done.notes else {}),
         **certificate,
         **({"notes": list(done.notes)} if done.notes else {}),
     }

@@ -43,6 +43,7 @@ def account_of(done: Protected, source: str = "", target: str = "", *, quick: bo
         versions=versions(),
         source=source,
         target=target,
+        notes=done.notes,
     )
 
 

@@ -11,7 +11,6 @@ from shoal.flow.certifying import certify
 from shoal.flow.confidential import readable_columns
 from shoal.flow.forming import form
 from shoal.flow.measuring import compared, measures, of_partition, read_measures
-from shoal.flow.noising import in_input_order
 from shoal.flow.releasing import as_written, with_origins
 from shoal.flow.subjects import named
 from shoal.flow.weights import weights_compared, weights_for_means, with_released_weights
@@ -87,7 +86,7 @@ def _released(
     else:
         released = _without_unused(release.release(typed, points, partition, weights, rng))
         _refuse_codes(released)
-        left = in_input_order(released)
+        left = released.data
     subject = next(iter(table.schema.names(Role.SUBJECT)), None)
     return replace(released, subjects=named(table.data, subject)), left
 

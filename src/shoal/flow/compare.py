@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.errors import DataError, SchemaError, raise_all
+from shoal.errors import DataError, ParameterError, SchemaError, raise_all
 from shoal.flow.confidential import confidential_columns
 from shoal.flow.encoding import encode
 from shoal.flow.excluding import complete_rows, only_rows
 from shoal.flow.keys import places_by_key
 from shoal.flow.measuring import compared, measures, read_measures
 from shoal.flow.reading import is_textual, listed, open_source, schema_for
+from shoal.flow.receipt import Receipt
+from shoal.flow.row_order import lined_up
 from shoal.flow.strata import strata_of
 from shoal.flow.values import as_values
 from shoal.parameters import unknown
@@ -42,6 +45,11 @@ class Compared:
     seed: int = 0
     only: Sequence[str] = ()  #: measures to read; empty: all
     recipe: Recipe | None = None  #: by which it was masked, if that is known
+    receipt: Receipt | None = None  #: of the run that masked it: says which row became which
+
+    def __post_init__(self) -> None:
+        if self.key is not None and self.receipt is not None:
+            raise ParameterError("Compare: key and receipt must not both be given: each lines rows up. Leave out one.")
 
     @classmethod
     def of(cls, recipe: Recipe | None, said: Compared) -> Compared:
@@ -66,6 +74,10 @@ class Compared:
             seed=said.seed or recipe.seed,
             recipe=recipe,
         )
+
+    def with_receipt(self, path: Path | None) -> Compared:
+        """Return it with the receipt in a file, if there is one."""
+        return self if path is None else replace(self, receipt=Receipt.read(path))
 
     @property
     def missing(self) -> str:
@@ -148,14 +160,17 @@ def _compare(original: Table, masked: Table, asked: Compared) -> Readings:
 
 
 def _comparison(original: Table, masked: Table, asked: Compared) -> Comparison:
-    """Put original and masked records side by side: by their rows, or by a key."""
+    """Put original and masked records side by side: by their rows, by a key, or by a receipt."""
     positions = None
-    if asked.key is None:
+    if asked.receipt is not None:
+        original = lined_up(original, asked.receipt, len(masked))
+    elif asked.key is None:
         original = asked.left(original)
         if len(original) != len(masked):
             raise DataError(
                 f"Compare: both tables must have the same rows in the same order, got {len(original):,} and "
-                f"{len(masked):,}. Give the file that was masked and its masked version, or a key that both have."
+                f"{len(masked):,}. Give the file that was masked and its masked version, a key that both have, or the "
+                f"receipt."
             )
     else:
         positions = places_by_key(original, masked, asked.key)

@@ -49,6 +49,10 @@ weight = "weight"
 # A missing value is a category of its own; or "exclude" the record, or "fill" it from its class.
 when_missing = "category"
 
+# Rows keep their order, so that you can compare both files line by line. They are sorted by person: where the output is
+# published, leave this out, and they are shuffled.
+row_order = "keep"
+
 [orders]
 education = ["primary", "secondary", "bachelor", "master"]
 

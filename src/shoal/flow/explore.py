@@ -22,16 +22,16 @@ from shoal.flow.trying import Bench, Result, read_for, setting_of
 from shoal.flow.weighing import weigh
 from shoal.places import Place
 from shoal.recipe import Recipe
-from shoal.types import Explored, Setting, Table
+from shoal.types import Explored, Role, Setting, Table
 
 _CLASSES = 3  # of the largest k, that must fit into what is drawn from a stratum
 
 
 def explore_frame(frame: Any, recipe: Recipe, asked: Explore) -> Explored:
     """Try settings on a frame of pandas, polars or pyarrow."""
-    from shoal.sources.frame import Frame
+    from shoal.sources.frame import Frame, index_as_columns
 
-    data, unread = Frame().read(frame)
+    data, unread = Frame().read(index_as_columns(frame, (*recipe.identifier, *recipe.columns(Role.SUBJECT)))[0])
     if needs_stand_ins(recipe):
         return weigh(stand_ins(data.num_rows, data.column_names, recipe), recipe, asked)
     return _explore(Table(data, schema_for(data, recipe, None, unread)), recipe, asked)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shoal.errors import ParameterError, listing, raise_all
 from shoal.recipe import Recipe
-from shoal.types import Axis, Footing, Numbers, Points, Release, Table, domains
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from shoal.types import Axis, Footing, Numbers, Points, Table, domains
 
 
 def refuse_noise(recipe: Recipe, method: Any) -> None:
@@ -47,6 +44,11 @@ def refuse_noise(recipe: Recipe, method: Any) -> None:
                 "Laplace: with claim = original blocks must be left out: records of one class in one block are in "
                 "several of another, and rows that leave would tell which. Leave it out, or protect each block by "
                 "itself: what they spend of ε adds up."
+            )
+        if recipe.row_order == "keep":
+            faults.append(
+                "Laplace: with claim = original row_order must be 'auto' or 'shuffle', got 'keep': the order of the "
+                "input shows ranks, which ε does not cover. Leave it out."
             )
         if recipe.when_missing == "exclude":
             faults.append(
@@ -122,12 +124,3 @@ def _in_line(points: Points, table: Table) -> tuple[Axis, ...]:
         elif taxonomy is not None:  # others were refused
             categories.append(axis_of(attribute.name, table.data.column(attribute.name), taxonomy))
     return (*categories, *numbers)
-
-
-def in_input_order(release: Release) -> pa.Table:
-    """Return what leaves with its rows in the order of the input, for the measures."""
-    import numpy as np
-
-    if release.order is None:
-        return release.data
-    return release.data.take(np.argsort(release.order, kind="stable"))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal import progress
 from shoal.errors import ParameterError, rows_kept
@@ -20,12 +21,34 @@ from shoal.flow.excluding import complete_rows, only_rows
 from shoal.flow.gating import read_back
 from shoal.flow.metadata import check_metadata, hand_over, with_released_metadata
 from shoal.flow.reading import read_table, schema_for
+from shoal.flow.receipt import Receipt
 from shoal.flow.releasing import in_two_tables
+from shoal.flow.row_order import order_rows
 from shoal.flow.together import keep_apart
 from shoal.flow.writing import open_sink, staged, staged_both
 from shoal.places import Place, beside
 from shoal.recipe import Recipe
 from shoal.types import Audit, Certificate, Comparison, Ledger, Partition, Readings, Release, Role, Schema, Table
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: What pickling keeps of a result: what may be published, and nothing that was computed record by record.
+_PICKLED = (
+    "data",
+    "partition",
+    "audit",
+    "readings",
+    "recipe",
+    "schema",
+    "certificate",
+    "left_out",
+    "confidential",
+    "beside",
+    "ledger",
+    "notes",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +68,27 @@ class Protected:
     comparison: Comparison | None = field(default=None, repr=False)  #: the table before and after, for the report
     ledger: Ledger | None = None  #: where ε went, if noise was added
     proof: Callable[[], Proof] | None = field(default=None, repr=False)  #: what evidence of a frame is made of
-    notes: tuple[str, ...] = ()  #: sentences about the release that people should read
+    rows: NDArray[np.int64] | None = field(default=None, repr=False)
+    """For each released row the number of its row in the input, from 0; None: all rows, in the order of the input."""
+    notes: tuple[str, ...] = ()  #: what the user should know of the run
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what pickling keeps: the original records, and whatever could give them away, are dropped."""
+        return {name: getattr(self, name) for name in _PICKLED}
+
+    def __copy__(self) -> Protected:
+        return replace(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Protected:
+        """Return a result with data of its own; the rest cannot be changed and is shared."""
+        return replace(self, data=copy.deepcopy(self.data, memo), confidential=copy.deepcopy(self.confidential, memo))
+
+    def _refuse_unpickled(self, what: str) -> None:
+        if self.comparison is None:
+            raise ParameterError(
+                f"{what}: must be written before the result is pickled, for pickling drops what was computed from the "
+                f"original records. Protect the table again."
+            )
 
     def report(self, path: str | Path, edition: str = "internal", *, force: bool = False) -> None:
         """Write a report that people read: one HTML file, which needs nothing else.
@@ -59,6 +102,7 @@ class Protected:
         force
             Replace the file if it exists.
         """
+        self._refuse_unpickled("Report")
         besides = Besides(report=Path(path), edition=edition)
         with besides.staged(force=force) as hidden:
             besides.write_report(hidden, account_of(self))
@@ -73,6 +117,7 @@ class Protected:
         force
             Replace the file if it exists.
         """
+        self._refuse_unpickled("Evidence")
         if self.proof is None:
             raise ParameterError(
                 "Evidence: of a file it must be asked for when this is protected. Say protect_file(…, evidence=…)."
@@ -82,20 +127,32 @@ class Protected:
             besides.write_evidence(hidden, account_of(self, quick=True), self.proof())
 
 
-def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False, keep_metadata: bool = False) -> Protected:
+def protect_frame(
+    frame: Any,
+    recipe: Recipe,
+    *,
+    certify: bool = False,
+    keep_metadata: bool = False,
+    repeat: Receipt | None = None,
+) -> Protected:
     """Protect a frame of pandas, polars or pyarrow; the same kind comes back, audited as it is handed over."""
     from shoal.sinks.frame import Frame as FrameSink
     from shoal.sources.frame import Frame as FrameSource
+    from shoal.sources.frame import index_as_columns
 
+    frame, index, note = index_as_columns(frame, (*recipe.identifier, *recipe.columns(Role.SUBJECT)))
     data, unread = FrameSource().read(frame)
     table = Table(data, schema_for(data, recipe, None, unread))
-    rows = complete_rows(table, recipe)
-    if rows is not None:
-        table, frame = only_rows(table, rows), FrameSink().rows(frame, rows)
-    with rows_kept(rows):
+    kept = complete_rows(table, recipe)
+    table = only_rows(table, kept)
+    order = order_rows(table, kept, recipe, is_frame=True, repeat=repeat)
+    table = order.arranged(table)
+    if order.rows is not None:
+        frame = FrameSink().rows(frame, order.rows)
+    with rows_kept(order.rows):
         made = anonymise(table, recipe, certified=certify)
     progress.stage("Audit")
-    release = made.release
+    release = order.marked(made.release)
     native, second = (
         one if one is None else hand_over(frame, one, table.schema, keep=keep_metadata)
         for one in _as_frames(frame, release, table, recipe)
@@ -104,10 +161,10 @@ def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False, keep_met
     if release.apart is not None:
         leaving = replace(leaving, apart=replace(release.apart, data=FrameSource().read(second)[0]))
     audit = gate(leaving, recipe, made.partition)
-    notes = check_metadata(data.schema, leaving, keep=keep_metadata)
-    left_out = 0 if rows is None else data.num_rows - len(rows)
-    done = _protected(made, native, audit, recipe, table.schema, left_out, second)
-    return replace(done, proof=partial(Proof.of_frame, leaving, data), notes=notes)
+    about = check_metadata(data.schema, leaving, keep=keep_metadata)
+    done = _protected(made, native, audit, recipe, table.schema, data.num_rows - len(table), second)
+    notes = (*(said for said in (note, order.note) if said), *about)
+    return replace(done, proof=partial(Proof.of_frame, leaving, data.drop_columns(index)), rows=order.rows, notes=notes)
 
 
 def _as_frames(frame: Any, release: Release, table: Table, recipe: Recipe) -> tuple[Any, Any]:
@@ -142,6 +199,7 @@ def protect_file(
     besides: Besides = NOTHING,
     certify: bool = False,
     keep_metadata: bool = False,
+    repeat: Receipt | None = None,
 ) -> Protected:
     """Protect a file; the output appears whole and audited, or not at all, and so does what is written besides."""
     sink = open_sink(target, recipe.set)
@@ -159,20 +217,22 @@ def protect_file(
         )
         progress.stage("Read")
         whole = read_table(source, recipe, textual=sink.textual)
-        rows = complete_rows(whole, recipe)
-        table = only_rows(whole, rows)
-        with rows_kept(rows):
+        kept = complete_rows(whole, recipe)
+        table = only_rows(whole, kept)
+        order = order_rows(table, kept, recipe, is_frame=False, repeat=repeat)
+        table = order.arranged(table)
+        with rows_kept(order.rows):
             made = anonymise(table, recipe, certified=certify, sink=type(sink))
         progress.stage("Write")
-        release = with_released_metadata(made.release, keep=keep_metadata)
+        release = with_released_metadata(order.marked(made.release), keep=keep_metadata)
         release = _written(release, sink, target, hidden)
         progress.stage("Audit")
         leaving = _read_back(release, hidden)
         audit = gate(leaving, recipe, made.partition)
-        notes = check_metadata(whole.data.schema, leaving, hidden, keep=keep_metadata)
+        about = check_metadata(whole.data.schema, leaving, hidden, keep=keep_metadata)
         confidential = None if release.apart is None else release.apart.data
         done = _protected(made, release.data, audit, recipe, table.schema, len(whole) - len(table), confidential)
-        done = replace(done, notes=notes)
+        done = replace(done, rows=order.rows, notes=(*((order.note,) if order.note else ()), *about))
         if besides.report is not None:
             progress.stage("Report")
             besides.write_report(papers, account_of(done, source.name, target.name))

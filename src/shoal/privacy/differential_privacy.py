@@ -34,7 +34,7 @@ class DifferentialPrivacy(Checked):
     - no value lies beyond its bounds;
     - the scale of the noise of each class, against what its size, the bounds and the claim require. From these, not
       from what the release says of itself, comes the ε that is achieved: largest over classes, added over attributes;
-    - for the claim ``original``: nothing leaves but attributes with noise, rows stand class after class, and
+    - for the claim ``original``: nothing leaves but attributes with noise, rows are in random order, and
       sizes are k, …, k and the rest, which says nothing of the data. How far one record moves the classes is counted
       anew from the strips, and for categories from their taxonomy.
 
@@ -144,8 +144,10 @@ def _nothing_else(release: Release, ledger: Ledger) -> list[str]:
     if set(release.data.column_names) != set(noised):
         faults.append("columns without noise leave")
     every = [_classes(release, name) for name in noised]
-    if any((labels != every[0]).any() for labels in every) or (np.diff(every[0]) < 0).any():
-        faults.append("rows do not stand class after class")
+    if any((labels != every[0]).any() for labels in every):
+        faults.append("attributes have different classes")
+    if not release.shuffled:
+        faults.append("rows are not in random order")
     sizes = np.bincount(every[0])
     if (sizes[:-1] != sizes[0]).any() or not sizes[0] <= sizes[-1] < 2 * sizes[0]:
         faults.append("sizes of classes depend on the data")

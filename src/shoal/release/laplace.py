@@ -53,7 +53,8 @@ class Laplace(Checked):
       changes by at most ΔD/|C|, so the scale is ΔD/(|C|·ε), ΔD added up over the attributes of the block.
     - ``original``: neighbours are two tables that differ in one record. Needs the method ``insensitive``, which says,
       with a proof, how far the list of all means can move, and of categories their scores; the scale is the same for
-      all classes. Only attributes with noise leave, in the order of classes: that of the input would tell ranks.
+      all classes. Only attributes with noise leave. Rows keep the order of the table, which must be a random one: that
+      of the input would tell ranks.
 
     A medoid in place of the mean moves as far as a record can: no division by |C|; see `_representative.py`.
 
@@ -115,19 +116,17 @@ class Laplace(Checked):
         cells = Cells(table, {a.name: a.values for a in numbers}, domains(self.bounds, numbers))
         noise = Noise(self.not_private_seed)
         budget = shares(self, partition, cells.limits)
-        order = np.argsort(partition.labels, kind="stable") if self.claim == "original" else None
         entries: list[Entry] = []
         released: dict[str, pa.Array] = {}
         for number, block in enumerate(partition.blocks):
             stand = STAND_INS[self.representative](block, partial(cells.near, block))
-            every = block.labels if order is None else block.labels[order]
             for name in block.attributes:
                 reach = self._reach(stand.block, name, cells, len(table))
                 values, scales = cells.drawn(name, stand, (reach, budget[name]), noise)
-                released[name] = self._column(values, every, cells.limits.get(name), table.schema[name].kind)
+                released[name] = self._column(values, block.labels, cells.limits.get(name), table.schema[name].kind)
                 entries.append(Entry(number, name, budget[name], cells.mechanism(name), reach, scales))
         ledger = self._ledger(table, cells, tuple(entries), noise, partition)
-        return _as_release(table, released, partition, ledger, order)
+        return _as_release(table, released, partition, ledger)
 
     def _reach(self, block: Block, name: str, cells: Cells, n: int) -> NDArray[np.float64]:
         """Return by how much the value of each class can change, or as one number the list of all; with rounding."""
@@ -179,19 +178,12 @@ class Laplace(Checked):
         )
 
 
-def _as_release(
-    table: Table, released: dict[str, pa.Array], partition: Partition, ledger: Ledger, order: NDArray[np.int64] | None
-) -> Release:
+def _as_release(table: Table, released: dict[str, pa.Array], partition: Partition, ledger: Ledger) -> Release:
     data = table.data.select([name for name in table.data.column_names if table.schema[name].role.leaves])
     return Release(
         with_columns(data, released),
         Schema(tuple(column for column in table.schema.columns if column.role.leaves)),
         table.dialect,
-        classes={
-            name: block.labels if order is None else block.labels[order]
-            for block in partition.blocks
-            for name in block.attributes
-        },
+        classes={name: block.labels for block in partition.blocks for name in block.attributes},
         ledger=ledger,
-        order=order,
     )

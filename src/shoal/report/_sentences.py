@@ -197,4 +197,5 @@ def _inside(account: Account) -> list[tuple[str, str]]:
         rows.append(("Parameters", f"{_listed(recipe['set'])}."))
     if account.note:
         rows.append(("The method says", f"{account.note[:1].upper()}{account.note[1:].rstrip('.')}."))
+    rows += [("Note", folded(note)) for note in account.notes]
     return rows

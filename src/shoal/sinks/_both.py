@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from shoal.sinks._leftovers import locked, new_mark
 from shoal.sinks.atomic import atomic
 
 
@@ -27,21 +27,24 @@ def both(first: Path, second: Path, *, force: bool) -> Iterator[tuple[Path, Path
     ['a.txt', 'b.txt']
     """
     target = Path(os.path.realpath(second))
-    kept = target.with_name(f".{secrets.token_hex(8)}.kept")
+    mark = new_mark()
+    kept = target.with_name(f".kept.{mark}{target.suffix}")
     published = False
-    try:
-        with atomic(first, force=force) as one:
-            with atomic(second, force=force) as other:
-                yield one, other
-                _keep(target, kept)
-            published = True
-    except BaseException:
-        if published:
-            os.replace(kept, target) if kept.exists() else target.unlink(missing_ok=True)
-        raise
-    finally:
-        with suppress(OSError):
-            kept.unlink(missing_ok=True)
+    with ExitStack() as stack:  # holds the lock of what is kept until it is back, or gone
+        try:
+            with atomic(first, force=force) as one:
+                with atomic(second, force=force) as other:
+                    yield one, other
+                    stack.enter_context(locked(target.parent, mark))
+                    _keep(target, kept)
+                published = True
+        except BaseException:
+            if published:
+                os.replace(kept, target) if kept.exists() else target.unlink(missing_ok=True)
+            raise
+        finally:
+            with suppress(OSError):
+                kept.unlink(missing_ok=True)
 
 
 def _keep(target: Path, kept: Path) -> None:

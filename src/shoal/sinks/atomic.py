@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from shoal.errors import ParameterError, ShoalError
 from shoal.sinks._disk import unwritable
+from shoal.sinks._leftovers import locked, new_mark, remove_leftovers
 
 _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
@@ -26,7 +26,8 @@ def atomic(path: Path, *, force: bool) -> Iterator[Path]:
     Guarantee: if the block ends normally the file is on disk under its name. If it ends with any exception,
     KeyboardInterrupt among them, what was under that name before is untouched and nothing is left behind.
     Until it is complete only this user can read it. Without `force` no file is ever replaced, not even one
-    that somebody else makes meanwhile.
+    that somebody else makes meanwhile. A run that is killed (``kill -9``) leaves the staged file behind; the next one
+    that writes to the folder removes it.
 
     Parameters
     ----------
@@ -55,14 +56,18 @@ def atomic(path: Path, *, force: bool) -> Iterator[Path]:
     'whole'
     """
     target = Path(os.path.realpath(path))
-    staged = target.with_name(f".{target.stem[:_LONGEST_STEM]}.{secrets.token_hex(8)}{target.suffix}")
+    mark = new_mark()
+    staged = target.with_name(f".{target.stem[:_LONGEST_STEM]}.{mark}{target.suffix}")
     try:
-        mode = _mode(path, target, staged, force=force)
-        os.close(os.open(staged, _NEW, 0o600))
-        yield staged
-        _sync(staged)
-        os.chmod(staged, mode)
-        _publish(path, target, staged, force=force)
+        mode = _mode(path, target, force=force)
+        remove_leftovers(target.parent)
+        with locked(target.parent, mark), _removed_at_last(staged):
+            mode = _usual_mode(staged) if mode is None else mode
+            os.close(os.open(staged, _NEW, 0o600))
+            yield staged
+            _sync(staged)
+            os.chmod(staged, mode)
+            _publish(path, target, staged, force=force)
     except BrokenPipeError:  # somebody stopped listening to this program; the disk is well
         raise
     except OSError as error:
@@ -71,6 +76,13 @@ def atomic(path: Path, *, force: bool) -> Iterator[Path]:
         if staged.name not in str(error):
             raise
         raise type(error)(str(error).replace(str(staged), str(path)).replace(staged.name, path.name)) from None
+
+
+@contextmanager
+def _removed_at_last(staged: Path) -> Iterator[None]:
+    """Remove a staged file on leaving the block, whatever happens in it."""
+    try:
+        yield
     finally:
         with suppress(OSError):
             staged.unlink(missing_ok=True)
@@ -92,12 +104,12 @@ def _exists(path: Path) -> ParameterError:
     return ParameterError(f"{path}: exists already; give --force to replace it, or another name.")
 
 
-def _mode(path: Path, target: Path, staged: Path, *, force: bool) -> int:
-    """Return the permissions that the file shall have, or raise if it must not be written at all."""
+def _mode(path: Path, target: Path, *, force: bool) -> int | None:
+    """Return the permissions of the file that is replaced, None if there is none; raise if it must not be written."""
     try:
         there = target.stat()
     except FileNotFoundError:
-        return _usual_mode(staged)
+        return None
     if stat.S_ISDIR(there.st_mode):
         raise ParameterError(f"{path}: must be a file, got a folder. Add a file name to it.")
     if not stat.S_ISREG(there.st_mode):
@@ -109,15 +121,12 @@ def _mode(path: Path, target: Path, staged: Path, *, force: bool) -> int:
 
 def _usual_mode(staged: Path) -> int:
     """Return the permissions of new files here, by making one: asking for the umask would change it."""
-    try:
+    with _removed_at_last(staged):
         descriptor = os.open(staged, _NEW, 0o666)
         try:
             return stat.S_IMODE(os.fstat(descriptor).st_mode)
         finally:
             os.close(descriptor)
-    finally:
-        with suppress(OSError):
-            staged.unlink(missing_ok=True)
 
 
 def _publish(path: Path, target: Path, staged: Path, *, force: bool) -> None:

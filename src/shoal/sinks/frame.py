@@ -10,6 +10,7 @@ from shoal.errors import DataError
 from shoal.sinks._frame_categories import pandas_released, polars_released
 from shoal.types import as_it_was, plain, with_columns, without_unused
 from shoal.types.metadata import released
+from shoal.types.released_column import released_column
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +49,8 @@ class Frame:
         """Return a copy of a frame with new values in some columns, others dropped, and the rest as it was.
 
         Rows go by position. The index and the attrs of pandas do not leave: they could name people. A
-        column that the frame did not have comes last. The given frame is not changed.
+        column that the frame did not have comes last. The given frame is not changed, and no memory of Arrow is shared
+        with it, which could hold more than can be seen of a column.
 
         Parameters
         ----------
@@ -65,6 +67,7 @@ class Frame:
         {'age': [37.5, 37.5], 'sex': ['f', 'm']}
         """
         import narwhals as nw
+        import numpy as np
 
         frame: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
         if columns.num_columns and columns.num_rows != len(frame):
@@ -77,9 +80,10 @@ class Frame:
             return _pyarrow(native, columns, gone)
         if frame.implementation.is_pandas():
             new = {name: _pandas(native, name, columns.column(name)) for name in columns.column_names}
-            return _with_new(native.drop(columns=gone).copy(), new)
+            return _with_new(native.drop(columns=gone).copy(), {**_arrow_copies(native, {*gone, *new}), **new})
         fresh = nw.from_arrow(columns, backend=frame.implementation)
-        return frame.drop(gone).with_columns(*fresh.iter_columns()).to_native()
+        every = np.arange(len(frame))  # polars copies what is taken by position
+        return frame.drop(gone)[every, :].with_columns(*fresh.iter_columns()).to_native()
 
     def released(
         self,
@@ -118,6 +122,7 @@ def _pyarrow_rows(table: pa.Table, positions: NDArray[np.int64]) -> pa.Table:
 
 def _pyarrow(table: pa.Table, columns: pa.Table, drop: list[str]) -> pa.Table:
     """Return the table with new columns, and with the metadata of those that it had."""
+    table = table.drop_columns(drop)
     for field, column in zip(columns.schema, columns.columns, strict=True):
         place = table.schema.get_field_index(field.name)
         if place < 0:
@@ -127,7 +132,24 @@ def _pyarrow(table: pa.Table, columns: pa.Table, drop: list[str]) -> pa.Table:
             fresh, kept = as_it_was(column, old.type), field.metadata or old.metadata
             table = table.set_column(place, field.with_type(fresh.type).with_metadata(kept), fresh)
     notes = {key: value for key, value in (table.schema.metadata or {}).items() if key != b"pandas"}
-    return table.drop_columns(drop).replace_schema_metadata(notes or None)  # pandas notes the names of all columns
+    return table.replace_schema_metadata(notes or None)  # pandas notes the names of all columns
+
+
+def _arrow_copies(frame: Any, but: Collection[str]) -> dict[str, Any]:
+    """Return copies of the columns that pandas keeps in Arrow, which it would share with the given frame."""
+    import narwhals as nw
+    import numpy as np
+
+    pd = nw.get_native_namespace(frame)
+    found = {}
+    for name, kind in frame.dtypes.items():
+        if name in but:
+            continue
+        if isinstance(kind, pd.ArrowDtype):
+            found[name] = pd.arrays.ArrowExtensionArray(released_column(frame[name].array.__arrow_array__()))
+        elif getattr(kind, "storage", "") == "pyarrow":
+            found[name] = frame[name].array.take(np.arange(len(frame)))
+    return found
 
 
 def _with_new(frame: Any, new: dict[str, Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,23 @@ class Frame:
             raise DataError("Frame: no column is of a type that Arrow can hold. Convert the columns.")
         left_out = tuple(name for name in frame.columns if name not in columns)
         return _with_rows(pa.table(columns)), left_out
+
+
+def index_as_columns(native: Any, names: Collection[str]) -> tuple[Any, list[str], str]:
+    """Return a frame whose index is made columns where it is named, with their names and a note on the rest.
+
+    Only pandas has an index. It may name people, so it is not released. One that only numbers rows needs no note.
+    """
+    import narwhals.dependencies as known
+
+    if not known.is_pandas_dataframe(native):
+        return native, [], ""
+    taken = [name for name in native.index.names if name in names and name not in native.columns]
+    if taken:
+        native = native.reset_index(level=taken)
+    if type(native.index).__name__ == "RangeIndex":
+        return native, taken, ""
+    return native, taken, "The index of the frame was removed, because it may identify people."
 
 
 def _names(native: Any) -> list[object]:

@@ -49,6 +49,8 @@ class Account:
         Where ε went, if noise was added, and what it means.
     source, target
         What input and output are called: the last part of their paths, no password.
+    notes
+        What the user should know of the run; for the internal edition of a report only.
     """
 
     recipe: Mapping[str, Any]
@@ -66,3 +68,4 @@ class Account:
     ledger: Ledger | None = None
     source: str = ""
     target: str = ""
+    notes: tuple[str, ...] = ()

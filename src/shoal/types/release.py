@@ -45,15 +45,13 @@ class Release:
     )  #: a second table that leaves beside it: `link`, and the confidential columns, which are not in this one
     link: str | None = None  #: the column that says in both tables which class a row belongs to
     ledger: Ledger | None = field(default=None, repr=False)  #: where ε went, if noise was added; for the audit
-    order: NDArray[np.int64] | None = field(
-        default=None, repr=False
-    )  #: the record that each row stands for, where rows leave in another order; for the measures, does not leave
     exact: Mapping[str, pa.Array] | None = field(
         default=None, repr=False
     )  #: rounded columns as they were before; for the measures, not released. None: means are not rounded here
     resolutions: Mapping[str, Step | str] = field(
         default_factory=dict
     )  #: for each column of rounded values the step that they must be multiples of; for the audit
+    shuffled: bool = False  #: whether rows are in an order drawn at random; for the audit
     cache: dict[Any, Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )  #: what the audits found out of it so far; another release begins without
