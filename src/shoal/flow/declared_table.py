@@ -14,9 +14,7 @@ from shoal.schema.user_missing import without_user_missing
 from shoal.types import Column, Dialect, Domain, Kind, Role, Schema, Table, Taxonomy
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
-    from numpy.typing import NDArray
 
 
 def declared_schema(recipe: Recipe) -> Schema:
@@ -66,7 +64,8 @@ def declared_table(
 
     mixed = mixed or {}
     names = [*data.column_names, *mixed]
-    raise_all(SchemaError, [unknown("Schema", "column", name, names) for name in recipe.roles if name not in names])
+    said = {**recipe.roles, **recipe.kinds, **recipe.taxonomies}
+    raise_all(SchemaError, [unknown("Schema", "column", name, names) for name in said if name not in names])
     schema = declared_schema(recipe)
     columns, lacking = {}, []
     for meant in schema.columns:
@@ -87,9 +86,7 @@ def declared_table(
     return Table(pa.table(columns), schema)
 
 
-def _numbers(
-    meant: Column, cells: pa.ChunkedArray, recipe: Recipe, dialect: Dialect | None
-) -> tuple[pa.Array, bool]:
+def _numbers(meant: Column, cells: pa.ChunkedArray, recipe: Recipe, dialect: Dialect | None) -> tuple[pa.Array, bool]:
     """Return the numbers of a column, and whether all cells hold one."""
     import numpy as np
     import pyarrow as pa

@@ -15,10 +15,11 @@ from shoal.flow.accounting import account_of
 from shoal.flow.anonymising import Anonymised, anonymise
 from shoal.flow.apart import gate
 from shoal.flow.besides import NOTHING, Besides
+from shoal.flow.declaration import covers_originals
 from shoal.flow.evidence import Proof
 from shoal.flow.excluding import complete_rows, only_rows
 from shoal.flow.gating import read_back
-from shoal.flow.reading import read_table, schema_for
+from shoal.flow.input import read_file, read_frame
 from shoal.flow.releasing import in_two_tables
 from shoal.flow.together import keep_apart
 from shoal.flow.writing import open_sink, staged, staged_both
@@ -85,8 +86,7 @@ def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Prote
     from shoal.sinks.frame import Frame as FrameSink
     from shoal.sources.frame import Frame as FrameSource
 
-    data, unread = FrameSource().read(frame)
-    table = Table(data, schema_for(data, recipe, None, unread))
+    table, data = read_frame(frame, recipe)
     rows = complete_rows(table, recipe)
     if rows is not None:
         table, frame = only_rows(table, rows), FrameSink().rows(frame, rows)
@@ -108,6 +108,8 @@ def _as_frames(frame: Any, release: Release, table: Table, recipe: Recipe) -> tu
     """Return the frame with what is new in it, without what does not leave; and a second one, where there are two."""
     from shoal.sinks.frame import Frame as FrameSink
 
+    if covers_originals(recipe):  # nothing of the frame is kept, be it types, an index or other columns
+        return FrameSink().fresh(frame, release.data), None
     schema, gone = table.schema, table.schema.names(Role.IDENTIFIER, Role.SUBJECT)
     merged = recipe.strata if recipe.small_strata == "merge" else ()
     merged = tuple(n for n in merged if not release.data.column(n).equals(table.data.column(n)))
@@ -146,7 +148,7 @@ def protect_file(
             else stack.enter_context(staged_both(sink, target, second, force=force))
         )
         progress.stage("Read")
-        whole = read_table(source, recipe, textual=sink.textual)
+        whole = read_file(source, recipe, textual=sink.textual)
         rows = complete_rows(whole, recipe)
         table = only_rows(whole, rows)
         with rows_kept(rows):

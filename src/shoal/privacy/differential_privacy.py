@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,7 +143,7 @@ def _shared(release: Release, ledger: Ledger) -> list[str]:
     return faults
 
 
-def _multiples(values: NDArray[np.float64], step: float | None) -> bool:
+def _multiples(values: NDArray[Any], step: float | None) -> bool:
     """Tell whether all values are multiples of a step, but for rounding of 64-bit numbers."""
     if step is None:
         return True

@@ -7,9 +7,10 @@ cannot be read is missing.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from decimal import Decimal
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from shoal.schema.cells import fits, is_text, tidy, with_point
@@ -81,10 +82,13 @@ def of_mixed_types(values: Sequence[Any], *, numeric: bool) -> pa.ChunkedArray:
 
 
 def _text(value: Any, *, numeric: bool) -> str | None:
-    if value is None or value != value:  # NaN, or what pandas writes for a missing value
-        return None
     if isinstance(value, str):
         return value
-    if numeric:
-        return repr(float(value)) if isinstance(value, (Real, Decimal)) else None
-    return called(value)
+    try:
+        if value is None or operator.ne(value, value):  # NaN and NaT differ from themselves
+            return None
+        if numeric:
+            return repr(float(value)) if isinstance(value, (Real, Decimal)) else None
+        return called(float(value) if isinstance(value, Real) and not isinstance(value, Integral) else value)
+    except (TypeError, ValueError, OverflowError):  # pandas.NA, arrays, and integers too large for a double
+        return None

@@ -166,6 +166,8 @@ class Ledger:
             found.append("how blocks share ε was weighed by the method, may depend on the data, and is held fixed, too")
         if self.uncovered:
             found.append(f"columns that leave as they are, and that ε says nothing of: {listing(self.uncovered)}")
+        if self.claim == "original":
+            found.append("all columns but the quasi-identifiers are removed")
         return (*found, "what is measured, printed or reported besides the table is not covered by ε")
 
     def to_dict(self) -> dict[str, Any]:
