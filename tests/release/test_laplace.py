@@ -335,7 +335,7 @@ def test_numbers_are_multiples_of_the_resolution_that_the_recipe_declares(claim:
 
 def test_what_leaves_does_not_get_its_digits_from_the_data() -> None:
     coarse = pa.table({"a": [10, 20, 30, 40] * 5, "b": [0.5, -0.5] * 10})
-    done = protect(coarse, set={"not_private_seed": 1})
+    done = protect(coarse, set={"not_private_seed": 1}, epsilon=20.0)
     assert any(value % 10 for value in done.data["a"].to_pylist())
     assert any((value * 2) % 1 for value in done.data["b"].to_pylist())
 
@@ -353,8 +353,8 @@ def test_rounding_is_all_that_happens_to_noisy_values() -> None:
     ("said", "sentence"),
     [
         ({"set": {"round_integers": False}}, "set exact_means = true in the recipe (--exact-means)"),
-        ({"resolution": {"a": 1000}, "bounds": {**BOUNDS, "a": [1, 99]}}, "must hold a multiple of its resolution, 1000"),
-        ({"resolution": {"a": 0.5}}, "the resolution of 'a' must be a whole number, got 0.5: the column holds integers"),
+        ({"resolution": {"a": 1000}, "bounds": {**BOUNDS, "a": [1, 99]}}, "must hold a multiple of its resolution"),
+        ({"resolution": {"a": 0.5}}, "the resolution of 'a' must be a whole number, got 0.5"),
         ({"resolution": {"a": "month"}}, "the resolution of 'a' must be a number, got 'month', which is for dates"),
         ({"set": {"resolution": {"a": 1}}}, "no parameter (in set) is called 'resolution'"),
     ],

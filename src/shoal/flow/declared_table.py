@@ -37,7 +37,7 @@ def declared_table(
 ) -> Table:
     """Return the quasi-identifiers of a table, in the order and in the types that the recipe declares.
 
-    Numbers are float64 inside their bounds, integers among them whole. Categories are a dictionary of all that the
+    Numbers are float64, and integers among them whole. Categories are a dictionary of all that the
     taxonomy has, by name. With ``when_missing = "fill"``, a cell that is missing, cannot be read or is no category of
     the taxonomy becomes the middle of the bounds, or the first category in the line of the taxonomy. The table depends
     on the data in its values only, and each value on one cell.
@@ -95,10 +95,8 @@ def _numbers(meant: Column, cells: pa.ChunkedArray, recipe: Recipe, dialect: Dia
     missing = np.isnan(found)
     if isinstance(recipe.bounds, Mapping):  # else they come from the data, and nothing is promised
         domain = Domain(*map(float, recipe.bounds[meant.name]))
-        found = domain.clamped(np.where(missing, domain.low + domain.width / 2, found))
-        if meant.kind is Kind.INTEGER:
-            found = domain.clamped(np.rint(found))
-    return pa.array(found), not missing.any()
+        found = np.where(missing, domain.low + domain.width / 2, found)
+    return pa.array(np.rint(found) if meant.kind is Kind.INTEGER else found), not missing.any()
 
 
 def _categories(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,7 @@ from shoal.parameters import Checked, Param
 from shoal.privacy._paired import numbered
 from shoal.privacy._spread import spread
 from shoal.privacy._values import normal
-from shoal.types import Entry, Finding, Ledger, Release, Taxonomy, called
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from shoal.types import Entry, Finding, Ledger, Release, called
 
 #: By what part of a record's change a value changes, one over this: the mean is shared by all, a medoid is one record.
 _STANDS_FOR: dict[str, Callable[[NDArray[np.int64]], NDArray[np.int64]]] = {
@@ -159,12 +156,12 @@ def _nothing_else(release: Release, ledger: Ledger, names: tuple[str, ...]) -> l
         faults.append("columns without noise leave")
     elif tuple(release.data.column_names) != names:
         faults.append("columns are not in the order of the recipe")
-    if ledger.clamped is not None:
+    if ledger.clamped:
         faults.append("values beyond the bounds are counted")
     faults += [
         f"the list of categories of {name!r} is not that of its taxonomy"
         for name in noised
-        if not _whole_list(release.data.column(name), release.schema[name].taxonomy)
+        if not _whole_list(release, name)
     ]
     every = [_classes(release, name) for name in noised]
     if any((labels != every[0]).any() for labels in every) or (np.diff(every[0]) < 0).any():
@@ -177,10 +174,12 @@ def _nothing_else(release: Release, ledger: Ledger, names: tuple[str, ...]) -> l
     return faults
 
 
-def _whole_list(column: pa.ChunkedArray, taxonomy: Taxonomy | None) -> bool:
+def _whole_list(release: Release, name: str) -> bool:
     """Tell whether a column that lists its categories lists those of its taxonomy, by name."""
+    column = release.data.column(name)
     if not hasattr(column.type, "value_type"):
         return True
+    taxonomy = release.schema[name].taxonomy
     lists = [chunk.dictionary.to_pylist() for chunk in column.chunks]
     return taxonomy is not None and all(one == sorted(taxonomy.paths) for one in lists)
 
