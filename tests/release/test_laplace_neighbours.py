@@ -223,6 +223,17 @@ def test_how_a_text_file_is_written_comes_from_the_recipe(tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("constant")
+def test_no_record_changes_the_delimiter_that_is_found(tmp_path: Path) -> None:
+    found = set()
+    for note in ("0;1;2;3", "0"):  # by its records, the first file looks as if semicolons parted its cells
+        rows = [f"{age},{ill},0;1;2;3" for age, ill in RECORDS[1:]]
+        (tmp_path / "in.csv").write_text("\n".join(["age,ill,a;b;c;d", f"34,flu,{note}", *rows]) + "\n")
+        shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", RECIPE, force=True)
+        found.add((tmp_path / "out.csv").read_bytes())
+    assert len(found) == 1
+
+
+@pytest.mark.usefixtures("constant")
 @pytest.mark.parametrize(
     "name", ["out.csv", "out.arrow", "out.xlsx", "out.sav", "out.dta", "sqlite:///{}/out.db?table=x"]
 )
