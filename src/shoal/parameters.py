@@ -97,7 +97,11 @@ def build(cls: type[T], values: Mapping[str, Any]) -> T:
     for name in values:
         if name not in known:
             raise ParameterError(unknown(cls.__name__, "parameter", name, known))
-    missing = [f.name for f in fields(cls) if f.name not in values and f.default is MISSING]  # type: ignore[arg-type]
+    missing = [
+        f.name
+        for f in fields(cls)  # type: ignore[arg-type]
+        if f.name not in values and f.default is MISSING and f.default_factory is MISSING
+    ]
     if missing:
         raise ParameterError(f"{cls.__name__}: {listing(missing)} must be given.")
     return cls(**values)

@@ -78,7 +78,8 @@ class Recipe:
         How much squared distances in a quasi-identifier count; 1 where nothing is said.
     when_missing
         What a missing quasi-identifier is: a `category` of its own; a reason to `exclude` the record, which then does
-        not leave; or something to `fill` with what its class has.
+        not leave; or something to `fill` with what its class has (for the claim ``original``, with the middle of its
+        bounds, or the first category of its taxonomy).
     small_strata
         What to do about strata that hold fewer than k: `refuse` the table, or `merge` them with the nearest ones.
     blocks

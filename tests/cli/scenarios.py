@@ -766,6 +766,12 @@ def _(folder: Path) -> list[str]:
 
 
 NOISE = ("--release", "laplace", "--epsilon", "1", "--bounds", "age=0:120,income=0:1e9")
+KINDS = ("--kind", "age=integer", "--kind", "income=integer")
+
+
+def original(folder: Path, *more: str, text: str = PEOPLE) -> list[str]:
+    """Return the command that adds noise for original records."""
+    return command(folder, *NOISE, "--claim", "original", "--method", "insensitive", *more, text=text)
 
 
 def streamed(source: str, target: str, *more: str) -> list[str]:
@@ -838,12 +844,42 @@ def _(folder: Path) -> list[str]:
 
 @scenario("ε of original records by classes that depend on the data", 2)
 def _(folder: Path) -> list[str]:
-    return command(folder, *NOISE, "--claim", "original", "--identifier", "name,region")
+    return command(folder, *NOISE, "--claim", "original", *KINDS)
 
 
-@scenario("ε of original records, and another column leaves", 2)
+@scenario("ε of original records, and a confidential column", 2)
 def _(folder: Path) -> list[str]:
-    return command(folder, *NOISE, "--claim", "original", "--method", "insensitive", "--identifier", "name")
+    return original(folder, *KINDS, "--confidential", "region")
+
+
+@scenario("ε of original records, and kinds that the recipe does not declare", 2)
+def _(folder: Path) -> list[str]:
+    return original(folder)
+
+
+@scenario("ε of original records, and a kind without noise", 2)
+def _(folder: Path) -> list[str]:
+    return original(folder, "--kind", "age=integer", "--kind", "income=datetime")
+
+
+@scenario("ε of original records, and a missing value", 3)
+def _(folder: Path) -> list[str]:
+    return original(folder, *KINDS, text=PEOPLE + f"{SECRET},,{SECRET},n\n")
+
+
+@scenario("ε of original records, certified", 2)
+def _(folder: Path) -> list[str]:
+    return original(folder, *KINDS, "--certify")
+
+
+@scenario("Noise, and integers that are not rounded", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--set", "round_integers=false")
+
+
+@scenario("Noise, and bounds without a multiple of the resolution", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, *NOISE, "--bounds", "age=1:120,income=0:1e9", "--resolution", "age=500")
 
 
 @scenario("Noise on categories without a taxonomy", 3)
@@ -854,7 +890,7 @@ def _(folder: Path) -> list[str]:
 def grouped(folder: Path, *more: str, text: str = PEOPLE, bounds: str = "age=0:120") -> list[str]:
     """Return the command that adds noise to age and region, for original records, with a taxonomy of regions."""
     (folder / "regions.csv").write_text("n;cold;*\ns;warm;*\n")
-    said = ("--claim", "original", "--method", "insensitive", "--identifier", "name,income", "--bounds", bounds)
+    said = ("--claim", "original", "--method", "insensitive", "--kind", "age=integer", "--bounds", bounds)
     return command(folder, *NOISE, *said, "--taxonomy", "region=regions.csv", *more, text=text, quasi="age,region")
 
 

@@ -59,6 +59,7 @@ def test_it_is_the_integral_of_the_oracle(seed: int, epsilon: float, high: float
     assert found.total == pytest.approx(100 * total / sst, rel=2e-3)
 
 
+KINDS = dict.fromkeys("abc", "continuous")
 CASES: list[dict[str, Any]] = [
     {"method": "mdav"},
     {"method": "mdav", "attribute_weights": {"a": 4.0, "c": 0.25}, "set": {"scale": "none"}},
@@ -66,8 +67,8 @@ CASES: list[dict[str, Any]] = [
     {"method": "individual_ranking", "set": {"split": "expression1"}},
     {"method": "least_error"},
     {"method": "mdav", "blocks": [["a", "c"], ["b"]], "epsilon": {"a": 0.5, "b": 3.0, "c": 1.0}},
-    {"method": "insensitive", "claim": "original"},
-    {"method": "insensitive", "claim": "original", "set": {"split": "expression1"}, "epsilon": 30.0},
+    {"method": "insensitive", "claim": "original", "kinds": KINDS},
+    {"method": "insensitive", "claim": "original", "kinds": KINDS, "set": {"split": "expression1"}, "epsilon": 30.0},
 ]
 
 

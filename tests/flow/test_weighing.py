@@ -142,7 +142,7 @@ class TestOriginal:
             assert abs(x.mean() - 0.5) < 0.03
             assert abs(x.std() - 12**-0.5) < 0.02
             assert 0 <= x.min() < x.max() <= 1
-        assert table.data.column("name").null_count == 4000
+        assert table.data.column_names == QUASI
         again = stand_ins_module.stand_ins(4000, [*QUASI, "name"], recipe)
         assert again.data.equals(table.data)
 
@@ -158,9 +158,26 @@ class TestOriginal:
         seen = shoal.explore(table, {"quasi": QUASI}, **asked, sample=500)
         assert (seen.records, seen.whole) == (30_000, 30_000)
 
-    def test_columns_that_would_leave_are_refused(self, people: pa.Table) -> None:
-        with pytest.raises(shoal.ParameterError, match="only columns with noise may leave"):
-            shoal.explore(people, BASE, epsilon=1.0, bounds=BOUNDS, claim="original")
+    def test_columns_that_the_recipe_does_not_name_change_nothing(self, people: pa.Table) -> None:
+        asked: dict[str, Any] = {"epsilon": 1.0, "bounds": BOUNDS, "claim": "original", "k": [50]}
+        one, other = (shoal.explore(table, {"quasi": QUASI}, **asked) for table in (people, only(people)))
+        assert one.to_dict() == other.to_dict()
+
+    def test_columns_that_would_be_released_as_they_are_are_refused(self, people: pa.Table) -> None:
+        with pytest.raises(shoal.ParameterError, match="only quasi-identifiers are released, got 'region' as"):
+            shoal.explore(
+                people, {**BASE, "confidential": ["region"]}, epsilon=1.0, bounds=BOUNDS, claim="original", k=[50]
+            )
+
+    def test_the_recipe_declares_the_kinds_by_the_bounds(self, people: pa.Table) -> None:
+        bounds = {**BOUNDS, "commute_minutes": [0, 239.5]}
+        asked: dict[str, Any] = {"epsilon": 1.0, "bounds": bounds, "claim": "original", "k": [50]}
+        found = shoal.explore(only(people), {"quasi": QUASI}, **asked)
+        assert found.recommended is not None
+        assert found.recommended.recipe["kinds"] == {"income": "integer", "commute_minutes": "continuous"}
+        assert "declares the kind of income, commute_minutes by the bounds" in found.notes[-1]
+        said = shoal.explore(only(people), {"quasi": QUASI, "kinds": dict.fromkeys(QUASI, "continuous")}, **asked)
+        assert not any("by the bounds" in note for note in said.notes)
 
     def test_bounds_from_the_data_are_refused(self, people: pa.Table) -> None:
         with pytest.raises(shoal.ParameterError, match="bounds must be numbers, for no cell is looked at"):

@@ -22,6 +22,7 @@ from shoal.types import Domain
 
 ORACLE = runpy.run_path(str(Path(__file__).parents[1] / "oracles" / "laplace.py"))
 BOUNDS = {"a": [0, 100], "b": [-1, 1]}
+KINDS = {"a": "integer", "b": "continuous"}
 WORDS = "from the data, which is not private"
 
 
@@ -36,7 +37,7 @@ def protect(data: Any = None, **said: Any) -> Any:
 
 
 def original(data: Any = None, **said: Any) -> Any:
-    return protect(data, **{"claim": "original", "method": "insensitive", **said})
+    return protect(data, **{"claim": "original", "method": "insensitive", "kinds": KINDS, **said})
 
 
 @pytest.mark.parametrize("method", ["mdav", "individual_ranking", "v_mdav", "insensitive"])
@@ -199,7 +200,7 @@ def test_of_original_records_measures_compare_each_record_with_its_own() -> None
 
 
 def test_of_original_records_one_attribute_needs_little_noise() -> None:
-    one = original(frame().select(["a"]), quasi=["a"], bounds={"a": [0, 100]})
+    one = original(frame().select(["a"]), quasi=["a"], bounds={"a": [0, 100]}, kinds={"a": "integer"})
     (entry,) = one.ledger.entries
     assert entry.scales.max() == pytest.approx(100 / 5, rel=1e-9)  # Δ/(kε): it telescopes
     two = original(set={"strips": 1})
@@ -243,7 +244,10 @@ def test_of_original_records_one_attribute_needs_little_noise() -> None:
         ({"set": {"split": "odd"}}, "split must be one of 'even', 'expression1', 'least', got 'odd'"),
         ({"bounds": {**BOUNDS, "b": [-8e307, 8e307]}, "epsilon": 1e-3}, "the noise must have a finite scale"),
         ({"set": {"split": "least"}}, "split = least needs a method that weighs the noise"),
-        ({"claim": "original", "method": "insensitive", "set": {"split": "least"}}, "must be 'even' or 'expression1'"),
+        (
+            {"claim": "original", "method": "insensitive", "kinds": KINDS, "set": {"split": "least"}},
+            "must be 'even' or 'expression1'",
+        ),
         ({"method": "mic1d"}, "Laplace: the method must leave the values to the release"),
     ],
 )  # fmt: skip
@@ -261,10 +265,10 @@ def test_k_above_n_is_refused() -> None:
 @pytest.mark.parametrize("role", ["confidential", "strata"])
 def test_of_original_records_no_other_column_may_leave(role: str) -> None:
     data = frame().append_column("c", pa.array(["x", "y"] * 30))
-    for said in ({}, {role: ["c"]}):
-        with pytest.raises(shoal.ParameterError, match="only columns with noise may leave, but c would"):
-            original(data, **said)
-    assert original(data, identifier=["c"]).data.column_names == ["a", "b"]
+    with pytest.raises(shoal.ParameterError, match="only quasi-identifiers are released, got 'c' as"):
+        original(data, **{role: ["c"]})
+    for said in ({}, {"identifier": ["c"]}):  # a column that the recipe does not name is removed
+        assert original(data, **said).data.column_names == ["a", "b"]
 
 
 @pytest.mark.parametrize("role", ["weight", "subject"])
@@ -308,10 +312,66 @@ def test_without_the_library_it_is_said_how_to_get_it(monkeypatch: pytest.Monkey
         Noise().laplace(np.zeros(1), 1.0, 1.0)
 
 
-def test_integers_may_be_rounded_within_the_bounds() -> None:
-    done = protect(bounds={"a": [0.5, 99.5], "b": [-1, 1]}, set={"round_integers": True}, epsilon=0.01)
+@pytest.mark.parametrize("claim", ["microaggregated", "original"])
+@pytest.mark.parametrize("said", [{}, {"set": {"round_integers": True}}])
+def test_integers_are_whole_numbers_within_the_bounds(claim: str, said: dict[str, Any]) -> None:
+    more = {"claim": claim, "method": "insensitive", "kinds": KINDS, **said}
+    done = protect(bounds={"a": [0.5, 99.5], "b": [-1, 1]}, epsilon=0.01, **more)
     assert done.data["a"].type == pa.int64()
+    assert done.data["b"].type == pa.float64()
     assert {1, 99} <= set(done.data["a"].to_pylist()) <= set(range(1, 100))
+    assert len(set(map(str, done.data["b"].to_pylist()))) > 1
+    assert done.ledger.to_dict()["resolution"] == {"a": 1.0}
+
+
+@pytest.mark.parametrize("claim", ["microaggregated", "original"])
+def test_numbers_are_multiples_of_the_resolution_that_the_recipe_declares(claim: str) -> None:
+    more = {"claim": claim, "method": "insensitive", "kinds": KINDS, "resolution": {"a": 20, "b": 0.1}}
+    done = protect(bounds={"a": [5, 99], "b": [-0.55, 0.95]}, epsilon=0.5, **more)
+    assert set(done.data["a"].to_pylist()) <= {20, 40, 60, 80}
+    tenths = {round(i / 10, 1) for i in range(-5, 10)}
+    assert set(done.data["b"].to_pylist()) <= tenths  # 0.3, not 0.30000000000000004
+    assert {-0.5, 0.9} & set(done.data["b"].to_pylist())
+
+
+def test_what_leaves_does_not_get_its_digits_from_the_data() -> None:
+    coarse = pa.table({"a": [10, 20, 30, 40] * 5, "b": [0.5, -0.5] * 10})
+    done = protect(coarse, set={"not_private_seed": 1}, epsilon=20.0)
+    assert any(value % 10 for value in done.data["a"].to_pylist())
+    assert any((value * 2) % 1 for value in done.data["b"].to_pylist())
+
+
+def test_rounding_is_all_that_happens_to_noisy_values() -> None:
+    exact = protect(set={"not_private_seed": 7}, exact_means=True)
+    done = protect(set={"not_private_seed": 7})
+    assert exact.data["a"].type == pa.float64()
+    assert exact.ledger.steps == {}
+    assert done.data["a"].to_pylist() == np.rint(exact.data["a"].to_numpy()).astype(int).tolist()
+    assert done.data["b"].equals(exact.data["b"])
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ({"set": {"round_integers": False}}, "set exact_means = true in the recipe (--exact-means)"),
+        ({"resolution": {"a": 1000}, "bounds": {**BOUNDS, "a": [1, 99]}}, "must hold a multiple of its resolution"),
+        ({"resolution": {"a": 0.5}}, "the resolution of 'a' must be a whole number, got 0.5"),
+        ({"resolution": {"a": "month"}}, "the resolution of 'a' must be a number, got 'month', which is for dates"),
+        ({"set": {"resolution": {"a": 1}}}, "no parameter (in set) is called 'resolution'"),
+    ],
+)  # fmt: skip
+def test_digits_that_are_refused(said: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(shoal.ParameterError) as refused:
+        protect(**said)
+    assert sentence in str(refused.value)
+
+
+def test_the_audit_fails_where_values_have_more_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    from shoal.release._grid import Grid
+
+    monkeypatch.setattr(Grid, "rounded", lambda self, values: pa.array(values))
+    with pytest.raises(shoal.GuaranteeError, match="values of 'a' have more digits than its resolution"):
+        protect()
 
 
 def test_a_recipe_survives_toml() -> None:
@@ -356,7 +416,7 @@ def _run(main: Any, said: list[str]) -> int:
 def test_files_of_every_kind_are_written_and_audited(target: str, claim: str, tmp_path: Path) -> None:
     shoal.write_table(frame(), tmp_path / "in.csv")
     recipe = {"quasi": ["a", "b"], "release": "laplace", "epsilon": 1, "bounds": BOUNDS, "method": "insensitive"}
-    done = shoal.protect_file(tmp_path / "in.csv", tmp_path / target, {**recipe, "claim": claim})
+    done = shoal.protect_file(tmp_path / "in.csv", tmp_path / target, {**recipe, "claim": claim, "kinds": KINDS})
     assert done.audit.holds
     assert [f.model for f in done.audit.findings] == ["k_anonymity", "differential_privacy"]
 

@@ -128,7 +128,12 @@ def test_the_audit_fails_where_noise_is_too_small(monkeypatch: pytest.MonkeyPatc
         ({"taxonomies": {}}, "Column 'ill': only numbers, and categories with a taxonomy, can have noise"),
         ({"set": {"split": "expression1"}}, "split = expression1 is for numbers, ill is of categories"),
         (
-            {"claim": "original", "method": "insensitive", "set": {"split": "expression1"}},
+            {
+                "claim": "original",
+                "method": "insensitive",
+                "kinds": {"age": "integer"},
+                "set": {"split": "expression1"},
+            },
             "split = expression1 is for numbers, ill is of categories, which have no width. Take split = even",
         ),
         ({"bounds": {"age": [0, 100], "ill": [0, 1]}}, "bounds are for numbers, ill is of categories"),

@@ -142,6 +142,9 @@ def test_of_original_records_no_neighbour_moves_the_list_of_medoids_more(
         assert most[0] == pytest.approx(bound[0])  # one width, however many classes: reached
 
 
+KINDS = {"a": "integer", "b": "continuous"}
+
+
 def frame(n: int = 60) -> pa.Table:
     rng = np.random.default_rng(3)
     return pa.table({"a": rng.integers(0, 101, n), "b": rng.uniform(-1, 1, n), "ill": rng.choice(sorted(PATHS), n)})
@@ -170,7 +173,7 @@ def test_noise_is_that_of_a_single_record_whatever_the_size_of_the_class() -> No
 
 
 def test_of_original_records_noise_is_k_times_that_of_means() -> None:
-    said = {"claim": "original", "method": "insensitive"}
+    said = {"claim": "original", "method": "insensitive", "kinds": KINDS}
     scales = [
         [entry.scales.max() for entry in protect(**said, set={"representative": own}).ledger.entries]
         for own in ("mean", "medoid")
@@ -198,7 +201,7 @@ def test_the_audit_fails_where_noise_is_that_of_a_mean(claim: str, monkeypatch: 
     plain = Noise.laplace
     monkeypatch.setattr(Noise, "laplace", lambda self, v, reach, epsilon: plain(self, v, reach / 5, epsilon))
     with pytest.raises(shoal.GuaranteeError, match="differential_privacy over a, b requires 1 and achieves 5"):
-        protect(claim=claim, method="insensitive")
+        protect(claim=claim, method="insensitive", kinds=KINDS)
 
 
 def test_another_representative_is_refused() -> None:

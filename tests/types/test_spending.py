@@ -57,7 +57,7 @@ def test_a_sum_that_is_plain_is_not_repeated() -> None:
         {"method": "mdav"},
         {"method": "individual_ranking"},
         {"method": "mdav", "blocks": [["a", "b"], ["c"]]},
-        {"method": "insensitive", "claim": "original"},
+        {"method": "insensitive", "claim": "original", "kinds": dict.fromkeys("abc", "continuous")},
     ],
 )
 def test_the_lines_of_a_release(more: dict[str, Any]) -> None:

@@ -203,7 +203,8 @@ def protect(
             print_ledger(done.ledger)
         if done.partition.note:
             typer.echo(f"{done.partition.note}.")
-        print_readings(done.readings)
+        if not _covers_originals(done):  # readings depend on the data, and ε does not cover them
+            print_readings(done.readings)
         if done.certificate is not None:
             print_certificate(done.certificate)
         for note in done.notes:
@@ -215,6 +216,10 @@ def protect(
         typer.echo(f"{done.audit.records:,} records protected: {shown}{f' and {done.beside}' if done.beside else ''}")
 
 
+def _covers_originals(done: Protected) -> bool:
+    return done.ledger is not None and done.ledger.claim == "original"
+
+
 def _as_json(output: str, recipe: Recipe, done: Protected) -> dict[str, Any]:
     certificate = {} if done.certificate is None else {"certificate": done.certificate.to_dict()}
     return {
@@ -224,7 +229,7 @@ def _as_json(output: str, recipe: Recipe, done: Protected) -> dict[str, Any]:
         "fingerprint": recipe.fingerprint,
         "columns": {c.name: {"role": c.role, "kind": c.kind} for c in done.schema.columns},
         "audit": done.audit.to_dict(),
-        "readings": done.readings.to_dict(),
+        **({} if _covers_originals(done) else {"readings": done.readings.to_dict()}),
         **({} if done.ledger is None else {"ledger": done.ledger.to_dict()}),
         **({"left_out": done.left_out} if done.left_out else {}),
         **({"note": done.partition.note} if done.partition.note else {}),

@@ -98,7 +98,12 @@ def _column(values: pa.Array) -> pa.ChunkedArray:
 
 
 def _without_unused(release: Release) -> Release:
-    """Return a release whose quasi-identifiers have no categories that none of its records has."""
+    """Return a release whose quasi-identifiers have no categories that none of its records has.
+
+    Under the claim ``original`` they keep those that the recipe declares: which ones occur depends on the data.
+    """
+    if release.ledger is not None and release.ledger.claim == "original":
+        return release
     names = release.schema.names(Role.QUASI)
     fresh = {name: without_unused(release.data.column(name)) for name in names}
     return replace(release, data=with_columns(release.data, fresh))

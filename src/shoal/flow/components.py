@@ -17,8 +17,8 @@ def components(recipe: Recipe, encoding: type, sink: type | None) -> tuple[Any, 
     """Make method, release and encoding; each parameter of `set` belongs to those that declare it."""
     classes = (registry.load("partition", recipe.method), registry.load("release", recipe.release), encoding)
     levels = _levels_for(classes[0], recipe)
-    fields_ = {"k", "t", *levels, *budget.FIELDS, "resolution", "exact_means"}  # of the recipe, not of its `set`
-    known = {d.name for cls in (*classes, sink) if cls for d in declarations(cls)} - fields_
+    fields_taken = {"k", "t", *levels, *budget.FIELDS, *getattr(classes[1], "takes", ())}
+    known = {d.name for cls in (*classes, sink) if cls for d in declarations(cls)} - fields_taken
     raise_all(
         ParameterError,
         [unknown("Recipe", "parameter (in set)", n, known) for n in recipe.set if n not in known],

@@ -72,7 +72,7 @@ def expected_error(
 
     Guarantee: the expected squared error of the release, if values are not clipped; clipping to bounds lowers it. An
     attribute whose coordinate has no spread, being constant or of weight 0, has no width in the points, and counts
-    with none.
+    with none. Rounding of released values to their resolution is ignored.
 
     Complexity: that of the method for each k, and O(n·d).
 

@@ -41,8 +41,8 @@ def expected_loss(made: Formed) -> ExpectedLoss:
     probability ½, and an exponential size T, which is cut at p = μ − low or q = high − μ:
     E[min(T, q)] = b(1 − e^(−q/b)) and E[min(T, q)²] = 2b²(1 − (1 + q/b)·e^(−q/b)).
 
-    Guarantee: exactly the expected il_sse of what leaves, for either claim, but for rounding of 64-bit numbers, and for
-    `round_integers`, which is not weighed.
+    Guarantee: exactly the expected il_sse of what leaves, for either claim, but for rounding of 64-bit numbers.
+    Rounding of released values to their resolution is ignored: it is small beside the noise.
 
     Complexity: O(n·d).
 

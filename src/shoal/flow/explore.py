@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from shoal import progress
-from shoal.errors import GuaranteeError, ParameterError, ShoalError
+from shoal.errors import GuaranteeError, ParameterError, ShoalError, listing
 from shoal.flow.candidates import RISK, Explore, candidates
 from shoal.flow.costing import fitting, seconds_for
+from shoal.flow.declaration import completed, covers_originals
 from shoal.flow.excluding import complete_rows, only_rows
 from shoal.flow.reading import open_source, read_table, schema_for
 from shoal.flow.recommending import on_frontier, recommended
 from shoal.flow.sampling import sampled
-from shoal.flow.stand_ins import needs_stand_ins, stand_ins
+from shoal.flow.stand_ins import stand_ins
 from shoal.flow.together import keep_apart
 from shoal.flow.trying import Bench, Result, read_for, setting_of
 from shoal.flow.weighing import weigh
@@ -32,8 +33,8 @@ def explore_frame(frame: Any, recipe: Recipe, asked: Explore) -> Explored:
     from shoal.sources.frame import Frame, index_as_columns
 
     data, unread = Frame().read(index_as_columns(frame, (*recipe.identifier, *recipe.columns(Role.SUBJECT)))[0])
-    if needs_stand_ins(recipe):
-        return weigh(stand_ins(data.num_rows, data.column_names, recipe), recipe, asked)
+    if covers_originals(recipe):
+        return _without_cells(data.num_rows, (*data.column_names, *unread), recipe, asked)
     return _explore(Table(data, schema_for(data, recipe, None, unread)), recipe, asked)
 
 
@@ -55,7 +56,7 @@ def explore_file(
         page = None if target is None else stack.enter_context(atomic(target, force=force))
         saved = None if save_recipe is None else stack.enter_context(atomic(save_recipe, force=force))
         progress.stage("Read")
-        found = replace(_explore(_table(source, recipe), recipe, asked), source=source.name)
+        found = replace(_of_file(source, recipe, asked), source=source.name)
         if saved is not None and save_recipe is not None:
             if found.recommended is None:
                 raise GuaranteeError(f"{found.reason} Nothing was written.")
@@ -65,12 +66,26 @@ def explore_file(
     return found
 
 
-def _table(source: Place, recipe: Recipe) -> Table:
-    """Read the table; of one that must not be looked at take only the number of records and the names of columns."""
-    if not needs_stand_ins(recipe):
-        return read_table(source, recipe, textual=False)
+def _of_file(source: Place, recipe: Recipe, asked: Explore) -> Explored:
+    """Read the table and try settings on it."""
+    if not covers_originals(recipe):
+        return _explore(read_table(source, recipe, textual=False), recipe, asked)
     data, _ = open_source(source, recipe.text).read(source.at)
-    return stand_ins(data.num_rows, data.column_names, recipe)
+    return _without_cells(data.num_rows, data.column_names, recipe, asked)
+
+
+def _without_cells(records: int, names: Sequence[str], recipe: Recipe, asked: Explore) -> Explored:
+    """Try settings on made-up records: of the table only the number of records and the names of columns are taken."""
+    whole = completed(recipe)
+    found = weigh(stand_ins(records, names, whole), whole, asked)
+    added = [name for name in whole.kinds if name not in recipe.kinds]
+    if not added:
+        return found
+    note = (
+        f"The recipe declares the kind of {listing(added)} by the bounds: integer where both are whole numbers. Change "
+        f"it to continuous where values have decimals."
+    )
+    return replace(found, notes=(*found.notes, note))
 
 
 def _keep_apart(source: Place, target: Path | None, save_recipe: Path | None) -> None:

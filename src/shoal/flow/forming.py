@@ -11,6 +11,7 @@ from shoal.errors import ParameterError
 from shoal.flow.canonical import canonical
 from shoal.flow.components import components, enough_records, promises_k
 from shoal.flow.confidential import confidential_columns
+from shoal.flow.declaration import covers_originals
 from shoal.flow.encoding import encode
 from shoal.flow.enforcing import enforced, one_block
 from shoal.flow.feasibility import refuse_infeasible
@@ -84,10 +85,15 @@ def _refuse(table: Table, recipe: Recipe, method: Any, release: Any, *, certifie
             f"{type(method).__name__}: nothing can be certified, for this method forms no classes of at least k "
             f"records. Leave out --certify, or take another method."
         )
+    if certified and covers_originals(recipe):
+        raise ParameterError(
+            "Laplace: with claim = original certify must be left out, because the bound depends on the data. Leave it "
+            "out."
+        )
     enough_records(method, len(table))
     required = required_in(recipe)
     refuse_what_cannot_be_released(release, recipe, table)
-    refuse_noise(recipe, method)
+    refuse_noise(recipe, type(method))
     if required:
         one_block(type(method), len(recipe.all_blocks))
     groups_of(table, recipe, method)

@@ -6,20 +6,21 @@ from dataclasses import replace
 from typing import Any
 
 from shoal.errors import ParameterError, listing, raise_all
+from shoal.flow.declaration import covers_originals, undeclared
 from shoal.recipe import Recipe
 from shoal.types import Axis, Footing, Numbers, Points, Table, domains
 
 
-def refuse_noise(recipe: Recipe, method: Any) -> None:
-    """Refuse what a recipe asks for besides noise and what would break the claim."""
+def refuse_noise(recipe: Recipe, method: type) -> None:
+    """Refuse what a recipe asks for besides noise and what would break the claim, or lacks and the claim needs."""
     if recipe.epsilon is None:
         return
     faults = []
     if recipe.together is not None:
         faults.append("Laplace: together must be left out: ε is for single records, not for groups. Leave it out.")
-    if recipe.claim == "original":
-        owner = type(method).__name__
-        if not getattr(type(method), "insensitive", False):
+    if covers_originals(recipe):
+        owner = method.__name__
+        if not getattr(method, "insensitive", False):
             faults.append(
                 f"{owner}: with claim = original the classes must come from an order that does not depend on the data, "
                 f"these depend on it. Take method = insensitive, or claim = microaggregated."
@@ -29,7 +30,6 @@ def refuse_noise(recipe: Recipe, method: Any) -> None:
             "t": recipe.t is not None,
             "require": bool(recipe.require),
             "steer": bool(recipe.steer),
-            "strata": bool(recipe.strata),
             "attribute_weights": bool(recipe.attribute_weights),
             "scale": "scale" in recipe.set,
         }
@@ -52,9 +52,10 @@ def refuse_noise(recipe: Recipe, method: Any) -> None:
             )
         if recipe.when_missing == "exclude":
             faults.append(
-                "Laplace: with claim = original when_missing must not be 'exclude', for the number of records is "
-                "public and would depend on the data. Fill missing values before."
+                "Laplace: with claim = original when_missing must not be 'exclude', because the number of released "
+                "records is public and would depend on the data. Set when_missing = fill."
             )
+        faults += undeclared(recipe)
     raise_all(ParameterError, faults)
 
 

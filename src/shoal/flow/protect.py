@@ -16,11 +16,12 @@ from shoal.flow.accounting import account_of
 from shoal.flow.anonymising import Anonymised, anonymise
 from shoal.flow.apart import gate
 from shoal.flow.besides import NOTHING, Besides
+from shoal.flow.declaration import covers_originals, whole_lists
 from shoal.flow.evidence import Proof
 from shoal.flow.excluding import complete_rows, only_rows
 from shoal.flow.gating import read_back
+from shoal.flow.input import read_file, read_frame
 from shoal.flow.metadata import check_metadata, hand_over, with_released_metadata
-from shoal.flow.reading import read_table, schema_for
 from shoal.flow.receipt import Receipt
 from shoal.flow.releasing import in_two_tables
 from shoal.flow.row_order import order_rows
@@ -141,8 +142,7 @@ def protect_frame(
     from shoal.sources.frame import index_as_columns
 
     frame, index, note = index_as_columns(frame, (*recipe.identifier, *recipe.columns(Role.SUBJECT)))
-    data, unread = FrameSource().read(frame)
-    table = Table(data, schema_for(data, recipe, None, unread))
+    table, data = read_frame(frame, recipe)
     kept = complete_rows(table, recipe)
     table = only_rows(table, kept)
     order = order_rows(table, kept, recipe, is_frame=True, repeat=repeat)
@@ -154,14 +154,16 @@ def protect_frame(
     progress.stage("Audit")
     release = order.marked(made.release)
     native, second = (
-        one if one is None else hand_over(frame, one, table.schema, keep=keep_metadata)
+        one
+        if one is None
+        else hand_over(frame, one, table.schema, keep=keep_metadata, whole=whole_lists(recipe, table))
         for one in _as_frames(frame, release, table, recipe)
     )
     leaving = replace(release, data=FrameSource().read(native)[0])
     if release.apart is not None:
         leaving = replace(leaving, apart=replace(release.apart, data=FrameSource().read(second)[0]))
     audit = gate(leaving, recipe, made.partition)
-    about = check_metadata(data.schema, leaving, keep=keep_metadata)
+    about = check_metadata(data.schema, leaving, keep=keep_metadata, whole=whole_lists(recipe, table))
     done = _protected(made, native, audit, recipe, table.schema, data.num_rows - len(table), second)
     notes = (*(said for said in (note, order.note) if said), *about)
     return replace(done, proof=partial(Proof.of_frame, leaving, data.drop_columns(index)), rows=order.rows, notes=notes)
@@ -171,6 +173,8 @@ def _as_frames(frame: Any, release: Release, table: Table, recipe: Recipe) -> tu
     """Return the frame with what is new in it, without what does not leave; and a second one, where there are two."""
     from shoal.sinks.frame import Frame as FrameSink
 
+    if covers_originals(recipe):  # nothing of the frame is kept, be it types, an index or other columns
+        return FrameSink().fresh(frame, release.data), None
     schema, left = table.schema, release.data.column_names
     weights = schema.names(Role.WEIGHT)
     gone = (*schema.names(Role.IDENTIFIER, Role.SUBJECT), *(name for name in weights if name not in left))
@@ -216,7 +220,7 @@ def protect_file(
             else stack.enter_context(staged_both(sink, target, second, force=force))
         )
         progress.stage("Read")
-        whole = read_table(source, recipe, textual=sink.textual)
+        whole = read_file(source, recipe, textual=sink.textual)
         kept = complete_rows(whole, recipe)
         table = only_rows(whole, kept)
         order = order_rows(table, kept, recipe, is_frame=False, repeat=repeat)
@@ -224,12 +228,13 @@ def protect_file(
         with rows_kept(order.rows):
             made = anonymise(table, recipe, certified=certify, sink=type(sink))
         progress.stage("Write")
-        release = with_released_metadata(order.marked(made.release), keep=keep_metadata)
+        lists = whole_lists(recipe, table)
+        release = with_released_metadata(order.marked(made.release), keep=keep_metadata, whole=lists)
         release = _written(release, sink, target, hidden)
         progress.stage("Audit")
         leaving = _read_back(release, hidden)
         audit = gate(leaving, recipe, made.partition)
-        about = check_metadata(whole.data.schema, leaving, hidden, keep=keep_metadata)
+        about = check_metadata(whole.data.schema, leaving, hidden, keep=keep_metadata, whole=lists)
         confidential = None if release.apart is None else release.apart.data
         done = _protected(made, release.data, audit, recipe, table.schema, len(whole) - len(table), confidential)
         done = replace(done, rows=order.rows, notes=(*((order.note,) if order.note else ()), *about))

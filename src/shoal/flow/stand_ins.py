@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from shoal.errors import ParameterError
-from shoal.flow.reading import schema_for
+from shoal.errors import ParameterError, SchemaError, raise_all
+from shoal.flow.declaration import completed
+from shoal.flow.declared_table import declared_schema
+from shoal.parameters import unknown
 from shoal.recipe import Recipe
 from shoal.types import Table
 
 
-def needs_stand_ins(recipe: Recipe) -> bool:
-    """Tell whether settings must be chosen without the data: ε is claimed for original records."""
-    return recipe.epsilon is not None and recipe.claim == "original"
-
-
 def stand_ins(records: int, names: Sequence[str], recipe: Recipe) -> Table:
-    """Return a table of so many records with these columns, each quasi-identifier uniform within its bounds.
+    """Return a table of so many records, each quasi-identifier uniform within its bounds or over its taxonomy.
 
-    Only the number of records and the names of columns come from the data; both are public. Other columns are empty.
+    Only the number of records and the names of columns come from the data; both are public. Other columns are left out.
 
     >>> recipe = Recipe(quasi=["age"], release="laplace", epsilon=1.0, claim="original", bounds={"age": [0, 9]})
     >>> stand_ins(3, ["age", "name"], recipe).data.column("age").to_numpy().round(2).tolist()
@@ -33,8 +29,14 @@ def stand_ins(records: int, names: Sequence[str], recipe: Recipe) -> Table:
             "Explore: with claim = original bounds must be numbers, for no cell is looked at, and bounds from the data "
             "would look at all of them. Give the ends of each domain, from what is known without the data."
         )
-    rng = np.random.default_rng(recipe.seed)
-    ends = {name: recipe.bounds.get(name, (0.0, 1.0)) for name in recipe.quasi}  # what lacks bounds is refused later
-    made = {name: rng.uniform(float(low), float(high), records) for name, (low, high) in ends.items()}
-    data = pa.table({name: made[name] if name in made else pa.nulls(records, pa.float64()) for name in names})
-    return Table(data, schema_for(data, replace(recipe, kinds={}, orders={}, taxonomies={}), None))
+    said = {**recipe.roles, **recipe.kinds, **recipe.taxonomies}
+    raise_all(SchemaError, [unknown("Schema", "column", name, names) for name in said if name not in names])
+    schema, rng = declared_schema(completed(recipe)), np.random.default_rng(recipe.seed)
+    made = {}
+    for column in schema.columns:
+        if column.taxonomy is not None:
+            made[column.name] = pa.array(rng.choice(sorted(column.taxonomy.paths), records), pa.string())
+        else:
+            low, high = recipe.bounds.get(column.name, (0.0, 1.0))  # what lacks bounds is refused later
+            made[column.name] = pa.array(rng.uniform(float(low), float(high), records))
+    return Table(pa.table(made), schema)

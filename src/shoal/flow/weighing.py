@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from shoal.errors import ShoalError, rows_kept
 from shoal.flow.candidates import Candidate, Explore
 from shoal.flow.costing import fitting, seconds_for
+from shoal.flow.declaration import covers_originals
 from shoal.flow.excluding import complete_rows, only_rows
 from shoal.flow.expected_loss import ExpectedLoss, expected_loss
 from shoal.flow.forming import form
 from shoal.flow.noise_candidates import noise_candidates, refuse_options, sized
 from shoal.flow.sampling import sampled
-from shoal.flow.stand_ins import needs_stand_ins
 from shoal.flow.trying import Bench, at_once, weaker
 from shoal.recipe import Recipe
 from shoal.types import FROM_THE_DATA, Explored, Setting, Table
@@ -71,7 +71,7 @@ def weigh(table: Table, recipe: Recipe, asked: Explore) -> Explored:
         notes=(*_of_choice(recipe, n), *_of_records(n, leaving, len(table)), *_of_settings(settings, best, n)),
         epsilon=sequential(epsilon.values()) if isinstance(epsilon, Mapping) else float(epsilon or 0.0),
         claim=recipe.claim,
-        stand_ins=needs_stand_ins(recipe),
+        stand_ins=covers_originals(recipe),
     )
 
 
@@ -103,7 +103,7 @@ def _looked_at(
     table: Table, rows: NDArray[np.int64] | None, recipe: Recipe, asked: Explore
 ) -> NDArray[np.int64] | None:
     """Return the records to look at; all of stand-ins, for with the number of records their noise would change."""
-    if needs_stand_ins(recipe):
+    if covers_originals(recipe):
         return rows
     return sampled(table, rows, asked.sample, recipe.seed, _CLASSES * max(asked.k or (25, recipe.k)))
 
@@ -142,7 +142,7 @@ def _of_choice(recipe: Recipe, n: int) -> Iterator[str]:
     """Say what the choice itself looked at."""
     if recipe.bounds == FROM_THE_DATA:
         yield f"NOT PRIVATE: bounds were taken {FROM_THE_DATA}."
-    if needs_stand_ins(recipe):
+    if covers_originals(recipe):
         yield (
             f"No cell was looked at: {n:,} made-up records, uniform within the bounds, stand in for those of the "
             f"table, of which only the number is taken, and that is public. So the choice costs nothing of ε. Records "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +31,11 @@ class DifferentialPrivacy(Checked):
     **It cannot be audited from a table**: whether values were noisy cannot be seen in them. What can be is looked at:
 
     - members of a class leave with the same values: one draw was shared;
-    - no value lies beyond its bounds;
+    - no value lies beyond its bounds, or has more digits than its resolution;
     - the scale of the noise of each class, against what its size, the bounds and the claim require. From these, not
       from what the release says of itself, comes the ε that is achieved: largest over classes, added over attributes;
-    - for the claim ``original``: nothing leaves but attributes with noise, rows are in random order, and
+    - for the claim ``original``: nothing leaves but attributes with noise, in the order of the recipe, with all
+      categories of their taxonomies; values beyond the bounds are not counted; rows are in random order, and
       sizes are k, …, k and the rest, which says nothing of the data. How far one record moves the classes is counted
       anew from the strips, and for categories from their taxonomy.
 
@@ -71,7 +72,7 @@ class DifferentialPrivacy(Checked):
             )
         faults = [*_entries(ledger, names), *_shared(release, ledger)]
         if ledger.claim != "microaggregated":
-            faults += _nothing_else(release, ledger)
+            faults += _nothing_else(release, ledger, names)
         spent = math.inf if faults else math.fsum(_spent(release, ledger, entry) for entry in ledger.entries)
         achieved = spent if ledger.private else math.inf
         return Finding(
@@ -127,6 +128,8 @@ def _shared(release: Release, ledger: Ledger) -> list[str]:
         if numeric:
             low, high = ledger.domains[name]
             inside = bool(((values >= low) & (values <= high)).all())
+            if not _multiples(values, ledger.steps.get(name)):
+                faults.append(f"values of {name!r} have more digits than its resolution")
         else:
             taxonomy = release.schema[name].taxonomy
             inside = taxonomy is not None and {called(one) for one in column.unique().to_pylist()} <= set(
@@ -137,12 +140,29 @@ def _shared(release: Release, ledger: Ledger) -> list[str]:
     return faults
 
 
-def _nothing_else(release: Release, ledger: Ledger) -> list[str]:
+def _multiples(values: NDArray[Any], step: float | None) -> bool:
+    """Tell whether all values are multiples of a step, but for rounding of 64-bit numbers."""
+    if step is None:
+        return True
+    steps = values / step
+    return bool((np.abs(steps - np.rint(steps)) <= 1e-9 * np.maximum(1.0, np.abs(steps))).all())
+
+
+def _nothing_else(release: Release, ledger: Ledger, names: tuple[str, ...]) -> list[str]:
     """Say what would tell more of original records than their noisy means do."""
     faults = []
     noised = [entry.attribute for entry in ledger.entries]
     if set(release.data.column_names) != set(noised):
         faults.append("columns without noise leave")
+    elif tuple(release.data.column_names) != names:
+        faults.append("columns are not in the order of the recipe")
+    if ledger.clamped:
+        faults.append("values beyond the bounds are counted")
+    faults += [
+        f"the list of categories of {name!r} is not that of its taxonomy"
+        for name in noised
+        if not _whole_list(release, name)
+    ]
     every = [_classes(release, name) for name in noised]
     if any((labels != every[0]).any() for labels in every):
         faults.append("attributes have different classes")
@@ -154,6 +174,16 @@ def _nothing_else(release: Release, ledger: Ledger) -> list[str]:
     if len(ledger.strips) != len(noised) or any(count < 1 for count in ledger.strips):
         faults.append("it is not known how the domain was put in order")
     return faults
+
+
+def _whole_list(release: Release, name: str) -> bool:
+    """Tell whether a column that lists its categories lists those of its taxonomy, by name."""
+    column = release.data.column(name)
+    if not hasattr(column.type, "value_type"):
+        return True
+    taxonomy = release.schema[name].taxonomy
+    lists = [chunk.dictionary.to_pylist() for chunk in column.chunks]
+    return taxonomy is not None and all(one == sorted(taxonomy.paths) for one in lists)
 
 
 def _spent(release: Release, ledger: Ledger, entry: Entry) -> float:

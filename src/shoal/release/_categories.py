@@ -84,3 +84,15 @@ def chosen(
         where = np.flatnonzero(every == one)
         picked[where], scales[where] = noise.choose(scores[where], float(one), epsilon)
     return pa.array(sorted(taxonomy.paths), pa.string()).take(pa.array(picked)), scales
+
+
+def as_declared(values: pa.Array, taxonomy: Taxonomy) -> pa.Array:
+    """Return drawn categories as a dictionary of all categories of the taxonomy, by name.
+
+    So neither the categories nor their order tell which ones were drawn, or which ones the data has.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names = pa.array(sorted(taxonomy.paths), pa.string())
+    return pa.DictionaryArray.from_arrays(pc.index_in(values, value_set=names), names)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, ParameterError, SchemaError, listing, raise_all
-from shoal.types import Column, Kind, Partition, Role, Schema, Table
+from shoal.release._grid import Grid, step_of
+from shoal.types import Column, Domain, Kind, Partition, Role, Schema, Table
 
 if TYPE_CHECKING:
     from shoal.release.laplace import Laplace
@@ -25,6 +26,7 @@ def refuse_table(release: Laplace, schema: Schema) -> None:
     ]
     raise_all(SchemaError, faults)
     _refuse_bounds(release, numeric)
+    _refuse_digits(release, schema, numeric)
     others = [name for name in quasi if name not in numeric]
     if others and release.split == "expression1":
         raise ParameterError(
@@ -55,6 +57,27 @@ def _refuse_bounds(release: Laplace, numeric: list[str]) -> None:
             f"Laplace: bounds are for numbers, {listing(extra)} is of categories, whose domain is the taxonomy. Take "
             f"it out."
         )
+
+
+def _refuse_digits(release: Laplace, schema: Schema, numeric: list[str]) -> None:
+    """Refuse resolutions that no noisy value can have."""
+    faults = []
+    for name, step in release.resolution.items():
+        if name not in numeric:
+            faults.append(f"Laplace: resolution is for numbers, {name!r} has categories. Remove it from resolution.")
+        elif isinstance(step, str):
+            faults.append(f"Laplace: the resolution of {name!r} must be a number, got {step!r}, which is for dates.")
+        elif schema[name].kind is Kind.INTEGER and not float(step).is_integer():
+            faults.append(
+                f"Laplace: the resolution of {name!r} must be a whole number, got {step:g}: the column holds integers. "
+                f"Change it, or declare the kind continuous."
+            )
+    raise_all(ParameterError, faults)
+    if isinstance(release.bounds, str) or release.exact_means:
+        return
+    for name in numeric:
+        if (step := step_of(schema[name].kind, release.resolution.get(name))) is not None:
+            Grid.of(name, step, Domain(*release.bounds[name]), whole=schema[name].kind is Kind.INTEGER)
 
 
 def _refuse_roles(release: Laplace, schema: Schema) -> None:

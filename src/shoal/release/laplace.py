@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -14,14 +13,15 @@ from numpy.typing import NDArray
 from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param
 from shoal.release._budget import shares
+from shoal.release._categories import as_declared
 from shoal.release._cells import Cells
+from shoal.release._grid import Grid, step_of
 from shoal.release._noise import Noise
 from shoal.release._refused import refuse_missing, refuse_table, refuse_unknown
 from shoal.release._representative import STAND_INS
 from shoal.release._taken import refuse_values
 from shoal.types import (
     Block,
-    Domain,
     Entry,
     Kind,
     Ledger,
@@ -47,19 +47,23 @@ class Laplace(Checked):
     Categories with a taxonomy leave as one of its categories, drawn by the exponential mechanism: the nearer to the
     members of the class, the likelier.
 
-    Values beyond the bounds are moved to them before, and so is what leaves. What ε means depends on the claim:
+    Values beyond the bounds are moved to them before noise is added, and so are the noisy values. Each of these is then
+    rounded by itself: integers to whole numbers, other numbers to the resolution that the recipe declares, if any; see
+    `_grid.py`. What ε means depends on the claim:
 
     - ``microaggregated``: neighbours are two microaggregated data sets with the same classes. The mean of class C
       changes by at most ΔD/|C|, so the scale is ΔD/(|C|·ε), ΔD added up over the attributes of the block.
     - ``original``: neighbours are two tables that differ in one record. Needs the method ``insensitive``, which says,
       with a proof, how far the list of all means can move, and of categories their scores; the scale is the same for
       all classes. Only attributes with noise leave. Rows keep the order of the table, which must be a random one: that
-      of the input would tell ranks.
+      of the input would tell ranks. Types, digits, categories and their order come from the recipe.
 
     A medoid in place of the mean moves as far as a record can: no division by |C|; see `_representative.py`.
 
     **Guarantee.** Records of a class are equal in its block's attributes. The noise is at least what ε needs. Sums are
-    correctly rounded, whatever the order of rows, and what rounding is left is added to the sensitivity.
+    correctly rounded, whatever the order of rows, and what rounding is left is added to the sensitivity. Rounding noisy
+    values is post-processing, because the resolution never depends on the data: it costs no privacy. Rounded values
+    stay inside the bounds.
 
     **Complexity.** O(nd) and a draw for each class and attribute, about 30 µs each.
 
@@ -73,7 +77,7 @@ class Laplace(Checked):
     """
 
     fate: ClassVar[str] = "value of its class with noise"
-    takes: ClassVar[tuple[str, ...]] = ("epsilon", "bounds", "claim")
+    takes: ClassVar[tuple[str, ...]] = ("epsilon", "bounds", "claim", "resolution", "exact_means")
 
     epsilon: Annotated[float | Mapping[str, float], Param("The privacy budget, or that of each attribute.")]
     bounds: Annotated[Mapping[str, Any] | str, Param("For each attribute the ends of its domain.")]
@@ -90,10 +94,24 @@ class Laplace(Checked):
             "How blocks share epsilon: evenly, by their widths ([SD17] Expression (1)), or as the method weighed it."
         ),
     ] = "even"
-    round_integers: Annotated[bool, Param("Round the values of integer columns to integers.")] = False
+    round_integers: Annotated[
+        bool, Param("Accepted for old recipes: integers are always whole numbers, unless exact_means.")
+    ] = True
     not_private_seed: Annotated[
         int | None, Param("For tests: where the noise starts. What leaves is NOT private then.", low=0)
     ] = None
+    resolution: Annotated[Mapping[str, Any], Param("For each attribute the step of its released values.")] = field(
+        default_factory=dict
+    )
+    exact_means: Annotated[bool, Param("Release all digits: noisy values are not rounded.")] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.round_integers:
+            raise ParameterError(
+                "Laplace: round_integers must be true, got False. To release noisy values with all their digits, "
+                "leave it out and set exact_means = true in the recipe (--exact-means)."
+            )
 
     def refuse(self, table: Table) -> None:
         """Refuse a table that noise cannot be added to so that the claim is true, before work is done on it."""
@@ -108,6 +126,8 @@ class Laplace(Checked):
         rng: np.random.Generator,
     ) -> Release:
         """Replace each quasi-identifier by its class's mean with noise."""
+        import pyarrow as pa
+
         self.refuse(table)
         refuse_missing(table)
         refuse_values(self, partition)
@@ -116,6 +136,7 @@ class Laplace(Checked):
         cells = Cells(table, {a.name: a.values for a in numbers}, domains(self.bounds, numbers))
         noise = Noise(self.not_private_seed)
         budget = shares(self, partition, cells.limits)
+        grids = self._grids(table.schema, cells)
         entries: list[Entry] = []
         released: dict[str, pa.Array] = {}
         for number, block in enumerate(partition.blocks):
@@ -123,9 +144,10 @@ class Laplace(Checked):
             for name in block.attributes:
                 reach = self._reach(stand.block, name, cells, len(table))
                 values, scales = cells.drawn(name, stand, (reach, budget[name]), noise)
-                released[name] = self._column(values, block.labels, cells.limits.get(name), table.schema[name].kind)
+                released[name] = self._column(name, values, grids, table.schema).take(pa.array(block.labels))
                 entries.append(Entry(number, name, budget[name], cells.mechanism(name), reach, scales))
-        ledger = self._ledger(table, cells, tuple(entries), noise, partition)
+        steps = {name: float(grid.step) for name, grid in grids.items()}
+        ledger = self._ledger(table, cells, tuple(entries), noise, partition, steps)
         return _as_release(table, released, partition, ledger)
 
     def _reach(self, block: Block, name: str, cells: Cells, n: int) -> NDArray[np.float64]:
@@ -137,20 +159,29 @@ class Laplace(Checked):
             return np.array([steps[name] * width * rounding + len(block) * width * 2.0**-50])
         return np.asarray(width / block.sizes * rounding)  # [SD17] Proposition 2
 
+    def _grids(self, schema: Schema, cells: Cells) -> dict[str, Grid]:
+        """Return the multiples that each attribute is rounded to, where it is rounded."""
+        if self.exact_means:
+            return {}
+        steps = {name: step_of(schema[name].kind, self.resolution.get(name)) for name in cells.limits}
+        return {
+            name: Grid.of(name, step, cells.limits[name], whole=schema[name].kind is Kind.INTEGER)
+            for name, step in steps.items()
+            if step is not None
+        }
+
     def _column(
-        self, values: NDArray[np.float64] | pa.Array, labels: NDArray[np.int64], domain: Domain | None, kind: Kind
+        self, name: str, values: NDArray[np.float64] | pa.Array, grids: Mapping[str, Grid], schema: Schema
     ) -> pa.Array:
-        """Return the values of classes as records leave with them; numbers within the bounds."""
+        """Return the values of classes as they are released: rounded numbers, or categories."""
         import pyarrow as pa
 
-        if domain is None:
-            return values.take(pa.array(labels))
-        if not (self.round_integers and kind is Kind.INTEGER):
-            return pa.array(values[labels])
-        low, high = max(math.ceil(domain.low), -(2**62)), min(math.floor(domain.high), 2**62)
-        if low > high:
-            raise ParameterError("Laplace: bounds must hold an integer where integers are rounded. Widen them.")
-        return pa.array(np.clip(np.rint(np.clip(values[labels], low, high)).astype(np.int64), low, high))
+        if name in grids:
+            return grids[name].rounded(values)
+        taxonomy = schema[name].taxonomy
+        if self.claim == "original" and taxonomy is not None:  # all of its categories, whichever were drawn
+            return as_declared(values, taxonomy)
+        return pa.array(values)
 
     def _ledger(
         self,
@@ -159,22 +190,25 @@ class Laplace(Checked):
         entries: tuple[Entry, ...],
         noise: Noise,
         partition: Partition,
+        steps: Mapping[str, float],
     ) -> Ledger:
-        beyond = {name: cells.limits[name].beyond(values) for name, values in cells.numbers.items()}
+        original = self.claim == "original"
+        beyond = {} if original else {name: cells.limits[name].beyond(v) for name, v in cells.numbers.items()}
         leaves = [c.name for c in table.schema.columns if c.role.leaves and c.role is not Role.QUASI]
         return Ledger(
             self.claim,
             entries,
             cells.limits,
-            {name: count for name, count in beyond.items() if count},
+            None if original else {name: count for name, count in beyond.items() if count},
             tuple(leaves),
             noise.name,
             from_data=isinstance(self.bounds, str),
             seeded=self.not_private_seed is not None,
-            strips=partition.blocks[0].strips if self.claim == "original" else (),
+            strips=partition.blocks[0].strips if original else (),
             weighed=not isinstance(self.epsilon, Mapping)
             and any(block.share is not None for block in partition.blocks),
             representative=self.representative,
+            steps=steps,
         )
 
 

@@ -39,6 +39,33 @@ class Frame:
                 found[name] = found[name].cat.remove_unused_categories()
         return found
 
+    def fresh(self, native: Any, columns: pa.Table) -> Any:
+        """Return a new frame of the same library with these columns, of which nothing is taken from the old one.
+
+        Integers are int64, numbers float64; categories are all that the dictionary of a column has, in its order.
+
+        >>> import pyarrow as pa
+        >>> Frame().fresh(pa.table({"id": [1]}), pa.table({"age": [31.5, 44.0]})).to_pydict()
+        {'age': [31.5, 44.0]}
+        """
+        import narwhals as nw
+        import pyarrow as pa
+
+        backend = nw.from_native(native, eager_only=True).implementation
+        if backend.is_pyarrow():
+            return columns
+        if backend.is_pandas():
+            return columns.to_pandas()
+        frame = nw.from_arrow(columns, backend=backend)
+        lists = {
+            field.name: columns.column(field.name).unify_dictionaries().chunk(0).dictionary.to_pylist()
+            for field in columns.schema
+            if pa.types.is_dictionary(field.type)
+        }
+        return frame.with_columns(
+            *(nw.col(name).cast(nw.String).cast(nw.Enum(names)) for name, names in lists.items())
+        ).to_native()
+
     def in_order(self, native: Any, names: Sequence[str]) -> Any:
         """Return a frame whose columns are in this order."""
         import narwhals as nw

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -54,6 +54,24 @@ def find_delimiter(text: bytes, quote: str, *, decimal: str = ".", first: str | 
             alike = sum(count == header for count in rows) / max(len(rows), 1)
             found.append((alike, header, delimiter))
     return max(found, key=lambda one: one[:2])[2] if found else None
+
+
+def in_header(text: bytes, names: Collection[str], quote: str) -> str | None:
+    """Return the delimiter that parts the header into cells among which all names are; None if there is none.
+
+    No record is looked at, so none can change the answer.
+
+    >>> in_header(b"age;income\\n31,1;5,2\\n44,3;2,5\\n", ["age", "income"], '"')
+    ';'
+    """
+    line = next((line for line in text[:_SAMPLE].splitlines() if line.strip()), b"").decode("utf-8", errors="replace")
+    for delimiter in DELIMITERS:
+        if delimiter == quote:
+            continue
+        header = next(csv.reader([line], delimiter=delimiter, quotechar=quote), [])
+        if len(header) > 1 and set(names) <= set(header):
+            return delimiter
+    return None
 
 
 def _counts(text: bytes, delimiter: str, quote: str) -> list[int]:

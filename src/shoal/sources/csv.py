@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -11,7 +12,7 @@ from shoal.errors import DataError, ParameterError, raise_all
 from shoal.parameters import Checked, Param
 from shoal.sources._file import check_names, read_bytes
 from shoal.sources._rows import Rows
-from shoal.sources._sniff import find_delimiter, read_header
+from shoal.sources._sniff import find_delimiter, in_header, read_header
 from shoal.sources._text import codec, to_utf8
 from shoal.types import Dialect
 
@@ -92,8 +93,10 @@ class Csv(Checked):
         missing = tuple(self.missing)
         return Dialect(delimiter, self.quote, self.encoding or "utf-8", self.decimal, "\n", missing, self.datetime)
 
-    def read(self, path: Path) -> tuple[pa.Table, Dialect | None]:
+    def read(self, path: Path, *, names: Collection[str] = ()) -> tuple[pa.Table, Dialect | None]:
         """Return the file's cells as text, and how to write them again.
+
+        With `names` of columns, the delimiter is found in the header alone: it parts the header into these names.
 
         Raises
         ------
@@ -106,7 +109,8 @@ class Csv(Checked):
         encoding = None if self.encoding is None else codec("Csv", self.encoding)
         text, encoding = to_utf8(name, read_bytes(path), encoding)
         first = "\t" if path.name.lower().removesuffix(".gz").endswith(_TAB_SUFFIXES) else None
-        found = self.delimiter or find_delimiter(text, self.quote, decimal=self.decimal, first=first)
+        found = self.delimiter or (in_header(text, names, self.quote) if names else None)
+        found = found or find_delimiter(text, self.quote, decimal=self.decimal, first=first)
         header = read_header(name, text, found or _absent(text), self.quote)
         check_names(name, header.names)
         rows = Rows(name, text, header.end, header.names, found or _absent(text), self.quote)

@@ -84,6 +84,7 @@ class Ledger:
         The bounds of each numeric attribute.
     clamped
         How many values of each attribute lay beyond its bounds, where some did; they were moved to the nearer one.
+        None for the claim ``original``: they are not counted, because the count depends on the data.
     uncovered
         Columns that leave as they are: ε says nothing of them.
     noise
@@ -98,12 +99,14 @@ class Ledger:
         Blocks share ε as the method weighed it, which may have looked at the data for that.
     representative
         What noise was added to: the ``mean`` of each class, or its ``medoid``, one of its records.
+    steps
+        The resolution that the noisy values of each attribute were rounded to; none where they were not.
     """
 
     claim: str
     entries: tuple[Entry, ...]
     domains: Mapping[str, Domain] = field(repr=False)
-    clamped: Mapping[str, int] = field(default_factory=dict)
+    clamped: Mapping[str, int] | None = field(default_factory=dict)
     uncovered: tuple[str, ...] = ()
     noise: str = ""
     from_data: bool = False
@@ -111,6 +114,7 @@ class Ledger:
     strips: tuple[int, ...] = ()
     weighed: bool = False
     representative: str = "mean"
+    steps: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def total(self) -> float:
@@ -156,12 +160,14 @@ class Ledger:
         """What else the reader must know."""
         found = [
             f"{count:,} values of {name!r} lay beyond the bounds and were moved to them"
-            for name, count in self.clamped.items()
+            for name, count in (self.clamped or {}).items()
         ]
         if self.weighed:
             found.append("how blocks share ε was weighed by the method, may depend on the data, and is held fixed, too")
         if self.uncovered:
             found.append(f"columns that leave as they are, and that ε says nothing of: {listing(self.uncovered)}")
+        if self.claim == "original":
+            found.append("all columns but the quasi-identifiers are removed")
         return (*found, "what is measured, printed or reported besides the table is not covered by ε")
 
     def to_dict(self) -> dict[str, Any]:
@@ -175,10 +181,11 @@ class Ledger:
             "bounds_from_the_data": self.from_data,
             "seeded": self.seeded,
             "bounds": {name: [domain.low, domain.high] for name, domain in self.domains.items()},
-            "clamped": dict(self.clamped),
+            **({} if self.clamped is None else {"clamped": dict(self.clamped)}),
             "not_covered": list(self.uncovered),
             "composition": self.composition,
             "representative": self.representative,
+            "resolution": dict(self.steps),
             **({"strips": list(self.strips)} if self.strips else {}),
             "entries": [
                 {**line.entry.to_dict(), "composition": line.composition}
