@@ -272,7 +272,7 @@ def test_both_tables_of_anatomy_follow_the_new_order(tmp_path: Path) -> None:
 
 LAPLACE: dict[str, Any] = {
     "quasi": ["age"], "k": 10, "release": "laplace", "method": "insensitive", "epsilon": 1.0,
-    "bounds": {"age": [0, 120]}, "claim": "original",
+    "bounds": {"age": [0, 120]}, "claim": "original", "kinds": {"age": "integer"},
 }  # fmt: skip
 
 

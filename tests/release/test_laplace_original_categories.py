@@ -85,8 +85,8 @@ def test_members_of_a_class_share_one_draw(seed: int, k: int, strips: int | None
     assert done.partition.sizes.tolist()[:-1] == [k] * (40 // k - 1)
     turned = np.random.default_rng(seed).permutation(40)
     again = protect(data.take(turned), k=k, set=given_).data
-    by = [("age", "ascending"), ("ill", "ascending")]
-    assert again.sort_by(by).equals(done.data.sort_by(by))  # the order of the input is gone
+    rows = [sorted(map(str, table.to_pylist())) for table in (again, done.data)]
+    assert rows[0] == rows[1]  # the order of the input does not matter
 
 
 def test_with_little_noise_classes_leave_as_they_are() -> None:
