@@ -9,7 +9,7 @@ from shoal import progress
 from shoal.errors import DataError, raise_all
 from shoal.flow.certifying import certify
 from shoal.flow.confidential import readable_columns
-from shoal.flow.encoding import weights_in
+from shoal.flow.dominance import weights_counted
 from shoal.flow.forming import form
 from shoal.flow.measuring import compared, measures, read_measures
 from shoal.flow.noising import in_input_order
@@ -50,7 +50,8 @@ def anonymise(table: Table, recipe: Recipe, *, certified: bool = False, sink: ty
     """Form the classes of a table, release them, measure what was lost, and certify it if asked to."""
     made = form(table, recipe, certified=certified, sink=sink)
     table, typed, points, partition, strata = made.table, made.typed, made.points, made.partition, made.strata
-    released, left = _released(made.release, table, typed, points, partition, weights_in(table), made.rng)
+    weights = weights_counted(table, recipe)
+    released, left = _released(made.release, table, typed, points, partition, weights, made.rng)
     comparison = compared(made.attributes, table.schema, typed.data, left)
     comparison = replace(comparison, strata=strata, confidential=readable_columns(table), seed=recipe.seed)
     readings = read_measures(comparison, measures(quick=True))
@@ -80,7 +81,7 @@ def _released(
         _refuse_codes(released)
         left = in_input_order(released)
     subject = next(iter(table.schema.names(Role.SUBJECT)), None)
-    return replace(released, subjects=named(table.data, subject)), left
+    return replace(released, subjects=named(table.data, subject), weights=weights), left
 
 
 def _without_unused(release: Release) -> Release:
