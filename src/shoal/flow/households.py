@@ -136,4 +136,4 @@ def _weights_of(points: Points, groups: NDArray[np.int64]) -> NDArray[np.float64
 
     weights = np.ones(len(groups)) if points.weights is None else points.weights
     order = np.lexsort((weights, groups))
-    return np.bincount(groups[order], weights=weights[order])
+    return np.asarray(np.bincount(groups[order], weights=weights[order]), np.float64)
