@@ -14,7 +14,7 @@ from typing import Any
 from shoal import budget, registry
 from shoal.errors import ParameterError, listing, raise_all
 from shoal.parameters import shown, unknown
-from shoal.requirements import into_fields, misplaced, of_confidential, resolve
+from shoal.requirements import into_fields, misplaced, of_confidential, of_persons, resolve
 from shoal.types import UNITS, Kind, Role
 
 RELEASE_WEIGHT = ("class", "record", "none")
@@ -61,7 +61,7 @@ class Recipe:
     n
         With t: promise (n,t)-closeness, which is less: a class need only be close to n records around it.
     require
-        What else must hold in confidential columns: levels of privacy models by name, for all columns or for each.
+        What else must hold: levels of privacy models by name, of confidential columns for all of them or for each.
     method, release
         Registry keys. Without a method: mdav, and with t or require what `auto` finds best.
     refine
@@ -282,10 +282,11 @@ class Recipe:
         faults = []
         if self.together is not None and self.subject is not None:
             faults.append("Recipe: subject and together cannot both be given: k counts one of them. Leave out one.")
-        if self.together is not None and (self.t is not None or self.require):
+        values = [one for one in resolve("Recipe", self.require) if not of_persons(one.key)]
+        if self.together is not None and (self.t is not None or values):
             faults.append(
                 "Recipe: t and require must be left out where records stay together, for what mends classes would "
-                "separate them. Leave them out, or leave out together."
+                "separate them; only dominance may be required. Leave them out, or leave out together."
             )
         if self.household_level and self.together is None:
             faults.append("Recipe: household_level needs together, got none. Name the column of households there.")
@@ -336,7 +337,7 @@ class Recipe:
         required = resolve("Recipe", self.require)
         faults = misplaced("Recipe", required, self.confidential)
         for one in required:
-            if not of_confidential(one.key):
+            if not of_confidential(one.key) and not of_persons(one.key):
                 faults.append(f"Recipe: {one.key} cannot be required of a table that is to be protected. Leave it out.")
             if (p := dict(one.levels).get("p", 0)) > self.k:
                 faults.append(f"Recipe: p must be at most k, got p = {p} and k = {self.k}. Raise k, or lower p.")

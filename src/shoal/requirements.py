@@ -42,6 +42,11 @@ def of_confidential(key: str) -> bool:
     return bool(getattr(registry.load("privacy", key), "of_confidential", False))
 
 
+def of_persons(key: str) -> bool:
+    """Tell whether a model is about what single persons hold of a class; such a model can be required of any table."""
+    return bool(getattr(registry.load("privacy", key), "of_persons", False))
+
+
 def resolve(owner: str, require: Mapping[str, Any]) -> list[Required]:
     """Make the models that are required, each at its level; what cannot be understood is refused in a sentence.
 

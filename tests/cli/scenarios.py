@@ -565,6 +565,11 @@ def _(folder: Path) -> list[str]:
     return command(folder, "--confidential", "region", "--require", "alpha=0.4")
 
 
+@scenario("A share of one person below what the table can have", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--require", "dominance=0.01")
+
+
 @scenario("A range of categories", 3)
 def _(folder: Path) -> list[str]:
     return command(folder, "--confidential", "region", "--require", "e=5")

@@ -94,6 +94,7 @@ def test_requirements_are_reported_as_the_contract_says() -> None:
         "records": 4,
         "classes": 2,
         "k": 2,
+        "dominance": 0.5,
         "quasi": ["x"],
         "confidential": {
             "c": {

@@ -88,7 +88,7 @@ def _released(
         _refuse_codes(released)
         left = released.data
     subject = next(iter(table.schema.names(Role.SUBJECT)), None)
-    return replace(released, subjects=named(table.data, subject)), left
+    return replace(released, subjects=named(table.data, subject), weights=weights), left
 
 
 def _column(values: pa.Array) -> pa.ChunkedArray:

@@ -7,9 +7,11 @@ from dataclasses import replace
 from shoal import registry
 from shoal.errors import GuaranteeError, listing
 from shoal.flow import gating
+from shoal.flow.persons import dominant, of_persons
 from shoal.flow.releasing import comparable_with_original, guarantee, in_two_tables
 from shoal.flow.values import with_values
 from shoal.recipe import Recipe
+from shoal.requirements import named, of_confidential
 from shoal.types import Audit, Finding, Partition, Release, Role
 
 
@@ -33,15 +35,18 @@ def _gate_both(release: Release, apart: Release, recipe: Recipe, partition: Part
     seen = replace(release, apart=comparable_with_original(apart))
     model = registry.load("privacy", guarantee(recipe))(recipe.k)
     found: Finding = model.audit(seen, (link,))
-    if not found.holds:
-        raise GuaranteeError(
-            f"The audit of the output found less than was promised: {found.subject} requires {found.levels[0]} and "
-            f"achieves {found.levels[1]} ({found.note}). Nothing was written."
-        )
+    persons = of_persons(release, recipe, [(link,)])
+    for one in (found, *persons):
+        if not one.holds:
+            raise GuaranteeError(
+                f"The audit of the output found less than was promised: {one.subject} requires {one.levels[0]} and "
+                f"achieves {one.levels[1]} ({one.note}). Nothing was written."
+            )
     _refuse_crossing(release, recipe, link)
     second = gating.gate(replace(apart, original=None), _of_second(recipe, link), _classes(partition, link))
     overall = _unpromised(release, recipe.quasi)
-    findings = (found, overall, *(f for f in second.findings if f is not second.overall))
+    rest = (f for f in second.findings if f is not second.overall and not dominant(f))  # which has no persons
+    findings = (found, overall, *rest, *persons)
     return Audit(release.data.num_rows, recipe.quasi, recipe.confidential, overall, findings, link)
 
 
@@ -97,7 +102,7 @@ def _of_second(recipe: Recipe, link: str) -> Recipe:
         confidential=recipe.confidential,
         k=recipe.k,
         t=recipe.t,
-        require=recipe.require,
+        require={name: level for name, level in recipe.require.items() if of_confidential(named()[name])},
         method=recipe.method,
         kinds=recipe.kinds,
         taxonomies=recipe.taxonomies,

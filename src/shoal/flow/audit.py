@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal import registry
 from shoal.errors import DataError, SchemaError
 from shoal.flow.reading import listed, open_source
-from shoal.flow.requiring import about_confidential, findings_of, reported_besides
+from shoal.flow.requiring import about_confidential, findings_of, of_persons_in, reported_besides
 from shoal.flow.subjects import named
 from shoal.flow.values import with_values
 from shoal.places import Place
@@ -18,7 +18,9 @@ from shoal.requirements import Required, resolve
 from shoal.types import Audit, Dialect, Kind, Release, Role
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ def _audit(data: pa.Table, dialect: Dialect | None, unread: tuple[str, ...], ask
     models = [*required, *reported_besides(required, recipe.confidential)]
     if not any(one.key == "k_anonymity" for one in models):
         models.insert(0, Required("k_anonymity", registry.load("privacy", "k_anonymity")()))
+    models += [one for one in of_persons_in(recipe) if not any(other.key == one.key for other in models)]
     models.sort(key=lambda one: one.key != "k_anonymity")  # it comes first
     findings = findings_of(release, recipe.quasi, models, recipe.confidential)
     return Audit(data.num_rows, recipe.quasi, recipe.confidential, findings[0], tuple(findings))
@@ -92,4 +95,15 @@ def _weighed(release: Release, recipe: Recipe) -> Release:
     for name in recipe.columns(Role.WEIGHT):
         if release.schema[name].kind not in (Kind.CONTINUOUS, Kind.INTEGER):
             raise SchemaError(f"Column {name!r}: a weight must be a number, this one is {release.schema[name].kind}.")
-    return with_values(release, recipe.columns(Role.WEIGHT))
+    release = with_values(release, recipe.columns(Role.WEIGHT))
+    for name in recipe.columns(Role.WEIGHT):
+        release = replace(release, weights=_numbers(release.values(name)))
+    return release
+
+
+def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
+    """Return numbers as they are; a missing one is NaN."""
+    import numpy as np
+    import pyarrow as pa
+
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), np.float64)

@@ -83,6 +83,29 @@ def _in_subjects(claim: Finding, found: Finding) -> Check:
     return Check(claim.subject, Verdict.UNSEEN, why)
 
 
+def look_at_persons(claim: Finding, left: Left, hidden: str) -> Check:
+    """Compare a share of a person with what records alone show: the largest is no less, and classes are as many.
+
+    `hidden` says what the share depends on that is not in the output.
+    """
+    import pyarrow as pa
+
+    try:
+        found = _audited(claim, left)
+    except (DataError, SchemaError, ParameterError, pa.ArrowException):
+        return Check(claim.subject, Verdict.FAILS, "the output holds values that cannot be audited")
+    other = [what for what in _differing(claim, found) if what not in ("what is achieved", "whether it holds")]
+    if claim.holds is not (claim.required is None or claim.achieved <= claim.required):
+        other.append("whether it holds")
+    if other or not claim.holds:
+        why = f"the evidence says otherwise than the output shows in {listing(other or ['whether it holds'])}"
+        return Check(claim.subject, Verdict.FAILS, why)
+    if not found.achieved * (1 - _CLOSE) <= claim.achieved <= 1:
+        why = f"one record of a class holds {found.achieved:.3g} of it, so that no person's largest share is less"
+        return Check(claim.subject, Verdict.FAILS, why)
+    return Check(claim.subject, Verdict.UNSEEN, f"cannot be checked from the output, which has no {hidden}")
+
+
 def _audited(claim: Finding, left: Left) -> Finding:
     """Return what a model finds in a table, with the levels of a claim."""
     named = [*claim.attributes, *([] if claim.confidential is None else [claim.confidential])]

@@ -16,8 +16,8 @@ class Enforced:
     """A method followed by a repair: it partitions as the method does, then mends classes that lack something.
 
     **Guarantee.** Every class keeps at least k records, of k different subjects where the points know them, and holds
-    everything that is required of the points' confidential attributes, t-closeness among it where t is given, unless
-    all records that were given are one class.
+    everything that is required of the points' confidential attributes, t-closeness among it where t is given, and of
+    the share that one person may have, unless all records that were given are one class.
     """
 
     method: Any
@@ -35,7 +35,7 @@ class Enforced:
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes by the method, then repair those that lack something."""
         first: Partition = self.method.partition(points, rng)
-        if self.t is not None or points.required:
+        if self.t is not None or any(one.attribute for one in points.required):
             one_block(type(self.method), len(first.blocks))
         return replace(first, blocks=tuple(self._mended(block, points, len(first.blocks)) for block in first.blocks))
 

@@ -12,6 +12,7 @@ from shoal.flow.canonical import canonical
 from shoal.flow.components import components, enough_records, promises_k
 from shoal.flow.confidential import confidential_columns
 from shoal.flow.declaration import covers_originals
+from shoal.flow.dominance import with_enough_persons
 from shoal.flow.encoding import encode
 from shoal.flow.enforcing import enforced, one_block
 from shoal.flow.feasibility import refuse_infeasible
@@ -21,11 +22,12 @@ from shoal.flow.nested import partition_nested, way_of_groups
 from shoal.flow.noising import bounded, refuse_noise
 from shoal.flow.refining import refined
 from shoal.flow.releasing import refuse_what_cannot_be_released
-from shoal.flow.requiring import as_requirements, required_in
+from shoal.flow.requiring import as_requirements, of_values, required_in
 from shoal.flow.steering import steering_in
 from shoal.flow.strata import merge_small, merged_note, partition_strata, refuse_small, strata_of, with_strata
 from shoal.flow.subjects import named, subjects_of
 from shoal.flow.values import with_values
+from shoal.flow.weights import weights_counted
 from shoal.recipe import Recipe
 from shoal.requirements import Required, resolve
 from shoal.types import Attribute, Block, Partition, Points, Release, Role, Table
@@ -60,6 +62,7 @@ def form(table: Table, recipe: Recipe, *, certified: bool = False, sink: type | 
 
     method, release, encoding = components(recipe, Encoding, sink)
     _refuse(table, recipe, method, release, certified=certified)
+    method = with_enough_persons(method, recipe)
     rng = np.random.default_rng(recipe.seed)
     missing = "fill" if recipe.when_missing == "fill" else "category"
     typed, attributes = encode(table, table.schema.names(Role.QUASI), missing=missing)
@@ -94,7 +97,7 @@ def _refuse(table: Table, recipe: Recipe, method: Any, release: Any, *, certifie
     required = required_in(recipe)
     refuse_what_cannot_be_released(release, recipe, table)
     refuse_noise(recipe, type(method))
-    if required:
+    if of_values(required):
         one_block(type(method), len(recipe.all_blocks))
     groups_of(table, recipe, method)
     if not _merging(recipe, method):
@@ -107,10 +110,11 @@ def _merging(recipe: Recipe, method: Any) -> bool:
 
 def _points(table: Table, recipe: Recipe, points: Points) -> Points:
     """Return the points with what methods must know besides: confidential columns, what they must hold, subjects."""
-    if required_in(recipe):
-        asked = as_requirements(resolve("Recipe", recipe.require), recipe.confidential)
-        points = replace(points, confidential=confidential_columns(table), required=asked)
-    return replace(points, subjects=subjects_of(table))
+    asked = as_requirements(resolve("Recipe", recipe.require), recipe.confidential)
+    if of_values(required_in(recipe)):
+        points = replace(points, confidential=confidential_columns(table))
+    weights = weights_counted(table, recipe) if asked else None
+    return replace(points, required=asked, subjects=subjects_of(table), weights=weights)
 
 
 def _partition(
@@ -160,7 +164,7 @@ def _formed(
 
 def _strata(table: Table, recipe: Recipe, points: Points, method: Any) -> tuple[NDArray[np.int64] | None, str]:
     """Return the stratum of each record, small ones merged if the recipe says so, and what was merged in words."""
-    strata, k = strata_of(table), recipe.k if promises_k(method) else 1
+    strata, k = strata_of(table), method.k if promises_k(method) else 1
     if strata is None or not _merging(recipe, method):
         refuse_small(table, strata, k)
         return strata, ""
@@ -180,7 +184,8 @@ def _refuse_infeasible(table: Table, recipe: Recipe, required: list[Required]) -
     if not asked:
         return
     release = Release(table.data, table.schema, table.dialect, named(table.data, recipe.counted))
-    release = with_values(release, recipe.confidential)
+    release = with_values(release, recipe.confidential if of_values(asked) else ())
+    release = replace(release, weights=weights_counted(table, recipe))
     refuse_infeasible(release, recipe.strata, asked, recipe.confidential)
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from shoal import registry
 from shoal.errors import GuaranteeError, listing
+from shoal.flow.persons import dominant, of_persons
 from shoal.flow.releasing import by_grouping, comparable_with_original, guarantee
-from shoal.flow.requiring import findings_if_readable, findings_of, reported_besides, required_in
+from shoal.flow.requiring import findings_if_readable, findings_of, of_values, reported_besides, required_in
 from shoal.flow.values import with_values
 from shoal.recipe import Recipe
 from shoal.requirements import Required
@@ -125,6 +126,7 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
     if recipe.together is not None:
         _refuse_split(release, recipe, blocks)
     overall = findings[0]
+    persons = _of_persons(release, recipe, blocks)
     if not grouped:
         overall = _unpromised(release, recipe.quasi, "combinations are counted as they leave")
         findings.append(overall)
@@ -140,6 +142,7 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
         promised = all(block.promised_t for block in partition.blocks)
         findings += _confidential(release, recipe, promised)
     findings += _of_noise(release, recipe)
+    findings += persons
     audit = Audit(release.data.num_rows, recipe.quasi, recipe.confidential, overall, tuple(findings))
     if not audit.holds:
         raise GuaranteeError(_failed(audit))
@@ -170,6 +173,16 @@ def _with_weights(release: Release, recipe: Recipe, blocks: list[tuple[tuple[str
     if recipe.strata:
         over.append((*recipe.quasi, *recipe.strata, recipe.weight))
     return [model.audit(release, names) for names in over]
+
+
+def _of_persons(release: Release, recipe: Recipe, blocks: list[tuple[tuple[str, ...], Block]]) -> list[Finding]:
+    """Audit what single persons hold of the classes of each block, and of those that a known stratum leaves."""
+    over = [names for names, _ in blocks]
+    if recipe.nested and len(blocks) == 2:
+        over.append(recipe.quasi)
+    if recipe.strata:
+        over += [(*names, *recipe.strata) for names in over]
+    return of_persons(release, recipe, over)
 
 
 def _of_noise(release: Release, recipe: Recipe) -> list[Finding]:
@@ -237,7 +250,7 @@ def _confidential(release: Release, recipe: Recipe, promised: bool) -> list[Find
     """Audit confidential columns: what is required of them, and for information what else holds."""
     from shoal.privacy.t_closeness import TCloseness
 
-    required = required_in(recipe)
+    required = of_values(required_in(recipe))
     besides = reported_besides(required, recipe.confidential)
     if not required:
         return findings_if_readable(release, recipe.quasi, besides)
@@ -286,6 +299,8 @@ def _failed(audit: Audit) -> str:
         for f in broken
     ]
     remedies = []
+    if any(dominant(f) for f in broken):
+        remedies.append(" Raise k, or the share.")
     if any("counted in subjects" in f.note for f in broken):
         remedies.append(" Raise k, or keep one record of each subject.")
     if any(f.model in _CLOSE for f in broken):

@@ -110,7 +110,7 @@ def partition_together(
 
 
 def means_of(points: Points, groups: NDArray[np.int64]) -> Points:
-    """Return the mean point of each group.
+    """Return the mean point of each group, with the weight of all its members where shares are bounded.
 
     >>> import numpy as np
     >>> means_of(Points(np.array([[0.0, 1.0], [5.0, 5.0], [2.0, 3.0]])), np.array([0, 1, 0])).coordinates.tolist()
@@ -122,4 +122,18 @@ def means_of(points: Points, groups: NDArray[np.int64]) -> Points:
 
     x = points.coordinates
     means = [class_means(np.ascontiguousarray(x[:, j]), groups, None) for j in range(x.shape[1])]
-    return Points(np.ascontiguousarray(np.column_stack(means)), points.owners)
+    return Points(
+        np.ascontiguousarray(np.column_stack(means)),
+        points.owners,
+        required=points.required,
+        weights=_weights_of(points, groups) if points.required else None,
+    )
+
+
+def _weights_of(points: Points, groups: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the sum of the weights of each group, whatever the order of its members."""
+    import numpy as np
+
+    weights = np.ones(len(groups)) if points.weights is None else points.weights
+    order = np.lexsort((weights, groups))
+    return np.asarray(np.bincount(groups[order], weights=weights[order]), np.float64)

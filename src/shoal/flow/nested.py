@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from shoal.flow.enforcing import enforced
 from shoal.flow.households import partition_together
 from shoal.flow.refining import refined
 from shoal.flow.strata import partition_strata
@@ -46,7 +47,8 @@ class Wider:
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form the classes of groups."""
-        wider = refined(replace(self.method, k=self.size(len(points))), self.refine)
+        sized = replace(self.method, k=self.size(len(points)))
+        wider = refined(enforced(sized, None, more=bool(points.required)), self.refine)
         found: Partition = wider.partition(points, rng)
         return found
 
@@ -54,9 +56,9 @@ class Wider:
 def way_of_groups(plain: Any, recipe: Recipe, groups: NDArray[np.int64]) -> Any:
     """Return what forms classes of whole groups."""
     if not recipe.nested:
-        return refined(plain, recipe.refine)
+        return refined(enforced(plain, None, more=bool(recipe.require)), recipe.refine)
     share = len(recipe.all_blocks[0]) / len(recipe.quasi)
-    return Wider(plain, recipe.refine, recipe.k, share, len(groups) / (int(groups.max()) + 1))
+    return Wider(plain, recipe.refine, plain.k, share, len(groups) / (int(groups.max()) + 1))
 
 
 def partition_nested(

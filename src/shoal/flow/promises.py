@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from shoal import registry
 from shoal.errors import listing
-from shoal.flow.requiring import required_in
+from shoal.flow.requiring import of_values, required_in
 from shoal.recipe import Recipe
-from shoal.requirements import Required
+from shoal.requirements import Required, of_persons, resolve
 from shoal.types import Check, Finding, Verdict
 
 _K = "k_anonymity"
@@ -27,7 +27,7 @@ def in_two_tables(recipe: Recipe) -> bool:
 
 def all_claimed(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> Check:
     """Compare what a recipe promises with what is claimed to have been audited."""
-    faults = [*_of_records(recipe, claims, link), *_of_values(recipe, claims, link)]
+    faults = [*_of_records(recipe, claims, link), *_of_values(recipe, claims, link), *_of_persons(recipe, claims, link)]
     said = "What the recipe promises was audited"
     if faults:
         return Check(said, Verdict.FAILS, f"no finding says {listing(faults)}")
@@ -76,11 +76,31 @@ def _of_values(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> l
         over = [(link,)]
     return [
         f"{one.key} of {name} over {listing(names)}"
-        for one in required_in(recipe)
+        for one in of_values(required_in(recipe))
         for name in one.columns or recipe.confidential
         for names in over
         if not any(_is(claim, one, name, names, recipe) for claim in claims)
     ]
+
+
+def _of_persons(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> list[str]:
+    """Return what is required of persons and not claimed; blocks that a method forms itself are claimed one by one."""
+    faults = []
+    for one in resolve("Recipe", recipe.require):
+        if not of_persons(one.key):
+            continue
+        claimed = [f.attributes for f in claims if f.model == one.key and f.required == dict(one.levels)[f.level]]
+        wanted: list[tuple[str, ...]] = list(recipe.all_blocks) if link is None else [(link,)]
+        if link is None and registry.says("partition", recipe.method, "forms_blocks"):
+            wanted = [names for names in claimed if set(names) <= set(recipe.quasi)]
+            if lacking := set(recipe.quasi).difference(*wanted):
+                faults.append(f"{one.key} over {listing(sorted(lacking))}")
+        if recipe.nested:
+            wanted.append(recipe.quasi)
+        if recipe.strata and link is None:
+            wanted += [(*names, *recipe.strata) for names in wanted]
+        faults += [f"{one.key} over {listing(names)}" for names in wanted if names not in claimed]
+    return faults
 
 
 def _is(claim: Finding, one: Required, name: str, names: tuple[str, ...], recipe: Recipe) -> bool:

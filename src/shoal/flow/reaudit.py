@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from shoal.errors import ShoalError, listing
-from shoal.flow.claims import claims_of, look_again, same
+from shoal.flow.claims import claims_of, look_again, look_at_persons, same
 from shoal.flow.evidence import histogram
 from shoal.flow.meaning import Left, as_left, taken_on_trust
-from shoal.flow.promises import all_claimed, in_two_tables
+from shoal.flow.promises import all_claimed, guarantee_of, in_two_tables
 from shoal.flow.seen import Seen
 from shoal.recipe import Recipe
 from shoal.report.evidence import Evidence, finite
 from shoal.types import Audit, Check, Finding, Role, Verdict
 
-_K = "k_anonymity"
+_K, _RANDOM = "k_anonymity", "probabilistic_k_anonymity"
 
 
 def audited(said: Evidence, recipe: Recipe, tables: Sequence[Seen]) -> Iterator[Check]:
@@ -40,14 +40,26 @@ def _look(claim: Finding, lefts: Sequence[Left], recipe: Recipe, link: str | Non
     if claim.model == "differential_privacy":
         verdict = Verdict.UNSEEN if claim.holds else Verdict.FAILS
         return Check(claim.subject, verdict, "noise cannot be seen in what left; the ledger is what the maker says")
-    if claim.model == "probabilistic_k_anonymity":
+    if claim.model == _RANDOM:
         verdict = Verdict.UNSEEN if claim.holds else Verdict.FAILS
         return Check(claim.subject, verdict, "which records were one class cannot be seen in what left")
     if claim.model == "anatomy_k":
         return _two_tables(claim, lefts, recipe)
     in_subjects = recipe.counted is not None and claim.model == _K
     about = lefts[1] if link is not None and claim.attributes == (link,) else lefts[0]
+    if claim.model == "dominance" and guarantee_of(recipe) == _RANDOM:
+        verdict = Verdict.UNSEEN if claim.holds else Verdict.FAILS
+        return Check(claim.subject, verdict, "cannot be checked from the output, which does not show the classes")
+    if claim.model == "dominance" and (hidden := _hidden(recipe)):
+        return look_at_persons(claim, about, hidden)
     return look_again(claim, about, in_subjects=in_subjects)
+
+
+def _hidden(recipe: Recipe) -> str:
+    """Say what shares of persons depend on that is not in the output; nothing: they can be counted."""
+    weights = recipe.weight is not None and recipe.release_weight != "record"
+    found = {"subjects": recipe.counted is not None, "original weights": weights}
+    return listing([name for name, hidden in found.items() if hidden])
 
 
 def _two_tables(claim: Finding, lefts: Sequence[Left], recipe: Recipe) -> Check:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from shoal import registry
 from shoal.errors import ParameterError, raise_all
+from shoal.flow.requiring import of_values
 from shoal.flow.values import as_values
 from shoal.recipe import Recipe
+from shoal.requirements import resolve
 from shoal.types import Release, Schema, Table, with_columns
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def refuse_what_cannot_be_released(release: Any, recipe: Recipe, table: Table) -
     owner = type(release).__name__
     if in_two_tables(recipe):
         _refuse_in_two_tables(owner, recipe)
-    elif not by_grouping(recipe) and (recipe.t is not None or recipe.require):
+    elif not by_grouping(recipe) and (recipe.t is not None or of_values(resolve("Recipe", recipe.require))):
         raise ParameterError(
             f"{owner}: t and require must be left out, for the classes cannot be seen in what leaves, and "
             f"nothing is promised of confidential values. Leave them out, or take the release centroid or medoid."

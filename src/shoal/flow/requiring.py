@@ -8,12 +8,12 @@ from typing import Any
 from shoal import registry
 from shoal.errors import DataError, ParameterError, SchemaError
 from shoal.recipe import Recipe
-from shoal.requirements import Required, misplaced, of_confidential, resolve
+from shoal.requirements import Required, misplaced, of_confidential, of_persons, resolve
 from shoal.types import Finding, Release, Requirement
 
 
 def required_in(recipe: Recipe) -> list[Required]:
-    """Return everything that a recipe requires of confidential columns, t among it."""
+    """Return everything that a recipe requires besides k, t among it."""
     from shoal.privacy.n_t_closeness import NTCloseness
     from shoal.privacy.t_closeness import TCloseness
 
@@ -24,13 +24,29 @@ def required_in(recipe: Recipe) -> list[Required]:
     return [Required(key, model), *resolve("Recipe", recipe.require)]
 
 
+def of_values(required: Sequence[Required]) -> list[Required]:
+    """Return what is required of confidential columns."""
+    return [one for one in required if of_confidential(one.key)]
+
+
+def of_persons_in(recipe: Recipe) -> list[Required]:
+    """Return the models about single persons: at the level that a recipe requires, or for information."""
+    asked = {one.key: one for one in resolve("Recipe", recipe.require) if of_persons(one.key)}
+    keys = [key for key in registry.keys("privacy") if of_persons(key)]
+    return [asked.get(key) or Required(key, registry.load("privacy", key)()) for key in keys]
+
+
 def as_requirements(required: Sequence[Required], names: Sequence[str]) -> tuple[Requirement, ...]:
-    """Return what is required of each of some confidential attributes, as methods see it."""
-    return tuple(
-        Requirement(one.key, name, one.levels)
-        for one in required
-        for name in names
-        if one.columns is None or name in one.columns
+    """Return what is required of persons, and of each of some confidential attributes, as methods see it."""
+    persons = [Requirement(one.key, "", one.levels) for one in required if of_persons(one.key)]
+    return (
+        *persons,
+        *(
+            Requirement(one.key, name, one.levels)
+            for one in of_values(required)
+            for name in names
+            if one.columns is None or name in one.columns
+        ),
     )
 
 

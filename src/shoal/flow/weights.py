@@ -21,6 +21,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+def weights_counted(table: Table, recipe: Recipe) -> NDArray[np.float64] | None:
+    """Return what records weigh, relative to the heaviest; None where every record weighs the same.
+
+    That is so without a weight column, and where the weights of records are released: nothing may depend on them then.
+    """
+    import numpy as np
+
+    weights = weights_in(table)  # which refuses what cannot be a weight, used or not
+    if weights is None or recipe.release_weight == "record":
+        return None
+    return np.asarray(weights / weights.max())  # only ratios matter, and sums must not overflow
+
+
 def weights_for_means(table: Table, recipe: Recipe, partition: Partition) -> NDArray[np.float64] | None:
     """Return what means are weighted by, relative to the largest; None: they are not weighted.
 
@@ -29,18 +42,14 @@ def weights_for_means(table: Table, recipe: Recipe, partition: Partition) -> NDA
     ParameterError
         If a record is in several classes, and its weight is not to be released as it is.
     """
-    import numpy as np
-
-    weights = weights_in(table)  # which refuses what cannot be a weight, used or not
-    if weights is None or recipe.release_weight == "record":
-        return None
-    if len(partition.blocks) > 1 and not recipe.nested:
+    weights = weights_counted(table, recipe)
+    if weights is not None and len(partition.blocks) > 1 and not recipe.nested:
         raise ParameterError(
             f"Recipe: release_weight must be 'record' where quasi-identifiers are partitioned in several blocks, got "
             f"{recipe.release_weight!r}: a record is in a class of each block, and means weighted by its weight would "
             f"give values away. Set release_weight = record, or make the weight an identifier."
         )
-    return np.asarray(weights / weights.max())  # only ratios matter, and sums must not overflow
+    return weights
 
 
 def with_released_weights(release: Release, table: Table, recipe: Recipe, partition: Partition) -> Release:

@@ -17,12 +17,14 @@ import numpy as np
 from shoal.errors import ParameterError
 from shoal.kernels.earth_mover import Closeness, closeness, over
 from shoal.kernels.jit import kernel, part
+from shoal.kernels.persons import of_dominance, persons_of, subjects_by_place
 from shoal.kernels.rules import DISTINCT, ENTROPY, RECURSIVE, SHARE, SPREAD, Rules, rule_excess
 from shoal.kernels.value_tables import of_reach, of_spread
 from shoal.types import Confidential, Points, Requirement
 
 _LARGEST = 2**31  # records times the finest fraction of a level must be an integer of 64 bits
-_SUBJECTS = "the subjects of records"
+_SUBJECTS, _PERSONS = "the subjects of records", "the persons of records"
+_DOMINANCE = "dominance"
 
 
 class Demands(NamedTuple):
@@ -88,15 +90,21 @@ def demands_of(points: Points, k: int, t: float | None) -> Demands | None:
     """Return what classes of these points must hold besides k records; None: nothing.
 
     That is what the points require, t for every confidential attribute if it is given, and k subjects in every class
-    if records have subjects.
+    if records have subjects. The share that one person may hold is bounded by k alone if every record is a person, and
+    weighs the same: then k must be at least its inverse.
     """
-    attributes, required = list(points.confidential), list(points.required)
+    attributes = list(points.confidential)
+    required = [one for one in points.required if one.model != _DOMINANCE]
     if t is not None:
         required += [Requirement("t_closeness", a.name, (("t", t),)) for a in attributes]
     if points.subjects is not None:
-        codes = np.unique(points.subjects, return_inverse=True)[1]
+        codes = subjects_by_place(points)
         attributes.append(Confidential(_SUBJECTS, codes, np.bincount(codes), ordered=False))
         required.append(Requirement("p_sensitivity", _SUBJECTS, (("p", k),)))
+    bounds = [one for one in points.required if one.model == _DOMINANCE]
+    if bounds and (points.subjects is not None or points.weights is not None):  # else k is enough
+        attributes.append(persons_of(points, _PERSONS))
+        required += [Requirement(_DOMINANCE, _PERSONS, one.levels) for one in bounds]
     return demands(attributes, required) if required else None
 
 
@@ -194,6 +202,7 @@ _RULES: dict[str, Callable[[Confidential, Requirement, bool], list[dict[str, Any
     "alpha_k": _share,
     "k_e": of_reach,
     "kpqr": of_spread,
+    _DOMINANCE: of_dominance,
 }
 
 

@@ -5,7 +5,8 @@ to change, so that the excesses of several rules add up, and smaller the nearer 
 at the codes of a class in ascending order.
 
 Counts are compared exactly, as integers. Where floats decide, entropies and variances, what is within a hair of
-equality holds: exact ties must, and an exact audit has the last word.
+equality holds: exact ties must, and an exact audit has the last word. Sums of weights are compensated, and their hair
+is a tenth of what the audit allows.
 
 All rules but the one on spread hold in a union of classes if they hold in each of them.
 """
@@ -20,11 +21,12 @@ from numba import extending, types
 
 from shoal.kernels.jit import OPTIONS, part
 
-DISTINCT, ENTROPY, RECURSIVE, SHARE, REACH, SPREAD = range(6)  #: kinds of rules
+DISTINCT, ENTROPY, RECURSIVE, SHARE, REACH, SPREAD, DOMINANCE = range(7)  #: kinds of rules
 NUMBERS, EQUAL, TREE = range(3)  #: how far values are apart, where their spread is asked for
 _overload: Any = extending.overload
 _HAIR = 1e-11  # relative: more than rounding can do
-_LEAST = 1e-9  # excess of a class that misses a range by next to nothing
+_LEAST = 1e-9  # excess of a class that misses a range, or a share of weight, by next to nothing
+_HAIR_OF_WEIGHT = 1e-13  # relative: more than rounding can do to a compensated sum
 
 
 class Rules(NamedTuple):
@@ -34,9 +36,11 @@ class Rules(NamedTuple):
     whole: np.ndarray  #: (rules, 6) int64: see below
     level: (
         np.ndarray
-    )  #: (rules, 2) float64: entropy: log l; reach: e; spread: r, and the variance that it is a share of
-    number: np.ndarray  #: float64: reach, spread: the number that each value is; NaN: none
-    mark: np.ndarray  #: int32: reach: the lowest value higher by e or more, −1: no place; spread: 1 for rare values
+    )  #: (rules, 2) float64: log l of entropy; e of reach; r of spread, and what it is a share of; bound
+    number: np.ndarray  #: float64: the number that each value is, for reach and spread (NaN: none); weights of records
+    mark: (
+        np.ndarray
+    )  #: int32: first value higher by e or more, −1: no place; spread: 1 for rare values; person of records
 
 
 KIND = 0  #: columns of `whole`: the kind of a rule
@@ -176,6 +180,31 @@ def _spread(c, u, q, at, codes, s):
 
 
 @part
+def _dominance(u, q, codes, s):
+    """Return how many records of mean weight persons hold above their share; weights that are all 0 count as 1 each.
+
+    Codes ascend with persons.
+    """
+    table, total, rest = u.whole[q, TABLE], 0.0, 0.0
+    for p in range(s):
+        weight = u.number[table + codes[p]] - rest  # Kahan's sum
+        bigger = total + weight
+        rest, total = (bigger - total) - weight, bigger
+    even = total == 0.0
+    total = float(s) if even else total
+    most, over, own, rest = u.level[q, 0] * total, 0.0, 0.0, 0.0
+    for p in range(s):
+        weight = (1.0 if even else u.number[table + codes[p]]) - rest
+        bigger = own + weight
+        rest, own = (bigger - own) - weight, bigger
+        if p == s - 1 or u.mark[table + codes[p + 1]] != u.mark[table + codes[p]]:
+            if own - most > _HAIR_OF_WEIGHT * most:
+                over += max((own - most) / total * s, _LEAST)
+            own, rest = 0.0, 0.0
+    return over
+
+
+@part
 def rule_excess(c, u, q, at, codes, s, scratch):
     """Return by how much a class of s records with these codes, ascending, misses rule q, of attribute `at`."""
     kind = u.whole[q, KIND]
@@ -189,6 +218,8 @@ def rule_excess(c, u, q, at, codes, s, scratch):
         return _share(u, q, codes, s)
     if kind == REACH:
         return _reach(u, q, codes, s)
+    if kind == DOMINANCE:
+        return _dominance(u, q, codes, s)
     return _spread(c, u, q, at, codes, s)
 
 

@@ -7,7 +7,8 @@ import re
 from typing import NamedTuple
 
 from shoal import registry
-from shoal.report._numerals import joined
+from shoal.report._numerals import joined, number
+from shoal.report._tables import dominated
 from shoal.types import Account, Role
 
 _NOT = re.compile(r"\*\*What it does not promise\.\*\* (.*?)(?:\n\n|\Z)", re.DOTALL)
@@ -81,6 +82,15 @@ def limits(account: Account) -> list[tuple[str, str]]:
         )
     if any(not f.promised for f in account.audit.findings):
         rows.append(("What is only reported", "Findings marked as not promised are what was found, not what is kept."))
+    if shares := [f.achieved for f in account.audit.findings if dominated(f)]:
+        rows.append(
+            (
+                "One person in a class",
+                f"In at least one class a single person holds {number(max(shares), 3)} of the weight. A mean that one "
+                "person dominates is close to that person's own values, however many others are in the class. Require "
+                "dominance = 0.5 to prevent it.",
+            )
+        )
     release = str(account.recipe.get("release", ""))
     if release in _RELEASES:
         rows.append((f"By {release}", _RELEASES[release]))

@@ -51,7 +51,8 @@ def _over_all(account: Account, asked: list[Finding]) -> Finding:
 
 
 def _asked(account: Account) -> list[Finding]:
-    return [f for f in account.audit.findings if f.required is not None and f.confidential is None]
+    asked = [f for f in account.audit.findings if f.required is not None and f.confidential is None]
+    return [f for f in asked if f.model != "dominance"]
 
 
 def notes(account: Account) -> list[str]:

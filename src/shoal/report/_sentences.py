@@ -36,18 +36,26 @@ def verdict(account: Account) -> Verdict:
         told = "; ".join(f"{f.model} requires {f.levels[0]} and achieves {f.levels[1]}" for f in failed)
         return Verdict(False, f"The audit did not find what was asked for: {told}.", (), _CHECKED)
     asked = [f for f in audit.findings if f.required is not None and f.promised]
-    of_records = [f for f in asked if f.confidential is None and not _with_strata(account, f)]
+    of_all = [f for f in asked if f.confidential is None and not _with_strata(account, f)]
+    of_records = [f for f in of_all if f.model != "dominance"]
     besides = [f for f in asked if f.confidential is not None]
     lines = [
         f"In {folded(str(f.confidential))}, {_model(f)} was asked for at {f.levels[0]} and found at {f.levels[1]}."
         for f in besides
     ]
+    lines[:0] = [_of_persons(f) for f in of_all if f.model == "dominance"]
     if len(lines) > _LINES:
         lines[_LINES:] = [f"And {counted(len(lines) - _LINES, 'requirement')} more, which hold: see the audit."]
     return Verdict(True, _of_records(account, of_records), tuple(lines), f"{_groups(account)}{_CHECKED}")
 
 
 _CHECKED = "An independent audit read the output as it leaves, and counted; nothing was taken on trust."
+
+
+def _of_persons(finding: Finding) -> str:
+    required, achieved = finding.levels
+    over = f" over {joined(finding.attributes)}"
+    return f"No person holds more than {achieved} of the weight of a class{over}: at most {required} was allowed."
 
 
 def _groups(account: Account) -> str:
@@ -171,7 +179,11 @@ def _closeness(recipe: Mapping[str, Any]) -> list[tuple[str, str]]:
         near = f"some {recipe['n']:,} records around it" if recipe.get("n") else "the whole table"
         rows.append(("t", f"{number(t)}: in every class each confidential column is distributed almost as in {near}."))
     if recipe.get("require"):
-        rows.append(("Also required", f"{_listed(recipe['require'])}, of confidential columns."))
+        persons = {name: level for name, level in recipe["require"].items() if name == "dominance"}
+        values = {name: level for name, level in recipe["require"].items() if name not in persons}
+        said = [f"{_listed(values)}, of confidential columns"] if values else []
+        said += [f"{_listed(persons)}, the most of a class that one person may hold"] if persons else []
+        rows.append(("Also required", f"{'; '.join(said)}."))
     return rows
 
 

@@ -15,6 +15,7 @@ from shoal.report._told import Telling
 from shoal.types import Account, Finding, Reading
 
 _PARTS = 40  # of a reading, that are shown
+_HALF = 0.5  # of the weight of a class: beyond that its mean is mostly one person's value
 
 
 class Audited(NamedTuple):
@@ -64,7 +65,14 @@ def _audited(finding: Finding, quasi: tuple[str, ...]) -> Audited:
         verdict, tone = "not promised", "faint"
     elif finding.required is None:
         verdict, tone = "reported", "faint"
+    if dominated(finding) and finding.holds:
+        tone = "warn"
     return Audited(finding.model, over, *finding.levels, f"{finding.classes:,}", verdict, tone)
+
+
+def dominated(finding: Finding) -> bool:
+    """Tell whether one person holds more than half of the weight of a class."""
+    return finding.model == "dominance" and finding.achieved > _HALF
 
 
 def _over(attributes: Sequence[str], quasi: tuple[str, ...]) -> str:

@@ -136,14 +136,14 @@ class Confidential:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What every class must hold in a confidential attribute: a privacy model at its levels.
+    """What every class must hold in a confidential attribute, or of persons: a privacy model at its levels.
 
     >>> Requirement("recursive_l_diversity", "illness", (("c", 2.0), ("l", 3))).level("l")
     3
     """
 
     model: str  #: registry key of the model
-    attribute: str  #: name of the confidential attribute
+    attribute: str  #: name of the confidential attribute; empty: it is about persons
     levels: tuple[tuple[str, float], ...]  #: the model's parameters by name
 
     def level(self, name: str) -> float:
@@ -171,6 +171,8 @@ class Points:
         What every class must hold in them, besides t-closeness, which methods have a parameter for.
     subjects
         The number of the subject of each record, from 0, where k counts subjects; None: k counts records.
+    weights
+        What each record weighs in the mean of its class, where the share of a person is bounded; None: all the same.
     widths
         How wide the domain of each coordinate is, where somebody gave bounds; for methods that weigh noise. Else None.
     lows
@@ -190,6 +192,7 @@ class Points:
     widths: NDArray[np.float64] | None = None
     lows: NDArray[np.float64] | None = None
     axes: tuple[Axis, ...] = field(default=(), repr=False)
+    weights: NDArray[np.float64] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return int(self.coordinates.shape[0])
@@ -224,6 +227,7 @@ class Points:
             None if self.widths is None else self.widths[chosen],
             None if self.lows is None else self.lows[chosen],
             tuple(axis for axis in self.axes if axis.name in wanted),
+            self.weights,
         )
 
     def rows(self, positions: NDArray[np.int64]) -> Points:
@@ -239,4 +243,5 @@ class Points:
             subjects=None if self.subjects is None else self.subjects[positions],
             widths=self.widths,
             lows=self.lows,
+            weights=None if self.weights is None else self.weights[positions],
         )

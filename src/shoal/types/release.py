@@ -52,6 +52,9 @@ class Release:
         default_factory=dict
     )  #: for each column of rounded values the step that they must be multiples of; for the audit
     shuffled: bool = False  #: whether rows are in an order drawn at random; for the audit
+    weights: NDArray[np.float64] | None = field(
+        default=None, repr=False
+    )  #: what each row weighs in the mean of its class; for the audit, not released
     cache: dict[Any, Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )  #: what the audits found out of it so far; another release begins without
@@ -176,6 +179,11 @@ class Audit:
         """Whether everything that was required holds."""
         return all(finding.holds for finding in self.findings)
 
+    @property
+    def dominance(self) -> float | None:
+        """The largest share of a class's weight that one person holds, over all blocks; None: it was not audited."""
+        return max((f.achieved for f in self.findings if f.model == "dominance"), default=None)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as plain values, as in the JSON of ``shoal audit``."""
         unpromised = [f.to_dict() for f in self.findings if not f.promised]
@@ -184,6 +192,7 @@ class Audit:
             "classes": self.overall.classes,
             "k": self.overall.achieved,
             **dict(self.overall.found),
+            **({} if self.dominance is None else {"dominance": self.dominance}),
             "quasi": list(self.quasi),
             "confidential": {name: self._found_of(name) for name in self.confidential},
             "requirements": [f.to_dict() for f in self.findings if f.required is not None],
