@@ -130,7 +130,13 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(_LATE[name]), name)
 
 
-def protect(frame: Any, recipe: Recipe | Mapping[str, Any] | str | Path, *, certify: bool = False) -> Protected:
+def protect(
+    frame: Any,
+    recipe: Recipe | Mapping[str, Any] | str | Path,
+    *,
+    certify: bool = False,
+    repeat: str | Path | None = None,
+) -> Protected:
     """Protect a frame of pandas, polars or pyarrow.
 
     Parameters
@@ -141,6 +147,8 @@ def protect(frame: Any, recipe: Recipe | Mapping[str, Any] | str | Path, *, cert
         What to do: a recipe, a mapping with its fields, or the path of a TOML file.
     certify
         Also compute a lower bound on the SSE of any partition; may take minutes.
+    repeat
+        The receipt of an earlier run on the same table: its swap key and its order of rows are used again.
 
     Returns
     -------
@@ -155,7 +163,7 @@ def protect(frame: Any, recipe: Recipe | Mapping[str, Any] | str | Path, *, cert
     """
     from shoal.flow.protect import protect_frame
 
-    return protect_frame(frame, _recipe(recipe), certify=certify)
+    return protect_frame(frame, _recipe(recipe), certify=certify, repeat=_path(repeat))
 
 
 def protect_file(
@@ -169,6 +177,8 @@ def protect_file(
     report: str | Path | None = None,
     edition: str = "internal",
     evidence: str | Path | None = None,
+    receipt: str | Path | None = None,
+    repeat: str | Path | None = None,
 ) -> Protected:
     """Protect a file: read, partition, release, stage, audit what was staged, and only then let it appear.
 
@@ -189,13 +199,26 @@ def protect_file(
         help an intruder. It appears together with the output, or neither does.
     evidence
         Where to write evidence for :func:`verify`, a JSON file; it appears together with the output, too.
+    receipt
+        Where to write a receipt, for yourself only, a JSON file of mode 0600: it opens the commitment to the input in
+        the evidence, and holds what was drawn at random. It appears together with the output, too.
+    repeat
+        As in :func:`protect`.
     """
     from shoal.flow.besides import Besides
     from shoal.flow.protect import protect_file as run
     from shoal.places import place
 
-    besides = Besides(_path(save_recipe), _path(report), edition, _path(evidence))
-    return run(place(source), place(target), _recipe(recipe), force=force, besides=besides, certify=certify)
+    besides = Besides(_path(save_recipe), _path(report), edition, _path(evidence), _path(receipt))
+    return run(
+        place(source),
+        place(target),
+        _recipe(recipe),
+        force=force,
+        besides=besides,
+        certify=certify,
+        repeat=_path(repeat),
+    )
 
 
 def audit(
@@ -451,7 +474,7 @@ def explore_file(
     return run(place(source), noisy, asked, target=page, save_recipe=saved, force=force)
 
 
-def verify(evidence: str | Path, output: Any, input: Any = None) -> Verification:
+def verify(evidence: str | Path, output: Any, input: Any = None, *, receipt: str | Path | None = None) -> Verification:
     """Check what was protected against its evidence, on its own: audit it from scratch, and compare.
 
     Parameters
@@ -461,7 +484,9 @@ def verify(evidence: str | Path, output: Any, input: Any = None) -> Verification
     output
         The protected file, the URL of a table, or a frame. Where two tables left: the first file, or both frames.
     input
-        What was protected, if it is there: a file, a URL or a frame.
+        What was protected, if it is there: a file, a URL or a frame. Needs the receipt.
+    receipt
+        The JSON file that :func:`protect_file` wrote with ``receipt=``: it opens the commitment to the input.
 
     Returns
     -------
@@ -471,11 +496,13 @@ def verify(evidence: str | Path, output: Any, input: Any = None) -> Verification
     Raises
     ------
     DataError
-        If evidence, output or input cannot be read. What can be read and is not true raises nothing.
+        If evidence, output, input or receipt cannot be read. Claims that are not true raise nothing.
+    ParameterError
+        If there is an input and no receipt.
     """
     from shoal.flow.verify import verify as run
 
-    return run(Path(evidence), _place_or_frame(output), _place_or_frame(input))
+    return run(Path(evidence), _place_or_frame(output), _place_or_frame(input), _path(receipt))
 
 
 def inspect(frame: Any) -> Inspection:

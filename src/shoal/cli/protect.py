@@ -13,7 +13,7 @@ from shoal.cli._show import (
     print_certificate,
     print_json,
     print_ledger,
-    print_readings,
+    print_published,
     print_schema,
     progress_bar,
     summary_of,
@@ -119,6 +119,12 @@ def protect(
     evidence: Annotated[
         Path | None, typer.Option(metavar="E.json", help="Write evidence that shoal verify can check.")
     ] = None,
+    receipt: Annotated[
+        Path | None, typer.Option(metavar="R.json", help="Write a receipt for yourself: never publish it.")
+    ] = None,
+    repeat: Annotated[
+        Path | None, typer.Option(metavar="R.json", help="Repeat the random choices of an earlier run by its receipt.")
+    ] = None,
     certify: Annotated[
         bool, typer.Option("--certify", help="Say how much lower the loss of any partition could be; takes longer.")
     ] = False,
@@ -188,6 +194,8 @@ def protect(
             report=report,
             edition=edition,
             evidence=evidence,
+            receipt=receipt,
+            repeat=repeat,
         )
     with summary_of(shown):
         if json:
@@ -199,7 +207,7 @@ def protect(
             print_ledger(done.ledger)
         if done.partition.note:
             typer.echo(f"{done.partition.note}.")
-        print_readings(done.readings)
+        print_published(done.published, made.release)
         if done.certificate is not None:
             print_certificate(done.certificate)
         if done.left_out:
@@ -210,7 +218,7 @@ def protect(
 
 
 def _as_json(output: str, recipe: Recipe, done: Protected) -> dict[str, Any]:
-    certificate = {} if done.certificate is None else {"certificate": done.certificate.to_dict()}
+    certificate = {} if done.certificate is None else {"certificate": done.certificate.published}
     return {
         "output": output,
         **({"confidential": done.beside} if done.beside else {}),
@@ -218,7 +226,7 @@ def _as_json(output: str, recipe: Recipe, done: Protected) -> dict[str, Any]:
         "fingerprint": recipe.fingerprint,
         "columns": {c.name: {"role": c.role, "kind": c.kind} for c in done.schema.columns},
         "audit": done.audit.to_dict(),
-        "readings": done.readings.to_dict(),
+        "readings": done.published.to_dict(),
         **({} if done.ledger is None else {"ledger": done.ledger.to_dict()}),
         **({"left_out": done.left_out} if done.left_out else {}),
         **({"note": done.partition.note} if done.partition.note else {}),

@@ -14,16 +14,21 @@ from shoal.errors import ParameterError, rows_kept
 from shoal.flow.accounting import account_of
 from shoal.flow.anonymising import Anonymised, anonymise
 from shoal.flow.apart import gate
-from shoal.flow.besides import NOTHING, Besides
-from shoal.flow.evidence import Proof
+from shoal.flow.besides import NOTHING, Besides, path_or_none
+from shoal.flow.digests import Digest, of_table
+from shoal.flow.evidence import Proof, digest_at
 from shoal.flow.excluding import complete_rows, only_rows
 from shoal.flow.gating import read_back
 from shoal.flow.reading import read_table, schema_for
+from shoal.flow.receipt import Receipt, receipt_of
 from shoal.flow.releasing import in_two_tables
-from shoal.flow.together import keep_apart
+from shoal.flow.repeating import read_receipt, refuse_other_input
+from shoal.flow.subjects import told_apart
+from shoal.flow.together import keep_apart, keep_receipt
 from shoal.flow.writing import open_sink, staged, staged_both
 from shoal.places import Place, beside
 from shoal.recipe import Recipe
+from shoal.report._published import published
 from shoal.types import Audit, Certificate, Comparison, Ledger, Partition, Readings, Release, Role, Schema, Table
 
 
@@ -61,8 +66,28 @@ class Protected:
         with besides.staged(force=force) as hidden:
             besides.write_report(hidden, account_of(self))
 
-    def evidence(self, path: str | Path, *, force: bool = False) -> None:
+    @property
+    def published(self) -> Readings:
+        """The readings that may be published with the release: bare values with 3 significant digits."""
+        return published(self.readings, self.recipe.release)
+
+    def evidence(self, path: str | Path, *, receipt: str | Path | None = None, force: bool = False) -> None:
         """Write evidence that others can check with :func:`shoal.verify`: a JSON file without any value of the table.
+
+        Parameters
+        ----------
+        path
+            Where it goes; the name ends in .json.
+        receipt
+            Where to write a receipt as well; see :meth:`receipt`. The evidence then holds a commitment to the input,
+            which only the receipt opens.
+        force
+            Replace the files if they exist.
+        """
+        self._prove("Evidence", "evidence", Besides(evidence=Path(path), receipt=path_or_none(receipt)), force=force)
+
+    def receipt(self, path: str | Path, *, force: bool = False) -> None:
+        """Write a receipt, for yourself only: a JSON file of mode 0600, by which the run can be repeated.
 
         Parameters
         ----------
@@ -71,27 +96,32 @@ class Protected:
         force
             Replace the file if it exists.
         """
+        self._prove("Receipt", "receipt", Besides(receipt=Path(path)), force=force)
+
+    def _prove(self, owner: str, what: str, besides: Besides, *, force: bool) -> None:
         if self.proof is None:
             raise ParameterError(
-                "Evidence: of a file it must be asked for when this is protected. Say protect_file(…, evidence=…)."
+                f"{owner}: of a file it must be asked for when this is protected. Say protect_file(…, {what}=…)."
             )
-        besides = Besides(evidence=Path(path))
         with besides.staged(force=force) as hidden:
-            besides.write_evidence(hidden, account_of(self, quick=True), self.proof())
+            besides.write_proof(hidden, account_of(self, quick=True), self.proof())
 
 
-def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Protected:
+def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False, repeat: Path | None = None) -> Protected:
     """Protect a frame of pandas, polars or pyarrow; the same kind comes back, audited as it is handed over."""
     from shoal.sinks.frame import Frame as FrameSink
     from shoal.sources.frame import Frame as FrameSource
 
+    earlier = None if repeat is None else read_receipt(repeat, recipe)
     data, unread = FrameSource().read(frame)
+    if earlier is not None:
+        refuse_other_input(earlier, of_table(data))
     table = Table(data, schema_for(data, recipe, None, unread))
     rows = complete_rows(table, recipe)
     if rows is not None:
         table, frame = only_rows(table, rows), FrameSink().rows(frame, rows)
     with rows_kept(rows):
-        made = anonymise(table, recipe, certified=certify)
+        made = anonymise(table, recipe, certified=certify, key=None if earlier is None else earlier.swap_key)
     progress.stage("Audit")
     release = made.release
     native, second = _as_frames(frame, release, table, recipe)
@@ -101,7 +131,19 @@ def protect_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Prote
     audit = gate(leaving, recipe, made.partition)
     left_out = 0 if rows is None else data.num_rows - len(rows)
     done = _protected(made, native, audit, recipe, table.schema, left_out, second)
-    return replace(done, proof=partial(Proof.of_frame, leaving, data))
+    receipt = _receipt(made, table, lambda: of_table(data))
+    return replace(done, proof=partial(Proof.of_frame, leaving, receipt))
+
+
+def _receipt(made: Anonymised, table: Table, source: Callable[[], Digest]) -> Callable[[], Receipt]:
+    """Return what makes the receipt of a run; the input is digested when a receipt is wanted."""
+
+    def receipt() -> Receipt:
+        column = next(iter(table.schema.names(Role.SUBJECT)), None)
+        subjects = None if column is None else told_apart(table, column)
+        return receipt_of(source(), made.partition, swap_key=made.release.swap_key, subjects=subjects)
+
+    return receipt
 
 
 def _as_frames(frame: Any, release: Release, table: Table, recipe: Recipe) -> tuple[Any, Any]:
@@ -130,13 +172,16 @@ def protect_file(
     force: bool = False,
     besides: Besides = NOTHING,
     certify: bool = False,
+    repeat: Path | None = None,
 ) -> Protected:
     """Protect a file; the output appears whole and audited, or not at all, and so does what is written besides."""
     sink = open_sink(target, recipe.set)
     second = beside(target) if in_two_tables(recipe) else None
+    earlier = None if repeat is None else read_receipt(repeat, recipe)
     for place in (target, second):
         if place is not None:
             keep_apart(source, place, besides.paths)
+            keep_receipt(repeat, place, besides.paths)
     with ExitStack() as stack:
         papers = stack.enter_context(besides.staged(force=force))
         besides.write_recipe(papers, recipe)
@@ -147,10 +192,13 @@ def protect_file(
         )
         progress.stage("Read")
         whole = read_table(source, recipe, textual=sink.textual)
+        if earlier is not None:
+            refuse_other_input(earlier, digest_at(source.at, whole.data))
         rows = complete_rows(whole, recipe)
         table = only_rows(whole, rows)
         with rows_kept(rows):
-            made = anonymise(table, recipe, certified=certify, sink=type(sink))
+            key = None if earlier is None else earlier.swap_key
+            made = anonymise(table, recipe, certified=certify, sink=type(sink), key=key)
         progress.stage("Write")
         release = _written(made.release, sink, target, hidden)
         progress.stage("Audit")
@@ -161,10 +209,11 @@ def protect_file(
         if besides.report is not None:
             progress.stage("Report")
             besides.write_report(papers, account_of(done, source.name, target.name))
-        if besides.evidence is not None:
+        if besides.evidence is not None or besides.receipt is not None:
             names = (target.name, "" if second is None else second.name)
-            proof = Proof.of_files(leaving, source, whole.data, tuple(zip(names, hidden, strict=False)))
-            besides.write_evidence(papers, account_of(done, source.name, target.name, quick=True), proof)
+            receipt = _receipt(made, table, lambda: digest_at(source.at, whole.data))
+            proof = Proof.of_files(leaving, tuple(zip(names, hidden, strict=False)), receipt)
+            besides.write_proof(papers, account_of(done, source.name, target.name, quick=True), proof)
     return done if second is None else replace(done, beside=str(second))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,8 @@ class Centroid(Checked):
     **Guarantee.** Records of a class are equal in its block's attributes; what is not a quasi-identifier is
     unchanged; identifiers and subjects are gone; rows and columns keep their order.
     """
+
+    publishes_readings: ClassVar[bool] = True
 
     round_integers: Annotated[bool, Param("Round the means of integer columns to integers.")] = False
     categories: Annotated[

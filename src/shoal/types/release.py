@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import listing
+from shoal.types.reading import significant
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,6 +49,9 @@ class Release:
     order: NDArray[np.int64] | None = field(
         default=None, repr=False
     )  #: the record that each row stands for, where rows leave in another order; for the measures, does not leave
+    swap_key: bytes | None = field(
+        default=None, repr=False
+    )  #: the secret key by which values were dealt; for the receipt, not released
     cache: dict[Any, Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )  #: what the audits found out of it so far; another release begins without
@@ -251,4 +256,18 @@ class Certificate:
             "il_bound": self.il_bound,
             "gap": self.gap,
             "how": list(self.how),
+        }
+
+    @property
+    def published(self) -> dict[str, Any]:
+        """The certificate as plain values with 3 significant digits; rounded so that bounds stay bounds.
+
+        >>> found = Certificate(3, 90.19, ("column generation",), 1000.0, 100.123).published
+        >>> found["sse"], found["sse_bound"], found["gap"]
+        (100.0, 90.1, 9.93)
+        """
+        ways = {"sse_bound": ROUND_FLOOR, "il_bound": ROUND_FLOOR, "gap": ROUND_CEILING}
+        return {
+            name: significant(value, ways.get(name, ROUND_HALF_EVEN)) if isinstance(value, float) else value
+            for name, value in self.to_dict().items()
         }
