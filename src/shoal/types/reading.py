@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Context
 from typing import Any
 
 DIGITS = 3  #: significant digits of published figures about the originals
 
 
-def significant(value: float, rounding: str = ROUND_HALF_EVEN) -> float:
-    """Round a figure to 3 significant digits, by one of the roundings of :mod:`decimal`; −0 becomes 0.
+def significant(value: float) -> float:
+    """Round a figure to 3 significant digits; −0 becomes 0.
 
-    >>> significant(8.78514), significant(1234567.0), significant(8.78514, "ROUND_FLOOR"), significant(-0.0)
-    (8.79, 1230000.0, 8.78, 0.0)
+    >>> significant(8.78514), significant(1234567.0), significant(-0.0), significant(math.inf)
+    (8.79, 1230000.0, 0.0, inf)
     """
-    return float(Context(DIGITS, rounding).create_decimal(value)) + 0.0
+    return float(f"{value:.{DIGITS - 1}e}") + 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import listing
@@ -260,14 +259,11 @@ class Certificate:
 
     @property
     def published(self) -> dict[str, Any]:
-        """The certificate as plain values with 3 significant digits; rounded so that bounds stay bounds.
+        """The certificate as plain values with 3 significant digits; the gap, a small difference, with 2 decimals first.
 
         >>> found = Certificate(3, 90.19, ("column generation",), 1000.0, 100.123).published
         >>> found["sse"], found["sse_bound"], found["gap"]
-        (100.0, 90.1, 9.93)
+        (100.0, 90.2, 9.92)
         """
-        ways = {"sse_bound": ROUND_FLOOR, "il_bound": ROUND_FLOOR, "gap": ROUND_CEILING}
-        return {
-            name: significant(value, ways.get(name, ROUND_HALF_EVEN)) if isinstance(value, float) else value
-            for name, value in self.to_dict().items()
-        }
+        figures = {**self.to_dict(), "gap": None if self.gap is None else round(self.gap, 2)}
+        return {name: significant(value) if isinstance(value, float) else value for name, value in figures.items()}
