@@ -102,7 +102,7 @@ class Evidence:
         if values["format"] == _OLD and not isinstance(values["format"], bool):
             raise DataError(
                 f"{owner}: is evidence of format {_OLD}, which holds a keyed digest of the input: anyone can test "
-                f"guesses of the input against it. Do not publish it; protect the table again, and take the new evidence."
+                f"guesses of the input against it. Do not publish it; protect the table again for a new one."
             )
         if values["format"] != FORMAT or isinstance(values["format"], bool):
             raise DataError(

@@ -259,7 +259,7 @@ class Certificate:
 
     @property
     def published(self) -> dict[str, Any]:
-        """The certificate as plain values with 3 significant digits; the gap, a small difference, with 2 decimals first.
+        """The certificate as plain values with 3 significant digits; the gap has 2 decimals at most.
 
         >>> found = Certificate(3, 90.19, ("column generation",), 1000.0, 100.123).published
         >>> found["sse"], found["sse_bound"], found["gap"]
