@@ -177,13 +177,9 @@ def _short(attributes: tuple[str, ...], quasi: tuple[str, ...]) -> str:
     return f"{', '.join(attributes[:_NAMED])} and {len(attributes) - _NAMED} more"
 
 
-def print_published(readings: Readings, release: str) -> None:
+def print_published(readings: Readings) -> None:
     """Print the readings that may be published with a release; they have 3 significant digits."""
     _print_readings(readings, lambda reading: f"{reading.value:,.6g} {reading.unit}".rstrip())
-    if not readings.readings:
-        typer.echo(
-            f"No loss is printed for release = {release}, for it tells of the originals; shoal compare measures it."
-        )
 
 
 def print_readings(readings: Readings) -> None:

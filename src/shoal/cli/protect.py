@@ -207,13 +207,15 @@ def protect(
             print_ledger(done.ledger)
         if done.partition.note:
             typer.echo(f"{done.partition.note}.")
-        print_published(done.published, made.release)
+        print_published(done.published)
         if done.certificate is not None:
             print_certificate(done.certificate)
         if done.left_out:
             typer.echo(f"{done.left_out:,} records lack a quasi-identifier and were left out.")
         if done.beside:
             typer.echo("Nothing is lost in the quasi-identifiers, which leave as they were.")
+        elif not done.published.readings:
+            typer.echo(f"The loss by release = {made.release} tells of the originals: shoal compare measures it.")
         typer.echo(f"{done.audit.records:,} records protected: {shown}{f' and {done.beside}' if done.beside else ''}")
 
 
