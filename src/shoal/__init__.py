@@ -136,6 +136,7 @@ def protect(
     *,
     certify: bool = False,
     keep_metadata: bool = False,
+    repeat: str | Path | None = None,
 ) -> Protected:
     """Protect a frame of pandas, polars or pyarrow.
 
@@ -150,6 +151,8 @@ def protect(
     keep_metadata
         Keep metadata that came with the frame: that of pyarrow tables and their columns, ``attrs`` of pandas. It may
         list categories, columns and people that the table no longer holds; ``notes`` says so.
+    repeat
+        The receipt of an earlier run on the same table: its swap key and its order of rows are used again.
 
     Returns
     -------
@@ -165,7 +168,7 @@ def protect(
     """
     from shoal.flow.protect import protect_frame
 
-    return protect_frame(frame, _recipe(recipe), certify=certify, keep_metadata=keep_metadata)
+    return protect_frame(frame, _recipe(recipe), certify=certify, keep_metadata=keep_metadata, repeat=_path(repeat))
 
 
 def protect_file(
@@ -180,6 +183,8 @@ def protect_file(
     edition: str = "internal",
     evidence: str | Path | None = None,
     keep_metadata: bool = False,
+    receipt: str | Path | None = None,
+    repeat: str | Path | None = None,
 ) -> Protected:
     """Protect a file: read, partition, release, stage, audit what was staged, and only then let it appear.
 
@@ -203,12 +208,17 @@ def protect_file(
     keep_metadata
         Keep metadata that came with the input: of Parquet and Arrow, labels and notes of SPSS and Stata files. It may
         list categories, columns and people that the table no longer holds; ``notes`` says so.
+    receipt
+        Where to write a receipt, for yourself only, a JSON file of mode 0600: it opens the commitment to the input in
+        the evidence, and holds what was drawn at random. It appears together with the output, too.
+    repeat
+        As in :func:`protect`.
     """
     from shoal.flow.besides import Besides
     from shoal.flow.protect import protect_file as run
     from shoal.places import place
 
-    besides = Besides(_path(save_recipe), _path(report), edition, _path(evidence))
+    besides = Besides(_path(save_recipe), _path(report), edition, _path(evidence), _path(receipt))
     return run(
         place(source),
         place(target),
@@ -217,6 +227,7 @@ def protect_file(
         besides=besides,
         certify=certify,
         keep_metadata=keep_metadata,
+        repeat=_path(repeat),
     )
 
 
@@ -479,7 +490,7 @@ def explore_file(
     return run(place(source), noisy, asked, target=page, save_recipe=saved, force=force)
 
 
-def verify(evidence: str | Path, output: Any, input: Any = None) -> Verification:
+def verify(evidence: str | Path, output: Any, input: Any = None, *, receipt: str | Path | None = None) -> Verification:
     """Check what was protected against its evidence, on its own: audit it from scratch, and compare.
 
     Parameters
@@ -489,7 +500,9 @@ def verify(evidence: str | Path, output: Any, input: Any = None) -> Verification
     output
         The protected file, the URL of a table, or a frame. Where two tables left: the first file, or both frames.
     input
-        What was protected, if it is there: a file, a URL or a frame.
+        What was protected, if it is there: a file, a URL or a frame. Needs the receipt.
+    receipt
+        The JSON file that :func:`protect_file` wrote with ``receipt=``: it opens the commitment to the input.
 
     Returns
     -------
@@ -499,11 +512,13 @@ def verify(evidence: str | Path, output: Any, input: Any = None) -> Verification
     Raises
     ------
     DataError
-        If evidence, output or input cannot be read. What can be read and is not true raises nothing.
+        If evidence, output, input or receipt cannot be read. Claims that are not true raise nothing.
+    ParameterError
+        If there is an input and no receipt.
     """
     from shoal.flow.verify import verify as run
 
-    return run(Path(evidence), _place_or_frame(output), _place_or_frame(input))
+    return run(Path(evidence), _place_or_frame(output), _place_or_frame(input), _path(receipt))
 
 
 def inspect(frame: Any) -> Inspection:

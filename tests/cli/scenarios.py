@@ -1110,7 +1110,70 @@ def _(folder: Path) -> list[str]:
 
 @scenario("Verify: evidence of another format", 3)
 def _(folder: Path) -> list[str]:
-    return verifying(folder, lambda text: text.replace('"format": 1', f'"format": {SECRET}'))
+    return verifying(folder, lambda text: text.replace('"format": 2', f'"format": {SECRET}'))
+
+
+@scenario("Verify: evidence of format 1", 3)
+def _(folder: Path) -> list[str]:
+    return verifying(folder, lambda text: text.replace('"format": 2', '"format": 1'))
+
+
+@scenario("Verify: an input without the receipt", 2)
+def _(folder: Path) -> list[str]:
+    return [*verifying(folder), "--input", "people.csv"]
+
+
+@scenario("Verify: a receipt that is none", 3)
+def _(folder: Path) -> list[str]:
+    return [*verifying(folder), "--receipt", "e.json"]
+
+
+@scenario("Receipt with another ending", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--receipt", "r.txt")
+
+
+def repeating(folder: Path, *more: str, release: str = "swap") -> list[str]:
+    """Protect the people with a receipt, and return a command that repeats it."""
+    import shoal
+
+    (folder / "people.csv").write_text(PEOPLE)
+    shoal.protect_file(
+        folder / "people.csv", folder / "out.csv", {**RECIPE, "release": release}, receipt=folder / "r.json"
+    )
+    return command(folder, "--repeat", "r.json", "--force", *more)
+
+
+@scenario("Repeat: no receipt", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--repeat", "r.json")
+
+
+@scenario("Repeat: another input", 3)
+def _(folder: Path) -> list[str]:
+    made = repeating(folder, "--release", "swap")
+    (folder / "people.csv").write_text(f"{PEOPLE}\n")
+    return made
+
+
+@scenario("Repeat: a receipt without a swap key", 3)
+def _(folder: Path) -> list[str]:
+    return repeating(folder, "--release", "swap", release="medoid")
+
+
+@scenario("Repeat: nothing to repeat", 2)
+def _(folder: Path) -> list[str]:
+    return repeating(folder)
+
+
+@scenario("Repeat: a seed as well", 2)
+def _(folder: Path) -> list[str]:
+    return repeating(folder, "--release", "swap", "--set", "not_private_seed=1")
+
+
+@scenario("Repeat: the receipt would be replaced", 2)
+def _(folder: Path) -> list[str]:
+    return repeating(folder, "--release", "swap", "--evidence", "r.json")
 
 
 @scenario("Verify: evidence that lacks something", 3)

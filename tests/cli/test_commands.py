@@ -51,7 +51,7 @@ def test_a_certificate_is_printed_when_asked_for(survey: Path, run: Callable) ->
     assert (ran.code, ran.err) == (0, "")
     assert found["sse_bound"] < found["sse"]
     assert found["how"] == ["column generation"]
-    for words in (f"{found['il']:.4f} %", f"{found['il_bound']:.4f} %", f"at most {found['gap']:.2f} %"):
+    for words in (f"{found['il']:g} %", f"{found['il_bound']:g} %", f"at most {found['gap']:g} %"):
         assert words in ran.out
     assert "certificate" not in json.loads(run(*command, "-o", "plain.csv", "--json").out)
 
@@ -144,7 +144,7 @@ def test_compare_takes_meanings_and_columns_from_a_recipe(survey: Path, run: Cal
     )
     done = json.loads(run("protect", survey, "-o", "out.csv", "--recipe", "r.toml", "--json").out)
     ran = run("compare", survey, "out.csv", "--recipe", "r.toml", "--json", "--measures", ",".join(done["readings"]))
-    assert json.loads(ran.out) == pytest.approx(done["readings"])
+    assert json.loads(ran.out) == pytest.approx(done["readings"], rel=0.006)  # which are published with 3 digits
     one = run("compare", survey, "out.csv", "--recipe", "r.toml", "--columns", "education", "--json")
     assert json.loads(one.out)["il_sse"] != pytest.approx(done["readings"]["il_sse"])
 

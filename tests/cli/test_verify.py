@@ -22,6 +22,7 @@ def protected(folder: Path, run: Callable, name: str = "safe") -> None:
     folder.mkdir(exist_ok=True)
     (folder / "people.csv").write_text(PEOPLE)
     options = ["--quasi", "age,income", "--identifier", "name", "--k", "3", "--evidence", folder / f"{name}.json"]
+    options += ["--receipt", folder.parent / f"{name}_receipt.json", "--force"]
     assert run("protect", folder / "people.csv", "-o", folder / f"{name}.csv", *options).code == 0
 
 
@@ -33,7 +34,8 @@ def spoil(path: Path) -> None:
 def test_exit_codes_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable) -> None:
     monkeypatch.chdir(tmp_path)
     protected(tmp_path, run)
-    ran = run("verify", "safe.json", "safe.csv", "--input", "people.csv", "--json")
+    receipt = tmp_path.parent / "safe_receipt.json"
+    ran = run("verify", "safe.json", "safe.csv", "--input", "people.csv", "--receipt", receipt, "--json")
     assert (ran.code, ran.err) == (0, "")
     said = json.loads(ran.out)
     assert said["holds"] is True
@@ -51,6 +53,53 @@ def test_exit_codes_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ru
     assert "DOES NOT HOLD" in ran.out
     assert "another one" in ran.out
     assert run("verify", "safe.json").code == 2
+
+
+def test_the_input_needs_the_receipt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable) -> None:
+    monkeypatch.chdir(tmp_path)
+    protected(tmp_path, run)
+    ran = run("verify", "safe.json", "safe.csv", "--input", "people.csv")
+    assert (ran.code, ran.out) == (2, "")
+    assert "must be given with the receipt" in ran.err
+    receipt = tmp_path.parent / "safe_receipt.json"
+    (tmp_path / "people.csv").write_text(PEOPLE + "person 12,40,9000\n")
+    assert run("verify", "safe.json", "safe.csv", "--input", "people.csv", "--receipt", receipt).code == 4
+    assert run("verify", "safe.json", "safe.csv", "--receipt", "safe.json").code == 3
+
+
+def test_a_swap_is_repeated_by_its_receipt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    swap = ["protect", "people.csv", "--quasi", "age,income", "--identifier", "name", "--k", "3", "--release", "swap"]
+    assert run(*swap, "-o", "a.csv", "--receipt", "r.json").code == 0
+    assert run(*swap, "-o", "b.csv", "--repeat", "r.json").code == 0
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    ran = run(*swap, "-o", "c.csv", "--receipt", "r.json")
+    assert (ran.code, "exists already" in ran.err, (tmp_path / "c.csv").exists()) == (2, True, False)
+    (tmp_path / "people.csv").write_text(PEOPLE + "person 12,40,9000\n")
+    ran = run(*swap, "-o", "c.csv", "--repeat", "r.json")
+    assert (ran.code, "commitment does not match" in ran.err, (tmp_path / "c.csv").exists()) == (3, True, False)
+
+
+def test_what_is_printed_of_readings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    given = ["protect", "people.csv", "--quasi", "age,income", "--identifier", "name", "--k", "3", "--force"]
+    ran = run(*given, "-o", "a.csv", "--json", "--certify")
+    said = json.loads(ran.out)
+    figures = [*said["readings"].values(), *(v for v in said["certificate"].values() if isinstance(v, float))]
+    assert len(figures) == 9
+    assert all(value == float(f"{value:.3g}") for value in figures)
+    words = run(*given, "-o", "a.csv", "--certify").out
+    assert f"{said['readings']['il_sse']:g} %" in words
+    assert not re.search(r"[1-9]\d*\.\d{3}|0\.[1-9]\d{3}", words)
+    for release in ("swap", "anatomy"):
+        more = ["--release", release, *(["--confidential", "income"] if release == "anatomy" else [])]
+        more += ["--quasi", "age"] if release == "anatomy" else []
+        assert json.loads(run(*given, *more, "-o", "a.csv", "--json").out)["readings"] == {}
+        words = run(*given, *more, "-o", "a.csv").out
+        assert "il_sse" not in words
+        assert ("shoal compare measures it" in words) is (release == "swap")
 
 
 def test_no_value_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable) -> None:

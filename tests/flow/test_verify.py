@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.flow.digests import of_table
+from shoal.flow.digests import of_name, of_table
 from shoal.report.evidence import Evidence, seal_of
 
 ROWS = 40
@@ -58,12 +58,14 @@ def written(folder: Path, output: str = "out.csv", recipe: dict[str, Any] | None
     source = folder / more.pop("source", "in.csv")
     shoal.write_table(people(), source)
     target = output if "://" in output else folder / output
-    shoal.protect_file(source, target, {**RECIPE, **(recipe or {})}, evidence=folder / "e.json", **more)
+    papers = {"evidence": folder / "e.json", "receipt": folder / "r.json"}
+    shoal.protect_file(source, target, {**RECIPE, **(recipe or {})}, **papers, **more)
     return folder / "e.json", target
 
 
 def failed(evidence: Path, output: Any, source: Any = None) -> list[str]:
-    return [check.claim for check in shoal.verify(evidence, output, source).failed]
+    receipt = None if source is None else evidence.with_name("r.json")
+    return [check.claim for check in shoal.verify(evidence, output, source, receipt=receipt).failed]
 
 
 def verdicts(evidence: Path, output: Any) -> dict[str, str]:
@@ -102,7 +104,8 @@ class TestWhatIsTrue:
     def test_a_database_as_input(self, tmp_path: Path) -> None:
         url = f"sqlite:///{tmp_path}/in.db?table=people"
         shoal.write_table(people(), url)
-        shoal.protect_file(url, tmp_path / "out.csv", RECIPE, evidence=tmp_path / "e.json")
+        papers = {"evidence": tmp_path / "e.json", "receipt": tmp_path / "r.json"}
+        shoal.protect_file(url, tmp_path / "out.csv", RECIPE, **papers)
         assert failed(tmp_path / "e.json", tmp_path / "out.csv", url) == []
         with sqlite3.connect(tmp_path / "in.db") as connection:
             connection.execute("UPDATE people SET pay = 1 WHERE age = (SELECT max(age) FROM people)")
@@ -112,7 +115,7 @@ class TestWhatIsTrue:
     def test_frames(self, as_frame: Callable, tmp_path: Path) -> None:
         frame = as_frame(people())
         done = shoal.protect(frame, RECIPE)
-        done.evidence(tmp_path / "e.json")
+        done.evidence(tmp_path / "e.json", receipt=tmp_path / "r.json")
         assert failed(tmp_path / "e.json", done.data, frame) == []
         other = as_frame(people(seed=1))
         assert failed(tmp_path / "e.json", done.data, other) == ["The input is the one that was protected"]
@@ -152,6 +155,30 @@ class TestWhatIsTrue:
     def test_every_promise(self, recipe: dict[str, Any], tmp_path: Path) -> None:
         evidence, target = written(tmp_path, recipe=recipe)
         assert failed(evidence, target, tmp_path / "in.csv") == []
+
+    @pytest.mark.parametrize("t", [0.2, 0.7])
+    def test_categories_that_do_not_occur(self, t: float, tmp_path: Path) -> None:
+        """Unused categories decide how far others are apart: an unused group is as high, an unused rank counts."""
+        deep = {"upper": {"cold": {"mild": ["none"], "rare": {"more": ["plague"]}}, "asthma": ["asthma"]}}
+        recipe = {
+            "orders": {"pay": ["0", *(str(i) for i in range(100, 1000, 100)), "5000"]},
+            "taxonomies": {"ill": {**deep, "lower": ["flu", "ulcer", "gout"]}},
+            "require": {},
+            "strata": [],
+            "t": t,
+        }
+        evidence, target = written(tmp_path, recipe=recipe)
+        assert failed(evidence, target, tmp_path / "in.csv") == []
+        said = json.loads(evidence.read_text())
+        columns, salt = said["columns"], bytes.fromhex(said["salt"])
+        held = set(people()["ill"].to_pylist())
+        assert set(columns["ill"]["taxonomy"]) == {of_name(salt, name) for name in held}
+        paid = {str(pay) for pay in people()["pay"].to_pylist()}
+        assert [name is not None for name in columns["pay"]["order"]] == [
+            name in paid for name in recipe["orders"]["pay"]
+        ]
+        for name in ("plague", "gout", "rare", "5000"):
+            assert of_name(salt, name) not in evidence.read_text()
 
     def test_ordered_categories_of_a_frame_in_a_text_file(self, tmp_path: Path) -> None:
         """The order is known from the input's types only; the evidence knows it by digests."""
@@ -194,8 +221,8 @@ class TestWhatCannotBeSeen:
         people = shoal.survey(400)
         recipe = {"quasi": ["birth", "rent", "rooms"], "subject": "household", "weight": "weight", "k": 3}
         done = shoal.protect(people, {**recipe, "identifier": ["person"], "confidential": ["health"], **more})
-        done.evidence(tmp_path / "e.json")
-        seen = shoal.verify(tmp_path / "e.json", done.data, people)
+        done.evidence(tmp_path / "e.json", receipt=tmp_path / "r.json")
+        seen = shoal.verify(tmp_path / "e.json", done.data, people, receipt=tmp_path / "r.json")
         assert seen.failed == ()
         assert "in records the smallest class has" in " ".join(check.why for check in seen.unchecked)
 
@@ -217,14 +244,28 @@ class TestWhatCannotBeSeen:
         edit(evidence, raise_it, resealed=True)
         assert "k_anonymity over age, income" in failed(evidence, target)
 
-    def test_swap_keeps_its_seed(self, tmp_path: Path) -> None:
-        recipe = {"release": "swap", "require": {}, "seed": 271828}
-        evidence, target = written(tmp_path, recipe=recipe)
-        assert failed(evidence, target) == []
+    def test_swap_keeps_its_key(self, tmp_path: Path) -> None:
+        evidence, target = written(tmp_path, recipe={"release": "swap", "require": {}, "seed": 271828})
+        assert failed(evidence, target, tmp_path / "in.csv") == []
         seen = verdicts(evidence, target)
         assert seen["probabilistic_k_anonymity over age, income"] == "cannot be checked"
-        assert "271828" not in evidence.read_text()
-        assert json.loads(evidence.read_text())["fingerprint"] is None
+        assert seen["The recipe has its fingerprint"] == "holds"  # of the seed nothing secret depends
+        said, kept = (json.loads((tmp_path / name).read_text()) for name in ("e.json", "r.json"))
+        assert said["seed"] == 271828
+        assert kept["swap_key"] not in evidence.read_text()
+
+    def test_a_swap_by_a_seed_promises_nothing(self, tmp_path: Path) -> None:
+        evidence, target = written(tmp_path, recipe={"release": "swap", "require": {}, "set": {"not_private_seed": 3}})
+        assert failed(evidence, target) == []
+        (claim,) = [one for one in shoal.verify(evidence, target).checks if "promises was audited" in one.claim]
+        assert "nothing is promised" in claim.why
+
+        def with_a_promise(values: dict[str, Any]) -> None:
+            values["recipe"]["set"] = {}
+            values["fingerprint"] = shoal.Recipe.from_dict(values["recipe"]).fingerprint
+
+        edit(evidence, with_a_promise, resealed=True)
+        assert failed(evidence, target) == ["What the recipe promises was audited"]
 
     def test_two_tables(self, tmp_path: Path) -> None:
         evidence, target = written(tmp_path, recipe={"release": "anatomy"})
@@ -384,11 +425,17 @@ class TestEvidenceThatChanged:
         edit(evidence, lambda values: values["recipe"].update(k=1), resealed=True)
         assert failed(evidence, target) == ["The recipe has its fingerprint"]
 
-    @pytest.mark.parametrize("format_", [0, 2, "1", None, True, 1.5])
+    @pytest.mark.parametrize("format_", [0, 3, "2", None, True, 1.5])
     def test_other_formats_are_refused(self, format_: Any, tmp_path: Path) -> None:
         evidence, target = written(tmp_path)
         edit(evidence, lambda values: values.update(format=format_), resealed=True)
-        with pytest.raises(shoal.DataError, match="the format of evidence must be 1"):
+        with pytest.raises(shoal.DataError, match="the format of evidence must be 2"):
+            shoal.verify(evidence, target)
+
+    def test_the_first_format_is_explained(self, tmp_path: Path) -> None:
+        evidence, target = written(tmp_path)
+        evidence.write_text('{"format": 1, "salt": "00", "input": {"hmac_sha256": "00"}}')
+        with pytest.raises(shoal.DataError, match=r"format 1, .* test guesses .* Do not publish it; protect"):
             shoal.verify(evidence, target)
 
     @pytest.mark.parametrize("text", ["", "[]", "{", "3", '{"format": 1}', "\x00", '{"a": NaN}', "[" * 100_000])
@@ -511,10 +558,13 @@ def test_two_tables_share_no_column_but_the_class(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("where", "what"),
     [
-        (("left_out",), "1e400"),
-        (("left_out",), "1" + "0" * 400),
+        (("records",), "1e400"),
+        (("records",), "1" + "0" * 400),
         (("note",), '"\\ud800"'),
         (("columns", "ill", "order"), "[1]"),
+        (("columns", "ill", "heights"), '{"a": [1000000000]}'),
+        (("columns", "ill", "heights"), "[]"),
+        (("commitment",), "[]"),
         (("columns", "ill", "missing"), "7"),
         (("columns", "ill", "taxonomy"), '{"a": 1}'),
     ],
@@ -559,14 +609,38 @@ def test_a_t_that_is_not_promised_is_said_not_to_be(tmp_path: Path) -> None:
     assert seen["t_closeness of c over a"].endswith("not promised")
 
 
-def test_only_where_the_promise_rests_on_the_seed_may_the_fingerprint_be_left_out(tmp_path: Path) -> None:
-    evidence, output = written(tmp_path, recipe={"release": "anatomy", "strata": [], "weight": None})
+class TestTheInput:
+    CLAIM = "The input is the one that was protected"
 
-    def without(values: dict[str, Any]) -> None:
-        values["fingerprint"] = None
+    def test_it_needs_the_receipt(self, tmp_path: Path) -> None:
+        evidence, output = written(tmp_path)
+        with pytest.raises(shoal.ParameterError, match="must be given with the receipt"):
+            shoal.verify(evidence, output, tmp_path / "in.csv")
+        assert verdicts(evidence, output)[self.CLAIM] == "cannot be checked"
 
-    edit(evidence, without, resealed=True)
-    assert failed(evidence, output) == ["The recipe has its fingerprint"]
+    def test_the_receipt_of_another_run(self, tmp_path: Path) -> None:
+        """The commitment of the evidence is opened, not the one that the receipt brings along."""
+        evidence, output = written(tmp_path)
+        shoal.protect_file(tmp_path / "in.csv", tmp_path / "b.csv", RECIPE, receipt=tmp_path / "r.json", force=True)
+        (check,) = shoal.verify(evidence, output, tmp_path / "in.csv", receipt=tmp_path / "r.json").failed
+        assert (check.claim, "another run" in check.why) == (self.CLAIM, True)
+
+    def test_evidence_without_a_commitment(self, tmp_path: Path) -> None:
+        _, output = written(tmp_path)
+        shoal.protect_file(tmp_path / "in.csv", output, RECIPE, evidence=tmp_path / "e.json", force=True)
+        assert json.loads((tmp_path / "e.json").read_text())["commitment"] is None
+        assert verdicts(tmp_path / "e.json", output)[self.CLAIM] == "cannot be checked"
+        seen = shoal.verify(tmp_path / "e.json", output, receipt=tmp_path / "r.json")
+        assert [check.claim for check in seen.failed] == [self.CLAIM]
+
+    @pytest.mark.parametrize(
+        "text", ["", "[]", "{}", '{"format": 2}', '{"format": 1}', "[" * 100_000, '{"format": 1, "commitment": 3}']
+    )
+    def test_what_is_no_receipt_is_refused(self, text: str, tmp_path: Path) -> None:
+        evidence, output = written(tmp_path)
+        (tmp_path / "r.json").write_text(text)
+        with pytest.raises(shoal.DataError, match=r"r\.json: .* receipt"):
+            shoal.verify(evidence, output, tmp_path / "in.csv", receipt=tmp_path / "r.json")
 
 
 def test_noise_is_in_the_evidence_and_cannot_be_checked(tmp_path: Path) -> None:

@@ -102,9 +102,20 @@ def test_subjects_are_counted_and_the_largest_share_is_said() -> None:
     assert "counted in subjects; the largest share of one subject in the records of a class is 0.75" in found.note
 
 
-def test_it_is_said_if_nothing_moved() -> None:
-    found = ProbabilisticKAnonymity(2).audit(released({"a": [1, 2]}, {"a": [1, 2]}, [0, 0]), ["a"])
-    assert "every value is in the record where it was before" in found.note
+def test_that_nothing_moved_is_not_said_where_it_may_be_chance() -> None:
+    """It is one of the equally likely dealings: to say so would undo it."""
+    model = ProbabilisticKAnonymity(2)
+    same, other = (model.audit(released({"a": [1, 2]}, {"a": a}, [0, 0]), ["a"]) for a in ([1, 2], [2, 1]))
+    assert same == other
+
+
+@pytest.mark.parametrize(("classes", "achieved"), [(63, 2), (64, 0)])
+def test_that_nothing_moved_fails_where_it_cannot_be_chance(classes: int, achieved: int) -> None:
+    values = {"a": list(range(2 * classes))}
+    labels = [i // 2 for i in range(2 * classes)]
+    assert ProbabilisticKAnonymity(2).audit(released(values, values, labels), ["a"]).achieved == achieved
+    constant = {"a": list(labels)}  # nothing can move
+    assert ProbabilisticKAnonymity(2).audit(released(constant, constant, labels), ["a"]).achieved == 2
 
 
 @pytest.mark.parametrize("labels", [[0], [0, 0, 0]])

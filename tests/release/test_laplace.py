@@ -139,6 +139,7 @@ def test_bounds_come_from_the_data_only_in_as_many_words() -> None:
     assert not found.promised
     assert f"NOT PRIVATE: bounds were taken {WORDS}" in found.note
     assert done.ledger.to_dict()["bounds_from_the_data"] is True
+    assert done.ledger.to_dict()["bounds"] == {}
     assert done.ledger.domains["a"].high == frame()["a"].to_numpy().max()
 
 
@@ -148,7 +149,10 @@ def test_values_beyond_the_bounds_are_clamped_counted_and_said() -> None:
     done = protect(low)
     assert dict(done.ledger.clamped) == {"a": 7}
     (found,) = [f for f in done.audit.findings if f.model == "differential_privacy"]
-    assert "7 values of 'a' lay beyond the bounds and were moved to them" in found.note
+    assert done.ledger.beyond == ("7 values of 'a' lay beyond the bounds and were moved to them",)
+    assert "beyond" not in found.note  # the note is published, the count is of the original table
+    assert "beyond" not in str(done.ledger.to_dict())
+    assert "clamped" not in done.ledger.to_dict()
     assert found.holds
     assert "5000" not in found.note
 

@@ -164,6 +164,59 @@ def test_outsiders_read_nothing_that_helps_them(account: Any) -> None:
     assert page.count("svg", "sizes") == 0
 
 
+def test_outsiders_read_figures_of_the_originals_with_few_digits(account: Any) -> None:
+    page = Html("external").render(account)
+    change = page.partition("Change of correlations")[2].partition("</svg>")[0]
+    figures = re.findall(r"<title>[^<]*: (−?[\d.]+)</title>", change)
+    assert len(figures) == 3  # and none is like −1.1 × 10⁻¹⁶
+    assert all(re.fullmatch(r"−?\d(\.\d{1,2})?", figure) for figure in figures)
+    assert figures[0] == "0"
+    assert "10⁻" not in page
+    risk = page.partition('<section id="risk">')[2]
+    values = re.findall(r'<div class="value">([\d,.]+)', risk)
+    assert len(values) > 8
+    for value in values:
+        digits = value.replace(",", "").replace(".", "").strip("0")
+        assert len(digits) <= 3, value
+
+
+def test_the_last_digits_of_originals_do_not_reach_outsiders(account: Any) -> None:
+    """Sums that differ in their last bits give the same page, and −0 is 0."""
+    found = account.comparison
+
+    def with_originals(change: float) -> Any:
+        """The table as it was released, but for the last digits."""
+        off = 1.0 + change * np.sin(np.arange(len(found)))
+        numbers = {name: pair._replace(before=pair.after * off) for name, pair in found.numbers.items()}
+        readings = Readings(tuple(replace(r, value=r.value * (1 + change)) for r in account.readings.readings))
+        return replace(account, comparison=replace(found, numbers=numbers), readings=readings)
+
+    one, other = with_originals(1e-13), with_originals(-1e-13)
+    assert Html("external").render(one) == Html("external").render(other)
+    assert Html("internal").render(one) != Html("internal").render(other)
+
+
+@pytest.mark.parametrize("release", ["swap", "anatomy", "laplace"])
+def test_some_releases_are_not_compared_with_the_originals(account_of: Callable[..., Any], release: str) -> None:
+    noise = {"epsilon": 1.0, "bounds": {"age": [20, 120], "income": [0, 1e6]}} if release == "laplace" else {}
+    made = account_of(people(), **{**RECIPE, "quasi": ["age", "income"], "release": release, **noise})
+    page = Html("external").render(made)
+    assert "Change of correlations" not in page
+    assert "Information loss" not in page
+    assert "change" not in Page(page.partition('id="moments"')[2].partition("</section>")[0]).text
+    assert page.count("are not published with this release") == 2
+    assert "beyond the bounds" not in page
+    assert "Change of correlations" in Html("internal").render(made)
+
+
+def test_a_swap_by_a_seed_is_said_not_to_be_private(account_of: Callable[..., Any]) -> None:
+    made = account_of(people(), **{**RECIPE, "release": "swap", "set": {"not_private_seed": 1}})
+    for edition in ("internal", "external"):
+        text = Page(Html(edition).render(made)).text
+        assert "NOT PRIVATE" in text
+        assert "No class size was promised" in text
+
+
 def test_what_was_done_is_said(account: Any) -> None:
     text = Page(Html().render(account)).text
     for words in (

@@ -112,3 +112,16 @@ def test_what_is_not_private_is_said_above_the_table(tmp_path: Path) -> None:
     done.report(tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text(encoding="utf-8").partition('<section id="budget">')[2]
     assert page.index("NOT PRIVATE: ε would be 1") < page.index("<table")
+
+
+def test_how_many_values_lay_beyond_the_bounds_is_for_insiders(tmp_path: Path, run: Callable) -> None:
+    shoal.write_table(people(), tmp_path / "in.csv")
+    made = shoal.Recipe.from_dict({**BASE, "bounds": {**BASE["bounds"], "a": [0.4, 0.6]}})
+    (tmp_path / "r.toml").write_text(made.to_toml(), encoding="utf-8")
+    for edition, told in (("internal", True), ("external", False)):
+        papers = ("--report", tmp_path / "r.html", "--edition", edition, "--evidence", tmp_path / "e.json", "--force")
+        given = ("protect", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--recipe", tmp_path / "r.toml", *papers)
+        words = run(*given).out + run(*given, "--json").out + (tmp_path / "e.json").read_text(encoding="utf-8")
+        assert "beyond the bounds" not in words
+        assert "clamped" not in words
+        assert ("lay beyond the bounds" in (tmp_path / "r.html").read_text(encoding="utf-8")) is told

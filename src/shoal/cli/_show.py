@@ -6,7 +6,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-    from shoal.types import Audit, Certificate, Finding, Ledger, Partition, Readings, Schema, Verification
+    from shoal.types import Audit, Certificate, Finding, Ledger, Partition, Reading, Readings, Schema, Verification
 
 _NAMED = 4  # columns that are named one by one
 _FATES = {"quasi": "one value per class", "identifier": "not at all", "subject": "not at all"}
@@ -179,8 +179,25 @@ def _short(attributes: tuple[str, ...], quasi: tuple[str, ...]) -> str:
     return f"{', '.join(attributes[:_NAMED])} and {len(attributes) - _NAMED} more"
 
 
+def print_published(readings: Readings) -> None:
+    """Print the readings that may be published with a release; they have 3 significant digits."""
+    _print_readings(readings, lambda reading: f"{reading.value:,.6g} {reading.unit}".rstrip())
+
+
 def print_readings(readings: Readings) -> None:
     """Print what was lost, and what an intruder gains; what could not be read in a line each, with the reason."""
+    _print_readings(readings, _figure)
+    for reading in readings.readings:
+        if reading.note:
+            verb = "was not read, for " if math.isnan(reading.value) else ""
+            typer.echo(f"{reading.name}: {verb}{reading.note.rstrip('.')}.")
+
+
+def _figure(reading: Reading) -> str:
+    return f"{reading.value:.3f} {reading.unit}" if reading.unit else f"{reading.value:,.6g}"
+
+
+def _print_readings(readings: Readings, written: Callable[[Reading], str]) -> None:
     from rich.table import Table
 
     for room, title in (("utility", "Loss"), ("risk", "Risk")):
@@ -189,25 +206,22 @@ def print_readings(readings: Readings) -> None:
             continue
         table = Table("Measure", "Value", "What it is", title=title, title_justify="left")
         for reading in found:
-            value = f"{reading.value:.3f} {reading.unit}" if reading.unit else f"{reading.value:,.6g}"
-            table.add_row(reading.name, value, registry.summary(room, reading.measure))
+            table.add_row(reading.name, written(reading), registry.summary(room, reading.measure))
         console().print(table)
-    for reading in readings.readings:
-        if reading.note:
-            verb = "was not read, for " if math.isnan(reading.value) else ""
-            typer.echo(f"{reading.name}: {verb}{reading.note.rstrip('.')}.")
 
 
 def print_certificate(certificate: Certificate) -> None:
-    """Print how far the partition may be from the best there is."""
+    """Print how far the partition may be from the best there is, with 3 significant digits."""
     from rich.table import Table
 
-    title = f"Certificate: classes of at least {certificate.k} records"
-    table = Table("", "SSE", "IL", title=title, title_justify="left")
-    table.add_row("reached", f"{certificate.sse:,.6g}", f"{certificate.il:.4f} %")
-    table.add_row("no partition is below", f"{certificate.bound:,.6g}", f"{certificate.il_bound:.4f} %")
+    found = certificate.published
+    table = Table(
+        "", "SSE", "IL", title=f"Certificate: classes of at least {certificate.k} records", title_justify="left"
+    )
+    table.add_row("reached", f"{found['sse']:,.6g}", f"{found['il']:.6g} %")
+    table.add_row("no partition is below", f"{found['sse_bound']:,.6g}", f"{found['il_bound']:.6g} %")
     console().print(table)
-    typer.echo(f"Another partition could save at most {certificate.gap:.2f} % of the loss.")
+    typer.echo(f"Another partition could save at most {found['gap']:.6g} % of the loss.")
     typer.echo(f"How the bound was obtained: {'; '.join(certificate.how)}.")
 
 

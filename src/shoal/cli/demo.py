@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli._show import console, print_audit, print_readings, print_schema, progress_bar
+from shoal.cli._show import console, print_audit, print_published, print_schema, progress_bar
 
 if TYPE_CHECKING:
     from shoal import Demonstration
@@ -26,7 +26,7 @@ def demo(
     print_audit(shown.done.audit)
     _print_strata(shown)
     _print_household(shown)
-    print_readings(shown.done.readings)
+    print_published(shown.done.published)
     original, taxonomy, recipe, protected = shown.files
     typer.echo(f"The survey          {original}")
     typer.echo(f"Its occupations     {taxonomy}")

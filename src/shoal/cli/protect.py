@@ -13,7 +13,7 @@ from shoal.cli._show import (
     print_certificate,
     print_json,
     print_ledger,
-    print_readings,
+    print_published,
     print_schema,
     progress_bar,
     summary_of,
@@ -119,6 +119,12 @@ def protect(
     evidence: Annotated[
         Path | None, typer.Option(metavar="E.json", help="Write evidence that shoal verify can check.")
     ] = None,
+    receipt: Annotated[
+        Path | None, typer.Option(metavar="R.json", help="Write a receipt for yourself: never publish it.")
+    ] = None,
+    repeat: Annotated[
+        Path | None, typer.Option(metavar="R.json", help="Repeat the random choices of an earlier run by its receipt.")
+    ] = None,
     certify: Annotated[
         bool, typer.Option("--certify", help="Say how much lower the loss of any partition could be; takes longer.")
     ] = False,
@@ -192,6 +198,8 @@ def protect(
             edition=edition,
             evidence=evidence,
             keep_metadata=keep_metadata,
+            receipt=receipt,
+            repeat=repeat,
         )
     with summary_of(shown):
         if json:
@@ -204,7 +212,7 @@ def protect(
         if done.partition.note:
             typer.echo(f"{done.partition.note}.")
         if not _covers_originals(done):  # readings depend on the data, and ε does not cover them
-            print_readings(done.readings)
+            print_published(done.published)
         if done.certificate is not None:
             print_certificate(done.certificate)
         for note in done.notes:
@@ -213,6 +221,8 @@ def protect(
             typer.echo(f"{done.left_out:,} records lack a quasi-identifier and were left out.")
         if done.beside:
             typer.echo("Nothing is lost in the quasi-identifiers, which leave as they were.")
+        elif not done.published.readings:
+            typer.echo(f"The loss by release = {made.release} tells of the originals: shoal compare measures it.")
         typer.echo(f"{done.audit.records:,} records protected: {shown}{f' and {done.beside}' if done.beside else ''}")
 
 
@@ -221,7 +231,7 @@ def _covers_originals(done: Protected) -> bool:
 
 
 def _as_json(output: str, recipe: Recipe, done: Protected) -> dict[str, Any]:
-    certificate = {} if done.certificate is None else {"certificate": done.certificate.to_dict()}
+    certificate = {} if done.certificate is None else {"certificate": done.certificate.published}
     return {
         "output": output,
         **({"confidential": done.beside} if done.beside else {}),
@@ -229,7 +239,7 @@ def _as_json(output: str, recipe: Recipe, done: Protected) -> dict[str, Any]:
         "fingerprint": recipe.fingerprint,
         "columns": {c.name: {"role": c.role, "kind": c.kind} for c in done.schema.columns},
         "audit": done.audit.to_dict(),
-        **({} if _covers_originals(done) else {"readings": done.readings.to_dict()}),
+        **({} if _covers_originals(done) else {"readings": done.published.to_dict()}),
         **({} if done.ledger is None else {"ledger": done.ledger.to_dict()}),
         **({"left_out": done.left_out} if done.left_out else {}),
         **({"note": done.partition.note} if done.partition.note else {}),

@@ -15,7 +15,10 @@ def verify(
     evidence: Annotated[Path, typer.Argument(metavar="E.json", help="The evidence, as protect --evidence wrote it.")],
     output: Annotated[str, typer.Argument(metavar="OUT", help="The protected file, or the URL of a table.")],
     source: Annotated[
-        str | None, typer.Option("--input", metavar="IN", help="The file that was protected, if you have it.")
+        str | None, typer.Option("--input", metavar="IN", help="The file that was protected; needs --receipt.")
+    ] = None,
+    receipt: Annotated[
+        Path | None, typer.Option(metavar="R.json", help="The receipt of the run; opens the commitment to the input.")
     ] = None,
     json: o.Json = False,
 ) -> None:
@@ -27,7 +30,7 @@ def verify(
     import shoal
 
     with progress_bar(quiet=json):
-        found = shoal.verify(evidence, output, source)
+        found = shoal.verify(evidence, output, source, receipt=receipt)
     if json:
         print_json(found.to_dict())
     else:

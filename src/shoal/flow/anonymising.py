@@ -11,7 +11,7 @@ from shoal.flow.certifying import certify
 from shoal.flow.confidential import readable_columns
 from shoal.flow.forming import form
 from shoal.flow.measuring import compared, measures, of_partition, read_measures
-from shoal.flow.releasing import as_written, with_origins
+from shoal.flow.releasing import as_written, deals_by_key, with_origins
 from shoal.flow.subjects import named
 from shoal.flow.weights import weights_compared, weights_for_means, with_released_weights
 from shoal.recipe import Recipe
@@ -45,9 +45,16 @@ class Anonymised:
     comparison: Comparison = field(repr=False)
 
 
-def anonymise(table: Table, recipe: Recipe, *, certified: bool = False, sink: type | None = None) -> Anonymised:
-    """Form the classes of a table, release them, measure what was lost, and certify it if asked to."""
+def anonymise(
+    table: Table, recipe: Recipe, *, certified: bool = False, sink: type | None = None, key: bytes | None = None
+) -> Anonymised:
+    """Form the classes of a table, release them, measure what was lost, and certify it if asked to.
+
+    A release that deals values takes the key that is given, or a fresh one.
+    """
     made = form(table, recipe, certified=certified, sink=sink)
+    if key is not None and deals_by_key(recipe):
+        made = replace(made, release=replace(made.release, key=key))
     table, typed, points, partition, strata = made.table, made.typed, made.points, made.partition, made.strata
     weights = weights_for_means(table, recipe, partition)
     released, left = _released(made.release, table, typed, points, partition, weights, made.rng)

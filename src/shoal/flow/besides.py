@@ -1,4 +1,4 @@
-"""What is written besides the output: the recipe, a report, evidence. All of it appears with the output, or none."""
+"""Files written along with the output: recipe, report, evidence, receipt. All of them appear with it, or none."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class Besides:
     report: Path | None = None
     edition: str = "internal"
     evidence: Path | None = None
+    receipt: Path | None = None
 
     def __post_init__(self) -> None:
         if self.edition not in EDITIONS:
@@ -31,22 +32,26 @@ class Besides:
             )
         if self.report is not None and self.report.suffix.lower() not in (".html", ".htm"):
             raise ParameterError(f"{self.report}: the name of a report must end in .html. Rename it.")
-        if self.evidence is not None and self.evidence.suffix.lower() != ".json":
-            raise ParameterError(f"{self.evidence}: the name of evidence must end in .json. Rename it.")
+        for what, path in (("evidence", self.evidence), ("a receipt", self.receipt)):
+            if path is not None and path.suffix.lower() != ".json":
+                raise ParameterError(f"{path}: the name of {what} must end in .json. Rename it.")
 
     @property
     def paths(self) -> dict[str, Path]:
         """What goes where."""
-        named = {"recipe": self.recipe, "report": self.report, "evidence": self.evidence}
+        named = {"recipe": self.recipe, "report": self.report, "evidence": self.evidence, "receipt": self.receipt}
         return {what: path for what, path in named.items() if path is not None}
 
     @contextmanager
     def staged(self, *, force: bool) -> Iterator[dict[str, Path]]:
-        """Give a hidden file for each; on leaving the block they get their names."""
+        """Give a hidden file for each; on leaving the block they get their names. Only its owner reads a receipt."""
         from shoal.sinks.atomic import atomic
 
         with ExitStack() as stack:
-            yield {what: stack.enter_context(atomic(path, force=force)) for what, path in self.paths.items()}
+            yield {
+                what: stack.enter_context(atomic(path, force=force, private=what == "receipt"))
+                for what, path in self.paths.items()
+            }
 
     def write_recipe(self, hidden: dict[str, Path], recipe: Recipe) -> None:
         """Write the recipe, if it is wanted."""
@@ -57,12 +62,22 @@ class Besides:
         """Write the report."""
         hidden["report"].write_text(rendered(account, self.edition), encoding="utf-8")
 
-    def write_evidence(self, hidden: dict[str, Path], account: Account, proof: Proof) -> None:
-        """Write the evidence."""
-        hidden["evidence"].write_text(evidence_of(account, proof).render(), encoding="utf-8")
+    def write_proof(self, hidden: dict[str, Path], account: Account, proof: Proof) -> None:
+        """Write the evidence and the receipt, whichever is wanted; with both, the evidence commits to the input."""
+        receipt = None if self.receipt is None else proof.receipt()
+        if receipt is not None:
+            hidden["receipt"].write_text(receipt.render(), encoding="utf-8")
+        if self.evidence is not None:
+            made = evidence_of(account, proof, None if receipt is None else receipt.commitment)
+            hidden["evidence"].write_text(made.render(), encoding="utf-8")
 
 
 NOTHING = Besides()
+
+
+def path_or_none(path: str | Path | None) -> Path | None:
+    """Return a path; None where nothing is to be written."""
+    return None if path is None else Path(path)
 
 
 def rendered(account: Account, edition: str) -> str:

@@ -7,7 +7,7 @@ import hmac
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shoal.errors import DataError
 from shoal.sources._file import unreadable
@@ -29,8 +29,8 @@ class Digest:
     size: int | None  #: in bytes; of a table's content none
 
 
-def of_file(path: Path, key: bytes | None = None) -> Digest:
-    """Return the SHA-256 of a file's bytes; with a key, their HMAC.
+def of_file(path: Path) -> Digest:
+    """Return the SHA-256 of a file's bytes.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -38,7 +38,7 @@ def of_file(path: Path, key: bytes | None = None) -> Digest:
     ...     of_file(Path(folder, "a")).hex[:8]
     'ba7816bf'
     """
-    counted = _start(key)
+    counted = hashlib.sha256()
     size = 0
     try:
         with path.open("rb") as file:
@@ -50,8 +50,8 @@ def of_file(path: Path, key: bytes | None = None) -> Digest:
     return Digest("bytes", counted.hexdigest(), size)
 
 
-def of_table(data: pa.Table, key: bytes | None = None) -> Digest:
-    """Return the SHA-256 of what a table holds, whatever holds it; with a key, the HMAC.
+def of_table(data: pa.Table) -> Digest:
+    """Return the SHA-256 of what a table holds, whatever holds it.
 
     Names of columns and cells are written as text, each after its length and a colon, a missing cell as ``-``; rows are
     sorted, for a database has no order of them. Types do not count, only what is written.
@@ -61,7 +61,7 @@ def of_table(data: pa.Table, key: bytes | None = None) -> Digest:
     >>> of_table(one) == of_table(other), of_table(one) == of_table(one.slice(1))
     (True, False)
     """
-    counted = _start(key)
+    counted = hashlib.sha256()
     counted.update("".join(_written(name) for name in data.column_names).encode("utf-8", "surrogatepass") + b"\n")
     for piece in _sorted_rows(data):
         counted.update(piece)
@@ -76,10 +76,6 @@ def of_name(key: bytes, name: str) -> str:
     """
     message = b"name\0" + name.encode("utf-8", "surrogatepass")
     return hmac.new(key, message, hashlib.sha256).hexdigest()[:_NAME]
-
-
-def _start(key: bytes | None) -> Any:
-    return hashlib.sha256() if key is None else hmac.new(key, digestmod=hashlib.sha256)
 
 
 def _written(text: str) -> str:

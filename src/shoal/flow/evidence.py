@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal import registry
+from shoal import secret
 from shoal.flow.digests import Digest, of_file, of_name, of_table
 from shoal.flow.meaning import columns_of
-from shoal.places import Place
+from shoal.flow.receipt import Commitment, Receipt
+from shoal.report._published import published, publishes
 from shoal.report.evidence import FORMAT, Evidence, digest_of
 from shoal.types import Account, Audit, Dialect, Finding, Release
 
@@ -19,73 +19,73 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _HIDDEN = "hmac-sha256:"
-_RANDOM = "probabilistic_k_anonymity"  # what is promised rests on the seed
 
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """What evidence is made of besides an account: what leaves as it was read back, and what both ends are.
+    """What evidence needs in addition to an account: the release as it was read back, and what the tables are.
 
-    `source` is the input's digest with the salt as key; `outputs` are what the tables that leave are called, one or
-    two, and their digests.
+    Attributes
+    ----------
+    leaving
+        The release as it was read back.
+    outputs
+        The name and the digest of each released table, one or two.
+    salt
+        The key of the digests of category names, new for every evidence.
+    receipt
+        Makes the receipt of the run, with a new nonce.
     """
 
     leaving: Release = field(repr=False)
-    source: Digest
     outputs: tuple[tuple[str, Digest], ...]
     salt: bytes = field(repr=False)
+    receipt: Callable[[], Receipt] = field(repr=False)
 
     @classmethod
-    def of_frame(cls, leaving: Release, data: pa.Table) -> Proof:
-        """Return the proof of a frame: what it holds counts, not how."""
-        salt = new_salt()
+    def of_frame(cls, leaving: Release, receipt: Callable[[], Receipt]) -> Proof:
+        """Return the proof of a frame: its content counts, not how it is held."""
         ends = tuple(zip(("", "confidential"), (of_table(one.data) for one in tables_of(leaving)), strict=False))
-        return cls(leaving, of_table(data, salt), ends, salt)
+        return cls(leaving, ends, secret.fresh(), receipt)
 
     @classmethod
-    def of_files(cls, leaving: Release, source: Place, data: pa.Table, ends: Sequence[tuple[str, Any]]) -> Proof:
-        """Return the proof of what is staged: the bytes of files as they will be, of databases what they hold."""
-        salt = new_salt()
+    def of_files(cls, leaving: Release, ends: Sequence[tuple[str, Any]], receipt: Callable[[], Receipt]) -> Proof:
+        """Return the proof of staged tables: the bytes of files as they will be, the content of databases."""
         tables = tables_of(leaving)
-        outputs = tuple((name, _digest(at, table.data)) for (name, at), table in zip(ends, tables, strict=True))
-        return cls(leaving, _digest(source.at, data, salt), outputs, salt)
+        outputs = tuple((name, digest_at(at, table.data)) for (name, at), table in zip(ends, tables, strict=True))
+        return cls(leaving, outputs, secret.fresh(), receipt)
 
 
-def _digest(at: Any, data: pa.Table, key: bytes | None = None) -> Digest:
-    return of_file(at, key) if isinstance(at, Path) else of_table(data, key)
+def digest_at(at: Any, data: pa.Table) -> Digest:
+    """Return the digest of a file's bytes, or of a table's content where it is in no file."""
+    return of_file(at) if isinstance(at, Path) else of_table(data)
 
 
-def new_salt() -> bytes:
-    """Return what makes the digest of an input one that cannot be looked up; new for every evidence."""
-    return secrets.token_bytes(32)
+def evidence_of(account: Account, proof: Proof, commitment: Commitment | None = None) -> Evidence:
+    """Return what others need to check a release.
 
-
-def evidence_of(account: Account, proof: Proof) -> Evidence:
-    """Return what a run leaves behind for those who were not there.
-
-    **Guarantee.** No cell is in it, neither of the input nor of the output. Names of categories, which a recipe may
-    hold, are keyed digests: they can be recognised by who has the output, and guessed by who can guess the names.
-    What is promised at random can be undone by who knows the seed: then seed and fingerprint are left out.
+    **Guarantee.** No cell is in it, neither of the input nor of the output. Of the input it holds the commitment at
+    most, which nobody can test guesses against without the receipt. Names of categories are keyed digests, and only of
+    those that occur in the output. Figures that were computed from original values have 3 significant digits, and are
+    such that an exchange of two members of a class does not change them.
     """
     recipe, audit = dict(account.recipe), _told(account.audit)
-    secret = registry.says("release", recipe["release"], "guarantee") == _RANDOM
     leaving = proof.leaving
     over = list(account.audit.quasi if leaving.link is None else (leaving.link,))
     return Evidence(
         {
             "format": FORMAT,
-            "recipe": _without_names(recipe, proof.salt, secret=secret),
-            "fingerprint": None if secret else account.fingerprint,
-            "seed": None if secret else recipe["seed"],
+            "recipe": _without_names(recipe, proof.salt),
+            "fingerprint": account.fingerprint,
+            "seed": recipe["seed"],
             "versions": dict(account.versions),
             "salt": proof.salt.hex(),
-            "input": {**_end(account.source, proof.source), "hmac_sha256": proof.source.hex},
+            "commitment": None if commitment is None else {"of": commitment.of, "sha256": commitment.sha256},
             "outputs": [
                 {**_end(name, digest), "sha256": digest.hex, "records": table.data.num_rows}
                 for (name, digest), table in zip(proof.outputs, tables_of(leaving), strict=True)
             ],
             "records": account.audit.records,
-            "left_out": account.left_out,
             "columns": {
                 name: one
                 for table in tables_of(leaving)
@@ -96,10 +96,13 @@ def evidence_of(account: Account, proof: Proof) -> Evidence:
             "audit": audit.to_dict(),
             "findings": [finding_as_dict(finding) for finding in audit.findings],
             "class_sizes": {"over": over, "sizes": histogram(leaving, over)},
-            "readings": account.readings.to_dict(),
+            "readings": published(account.readings, recipe["release"]).to_dict(),
             **({} if account.ledger is None else {"ledger": account.ledger.to_dict()}),
-            "note": account.note,
-            **({} if account.certificate is None else {"certificate": account.certificate.to_dict()}),
+            **(
+                {"certificate": account.certificate.published}
+                if account.certificate is not None and publishes(recipe["release"])
+                else {}
+            ),
         }
     )
 
@@ -156,14 +159,14 @@ def _end(name: str, digest: Digest) -> dict[str, Any]:
     return {"name": name, "of": digest.of, "bytes": digest.size}
 
 
-def _without_names(recipe: dict[str, Any], salt: bytes, *, secret: bool) -> dict[str, Any]:
+def _without_names(recipe: dict[str, Any], salt: bytes) -> dict[str, Any]:
     """Return a recipe with digests for what names categories: orders, taxonomies, and cells that mean no value."""
     for field_ in ("orders", "taxonomies"):
         if field_ in recipe:
             recipe[field_] = {name: _hidden(salt, value) for name, value in recipe[field_].items()}
     if "missing" in recipe.get("text", {}):
         recipe["text"] = {**recipe["text"], "missing": _hidden(salt, recipe["text"]["missing"])}
-    return {name: value for name, value in recipe.items() if name != "seed"} if secret else recipe
+    return recipe
 
 
 def _hidden(salt: bytes, value: Any) -> str:

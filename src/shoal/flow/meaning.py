@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from shoal.types import Column, Dialect, Kind, Release, Role, Schema, Taxonomy, 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_BARE = "-"  # of a branch without a category; digests are hexadecimal
 _AS_VALUES = (Role.CONFIDENTIAL, Role.WEIGHT)
 
 
@@ -33,7 +34,11 @@ def columns_of(release: Release, salt: bytes, *, placed: bool) -> dict[str, dict
 
 
 def _meaning(release: Release, column: Column, salt: bytes) -> dict[str, Any]:
-    """Return order, groups and missing values of a column, by digests of their names; nothing if it cannot be read."""
+    """Return order, groups and missing values of a column; nothing if it cannot be read.
+
+    Names are digests, and only of categories that occur in the released cells. In the order others leave a gap, so that
+    ranks stay right; of the tree the heights of groups are said, so that distances do.
+    """
     import pyarrow as pa
 
     try:
@@ -42,15 +47,54 @@ def _meaning(release: Release, column: Column, salt: bytes) -> dict[str, Any]:
         return {}
     found: dict[str, Any] = {}
     if pa.types.is_dictionary(read.type) and read.type.ordered:
-        categories = read.unify_dictionaries().chunk(0).dictionary.to_pylist()
-        found["order"] = [of_name(salt, called(value)) for value in categories]
+        order = [called(value) for value in read.unify_dictionaries().chunk(0).dictionary.to_pylist()]
+        there = _occurring(read)
+        found["order"] = [of_name(salt, name) if name in there else None for name in order]
     if column.taxonomy is not None:
+        there = _occurring(read)
+        paths = {leaf: path for leaf, path in column.taxonomy.paths.items() if leaf in there}
+        heights = _heights(column.taxonomy)
         found["taxonomy"] = {
-            of_name(salt, leaf): [of_name(salt, node) for node in path] for leaf, path in column.taxonomy.paths.items()
+            of_name(salt, leaf): [of_name(salt, node) for node in path] for leaf, path in paths.items()
+        }
+        found["heights"] = {
+            of_name(salt, leaf): [heights[path[:depth]] for depth in range(len(path) + 1)]
+            for leaf, path in paths.items()
         }
     if absent := _absent(plainly(release, column.name), read):
         found["missing"] = sorted(of_name(salt, name) for name in absent)
     return found
+
+
+def _occurring(read: pa.ChunkedArray) -> set[str]:
+    """Return what the values that occur in a column are called."""
+    return {called(value) for value in read.unique().to_pylist() if value is not None}
+
+
+def _heights(taxonomy: Taxonomy) -> dict[tuple[str, ...], int]:
+    """Return the height of each group by its path from the root, and of the root, ``()``: steps to its deepest leaf."""
+    found: dict[tuple[str, ...], int] = {(): 1}
+    for path in taxonomy.paths.values():
+        for depth in range(len(path) + 1):
+            found[path[:depth]] = max(found.get(path[:depth], 0), len(path) - depth + 1)
+    return found
+
+
+def _rebuilt(paths: Mapping[str, Sequence[str]], heights: Mapping[str, Sequence[int]]) -> Taxonomy:
+    """Return a tree of some leaves whose groups are as high as they are said to be: bare branches make up for others.
+
+    >>> tree = _rebuilt({"flu": ["lungs"]}, {"flu": [3, 1]})
+    >>> tree.height, tree.paths["flu"]
+    (3, ('lungs',))
+    """
+    whole = {leaf: tuple(path) for leaf, path in paths.items()}
+    said = {
+        path[:depth]: height
+        for leaf, path in whole.items()
+        for depth, height in enumerate(heights.get(leaf, ())[: len(path) + 1])
+    }
+    bare = {f"{_BARE}{at}": (*group, *(_BARE,) * (height - 1)) for at, (group, height) in enumerate(said.items())}
+    return Taxonomy({**whole, **bare})
 
 
 def plainly(release: Release, name: str) -> pa.ChunkedArray:
@@ -121,7 +165,7 @@ def taken_on_trust(evidence: Evidence, left: Left) -> list[str]:
 
 def _column(name: str, said: Mapping[str, Any]) -> Column:
     tree = said.get("taxonomy")
-    paths = None if tree is None else Taxonomy({leaf: tuple(path) for leaf, path in tree.items()})
+    paths = None if tree is None else _rebuilt(tree, said.get("heights", {}))
     return Column(name, Role(said.get("role", "other")), Kind(said.get("kind", "nominal")), paths)
 
 
@@ -140,10 +184,11 @@ def _values(release: Release, column: Column, said: Mapping[str, Any], salt: byt
     absent = set(said.get("missing", ()))
     known = pa.array([None if digest in absent else digest for digest in digests], pa.string()).take(encoded.indices)
     if said.get("order"):
-        ranks = pc.index_in(known, value_set=pa.array(said["order"], pa.string()))
+        names = pa.array([f"{_BARE}{at}" if one is None else one for at, one in enumerate(said["order"])], pa.string())
+        ranks = pc.index_in(known, value_set=names)
         if ranks.null_count != known.null_count:
             raise DataError(f"Column {name!r}: holds categories that are not in its order.")
-        return pa.chunked_array([pa.DictionaryArray.from_arrays(ranks, pa.array(said["order"]), ordered=True)])
+        return pa.chunked_array([pa.DictionaryArray.from_arrays(ranks, names, ordered=True)])
     if said.get("taxonomy"):
         return pa.chunked_array([known])
     kept = pc.if_else(known.is_valid(), cells, pa.scalar(None, cells.type))

@@ -15,20 +15,24 @@ from shoal.errors import ParameterError, rows_kept
 from shoal.flow.accounting import account_of
 from shoal.flow.anonymising import Anonymised, anonymise
 from shoal.flow.apart import gate
-from shoal.flow.besides import NOTHING, Besides
+from shoal.flow.besides import NOTHING, Besides, path_or_none
 from shoal.flow.declaration import covers_originals, whole_lists
-from shoal.flow.evidence import Proof
+from shoal.flow.digests import Digest, of_table
+from shoal.flow.evidence import Proof, digest_at
 from shoal.flow.excluding import complete_rows, only_rows
 from shoal.flow.gating import read_back
 from shoal.flow.input import read_file, read_frame
 from shoal.flow.metadata import check_metadata, hand_over, with_released_metadata
-from shoal.flow.receipt import Receipt
+from shoal.flow.receipt import Receipt, receipt_of
 from shoal.flow.releasing import in_two_tables
-from shoal.flow.row_order import order_rows
-from shoal.flow.together import keep_apart
+from shoal.flow.repeating import read_receipt, refuse_other_input
+from shoal.flow.row_order import RowOrder, order_rows
+from shoal.flow.subjects import told_apart
+from shoal.flow.together import keep_apart, keep_receipt
 from shoal.flow.writing import open_sink, staged, staged_both
 from shoal.places import Place, beside
 from shoal.recipe import Recipe
+from shoal.report._published import published
 from shoal.types import Audit, Certificate, Comparison, Ledger, Partition, Readings, Release, Role, Schema, Table
 
 if TYPE_CHECKING:
@@ -108,8 +112,28 @@ class Protected:
         with besides.staged(force=force) as hidden:
             besides.write_report(hidden, account_of(self))
 
-    def evidence(self, path: str | Path, *, force: bool = False) -> None:
+    @property
+    def published(self) -> Readings:
+        """The readings that may be published with the release: bare values with 3 significant digits."""
+        return published(self.readings, self.recipe.release)
+
+    def evidence(self, path: str | Path, *, receipt: str | Path | None = None, force: bool = False) -> None:
         """Write evidence that others can check with :func:`shoal.verify`: a JSON file without any value of the table.
+
+        Parameters
+        ----------
+        path
+            Where it goes; the name ends in .json.
+        receipt
+            Where to write a receipt as well; see :meth:`receipt`. The evidence then holds a commitment to the input,
+            which only the receipt opens.
+        force
+            Replace the files if they exist.
+        """
+        self._prove("Evidence", "evidence", Besides(evidence=Path(path), receipt=path_or_none(receipt)), force=force)
+
+    def receipt(self, path: str | Path, *, force: bool = False) -> None:
+        """Write a receipt, for yourself only: a JSON file of mode 0600, by which the run can be repeated.
 
         Parameters
         ----------
@@ -118,39 +142,40 @@ class Protected:
         force
             Replace the file if it exists.
         """
-        self._refuse_unpickled("Evidence")
+        self._prove("Receipt", "receipt", Besides(receipt=Path(path)), force=force)
+
+    def _prove(self, owner: str, what: str, besides: Besides, *, force: bool) -> None:
+        self._refuse_unpickled(owner)
         if self.proof is None:
             raise ParameterError(
-                "Evidence: of a file it must be asked for when this is protected. Say protect_file(…, evidence=…)."
+                f"{owner}: of a file it must be asked for when this is protected. Say protect_file(…, {what}=…)."
             )
-        besides = Besides(evidence=Path(path))
         with besides.staged(force=force) as hidden:
-            besides.write_evidence(hidden, account_of(self, quick=True), self.proof())
+            besides.write_proof(hidden, account_of(self, quick=True), self.proof())
 
 
 def protect_frame(
-    frame: Any,
-    recipe: Recipe,
-    *,
-    certify: bool = False,
-    keep_metadata: bool = False,
-    repeat: Receipt | None = None,
+    frame: Any, recipe: Recipe, *, certify: bool = False, keep_metadata: bool = False, repeat: Path | None = None
 ) -> Protected:
     """Protect a frame of pandas, polars or pyarrow; the same kind comes back, audited as it is handed over."""
     from shoal.sinks.frame import Frame as FrameSink
     from shoal.sources.frame import Frame as FrameSource
     from shoal.sources.frame import index_as_columns
 
+    earlier = None if repeat is None else read_receipt(repeat, recipe)
     frame, index, note = index_as_columns(frame, (*recipe.identifier, *recipe.columns(Role.SUBJECT)))
     table, data = read_frame(frame, recipe)
+    given = data.drop_columns(index)
+    if earlier is not None:
+        refuse_other_input(earlier, of_table(given))
     kept = complete_rows(table, recipe)
     table = only_rows(table, kept)
-    order = order_rows(table, kept, recipe, is_frame=True, repeat=repeat)
+    order = order_rows(table, kept, recipe, is_frame=True, repeat=earlier)
     table = order.arranged(table)
     if order.rows is not None:
         frame = FrameSink().rows(frame, order.rows)
     with rows_kept(order.rows):
-        made = anonymise(table, recipe, certified=certify)
+        made = anonymise(table, recipe, certified=certify, key=None if earlier is None else earlier.swap_key)
     progress.stage("Audit")
     release = order.marked(made.release)
     native, second = (
@@ -166,7 +191,20 @@ def protect_frame(
     about = check_metadata(data.schema, leaving, keep=keep_metadata, whole=whole_lists(recipe, table))
     done = _protected(made, native, audit, recipe, table.schema, data.num_rows - len(table), second)
     notes = (*(said for said in (note, order.note) if said), *about)
-    return replace(done, proof=partial(Proof.of_frame, leaving, data.drop_columns(index)), rows=order.rows, notes=notes)
+    receipt = _receipt(made, table, order, lambda: of_table(given))
+    return replace(done, proof=partial(Proof.of_frame, leaving, receipt), rows=order.rows, notes=notes)
+
+
+def _receipt(made: Anonymised, table: Table, order: RowOrder, source: Callable[[], Digest]) -> Callable[[], Receipt]:
+    """Return what makes the receipt of a run; the input is digested when a receipt is wanted."""
+
+    def receipt() -> Receipt:
+        column = next(iter(table.schema.names(Role.SUBJECT)), None)
+        subjects = None if column is None else told_apart(table, column)
+        key = made.release.swap_key
+        return receipt_of(source(), made.partition, swap_key=key, subjects=subjects, rows=order.rows)
+
+    return receipt
 
 
 def _as_frames(frame: Any, release: Release, table: Table, recipe: Recipe) -> tuple[Any, Any]:
@@ -203,14 +241,16 @@ def protect_file(
     besides: Besides = NOTHING,
     certify: bool = False,
     keep_metadata: bool = False,
-    repeat: Receipt | None = None,
+    repeat: Path | None = None,
 ) -> Protected:
     """Protect a file; the output appears whole and audited, or not at all, and so does what is written besides."""
     sink = open_sink(target, recipe.set)
     second = beside(target) if in_two_tables(recipe) else None
+    earlier = None if repeat is None else read_receipt(repeat, recipe)
     for place in (target, second):
         if place is not None:
             keep_apart(source, place, besides.paths)
+            keep_receipt(repeat, place, besides.paths)
     with ExitStack() as stack:
         papers = stack.enter_context(besides.staged(force=force))
         besides.write_recipe(papers, recipe)
@@ -221,12 +261,15 @@ def protect_file(
         )
         progress.stage("Read")
         whole = read_file(source, recipe, textual=sink.textual)
+        if earlier is not None:
+            refuse_other_input(earlier, digest_at(source.at, whole.data))
         kept = complete_rows(whole, recipe)
         table = only_rows(whole, kept)
-        order = order_rows(table, kept, recipe, is_frame=False, repeat=repeat)
+        order = order_rows(table, kept, recipe, is_frame=False, repeat=earlier)
         table = order.arranged(table)
         with rows_kept(order.rows):
-            made = anonymise(table, recipe, certified=certify, sink=type(sink))
+            key = None if earlier is None else earlier.swap_key
+            made = anonymise(table, recipe, certified=certify, sink=type(sink), key=key)
         progress.stage("Write")
         lists = whole_lists(recipe, table)
         release = with_released_metadata(order.marked(made.release), keep=keep_metadata, whole=lists)
@@ -241,10 +284,11 @@ def protect_file(
         if besides.report is not None:
             progress.stage("Report")
             besides.write_report(papers, account_of(done, source.name, target.name))
-        if besides.evidence is not None:
+        if besides.evidence is not None or besides.receipt is not None:
             names = (target.name, "" if second is None else second.name)
-            proof = Proof.of_files(leaving, source, whole.data, tuple(zip(names, hidden, strict=False)))
-            besides.write_evidence(papers, account_of(done, source.name, target.name, quick=True), proof)
+            receipt = _receipt(made, table, order, lambda: digest_at(source.at, whole.data))
+            proof = Proof.of_files(leaving, tuple(zip(names, hidden, strict=False)), receipt)
+            besides.write_proof(papers, account_of(done, source.name, target.name, quick=True), proof)
     return done if second is None else replace(done, beside=str(second))
 
 

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shoal import secret
 from shoal.errors import DataError
-from shoal.flow.digests import Digest
-from shoal.secret import fresh
+from shoal.flow.digests import Digest, of_name
+from shoal.types import Partition, called
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
 
 FORMAT = 1
@@ -36,7 +38,7 @@ class Commitment:
     @classmethod
     def to(cls, source: Digest) -> Commitment:
         """Commit to an input by its plain digest, with a fresh nonce."""
-        nonce = fresh()
+        nonce = secret.fresh()
         return cls(source.of, nonce, _committed(nonce, source))
 
     def opens(self, source: Digest) -> bool:
@@ -61,7 +63,8 @@ class Receipt:
     rows
         For each released row the number of its row in the input, from 0; None where order and number are the same.
     classes
-        For each class the keyed digests of its subjects, where a subject is declared.
+        For each class the keyed digests of its subjects, where a subject or a group is declared; with several blocks
+        of attributes, the classes of one block after those of another.
     class_key
         The key of these digests.
     """
@@ -132,3 +135,46 @@ class Receipt:
             None if classes is None else tuple(tuple(map(str, one)) for one in classes["members"]),
             None if classes is None else bytes.fromhex(classes["key"]),
         )
+
+
+def receipt_of(
+    source: Digest,
+    partition: Partition,
+    *,
+    swap_key: bytes | None = None,
+    subjects: pa.ChunkedArray | None = None,
+    rows: NDArray[np.int64] | None = None,
+) -> Receipt:
+    """Write down what the owner of the data keeps of a run.
+
+    Parameters
+    ----------
+    source
+        The plain digest of the input.
+    partition
+        The classes.
+    swap_key
+        The key by which values were dealt, if they were.
+    subjects
+        The subject of each record of the partition, or its group; None where none is declared.
+    rows
+        For each released row the number of its row in the input, where these differ.
+    """
+    if subjects is None:
+        return Receipt(Commitment.to(source), swap_key, rows)
+    key = secret.fresh()
+    return Receipt(Commitment.to(source), swap_key, rows, _members(partition, subjects, key), key)
+
+
+def _members(partition: Partition, subjects: pa.ChunkedArray, key: bytes) -> tuple[tuple[str, ...], ...]:
+    """Return for each class the keyed digests of its subjects, sorted; records without a subject are of one."""
+    encoded = subjects.combine_chunks().dictionary_encode(null_encoding="encode")
+    names = [of_name(key, "" if value is None else called(value)) for value in encoded.dictionary.to_pylist()]
+    codes = encoded.indices.to_pylist()
+    found = []
+    for block in partition.blocks:
+        members: list[set[str]] = [set() for _ in range(len(block))]
+        for label, code in zip(block.labels.tolist(), codes, strict=True):
+            members[label].add(names[code])
+        found += [tuple(sorted(one)) for one in members]
+    return tuple(found)

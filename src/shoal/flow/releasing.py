@@ -39,6 +39,12 @@ def in_two_tables(recipe: Recipe) -> bool:
     return bool(getattr(registry.load("release", recipe.release), "two_tables", False))
 
 
+def deals_by_key(recipe: Recipe) -> bool:
+    """Tell whether the release of a recipe deals values by a secret key, which its receipt keeps."""
+    deals = getattr(registry.load("release", recipe.release), "deals_by_key", False)
+    return bool(deals) and recipe.set.get("not_private_seed") is None
+
+
 def refuse_what_cannot_be_released(release: Any, recipe: Recipe, table: Table) -> None:
     """Refuse what a recipe asks for and its release cannot give, and a table that it does not take."""
     owner = type(release).__name__

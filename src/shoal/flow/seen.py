@@ -29,11 +29,11 @@ class Seen:
     dialect: Dialect | None = None
     place: Place | None = None
 
-    def digest(self, of: str, key: bytes | None = None) -> Digest:
+    def digest(self, of: str) -> Digest:
         """Return the digest of its bytes or of its content; of a table without bytes always of the content."""
         if of == "bytes" and self.place is not None and isinstance(self.place.at, Path):
-            return of_file(self.place.at, key)
-        return of_table(self.data, key)
+            return of_file(self.place.at)
+        return of_table(self.data)
 
 
 def read_evidence(path: Path) -> Evidence:

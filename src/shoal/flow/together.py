@@ -23,6 +23,13 @@ def keep_apart(source: Place, target: Place, besides: Mapping[str, Path]) -> Non
             raise ParameterError(f"{path}: must not be both the {what} and the {other}. Name another file.")
 
 
+def keep_receipt(receipt: Path | None, target: Place, besides: Mapping[str, Path]) -> None:
+    """Raise if the receipt of the run that is repeated would be replaced, unless by the receipt of this one."""
+    paths = [Place(path) for what, path in besides.items() if what != "receipt"]
+    if receipt is not None and any(_same(Place(receipt), other) for other in (target, *paths)):
+        raise ParameterError(f"{receipt}: must stay, for it is the receipt of --repeat. Name another file.")
+
+
 def _same(one: Place, other: Place) -> bool:
     """Tell whether two places are one, be it through links or under another name of this machine."""
     from shoal.sinks.atomic import same_file

@@ -6,38 +6,44 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import ShoalError
-from shoal.flow.digests import of_file, of_table
+from shoal.errors import ParameterError, ShoalError
+from shoal.flow.digests import Digest, of_file, of_table
 from shoal.flow.evidence import names_hidden
-from shoal.flow.promises import guarantee_of
 from shoal.flow.reaudit import audited
+from shoal.flow.receipt import Receipt
 from shoal.flow.seen import Seen, frame_seen, outputs_of, read_evidence, read_seen
 from shoal.places import Place
 from shoal.recipe import Recipe
 from shoal.report.evidence import Evidence
 from shoal.types import Check, Verdict, Verification
 
-_RANDOM = "probabilistic_k_anonymity"  # only then is the seed left out
 
+def verify(evidence: Path, output: Any, source: Any = None, receipt: Path | None = None) -> Verification:
+    """Check an output with nothing but its evidence; with the receipt of the run, the input as well.
 
-def verify(evidence: Path, output: Any, source: Any = None) -> Verification:
-    """Look at an output with the eyes of somebody who has only its evidence, and the input if there is one.
-
-    Output and input are places, or frames; where two tables left, two frames, or the place of the first.
+    Output and input are places, or frames; of two released tables, two frames, or the place of the first.
 
     Raises
     ------
     DataError
-        If evidence, output or input cannot be read. What can be read and is not true raises nothing.
+        If evidence, output, input or receipt cannot be read. Claims that are not true raise nothing.
+    ParameterError
+        If there is an input and no receipt.
     """
+    if source is not None and receipt is None:
+        raise ParameterError(
+            "verify: an input must be given with the receipt of the run, got none: without it nothing in the evidence "
+            "can be compared with an input. Give --receipt R.json as well, or leave out --input."
+        )
     said = read_evidence(evidence)
+    kept = None if receipt is None else Receipt.read(receipt)
     tables = outputs_of(said, output)
     checks = [_sealed(said), *_same_outputs(said, tables)]
     recipe, about = _recipe(said)
     checks.append(about)
     if recipe is not None:
         checks += audited(said, recipe, tables)
-    checks += [_input(said, source), _unseen(said)]
+    checks += [_input(said, source, kept), _unseen()]
     return Verification(tables[0].name, tuple(checks), said["audit"])
 
 
@@ -73,39 +79,43 @@ def _recipe(said: Evidence) -> tuple[Recipe | None, Check]:
         recipe = Recipe.from_dict(plain)
     except (ShoalError, TypeError, ValueError, AttributeError):
         return None, Check(claim, Verdict.FAILS, "it is no recipe, so that nothing can be audited by it")
-    if said["fingerprint"] is None or names_hidden(given):
-        gone = "its seed is left out" if said["fingerprint"] is None else "names of categories are digests in it"
-        if said["fingerprint"] is None and guarantee_of(recipe) != _RANDOM:
-            return recipe, Check(claim, Verdict.FAILS, "there is none")
-        return recipe, Check(claim, Verdict.UNSEEN, f"{gone}; who has the recipe can compare")
+    if names_hidden(given):
+        why = "names of categories are digests in it; who has the recipe can compare"
+        return recipe, Check(claim, Verdict.UNSEEN, why)
     whole = Recipe.from_dict(given)
     if whole.fingerprint != said["fingerprint"] or whole.seed != said["seed"]:
         return recipe, Check(claim, Verdict.FAILS, "it is another recipe than the one that was run, or another seed")
     return recipe, Check(claim, Verdict.HOLDS, f"{said['fingerprint'][:16]}…, with seed {whole.seed}")
 
 
-def _input(said: Evidence, source: Any) -> Check:
-    claim, end = "The input is the one that was protected", said["input"]
+def _input(said: Evidence, source: Any, receipt: Receipt | None) -> Check:
+    """Open the commitment to the input by the receipt."""
+    claim, made = "The input is the one that was protected", said["commitment"]
+    if made is None:
+        verdict = Verdict.UNSEEN if receipt is None else Verdict.FAILS
+        return Check(claim, verdict, "the evidence commits to no input: it was written without a receipt")
+    if receipt is None:
+        return Check(claim, Verdict.UNSEEN, "whoever has the input and the receipt can check it")
+    if made != {"of": receipt.commitment.of, "sha256": receipt.commitment.sha256}:
+        return Check(claim, Verdict.FAILS, "the receipt is of another run: its commitment is not that of the evidence")
     if source is None:
-        return Check(claim, Verdict.UNSEEN, "it was not given; who has it can give it with --input")
-    is_file = isinstance(source, Place) and isinstance(source.at, Path)
-    if end["of"] == "bytes" and not is_file:
-        return Check(claim, Verdict.FAILS, "it was a file, and what was given is none")
-    key = bytes.fromhex(said["salt"])
-    if end["of"] == "bytes":
-        found = of_file(source.at, key)
-    else:
-        seen = read_seen(None, source) if isinstance(source, Place) else frame_seen(source, "input")
-        found = of_table(seen.data, key)
-    if found.hex != end["hmac_sha256"] or found.size != end["bytes"]:
-        return Check(claim, Verdict.FAILS, "it is another one: its HMAC is not that of the evidence")
-    return Check(claim, Verdict.HOLDS, "HMAC-SHA256 with the salt of the evidence")
+        return Check(claim, Verdict.UNSEEN, "the receipt is of this run; the input was not given")
+    if not receipt.commitment.opens(_digest_of(source)):
+        return Check(claim, Verdict.FAILS, "it is another one: the commitment of the evidence does not open to it")
+    return Check(claim, Verdict.HOLDS, "the receipt opens the commitment of the evidence to it")
 
 
-def _unseen(said: Evidence) -> Check:
-    left_out = f", and that {said['left_out']:,} records were left out" if said["left_out"] else ""
+def _digest_of(source: Any) -> Digest:
+    """Return the digest of an input: of a file's bytes, or of a table's content."""
+    if isinstance(source, Place) and isinstance(source.at, Path):
+        return of_file(source.at)
+    seen = read_seen(None, source) if isinstance(source, Place) else frame_seen(source, "input")
+    return of_table(seen.data)
+
+
+def _unseen() -> Check:
     return Check(
         "Measures, versions, and how it was made",
         Verdict.UNSEEN,
-        f"the input would be needed: the measures{left_out} are what the maker says",
+        "the input would be needed: the measures are what the maker says",
     )

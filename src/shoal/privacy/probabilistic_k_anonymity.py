@@ -16,6 +16,7 @@ from shoal.privacy._values import normal
 from shoal.types import Finding, Release
 
 _WORST = 5
+_CHANCES = 64  # classes of which each keeps all its values in place with a chance of at most 1 in 2
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class ProbabilisticKAnonymity(Checked):
 
     **Complexity.** O(n log n) for each attribute.
 
-    **What it does not promise.** That the order within the classes was random: this cannot be seen. That k holds by
+    **What it does not promise.** That the order within the classes was random: this cannot be seen, except that a large
+    table of which no value moved fails. That k holds by
     grouping: combinations may be unique. Anything about confidential values: if all members of a class share one, it is
     disclosed to everybody who finds out the class. If a subject has several records, its share of a class may be
     above 1 in k; the largest is in the note.
@@ -72,16 +74,18 @@ class ProbabilisticKAnonymity(Checked):
             )
         owner = _classes(release, names, release.original.num_rows)
         sizes, notes = sizes_of(release, owner)
-        strange, moved = np.zeros(len(sizes), np.bool_), False
+        (strange, varies), moved = np.zeros((2, len(sizes)), np.bool_), False
         for name in (name for name in names if name in release.classes):
             before, after = codes_of(name, release.original.column(name), release.values(name))
             strange |= _different(owner, before, after, len(sizes))
+            varies |= _varies(owner, before, len(sizes))
             moved |= bool((before != after).any())
         levels = np.where(strange, 0, sizes)
         if strange.any():
             notes.append(f"{int(strange.sum()):,} classes whose values are others than before count as 0")
-        if not moved:
-            notes.append("every value is in the record where it was before")
+        if not moved and int(varies.sum()) >= _CHANCES:
+            levels = np.zeros_like(levels)
+            notes.append("no value of any class has moved, which does not happen by chance")
         notes.append("that the order within a class is random cannot be seen")
         order = np.lexsort((np.arange(len(levels)), levels))[:_WORST]
         achieved = int(levels.min()) if len(levels) else 0
@@ -115,6 +119,14 @@ def _classes(release: Release, names: Sequence[str], before: int) -> NDArray[np.
         owner = np.unique(owner * (int(own.max(initial=0)) + 1) + own, return_inverse=True)[1]
     _, first, numbers = np.unique(owner, return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(first))[numbers])
+
+
+def _varies(owner: NDArray[np.int64], codes: NDArray[np.int64], classes: int) -> NDArray[np.bool_]:
+    """Tell for each class whether its values differ, so that at least every other order would move one."""
+    least, most = np.full(classes, np.iinfo(np.int64).max), np.full(classes, -1)
+    np.minimum.at(least, owner, codes)
+    np.maximum.at(most, owner, codes)
+    return np.asarray(least < most)
 
 
 def _different(

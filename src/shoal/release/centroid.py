@@ -39,6 +39,7 @@ class Centroid(Checked):
     """
 
     takes: ClassVar[tuple[str, ...]] = ("resolution", "exact_means")
+    publishes_readings: ClassVar[bool] = True
 
     round_integers: Annotated[bool, Param("Always true: integers are released as integers.")] = True
     categories: Annotated[

@@ -44,6 +44,7 @@ class Medoid(Checked):
     """
 
     as_written: ClassVar[bool] = True
+    publishes_readings: ClassVar[bool] = True
     fate: ClassVar[str] = "as in one record per class"
 
     def release(

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal import secret
 from shoal.parameters import Checked, Param
 from shoal.release._taken import refuse_values, taken
 from shoal.types import Partition, Points, Release, Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_KEY = 32  # bytes
 
 
 @dataclass(frozen=True)
@@ -23,13 +30,15 @@ class Swap(Checked):
 
     **Guarantee.** Every column has in every class the values that it had there, cell by cell as they were written,
     in another order; with `together` every combination, too. What is not a quasi-identifier is unchanged; identifiers
-    and subjects are gone; rows and columns keep their order. Same table, same seed → same result.
+    and subjects are gone; rows and columns keep their order. All dealings are equally likely: the cells of a class are
+    sorted by how they are written and then dealt to its records by a secret key from the operating system. So two
+    tables that differ only in which member of a class had which values give the same release under the same key.
 
     **Complexity.** O(n log n) for each block, or each attribute.
 
-    **Departures.** The order comes from a cryptographic function of the seed and of all quasi-identifiers as they were.
-    A generator started from the seed alone could be run again by everybody who knows the seed, and the classes can
-    often be found again in what leaves: the permutation would be undone. [SD12] is cited from memory.
+    **Departures.** The numbers that deal are SHAKE-256 of the key; how many each class takes depends on the sizes of
+    classes only. `not_private_seed` derives the key from a number, for tests: anyone can then undo the release, and
+    nothing is promised of it. [SD12] is cited from memory.
 
     References: [SD12].
 
@@ -46,10 +55,15 @@ class Swap(Checked):
     as_written: ClassVar[bool] = True
     guarantee: ClassVar[str] = "probabilistic_k_anonymity"
     fate: ClassVar[str] = "swapped within its class"
+    deals_by_key: ClassVar[bool] = True
 
     together: Annotated[bool, Param("Swap whole combinations of quasi-identifiers; else each of them on its own.")] = (
         False
     )
+    not_private_seed: Annotated[
+        int | None, Param("For tests: derive the key from this number. The release is NOT private then.", low=0)
+    ] = None
+    key: bytes | None = field(default=None, repr=False)  #: of an earlier run that is repeated; not a parameter
 
     def release(
         self,
@@ -61,21 +75,72 @@ class Swap(Checked):
     ) -> Release:
         """Permute the quasi-identifiers within each class."""
         refuse_values(self, partition)
-        secret = hashlib.sha256(rng.bytes(32) + np.ascontiguousarray(points.coordinates).tobytes()).digest()
+        key = self._key()
         rows: dict[str, NDArray[np.int64]] = {}
         classes: dict[str, NDArray[np.int64]] = {}
         for number, block in enumerate(partition.blocks):
-            once = permuted(block.labels, secret, f"block {number}") if self.together else None
+            ranks = {name: ranks_as_written(table.data.column(name)) for name in block.attributes}
+            once = dealt(block.labels, _joined(list(ranks.values())), key, f"block {number}") if self.together else None
             for name in block.attributes:
-                rows[name] = permuted(block.labels, secret, f"attribute {name}") if once is None else once
+                rows[name] = dealt(block.labels, ranks[name], key, f"attribute {name}") if once is None else once
                 classes[name] = block.labels
-        return taken(table, rows, classes)
+        return replace(taken(table, rows, classes), swap_key=None if self.not_private_seed is not None else key)
+
+    def _key(self) -> bytes:
+        if self.not_private_seed is not None:
+            return hashlib.sha256(f"not private: {self.not_private_seed}".encode()).digest()
+        return secret.fresh(_KEY) if self.key is None else self.key
 
 
-def permuted(labels: NDArray[np.int64], secret: bytes, what: str) -> NDArray[np.int64]:
-    """Return for each record a record of its class, each exactly once: all orders are equally likely."""
-    n = len(labels)
-    drawn = np.frombuffer(hashlib.shake_256(secret + what.encode()).digest(8 * n), "<u8")
-    found = np.empty(n, np.int64)
-    found[np.argsort(labels, kind="stable")] = np.lexsort((drawn, labels))  # class after class in both
+def dealt(labels: NDArray[np.int64], ranks: NDArray[np.int64], key: bytes, what: str) -> NDArray[np.int64]:
+    """Return for each record the record of its class whose cell it gets, each exactly once.
+
+    The cells of a class are taken in the order of their ranks, so it does not matter which record had which. Classes
+    count in the order of their first records.
+
+    >>> labels, one, other = np.array([4, 4, 4]), np.array([2, 0, 1]), np.array([0, 2, 1])
+    >>> [ranks[dealt(labels, ranks, b"key", "age")].tolist() for ranks in (one, other)]
+    [[0, 1, 2], [0, 1, 2]]
+    """
+    _, first, own = np.unique(labels, return_index=True, return_inverse=True)
+    own = np.argsort(np.argsort(first))[own]
+    records = np.argsort(own, kind="stable")  # class after class
+    drawn = np.frombuffer(hashlib.shake_256(key + what.encode()).digest(8 * len(labels)), "<u8")
+    order = np.lexsort((drawn, own[records]))  # all orders within a class are equally likely
+    found = np.empty(len(labels), np.int64)
+    found[records] = np.lexsort((ranks, own))[order]
+    return found
+
+
+def ranks_as_written(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Return the rank of each cell among all cells of a column, by how they are written; a missing one is the last.
+
+    >>> import pyarrow as pa
+    >>> ranks_as_written(pa.chunked_array([["1.0", "1", None, "1"]])).tolist()
+    [1, 0, 2, 0]
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    try:
+        text = column.cast(pa.large_string())
+    except pa.ArrowException:
+        texts = [None if value is None else repr(value) for value in column.to_pylist()]
+        text = pa.chunked_array([pa.array(texts, pa.large_string())])
+    encoded = pc.dictionary_encode(text.combine_chunks(), null_encoding="mask")
+    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+    ranks = np.empty(len(encoded.dictionary) + 1, np.int64)
+    ranks[pc.array_sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(encoded.dictionary))
+    ranks[-1] = len(encoded.dictionary)
+    codes: NDArray[np.int64] = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy()
+    return ranks[codes]
+
+
+def _joined(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the rank of each record among all combinations of several ranks."""
+    found = columns[0]
+    for ranks in columns[1:]:
+        found = np.unique(found * (int(ranks.max(initial=0)) + 1) + ranks, return_inverse=True)[1]
     return found

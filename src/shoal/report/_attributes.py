@@ -11,7 +11,8 @@ from markupsafe import Markup
 from shoal.report._changes import correlations, moments, strata_of, variation
 from shoal.report._charts import heat_chart, histogram_chart, shares_chart
 from shoal.report._distributions import histogram, missing, shares
-from shoal.report._numerals import folded, joined, moment, number, percent, plain
+from shoal.report._numerals import folded, joined, moment, number, percent, plain, rounded
+from shoal.report._published import publishes
 from shoal.types import Account, Comparison, Kind
 
 DRAWN = 30  # attributes that are drawn
@@ -35,10 +36,12 @@ def of_attributes(account: Account, least: int, *, external: bool) -> dict[str, 
     found = account.comparison
     if found is None or not len(found):
         return {key: [] for key in ("attributes", "moments", "heats", "strata")}
-    heads, rows = moment_rows(account, found, least, external=external)
-    charts, most = heats(found, least, external=external)
+    compared = not external or publishes(str(account.recipe.get("release", "centroid")))
+    heads, rows = moment_rows(account, found, least, external=external, compared=compared)
+    charts, most = heats(found, least, external=external, compared=compared)
     wide = f" of the first {_CORRELATED} numbers" if len(found.numeric) > _CORRELATED else ""
     return {
+        "compared": compared,
         "attributes": cards(account, found, least, external=external),
         "undrawn": joined(found.attributes[DRAWN:], 200) if len(found.attributes) > DRAWN else "",
         "drawn": _DRAWN[external].format(least=least),
@@ -94,7 +97,7 @@ def _both(account: Account, comparison: Comparison, name: str, least: int) -> Ca
 def _masked(account: Account, comparison: Comparison, name: str, least: int) -> Card:
     chart = _chart(account, comparison, name, least, masked_only=True)
     words = [_kind(account, name)]
-    if name in comparison.categories and chart:
+    if name in comparison.categories and chart and publishes(str(account.recipe.get("release", "centroid"))):
         words.append(f"{percent(variation(comparison.categories[name]))} of the shares changed")
     if not chart:
         words.append(_TOO_FEW.format(least))
@@ -126,9 +129,9 @@ def _dated(account: Account, comparison: Comparison, name: str) -> bool:
 
 
 def moment_rows(
-    account: Account, comparison: Comparison, least: int, *, external: bool
+    account: Account, comparison: Comparison, least: int, *, external: bool, compared: bool = True
 ) -> tuple[tuple[str, ...], list[tuple[str, list[str]]]]:
-    """Return the heads of columns and a row for each number: mean and deviation, and how they changed."""
+    """Return the heads of columns and a row for each number: mean and deviation, and how they changed if `compared`."""
     rows = []
     for name in comparison.numeric:
         found = moments(comparison.numbers[name], least)
@@ -136,14 +139,19 @@ def moment_rows(
         mean, spread = _as_date if dated else number, _as_days if dated else number
         cells = [
             *_cells(found.means, mean, external=external),
-            percent(found.mean_change, signed=True),
+            *_change(found.mean_change, external=external, compared=compared),
             *_cells(found.deviations, spread, external=external),
-            percent(found.deviation_change, signed=True),
+            *_change(found.deviation_change, external=external, compared=compared),
         ]
         rows.append((folded(name), cells))
-    heads = ("Mean", "change", "Deviation", "change") if external else (
-        "Mean before", "after", "change", "Deviation before", "after", "change")  # fmt: skip
-    return heads, rows
+    if not external:
+        return ("Mean before", "after", "change", "Deviation before", "after", "change"), rows
+    return ("Mean", "change", "Deviation", "change") if compared else ("Mean", "Deviation"), rows
+
+
+def _change(value: float, *, external: bool, compared: bool) -> list[str]:
+    """Return how far a figure moved, in percent, rounded to 2 decimals first for outsiders; nothing if not compared."""
+    return [percent(rounded(value) if external else value, signed=True)] if compared else []
 
 
 def _cells(values: tuple[float, float], written: Callable[[float], str], *, external: bool) -> list[str]:
@@ -158,15 +166,23 @@ def _as_days(days: float) -> str:
     return f"{number(days)} days" if np.isfinite(days) else number(days)
 
 
-def heats(comparison: Comparison, least: int, *, external: bool) -> tuple[list[tuple[str, Markup]], float]:
-    """Return the correlations of numbers as charts, and the largest change; nothing if there are not two numbers."""
+def heats(
+    comparison: Comparison, least: int, *, external: bool, compared: bool = True
+) -> tuple[list[tuple[str, Markup]], float]:
+    """Return the correlations of numbers as charts, and the largest change; nothing if there are not two numbers.
+
+    Outsiders see them with 2 decimals, and changes only if `compared`.
+    """
     names = comparison.numeric[:_CORRELATED]
     if len(names) < 2:
         return [], 0.0
     before, after = correlations(comparison.numbers, names, least)
     change = after - before
+    if external:
+        change, after = rounded(change), rounded(after)
     most = float(np.nanmax(np.abs(change))) if np.isfinite(change).any() else 0.0
     charts = [] if external else [("Before", heat_chart("Correlations before", before, names, 1.0))]
     charts.append(("After", heat_chart("Correlations after", after, names, 1.0)))
-    charts.append(("Change", heat_chart("Change of correlations", change, names, most or 1.0)))
+    if compared:
+        charts.append(("Change", heat_chart("Change of correlations", change, names, most or 1.0)))
     return charts, most

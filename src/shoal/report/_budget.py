@@ -42,5 +42,5 @@ def budget(account: Account, *, external: bool) -> Budget | None:
         if not external or line.entry is not None or line.block is None
     )
     words = f"Where the privacy budget went: {total}, claimed for {ledger.claim} records. Noise from {ledger.noise}."
-    meaning = CLAIMS[ledger.claim] if external else ledger.meaning
+    meaning = CLAIMS[ledger.claim] if external else "; ".join((ledger.meaning, *ledger.beyond))
     return Budget(words, not external, _HEADS[:shown], rows, f"{meaning}. How it adds up: {ledger.composition}.")

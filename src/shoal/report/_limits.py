@@ -18,8 +18,8 @@ _RELEASES = {
     "centroid": "Classes leave with a mean of their records, which may be a combination that nobody has.",
     "medoid": "Every class leaves with the quasi-identifiers that one of its records had: they are somebody's, true of "
     "that record and not of the others.",
-    "swap": "Every column keeps its values, rare ones too, and who finds the class of somebody sees its confidential "
-    "values. Who knows the seed and nearly all records may undo it.",
+    "swap": "Every column keeps its values, rare ones too, and anyone who finds the class of somebody sees its "
+    "confidential values. The receipt of the run undoes it: keep it to yourself.",
     "anatomy": "Quasi-identifiers leave as they were: who is in the table is not hidden. If all confidential rows of a "
     "class share a value, it is known of everybody in it.",
 }
@@ -92,6 +92,8 @@ def limits(account: Account) -> list[tuple[str, str]]:
             )
         )
     release = str(account.recipe.get("release", ""))
+    if release == "swap" and account.recipe.get("set", {}).get("not_private_seed") is not None:
+        rows.append(("NOT PRIVATE", "Values were dealt by a seed, for a test: anyone can put them back."))
     if release in _RELEASES:
         rows.append((f"By {release}", _RELEASES[release]))
     noise = (

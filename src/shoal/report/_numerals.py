@@ -6,8 +6,10 @@ import math
 import unicodedata
 from collections.abc import Sequence
 from datetime import date, timedelta
+from typing import Any
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_DECIMALS = 2  # of what outsiders may read of correlations and changes
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -41,6 +43,18 @@ def percent(value: float, *, signed: bool = False) -> str:
         return number(value)
     text = f"{value:{'+' if signed else ''},.1f}"
     return f"{text.lstrip('+-') if float(text.replace(',', '')) == 0 else text} %".replace("-", "−")
+
+
+def rounded(value: Any) -> Any:
+    """Round a figure, or an array of figures, to 2 decimals; −0 becomes 0.
+
+    >>> rounded(-1.1e-16), rounded(0.126)
+    (0.0, 0.13)
+    """
+    import numpy as np
+
+    found = np.round(value, _DECIMALS) + 0.0
+    return found if isinstance(value, np.ndarray) else float(found)
 
 
 def moment(days: float) -> str:

@@ -11,21 +11,22 @@ from typing import Any
 
 from shoal.errors import DataError, listing
 
-FORMAT = 1
+FORMAT = 2
+_OLD = 1  # which had a keyed digest of the input
 _SEAL = "seal"
+_HIGH = 1_000  # steps from the root of a taxonomy to a leaf, at most
 _DIGITS = 300  # of an integer: more than any level, seed or size needs, and a float can still hold it
 
 #: What must be there, and what it is. The whole is in ``evidence.schema.json``.
 _FIELDS: dict[str, type | tuple[type, ...]] = {
     "recipe": dict,
-    "fingerprint": (str, type(None)),
-    "seed": (int, type(None)),
+    "fingerprint": str,
+    "seed": int,
     "versions": dict,
     "salt": str,
-    "input": dict,
+    "commitment": (dict, type(None)),
     "outputs": list,
     "records": int,
-    "left_out": int,
     "columns": dict,
     "text": (dict, type(None)),
     "link": (str, type(None)),
@@ -33,7 +34,6 @@ _FIELDS: dict[str, type | tuple[type, ...]] = {
     "findings": list,
     "class_sizes": dict,
     "readings": dict,
-    "note": str,
     _SEAL: str,
 }
 _DIGEST = {"name": str, "of": str, "bytes": (int, type(None))}
@@ -62,7 +62,7 @@ class Evidence:
     **Guarantee.** What :meth:`render` writes, :meth:`read` reads. The seal is the SHA-256 of all the rest: who changes
     a number by mistake is found out. Who wants to deceive can seal it anew: only a signature helps against that.
 
-    >>> text = Evidence({"format": 1, "records": 3}).render()
+    >>> text = Evidence({"format": 2, "records": 3}).render()
     >>> json.loads(text)["seal"] == seal_of(json.loads(text))
     True
     """
@@ -99,6 +99,11 @@ class Evidence:
             raise DataError(f"{owner}: must be a JSON object, it is none. Give the file of --evidence.") from None
         if not isinstance(values, dict) or "format" not in values:
             raise DataError(f"{owner}: must be evidence of shoal, it names no format. Give the file of --evidence.")
+        if values["format"] == _OLD and not isinstance(values["format"], bool):
+            raise DataError(
+                f"{owner}: is evidence of format {_OLD}, which holds a keyed digest of the input: anyone can test "
+                f"guesses of the input against it. Do not publish it; protect the table again for a new one."
+            )
         if values["format"] != FORMAT or isinstance(values["format"], bool):
             raise DataError(
                 f"{owner}: the format of evidence must be {FORMAT}, it is another. Verify it with the version of shoal "
@@ -107,7 +112,8 @@ class Evidence:
         _check(owner, "evidence", values, _FIELDS)
         for one in values["outputs"]:
             _check(owner, "an output", one, {**_DIGEST, "sha256": str, "records": int})
-        _check(owner, "the input", values["input"], {**_DIGEST, "hmac_sha256": str})
+        if values["commitment"] is not None:
+            _check(owner, "the commitment", values["commitment"], {"of": str, "sha256": str})
         for one in values["findings"]:
             _check(owner, "a finding", one, _FINDING)
         for one in values["columns"].values():
@@ -132,13 +138,20 @@ def _number(digits: str) -> float:
 
 
 def _check_meaning(owner: str, column: Mapping[str, Any]) -> None:
-    """Refuse an order, words for missing values, or groups that are no digests of names."""
-    tree = column.get("taxonomy", {})
-    lists = [column.get("order", []), column.get("missing", []), *(tree.values() if isinstance(tree, dict) else [None])]
-    if not all(isinstance(one, list) and all(isinstance(name, str) for name in one) for one in lists):
+    """Refuse an order, words for missing values, or groups that are no digests of names, and heights that are none."""
+    tree, heights = column.get("taxonomy", {}), column.get("heights", {})
+    lists = [column.get("missing", []), *(tree.values() if isinstance(tree, dict) else [None])]
+    order = column.get("order", [])
+    fine = all(isinstance(one, list) and all(isinstance(name, str) for name in one) for one in lists)
+    fine &= isinstance(order, list) and all(name is None or isinstance(name, str) for name in order)
+    fine &= isinstance(heights, dict) and all(
+        isinstance(one, list) and all(type(high) is int and 1 <= high <= _HIGH for high in one)
+        for one in heights.values()
+    )
+    if not fine:
         raise DataError(
-            f"{owner}: order, taxonomy and missing of a column must hold digests of names, and do not. Give the file "
-            f"of --evidence as it was written."
+            f"{owner}: order, taxonomy, heights and missing of a column must hold digests of names and heights of "
+            f"groups, and do not. Give the file of --evidence as it was written."
         )
 
 

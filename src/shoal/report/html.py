@@ -36,8 +36,9 @@ class Html(Checked):
 
     The edition ``internal`` is for those who have the original table. ``external`` may go out with the protected one:
     it leaves out the seed, the recipe and its fingerprint, original distributions, details of classes, parts of
-    readings, readings that with the output give a statistic of one original attribute, and names of what does not
-    leave.
+    readings, readings that with the output give a statistic of one original attribute, readings that are not
+    published, the certificate, and names of columns that are removed. Figures that were computed from original values
+    have 3 significant digits, correlations 2 decimals.
 
     **Guarantee.** The same account gives the same text. No bar, share, mean or correlation of the original stands for
     fewer records than k, and never for fewer than 3; no mean or deviation is shown of which one record makes more than
@@ -73,11 +74,13 @@ class Html(Checked):
         from shoal.report._budget import budget
         from shoal.report._limits import limits, promises
         from shoal.report._overview import certificate, facts, notes, places, sizes, versions
+        from shoal.report._published import outward
         from shoal.report._sentences import done, verdict
         from shoal.report._tables import audited, besides, readings
         from shoal.report._told import Telling
 
         external = self.edition == "external"
+        account = outward(account) if external else account
         least = max(int(account.recipe.get("k", _LEAST)), _LEAST)
         telling = Telling.of(account, least, external=external)
         said: dict[str, Any] = {

@@ -24,6 +24,7 @@ class DisclosureRisk:
 
     of: ClassVar[tuple[str, ...]] = ("dld", "id")
     short: ClassVar[str] = "dr"
+    exchangeable: ClassVar[bool] = True
     goal: ClassVar[str] = "low"
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)

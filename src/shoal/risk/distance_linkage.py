@@ -43,6 +43,7 @@ class DistanceLinkage(Checked):
     """
 
     short: ClassVar[str] = "dld"
+    exchangeable: ClassVar[bool] = True
     goal: ClassVar[str] = "low"
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)

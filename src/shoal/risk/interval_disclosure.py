@@ -40,6 +40,7 @@ class IntervalDisclosure(Checked):
     """
 
     short: ClassVar[str] = "id"
+    exchangeable: ClassVar[bool] = True
     goal: ClassVar[str] = "low"
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)

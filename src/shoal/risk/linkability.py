@@ -35,6 +35,7 @@ class Linkability(Checked):
     50.0
     """
 
+    exchangeable: ClassVar[bool] = True
     goal: ClassVar[str] = "low"
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)

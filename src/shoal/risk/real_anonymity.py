@@ -34,6 +34,7 @@ class RealAnonymity(Checked):
     """
 
     short: ClassVar[str] = "k_real"
+    exchangeable: ClassVar[bool] = True
     goal: ClassVar[str] = "high"
     range: ClassVar[tuple[float, float]] = (1.0, math.inf)
 

@@ -37,6 +37,7 @@ class SinglingOut:
     50.0
     """
 
+    exchangeable: ClassVar[bool] = True
     goal: ClassVar[str] = "low"
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)

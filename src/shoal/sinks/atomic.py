@@ -20,7 +20,7 @@ _LONGEST_STEM = 64
 
 
 @contextmanager
-def atomic(path: Path, *, force: bool) -> Iterator[Path]:
+def atomic(path: Path, *, force: bool, private: bool = False) -> Iterator[Path]:
     """Give a temporary path to write to; on leaving the block the file gets its name, all at once.
 
     Guarantee: if the block ends normally the file is on disk under its name. If it ends with any exception,
@@ -35,6 +35,8 @@ def atomic(path: Path, *, force: bool) -> Iterator[Path]:
         What the file shall be called. A symbolic link stays, and what it points to is written.
     force
         Whether a file of that name may be replaced. Its permissions are kept.
+    private
+        Give the file mode 0600, whatever was there before: only its owner can read it.
 
     Yields
     ------
@@ -66,7 +68,7 @@ def atomic(path: Path, *, force: bool) -> Iterator[Path]:
             os.close(os.open(staged, _NEW, 0o600))
             yield staged
             _sync(staged)
-            os.chmod(staged, mode)
+            os.chmod(staged, 0o600 if private else mode)
             _publish(path, target, staged, force=force)
     except BrokenPipeError:  # somebody stopped listening to this program; the disk is well
         raise

@@ -158,10 +158,7 @@ class Ledger:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What else the reader must know."""
-        found = [
-            f"{count:,} values of {name!r} lay beyond the bounds and were moved to them"
-            for name, count in (self.clamped or {}).items()
-        ]
+        found = []
         if self.weighed:
             found.append("how blocks share ε was weighed by the method, may depend on the data, and is held fixed, too")
         if self.uncovered:
@@ -170,8 +167,16 @@ class Ledger:
             found.append("all columns but the quasi-identifiers are removed")
         return (*found, "what is measured, printed or reported besides the table is not covered by ε")
 
+    @property
+    def beyond(self) -> tuple[str, ...]:
+        """How many values lay beyond the bounds; counts of the original table, which are not for others to see."""
+        return tuple(
+            f"{count:,} values of {name!r} lay beyond the bounds and were moved to them"
+            for name, count in (self.clamped or {}).items()
+        )
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the ledger as plain values."""
+        """Return the ledger as plain values, without what was counted or taken from the original table."""
         return {
             "epsilon": self.total,
             "claim": self.claim,
@@ -180,8 +185,9 @@ class Ledger:
             "noise": self.noise,
             "bounds_from_the_data": self.from_data,
             "seeded": self.seeded,
-            "bounds": {name: [domain.low, domain.high] for name, domain in self.domains.items()},
-            **({} if self.clamped is None else {"clamped": dict(self.clamped)}),
+            "bounds": {}
+            if self.from_data
+            else {name: [domain.low, domain.high] for name, domain in self.domains.items()},
             "not_covered": list(self.uncovered),
             "composition": self.composition,
             "representative": self.representative,

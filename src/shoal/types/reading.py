@@ -6,6 +6,17 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+DIGITS = 3  #: significant digits of published figures about the originals
+
+
+def significant(value: float) -> float:
+    """Round a figure to 3 significant digits; −0 becomes 0.
+
+    >>> significant(8.78514), significant(1234567.0), significant(-0.0), significant(math.inf)
+    (8.79, 1230000.0, 0.0, inf)
+    """
+    return float(f"{value:.{DIGITS - 1}e}") + 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:

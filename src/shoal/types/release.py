@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import listing
+from shoal.types.reading import significant
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,6 +56,9 @@ class Release:
     weights: NDArray[np.float64] | None = field(
         default=None, repr=False
     )  #: what each row weighs in the mean of its class; for the audit, not released
+    swap_key: bytes | None = field(
+        default=None, repr=False
+    )  #: the secret key by which values were dealt; for the receipt, not released
     cache: dict[Any, Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )  #: what the audits found out of it so far; another release begins without
@@ -266,3 +270,14 @@ class Certificate:
             "gap": self.gap,
             "how": list(self.how),
         }
+
+    @property
+    def published(self) -> dict[str, Any]:
+        """The certificate as plain values with 3 significant digits; the gap has 2 decimals at most.
+
+        >>> found = Certificate(3, 90.19, ("column generation",), 1000.0, 100.123).published
+        >>> found["sse"], found["sse_bound"], found["gap"]
+        (100.0, 90.2, 9.92)
+        """
+        figures = {**self.to_dict(), "gap": None if self.gap is None else round(self.gap, 2)}
+        return {name: significant(value) if isinstance(value, float) else value for name, value in figures.items()}

@@ -30,6 +30,7 @@ class ClassSizes:
     (('classes', 2.0), ('average', 2.5), ('largest', 3.0), ('of 2', 1.0), ('of 3', 1.0))
     """
 
+    exchangeable: ClassVar[bool] = True
     goal: ClassVar[str] = ""
     range: ClassVar[tuple[float, float]] = (1.0, math.inf)
 

@@ -37,6 +37,7 @@ class Correlations:
     (('age and pay', 0.5),)
     """
 
+    exchangeable: ClassVar[bool] = True
     goal: ClassVar[str] = "low"
     range: ClassVar[tuple[float, float]] = (0.0, 2.0)
 

@@ -31,6 +31,7 @@ class Frequencies:
     0.25
     """
 
+    exchangeable: ClassVar[bool] = True
     goal: ClassVar[str] = "low"
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 

@@ -19,6 +19,7 @@ class IlSse:
     """
 
     quick: ClassVar[bool] = True
+    exchangeable: ClassVar[bool] = True
     goal: ClassVar[str] = "low"
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)

@@ -39,6 +39,7 @@ class InformationLoss:
     20.0
     """
 
+    exchangeable: ClassVar[bool] = True
     goal: ClassVar[str] = "low"
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)

@@ -17,6 +17,7 @@ class Mae:
     """Mean absolute difference between an original and a masked value, in units of the original's deviations."""
 
     quick: ClassVar[bool] = True
+    exchangeable: ClassVar[bool] = True
     goal: ClassVar[str] = "low"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 

@@ -33,6 +33,7 @@ class Means:
     0.5
     """
 
+    exchangeable: ClassVar[bool] = True
     goal: ClassVar[str] = "low"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 

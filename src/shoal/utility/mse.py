@@ -15,6 +15,7 @@ class Mse:
     """Mean squared difference between an original and a masked value, in units of the original's variances."""
 
     quick: ClassVar[bool] = True
+    exchangeable: ClassVar[bool] = True
     goal: ClassVar[str] = "low"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 

@@ -35,6 +35,7 @@ class Quantiles:
     ('pay, 50 %', 1.0)
     """
 
+    exchangeable: ClassVar[bool] = True
     goal: ClassVar[str] = "low"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 

@@ -33,6 +33,7 @@ class Sae:
     1.0
     """
 
+    exchangeable: ClassVar[bool] = True
     goal: ClassVar[str] = "low"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 

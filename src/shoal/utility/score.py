@@ -24,6 +24,7 @@ class Score:
     """
 
     of: ClassVar[tuple[str, ...]] = ("il", "dld", "id")
+    exchangeable: ClassVar[bool] = True
     goal: ClassVar[str] = "low"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 

@@ -15,6 +15,7 @@ class Sse:
     """Sum of squared differences between original and masked values, in units of the original's deviations."""
 
     quick: ClassVar[bool] = True
+    exchangeable: ClassVar[bool] = True
     goal: ClassVar[str] = "low"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 

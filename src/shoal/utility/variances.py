@@ -34,6 +34,7 @@ class Variances:
     0.2
     """
 
+    exchangeable: ClassVar[bool] = True
     goal: ClassVar[str] = "low"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
