@@ -253,7 +253,9 @@ def _(folder: Path) -> list[str]:
 @scenario("Two tables of rows in the order of what is confidential", 4)
 def _(folder: Path) -> list[str]:
     rows = "".join(f"{i * 7 % 30},{i % 5},{i}\n" for i in range(30))
-    return command(folder, "--release", "anatomy", "--confidential", "pay", "--row-order", "keep", text=f"age,income,pay\n{rows}")
+    return command(
+        folder, "--release", "anatomy", "--confidential", "pay", "--row-order", "keep", text=f"age,income,pay\n{rows}"
+    )
 
 
 @scenario("Unknown parameter", 2)

@@ -315,7 +315,7 @@ def test_no_value_is_told(tmp_path: Path) -> None:
 def test_an_interruption_does_not_wait_for_all(people: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = []
 
-    def interrupted(table: object, recipe: object) -> None:
+    def interrupted(table: object, recipe: object, **_: object) -> None:
         begun.append(recipe)
         raise KeyboardInterrupt
 

@@ -16,7 +16,7 @@ import pytest
 import shoal
 from shoal.flow import protect as flow
 from shoal.flow.anonymising import Anonymised
-from shoal.release.swap import dealt
+from shoal.release.swap import dealt, ranks_as_written
 from shoal.types import Release
 
 RNG = np.random.default_rng(8)
@@ -65,6 +65,33 @@ def test_all_dealings_of_six_rows_are_equally_likely(sizes: tuple[int, ...]) -> 
     for rows in drawn:
         assert sorted(rows) == list(range(6))
         assert all(labels[row] == label for row, label in zip(rows, labels, strict=True))
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pa.array([2.5, -0.0, 0.0, None, 2.5, float("nan"), float("nan")]),
+        pa.array([3, None, -1, 3], pa.int16()),
+        pa.array([True, False, None, True]),
+        pa.array(["b", "a", None, " a", "b"]),
+        pa.array([None, None], pa.string()),
+        pa.array(["b", "a", None, "b"]).dictionary_encode(),
+        pa.array([b"\xff", b"a", None, b"\xff"]),
+        pa.array([[1], [2], None, [1]]),
+        pa.array([1, 2, None], pa.timestamp("us", "UTC")),
+        pa.array([], pa.float32()),
+    ],
+    ids=lambda cells: str(cells.type),
+)
+def test_cells_that_are_written_the_same_have_one_rank(cells: pa.Array) -> None:
+    """And the ranks do not depend on the order of rows, nor on chunks."""
+    ranks = ranks_as_written(pa.chunked_array([cells[:2], cells[2:]]))
+    written = [repr(value) for value in cells.to_pylist()]
+    pairs = set(zip(written, ranks.tolist(), strict=True))
+    assert len(pairs) == len(set(written)) == len(set(ranks.tolist()))
+    assert all(rank == max(ranks) for text, rank in pairs if text == "None")
+    turned = np.arange(len(cells))[::-1]
+    assert np.array_equal(ranks_as_written(pa.chunked_array([cells.take(pa.array(turned))])), ranks[turned])
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "attribute_weights names 'x', which is no quasi",
     ),
     "negative weight": ({"attribute_weights": {"age": -1}}, "the weight of attribute 'age' must be a number ≥ 0"),
-    "rounding nothing": ({"round_integers": True}, "round_integers needs a quasi-identifier of kind integer"),
+    "means of integers": ({"round_integers": False}, "round_integers must be true, got False"),
     "t of nothing": ({"t": 0.2}, "t needs at least one confidential field, got none."),
     "keep with t": (
         {"t": 0.2, "confidential": ["pay"], "order_weight": "keep"},

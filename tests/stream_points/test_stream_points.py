@@ -28,7 +28,7 @@ ORGANS = Taxonomy({"flu": ("lungs",), "asthma": ("lungs",), "ulcer": ("belly",),
 ALL = [
     Known("q", Kind.CONTINUOUS, -3.5, 8),
     Known("q", Kind.INTEGER, 0, 9),
-    Known("q", Kind.INTEGER, 0, 9, whole=True),
+    Known("q", Kind.INTEGER, 0, 9, resolution=1),
     Known("q", Kind.ORDINAL, categories=("low", "middle", "high")),
     Known("q", Kind.NOMINAL, categories=("x", "y", "z")),
     Known("q", Kind.NOMINAL, taxonomy=ORGANS),
@@ -45,7 +45,7 @@ def test_every_kind_is_served() -> None:
     assert set(registry.claims("stream_points", "kinds")) == set(Kind)
 
 
-@pytest.mark.parametrize("known", ALL, ids=lambda known: f"{known.kind}-{known.whole}-{known.low}")
+@pytest.mark.parametrize("known", ALL, ids=lambda known: f"{known.kind}-{known.resolution}-{known.low}")
 def test_every_attribute_keeps_to_its_domain(known: Known) -> None:
     attribute = made(known)
     rng = np.random.default_rng(0)
@@ -109,8 +109,8 @@ def test_means_stay_between_members(cells: list[float], bounds: tuple[float, flo
 
 
 def test_integers_leave_as_integers_if_asked() -> None:
-    for whole, wanted in ((True, [2, 2]), (False, [1.5, 2.5])):
-        q = Numeric.of(Known("q", Kind.INTEGER, 0, 9, whole=whole))
+    for step, wanted in ((1, [2, 2]), (None, [1.5, 2.5])):
+        q = Numeric.of(Known("q", Kind.INTEGER, 0, 9, resolution=step))
         found = q.plain(q.centroid(q.take([1, 2, 2, 3]).values, np.array([2, 2])))
         assert found == wanted
         assert all(type(one) is type(wanted[0]) for one in found)

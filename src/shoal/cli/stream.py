@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shoal import Replayed, Streamed, StreamRecipe
 
 _REASONS = 3  # so many of them are printed
-_JOINED = ("bounds", "kinds", "orders", "categories", "taxonomies", "attribute_weights", "set", "require")
+_JOINED = ("bounds", "kinds", "orders", "categories", "taxonomies", "attribute_weights", "set", "require", "resolution")
 
 
 def stream(
@@ -56,7 +56,11 @@ def stream(
     attribute_weight: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN=NUMBER", help="How much distances in an attribute count.")
     ] = None,
-    round_integers: Annotated[bool, typer.Option("--round-integers", help="Integers leave as integers.")] = False,
+    resolution: o.Resolution = None,
+    exact_means: Annotated[
+        bool, typer.Option("--exact-means", help="Release means of integers with all their digits.")
+    ] = False,
+    round_integers: Annotated[bool, typer.Option("--round-integers", help="Changes nothing.", hidden=True)] = False,
     method: Annotated[str | None, typer.Option(help="How classes form.", show_default="nearest")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method.")
@@ -109,6 +113,8 @@ def stream(
         categories={name: o.names(text) for name, text in o.pairs("--categories", categories).items()},
         taxonomies=o.pairs("--taxonomy", taxonomy),
         attribute_weights=o.typed_settings(o.pairs("--attribute-weight", attribute_weight, last=True)),
+        resolution=o.resolution(resolution),
+        exact_means=exact_means or None,
         round_integers=round_integers or None,
         method=method,
         set=o.typed_settings(o.pairs("--set", set_)),

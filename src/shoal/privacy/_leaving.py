@@ -6,11 +6,12 @@ the first class that is not what was promised; nothing of the step leaves then.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shoal.errors import GuaranteeError
 from shoal.privacy._read_back import Reader
+from shoal.privacy._stream_digits import Digits, refuse_finer
 from shoal.privacy._who import who
 from shoal.types.stream import Leaving
 
@@ -23,7 +24,7 @@ class Gate:
 
     **Guarantee.** A class that `check` lets pass concerns at least k subjects, has one combination of
     quasi-identifiers, the number after the last one, and no field that must not leave. None of its tuples is made of a
-    record that made another, of this class or of one before.
+    record that made another, of this class or of one before. No value is finer than `digits` allows.
 
     >>> from shoal.privacy._read_back import JsonlReader
     >>> gate = Gate(JsonlReader(["age"], ["name"], "class"), k=2)
@@ -34,9 +35,18 @@ class Gate:
     shoal.errors.GuaranteeError: The gate: class 1 concerns 1 subjects, and k is 2. Nothing of this step was written.
     """
 
-    def __init__(self, reader: Reader, k: int, next_number: int = 0, begin: int = 0, done: bytes = b"") -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        k: int,
+        next_number: int = 0,
+        begin: int = 0,
+        done: bytes = b"",
+        digits: Mapping[str, Digits] | None = None,
+    ) -> None:
         self._reader = reader
         self.k = k
+        self._digits = digits or {}
         self.next_number = next_number
         self._begin = begin  # all records before it are done
         self._left = {begin + at for at in range(8 * len(done)) if done[at >> 3] >> (at & 7) & 1}
@@ -61,6 +71,8 @@ class Gate:
         fault = self._fault(leaving, label, subjects) or self._again(leaving, own) or self._same(leaving, records)
         if fault is not None:
             raise GuaranteeError(f"The gate: class {label} {fault}. Nothing of this step was written.")
+        if self._digits:  # all tuples of a class have the same values
+            refuse_finer(self._digits, {n: [text] for n, text in self._reader.written(leaving.tuples[0]).items()})
         self.next_number += 1
         self._left.update(own)
 

@@ -29,6 +29,9 @@ class Reader(Protocol):
     def fields(self, tuples: Sequence[bytes], names: Sequence[str]) -> dict[str, list[Any]]:
         """Return what some fields hold in tuples that are as they should be."""
 
+    def written(self, line: bytes) -> dict[str, str]:
+        """Return the text of each quasi-identifier of a tuple that is as it should be."""
+
     def rest(self, record: bytes) -> Any:
         """Return what of a record that came must leave as it is."""
 
@@ -43,6 +46,7 @@ class JsonlReader:
         fields += [(key, msgspec.Raw, _NONE) for key in gone]
         seen = msgspec.defstruct("Seen", fields, rename=named | gone, gc=False, eq=True)
         self._gone = gone
+        self._quasi = [(f"q{j}", name) for j, name in enumerate(quasi)]
         self._marks = [(json.dumps(name, ensure_ascii=False).encode(), 1) for name in named.values()]
         self._marks += [(json.dumps(name, ensure_ascii=False).encode(), 0) for name in gone.values()]
         self._single = frozenset([*named.values(), *gone.values()])
@@ -91,6 +95,11 @@ class JsonlReader:
         """Return what some fields hold; a field that is not there holds nothing."""
         read = [self._fields(one) for one in tuples]  # other fields may hold anything
         return {name: [_plain(one.get(name, _NULL)) for one in read] for name in names}
+
+    def written(self, line: bytes) -> dict[str, str]:
+        """Return the text of each quasi-identifier, of a string what is between its quotes."""
+        seen = self._decode(line)
+        return {name: bytes(getattr(seen, key)).decode().strip('"') for key, name in self._quasi}
 
     def rest(self, record: bytes) -> dict[str, bytes]:
         """Return the text of all other fields."""
@@ -150,6 +159,11 @@ class CsvReader:
         """Return what some fields hold, as text."""
         read = self._read(tuples)
         return {name: [cells[self._names.index(name)] for cells in read] for name in names}
+
+    def written(self, line: bytes) -> dict[str, str]:
+        """Return the cell of each quasi-identifier."""
+        (cells,) = self._read([line])
+        return {self._names[j]: cells[j] for j in self._quasi}
 
     def rest(self, record: bytes) -> list[str]:
         """Return all other cells."""

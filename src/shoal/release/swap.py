@@ -31,7 +31,7 @@ class Swap(Checked):
     **Guarantee.** Every column has in every class the values that it had there, cell by cell as they were written,
     in another order; with `together` every combination, too. What is not a quasi-identifier is unchanged; identifiers
     and subjects are gone; rows and columns keep their order. All dealings are equally likely: the cells of a class are
-    sorted by how they are written and then dealt to its records by a secret key from the operating system. So two
+    sorted as they are written and then dealt to its records by a secret key from the operating system. So two
     tables that differ only in which member of a class had which values give the same release under the same key.
 
     **Complexity.** O(n log n) for each block, or each attribute.
@@ -113,7 +113,10 @@ def dealt(labels: NDArray[np.int64], ranks: NDArray[np.int64], key: bytes, what:
 
 
 def ranks_as_written(column: pa.ChunkedArray) -> NDArray[np.int64]:
-    """Return the rank of each cell among all cells of a column, by how they are written; a missing one is the last.
+    """Return the rank of each cell among all cells of a column, a missing one last.
+
+    Cells of text are in the order of their letters, others in that of their bits. So cells have the same rank if and
+    only if they are written the same: 1 and 1.0 have different ranks as text, 0 and −0 as numbers.
 
     >>> import pyarrow as pa
     >>> ranks_as_written(pa.chunked_array([["1.0", "1", None, "1"]])).tolist()
@@ -124,18 +127,28 @@ def ranks_as_written(column: pa.ChunkedArray) -> NDArray[np.int64]:
 
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    cells = column.combine_chunks()
+    cells = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+    bits = {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
+    if pa.types.is_primitive(cells.type) and cells.type.bit_width in bits:
+        found, ranks = np.unique(cells.view(bits[cells.type.bit_width]).fill_null(0).to_numpy(), return_inverse=True)
+    else:
+        encoded = pc.dictionary_encode(_text(cells), null_encoding="mask")
+        found, order = encoded.dictionary, pc.array_sort_indices(encoded.dictionary).to_numpy()
+        ranks = (
+            np.argsort(order)[encoded.indices.fill_null(0).to_numpy()] if len(found) else np.zeros(len(cells), np.int64)
+        )
+    return np.where(cells.is_valid().to_numpy(zero_copy_only=False), ranks, len(found)).astype(np.int64)
+
+
+def _text(cells: pa.Array) -> pa.Array:
+    """Return cells as text; those that Arrow has no text for as Python writes them."""
+    import pyarrow as pa
+
     try:
-        text = column.cast(pa.large_string())
+        return cells.cast(pa.large_string())
     except pa.ArrowException:
-        texts = [None if value is None else repr(value) for value in column.to_pylist()]
-        text = pa.chunked_array([pa.array(texts, pa.large_string())])
-    encoded = pc.dictionary_encode(text.combine_chunks(), null_encoding="mask")
-    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-    ranks = np.empty(len(encoded.dictionary) + 1, np.int64)
-    ranks[pc.array_sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(encoded.dictionary))
-    ranks[-1] = len(encoded.dictionary)
-    codes: NDArray[np.int64] = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy()
-    return ranks[codes]
+        return pa.array([None if value is None else repr(value) for value in cells.to_pylist()], pa.large_string())
 
 
 def _joined(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -8,8 +8,11 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from shoal.parameters import shown
-from shoal.stream_points.datetime import is_counted, is_date, moment
+from shoal.recipe import UNITS
+from shoal.stream_points._steps import Steps
+from shoal.stream_points.datetime import Datetime, is_counted, is_date, moment
 from shoal.types import Kind, called
+from shoal.types.stream import Known
 
 if TYPE_CHECKING:
     from shoal.stream.recipe import StreamRecipe
@@ -42,13 +45,37 @@ def domains(recipe: StreamRecipe) -> list[str]:
             )
     for name in recipe.quasi:
         faults += domain(recipe, name)
-    kinds = [recipe.kinds.get(name) for name in recipe.quasi]
-    if recipe.round_integers and Kind.INTEGER not in kinds:
-        faults.append(
-            f"{_OWNER}: round_integers needs a quasi-identifier of kind integer, got none. Say it in kinds, or leave "
-            "it out."
-        )
-    return faults
+    if recipe.resolution and recipe.exact_means:
+        faults.append(f"{_OWNER}: resolution and exact_means exclude each other. Leave out one of them.")
+    return faults or [fault for name in recipe.resolution for fault in _resolution(recipe, name)]
+
+
+def _resolution(recipe: StreamRecipe, name: str) -> list[str]:
+    """Return what is wrong with the resolution of a field whose domain is known."""
+    step, kind = recipe.resolution[name], kind_of(recipe, name)
+    if name not in recipe.quasi:
+        return [f"{_OWNER}: resolution names {name!r}, which is not a quasi-identifier. Remove it."]
+    if kind not in _ENDS:
+        return [f"{_OWNER}: resolution names {name!r}, which is {kind}: only numbers and dates have one. Remove it."]
+    check = _unit if kind is Kind.DATETIME else _step
+    return [f"{_OWNER}: the resolution of {name!r} {fault}" for fault in check(kind, step, recipe.bounds[name])]
+
+
+def _unit(kind: Kind, unit: Any, bounds: tuple[Any, Any]) -> list[str]:
+    if unit not in UNITS:
+        return [f"must be one of {', '.join(UNITS)}, for it is {kind}; got {shown(unit)}."]
+    own = Datetime.of(Known("", kind, *bounds, resolution=unit))
+    lies = own.calendar or own.ends[0] <= own.ends[1]
+    return [] if lies else [f"must not be {unit}, for no whole {unit} lies between its bounds. Take a finer one."]
+
+
+def _step(kind: Kind, step: Any, bounds: tuple[Any, Any]) -> list[str]:
+    if not is_real(step) or not float(step) > 0:
+        return [f"must be a number > 0, for it is {kind}; got {shown(step)}."]
+    if kind is Kind.INTEGER and not float(step).is_integer():
+        return [f"must be a whole number, for it is {kind}; got {shown(step)}."]
+    fault = Steps.between(step, *bounds).fault
+    return [] if fault is None else [f"must not be {shown(step)}: {fault}"]
 
 
 def kind_of(recipe: StreamRecipe, name: str) -> Kind:

@@ -77,8 +77,13 @@ def numbers(recipe: StreamRecipe) -> list[str]:
         faults.append(f"{_OWNER}: order_weight must be a number ≥ 0 and ≤ 1e6, or 'keep', got {shown(order)}.")
     if recipe.t is not None and not (is_real(recipe.t) and 0 <= recipe.t <= 1):
         faults.append(f"{_OWNER}: t must be a number ≥ 0 and ≤ 1, got {shown(recipe.t)}.")
-    if not isinstance(recipe.round_integers, bool):
-        faults.append(f"{_OWNER}: round_integers must be true or false, got {shown(recipe.round_integers)}.")
+    if recipe.round_integers is not None and recipe.round_integers is not True:
+        faults.append(
+            f"{_OWNER}: round_integers must be true, got {shown(recipe.round_integers)}: integers stay integers. For "
+            "their means with all digits, say exact_means = true."
+        )
+    if not isinstance(recipe.exact_means, bool):
+        faults.append(f"{_OWNER}: exact_means must be true or false, got {shown(recipe.exact_means)}.")
     return faults
 
 

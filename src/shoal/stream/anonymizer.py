@@ -14,12 +14,13 @@ from shoal.errors import DataError, GuaranteeError, ParameterError
 from shoal.parameters import shown
 from shoal.privacy._demanded import Witness
 from shoal.privacy._formed import hold
+from shoal.privacy._stream_digits import refuse_finer
 from shoal.stream._bodies import Bodies, Kept, of_columns, of_rows
 from shoal.stream._domains_said import is_real
 from shoal.stream.core import Core, Encoded
 from shoal.stream.recipe import StreamRecipe
 from shoal.stream.released import Released
-from shoal.stream.witnessing import witness_of
+from shoal.stream.witnessing import digits_of, witness_of
 from shoal.stream_points._cells import listed
 from shoal.types.stream import Formed, Tally
 
@@ -46,6 +47,7 @@ class StreamAnonymizer:
         self.recipe = StreamRecipe.from_dict(said) if recipe is None else recipe
         self._core = Core(self.recipe)
         self._witness = witness_of(self.recipe)  # of what is demanded besides k
+        self._digits = digits_of(self.recipe)
         self._came = 0
         self._kept = Kept()
         self._pending: list[list[Any]] = []
@@ -174,6 +176,8 @@ class StreamAnonymizer:
     def _released(self, formed: Formed) -> Released:
         bodies, again = self._kept.leave(formed.positions)
         hold(self.recipe.k, formed.sizes, self._subjects(formed.positions, bodies), again=again)
+        if self._digits and len(formed.sizes):
+            refuse_finer(self._digits, {name: map(str, formed.values[name]) for name in self._digits})
         self._kept.leave(formed.dropped)
         left = Released(formed.positions, formed.sizes, formed.first, formed.values, self.recipe.class_field, bodies)
         if self._witness is not None and len(left):

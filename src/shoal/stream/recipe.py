@@ -17,7 +17,10 @@ from shoal.types import Kind, Taxonomy
 from shoal.types.stream import Known
 
 _LISTS = ("quasi", "identifier", "confidential")
-_TABLES = ("bounds", "kinds", "orders", "categories", "taxonomies", "attribute_weights", "set", "require", "reference")
+_TABLES = (
+    "bounds", "kinds", "orders", "categories", "taxonomies", "attribute_weights", "set", "require", "reference",
+    "resolution",
+)  # fmt: skip
 KEEP = "keep"
 
 
@@ -57,8 +60,14 @@ class StreamRecipe:
         For a field its categories from the lowest to the highest; its categories; or these in groups, as in a recipe.
     attribute_weights
         How much squared distances in a quasi-identifier count; 1 where nothing is said.
+    resolution
+        For a quasi-identifier, the step that its released values are multiples of: a number (``{"income": 100}``), or
+        for dates a unit (``{"birth": "month"}``). Without: integers stay integers, dates and times are as fine as their
+        bounds, and other numbers have all the digits of their means.
+    exact_means
+        Release the means of integers with all their digits, as floats. They give away sums over members of a class.
     round_integers
-        Whether integers leave as integers. Without, as the mean of their class.
+        True says what holds anyway: integers stay integers.
     method, set
         How classes form, a registry key, and the parameters of the method by name.
     require, t, reference
@@ -84,7 +93,9 @@ class StreamRecipe:
     categories: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     taxonomies: Mapping[str, Mapping[str, Any] | str] = field(default_factory=dict)
     attribute_weights: Mapping[str, float] = field(default_factory=dict)
-    round_integers: bool = False
+    resolution: Mapping[str, float | str] = field(default_factory=dict)
+    exact_means: bool = False
+    round_integers: bool | None = None
     method: str = "nearest"
     set: Mapping[str, Any] = field(default_factory=dict)
     require: Mapping[str, Any] = field(default_factory=dict)
@@ -129,7 +140,9 @@ class StreamRecipe:
         low, high = self.bounds.get(name, (None, None))
         taxonomy = self._trees.get(name)
         categories = tuple(self.orders.get(name, self.categories.get(name, ())))
-        return Known(name, _domains_said.kind_of(self, name), low, high, categories, taxonomy, self.round_integers)
+        kind = _domains_said.kind_of(self, name)
+        usual = 1 if kind is Kind.INTEGER and not self.exact_means else None
+        return Known(name, kind, low, high, categories, taxonomy, self.resolution.get(name, usual))
 
     def weight(self, name: str) -> float:
         """Return how much squared distances in a quasi-identifier count."""

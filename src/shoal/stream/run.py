@@ -22,6 +22,7 @@ from shoal.stream.recipe import StreamRecipe
 from shoal.stream.running import Pace, Running
 from shoal.stream.stopping import StoppedError, Stopping
 from shoal.stream.telling import Telling
+from shoal.stream.witnessing import digits_of
 from shoal.types.stream import Channel, Cursor, Journey, Link
 
 _DAY = 86_400.0
@@ -125,10 +126,10 @@ def _running(
     head = getattr(wire, "head", b"")
     if hasattr(link, "preface"):
         link.preface(head)
-    reader = made.reader(header, head, recipe, how.dialect)
+    reader, digits = made.reader(header, head, recipe, how.dialect), digits_of(recipe)
 
     def gate(cursor: Cursor) -> Gate:
-        return Gate(reader, recipe.k, cursor.tally.classes, cursor.position, cursor.done)
+        return Gate(reader, recipe.k, cursor.tally.classes, cursor.position, cursor.done, digits)
 
     return Running(link, How(recipe, wire, how.longest, how.dead_payload), gate, Pace(how.rate), watch)
 

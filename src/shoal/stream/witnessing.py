@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.privacy._asked import Asked
 from shoal.privacy._demanded import Witness
+from shoal.privacy._stream_digits import Digits
 from shoal.stream.bins import kind_of
 from shoal.stream.demanding import CLOSE, asked
+from shoal.stream_points.datetime import is_date, moment
 from shoal.types import Kind, called
 
 if TYPE_CHECKING:
@@ -32,6 +34,35 @@ def witness_of(recipe: StreamRecipe, memory: Mapping[str, Any] | None = None) ->
         for one, own in zip(asked(recipe), told, strict=True)
     ]
     return Witness(known, dict((memory or {}).get("so_far", {})))
+
+
+def digits_of(recipe: StreamRecipe) -> dict[str, Digits]:
+    """Return how fine the released values of each quasi-identifier may be, if they have a resolution.
+
+    >>> from shoal.stream.recipe import StreamRecipe
+    >>> digits_of(StreamRecipe(quasi=["a"], bounds={"a": (0, 9)}, kinds={"a": "integer"}, k=2, delay=9))["a"].whole
+    True
+    """
+    found = {}
+    for name in recipe.quasi:
+        kind, said = kind_of(recipe, name), recipe.resolution.get(name)
+        if kind is Kind.DATETIME:
+            found[name] = _moments(recipe.bounds[name], str(said or ""))
+        elif kind is Kind.INTEGER and not recipe.exact_means:
+            found[name] = Digits(step=1 if said is None else float(said), whole=True)
+        elif said is not None:
+            found[name] = Digits(step=float(said))
+    return found
+
+
+def _moments(bounds: tuple[Any, Any], unit: str) -> Digits:
+    """Return how fine moments may be: as a unit says, and no finer than their bounds."""
+    dates = is_date(bounds[0])
+    if dates and unit not in ("year", "month"):
+        unit = "day"
+    elif not unit and not any(end is not None and end.microsecond for end in map(moment, bounds)):
+        unit = "second"
+    return Digits(unit=unit, dates=dates)
 
 
 _DOMAIN = ("categories", "ordered", "cuts", "bounds", "whole", "shares")

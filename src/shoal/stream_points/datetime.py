@@ -17,6 +17,8 @@ from shoal.types.stream import Known, Taken
 _EPOCH = dt.datetime(1970, 1, 1)
 _TICK = dt.timedelta(microseconds=1)
 _DAY, _SECOND = 86_400_000_000, 1_000_000
+_UNITS = {"day": _DAY, "hour": 3600 * _SECOND, "minute": 60 * _SECOND, "second": _SECOND}
+_CALENDAR = {"year": "datetime64[Y]", "month": "datetime64[M]"}
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Datetime:
 
     Bounds say how moments leave: as dates if both bounds are dates; else with the time, to the second unless a bound
     has parts of one, and in UTC if bounds have a zone. Moments must have a zone if bounds have one, and only then.
+    A resolution makes them coarser: `day`, `hour`, `minute` and `second` to the nearest one within the bounds, `year`
+    and `month` to the first day of the year or month that the mean is in, which may be before the lower bound.
 
     >>> seen = Datetime.of(Known("seen", Kind.DATETIME, "2024-01-01", "2024-12-31"))
     >>> taken = seen.take(["2024-03-01", "2024-03-03", "2023-01-01", "soon"])
@@ -39,6 +43,8 @@ class Datetime:
     high: int
     unit: int  #: what moments are rounded to, in microseconds
     zoned: bool
+    dates: bool = False  #: whether dates leave, without a time
+    calendar: str = ""  #: year or month, if moments are moved to their first days
 
     @classmethod
     def of(cls, known: Known) -> Datetime:
@@ -47,7 +53,15 @@ class Datetime:
         low, high = (_ticks(end) for end in ends)
         dates = all(is_date(end) for end in (known.low, known.high))
         unit = _DAY if dates else _SECOND if low % _SECOND == high % _SECOND == 0 else 1
-        return cls(known.name, low, high, unit, ends[0].tzinfo is not None)
+        said = str(known.resolution or "")
+        unit = max(unit, _UNITS.get(said, unit))
+        calendar = said if said in _CALENDAR else ""
+        return cls(known.name, low, high, unit, ends[0].tzinfo is not None, dates, calendar)
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The first and the last moment that can leave, unless they are moved to the first days of their months."""
+        return -(-self.low // self.unit) * self.unit, self.high // self.unit * self.unit
 
     @property
     def middle(self) -> NDArray[np.float64]:
@@ -80,18 +94,21 @@ class Datetime:
         return found[:, None]
 
     def centroid(self, values: NDArray[Any], sizes: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the mean moment of each class, to the nearest day, second or microsecond."""
+        """Return the mean moment of each class, to the nearest unit, or the first day of its month or year."""
         if not len(sizes):
             return np.empty(0, np.int64)
         found = class_means_of_integers(values, np.repeat(np.arange(len(sizes)), sizes))
+        if self.calendar:
+            first = found.astype("datetime64[us]").astype(_CALENDAR[self.calendar])
+            return np.asarray(first.astype("datetime64[us]").astype(np.int64))
         down, rest = found // self.unit, 2 * (found % self.unit)
         up = (rest > self.unit) | ((rest == self.unit) & (down % 2 == 1))  # halves to even
-        return np.asarray(np.clip((down + up) * self.unit, self.low, self.high))
+        return np.asarray(np.clip((down + up) * self.unit, *self.ends))
 
     def plain(self, values: NDArray[Any]) -> list[Any]:
         """Return ISO 8601 text."""
         moments = [_EPOCH + value * _TICK for value in values.tolist()]
-        if self.unit == _DAY:
+        if self.dates:
             return [found.date().isoformat() for found in moments]
         return [found.isoformat() + ("Z" if self.zoned else "") for found in moments]
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels.stream_means import means
 from shoal.stream_points._cells import numbers
+from shoal.stream_points._steps import Steps
 from shoal.types import Kind
 from shoal.types.stream import Known, Taken
 
@@ -24,6 +25,9 @@ class Numeric:
     ([0.3, 0.4, 1.0], [False, False, True], [3, 4, 5])
     >>> age.plain(age.centroid(taken.values[:2], np.array([2])))
     [35.0]
+    >>> age = Numeric.of(Known("age", Kind.INTEGER, 0, 100, resolution=10))
+    >>> age.plain(age.centroid(np.array([31.0, 38.0, 36.0]), np.array([3])))
+    [40]
     """
 
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.CONTINUOUS, Kind.INTEGER)
@@ -32,13 +36,14 @@ class Numeric:
     low: float
     high: float
     integer: bool
-    whole: bool
+    steps: Steps | None  #: what means are rounded to; None: not at all
 
     @classmethod
     def of(cls, known: Known) -> Numeric:
         """Take what is known."""
-        integer = known.kind is Kind.INTEGER
-        return cls(known.name, float(known.low), float(known.high), integer, integer and known.whole)
+        step = known.resolution
+        steps = Steps.between(step, known.low, known.high) if isinstance(step, int | float) else None
+        return cls(known.name, float(known.low), float(known.high), known.kind is Kind.INTEGER, steps)
 
     @property
     def middle(self) -> NDArray[np.float64]:
@@ -66,11 +71,11 @@ class Numeric:
         return found[:, None]
 
     def centroid(self, values: NDArray[Any], sizes: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the mean of each class; to the nearest integer (halves to even) if that was asked for."""
+        """Return the mean of each class, to the nearest multiple of the resolution."""
         found = means(values, sizes)
-        return np.rint(found) + 0.0 if self.whole else found
+        return found if self.steps is None else self.steps.round(found)
 
     def plain(self, values: NDArray[Any]) -> list[Any]:
-        """Return floats, or integers if that was asked for."""
+        """Return floats, or integers if these have a resolution."""
         found: list[Any] = values.tolist()
-        return [int(value) for value in found] if self.whole else found
+        return [int(value) for value in found] if self.integer and self.steps is not None else found

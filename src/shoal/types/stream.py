@@ -195,7 +195,7 @@ class Known:
     high: Any = None
     categories: tuple[Any, ...] = ()  #: all of them; of an ordinal attribute in their order
     taxonomy: Taxonomy | None = None
-    whole: bool = False  #: whether integers leave as integers
+    resolution: float | str | None = None  #: the step of released numbers, or the unit of dates; None: as they are
 
 
 class Taken(NamedTuple):
