@@ -314,10 +314,10 @@ class Recipe:
                     f"role of the column."
                 )
             number = isinstance(step, Real) and not isinstance(step, bool)
-            if not (number and 0 < float(step) < math.inf) and step not in UNITS[:6]:
+            if not (number and 0 < float(step) < math.inf) and step not in UNITS:
                 faults.append(
                     f"Recipe: the resolution of {name!r} must be a number > 0, or for dates one of "
-                    f"{', '.join(UNITS[:6])}; got {shown(step)}."
+                    f"{', '.join(UNITS)}; got {shown(step)}."
                 )
         if self.resolution and "resolution" not in (registry.says("release", self.release, "takes") or ()):
             faults.append(

@@ -8,10 +8,9 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from shoal.parameters import shown
-from shoal.recipe import UNITS
 from shoal.stream_points._steps import Steps
 from shoal.stream_points.datetime import Datetime, is_counted, is_date, moment
-from shoal.types import Kind, called
+from shoal.types import UNITS, Kind, called
 from shoal.types.stream import Known
 
 if TYPE_CHECKING:

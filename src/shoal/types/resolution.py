@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-#: Units of dates and times, from the coarsest; the last three are only ever a column's own.
-UNITS = ("year", "month", "day", "hour", "minute", "second", "millisecond", "microsecond", "nanosecond")
+#: Units of dates and times that a recipe may declare, from the coarsest. A column's own may be finer.
+UNITS = ("year", "month", "day", "hour", "minute", "second")
 
 
 @dataclass(frozen=True, slots=True)
