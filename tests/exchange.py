@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import io
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,6 @@ METHODS = (
     "blocks",
     "auto",
     "individual_ranking",
-    "mic1d",
     "refined",
 )
 RELEASES = ("centroid", "medoid", "swap", "anatomy")
@@ -59,6 +60,7 @@ class Case:
             "method": "mdav" if self.method == "refined" else self.method,
             "release": self.release,
             "row_order": "keep",
+            **({"set": {"seconds": 0.1}} if self.method == "auto" else {}),
             **({"refine": "fast"} if self.method == "refined" else {}),
             **({"orders": {"b": ["low", "middle", "high"]}} if self.flavour == "categories" else {}),
             **_EXTRAS[self.extra],
@@ -184,6 +186,18 @@ def exchanged(table: pa.Table, names: list[str], i: int, j: int) -> pa.Table:
     return table
 
 
+def permuted(table: pa.Table, names: list[str], labels: np.ndarray, rng: np.random.Generator) -> pa.Table:
+    """Return the table after the members of every class changed places at random in some columns."""
+    rows = np.arange(table.num_rows)
+    for label in np.unique(labels):
+        inside = np.flatnonzero(labels == label)
+        rows[inside] = rng.permutation(inside)
+    for name in names:
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, table.schema.field(place), table.column(name).take(pa.array(rows)))
+    return table
+
+
 def pairs(table: pa.Table, done: Any, rng: np.random.Generator) -> Iterator[tuple[tuple[str, ...], int, int]]:
     """Give pairs of records that share a class of a block and differ in it, in a random order."""
     block = done.partition.blocks[int(rng.integers(len(done.partition.blocks)))]
@@ -221,17 +235,15 @@ def fixed_randomness() -> Iterator[None]:
         yield
 
 
+@cache
 def _users_of_fresh() -> list[Any]:
     """Return the modules that draw from the operating system, by the only function that does."""
-    import importlib
-    import pkgutil
-
     found = []
-    for one in pkgutil.walk_packages(shoal.__path__, "shoal."):
-        if "fresh" in Path(importlib.util.find_spec(one.name).origin or "").read_text(encoding="utf-8"):
-            module = importlib.import_module(one.name)
-            if hasattr(module, "fresh"):
-                found.append(module)
+    for path in Path(shoal.__path__[0]).rglob("*.py"):
+        if "fresh" in path.read_text(encoding="utf-8"):
+            name = ".".join(("shoal", *path.relative_to(shoal.__path__[0]).with_suffix("").parts))
+            module = importlib.import_module(name.removesuffix(".__init__"))
+            found += [module] if callable(getattr(module, "fresh", None)) else []
     return found
 
 

@@ -88,7 +88,7 @@ def test_what_is_printed_of_readings(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ran = run(*given, "-o", "a.csv", "--json", "--certify")
     said = json.loads(ran.out)
     figures = [*said["readings"].values(), *(v for v in said["certificate"].values() if isinstance(v, float))]
-    assert len(figures) == 9
+    assert len(figures) == 11
     assert all(value == float(f"{value:.3g}") for value in figures)
     words = run(*given, "-o", "a.csv", "--certify").out
     assert f"{said['readings']['il_sse']:g} %" in words

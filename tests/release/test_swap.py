@@ -41,7 +41,7 @@ def test_every_class_keeps_its_values(together: bool) -> None:
 
 def test_the_guarantee_is_another_and_grouping_is_only_reported() -> None:
     found = shoal.protect(FRAME, RECIPE).audit
-    required, grouped = found.findings
+    required, grouped = [finding for finding in found.findings if finding.model != "dominance"]
     assert (required.model, required.required, required.holds) == ("probabilistic_k_anonymity", 5, True)
     assert required.achieved >= 5
     assert "cannot be seen" in required.note
