@@ -157,13 +157,17 @@ def test_weights_that_are_released_per_record_do_not_count() -> None:
     assert dominance(done)[0].achieved == 0.2
 
 
-def test_a_claim_for_original_records_says_nothing_of_persons() -> None:
+@pytest.mark.parametrize("claim", ["original", "microaggregated"])
+def test_where_noise_is_added_it_is_said_only_if_it_is_required(claim: str) -> None:
     frame = FRAME.select(["a", "b"])
     recipe = {"quasi": ["a", "b"], "k": 5, "method": "insensitive", "release": "laplace", "epsilon": 1.0,
-              "bounds": {"a": [-5, 20], "b": [-5, 5]}, "claim": "original"}  # fmt: skip
+              "bounds": {"a": [-5, 20], "b": [-5, 5]}, "claim": claim}  # fmt: skip
     done = shoal.protect(frame, recipe)
     assert not dominance(done)
     assert "dominance" not in done.audit.to_dict()
+    if claim == "microaggregated":
+        noisy = shoal.protect(frame, {**recipe, "method": "mdav", "require": {"dominance": 0.1}})
+        assert [f.required for f in dominance(noisy)] == [0.1]
 
 
 @pytest.mark.parametrize(

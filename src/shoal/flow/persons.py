@@ -9,6 +9,7 @@ from dataclasses import replace
 from shoal.flow.releasing import by_grouping, in_two_tables
 from shoal.flow.requiring import of_persons_in
 from shoal.recipe import Recipe
+from shoal.requirements import Required
 from shoal.types import Finding, Release
 
 _DIGITS = 3  # of a figure that depends on weights or subjects, which are not released
@@ -17,13 +18,18 @@ _DIGITS = 3  # of a figure that depends on weights or subjects, which are not re
 def of_persons(release: Release, recipe: Recipe, over: Sequence[tuple[str, ...]]) -> list[Finding]:
     """Audit by each model about persons, over each of some sets of columns.
 
-    Where ε is claimed for the original records nothing is said: the figure is not covered by ε.
+    Where noise is added only what is required is said: the figure is not covered by ε.
     """
-    if recipe.claim == "original" and recipe.epsilon is not None:
+    models = [one for one in of_persons_in(recipe) if recipe.epsilon is None or _required(one)]
+    if not models:
         return []
     seen = release if by_grouping(recipe) or in_two_tables(recipe) else _by_classes(release)
-    found = [one.model.audit(seen, names) for one in of_persons_in(recipe) for names in over]
+    found = [one.model.audit(seen, names) for one in models for names in over]
     return [published(finding) for finding in found] if depends_on_hidden(recipe) else found
+
+
+def _required(one: Required) -> bool:
+    return any(level is not None for _, level in one.levels)
 
 
 def depends_on_hidden(recipe: Recipe) -> bool:
