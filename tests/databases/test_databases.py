@@ -41,6 +41,7 @@ PEOPLE = pa.table(
     }
 )
 RECIPE = {"quasi": ["age", "pay", "zoned"], "identifier": ["id"], "confidential": ["sick"], "k": 4}
+RECIPE |= {"row_order": "keep"}
 
 
 def read(url: str) -> pa.Table:

@@ -22,6 +22,7 @@ def recipe(tmp_path: Path) -> dict:
         "identifier": ["person", "household"],
         "weight": "weight",
         "k": 3,
+        "row_order": "keep",
         "orders": {"education": ["primary", "secondary", "bachelor", "master"]},
         "taxonomies": {"occupation": str(tmp_path / "occupations.csv")},
     }

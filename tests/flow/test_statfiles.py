@@ -62,6 +62,7 @@ def survey(path: Path, seed: int, n: int = 24) -> None:
 
 
 RECIPE = {"quasi": ["age", "sex", "health", "born"], "confidential": ["pay"], "identifier": ["id"], "k": 3}
+RECIPE |= {"row_order": "keep"}
 
 
 def read(path: Path) -> tuple[dict[str, list[Any]], Any]:
@@ -187,7 +188,7 @@ def test_codes_and_refusals_leave_and_are_compared_as_what_they_are(
         column_labels={"work": "What do you do?"},
     )
     meant = {"work": {"food and drinks": [1, 4], "health": [2, 3]}}
-    recipe = {"quasi": ["work", "x"], "k": 4, "taxonomies": meant, "release": release}
+    recipe = {"quasi": ["work", "x"], "k": 4, "taxonomies": meant, "release": release, "row_order": "keep"}
     recipe["set"] = {"categories": categories} if categories else {}
     done = shoal.protect_file(tmp_path / "in.sav", tmp_path / target, recipe)
     read = shoal.compare_files(tmp_path / "in.sav", tmp_path / target, ["work", "x"], taxonomies=meant, measures=QUICK)
