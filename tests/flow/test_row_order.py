@@ -408,3 +408,25 @@ def test_levels_that_are_not_named_are_removed() -> None:
     assert done.notes == (NOTE,)
     with pytest.raises(shoal.SchemaError, match="person"):
         shoal.protect(indexed(None), {**RECIPE, "identifier": ["person"]})
+
+
+def test_comparing_shuffled_rows_without_a_receipt_is_pointed_out(tmp_path: Path, run: Any) -> None:
+    shoal.write_table(
+        people(name=[f"p{i:03d}" for i in range(N)], note=[f"n{i}" for i in range(N)]), tmp_path / "in.csv"
+    )
+    given = (
+        "protect",
+        tmp_path / "in.csv",
+        "-o",
+        tmp_path / "out.csv",
+        "--quasi",
+        "age",
+        "--identifier",
+        "name",
+        "--k",
+        3,
+    )
+    assert run(*given, "--receipt", tmp_path / "mine.json").code == 0
+    compare = ("compare", tmp_path / "in.csv", tmp_path / "out.csv", "--columns", "age", "--measures", "il_sse")
+    assert "rows seem to be in another order" in run(*compare).out
+    assert "rows seem to be in another order" not in run(*compare, "--receipt", tmp_path / "mine.json").out

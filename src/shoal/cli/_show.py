@@ -206,8 +206,14 @@ def _print_readings(readings: Readings, written: Callable[[Reading], str]) -> No
             continue
         table = Table("Measure", "Value", "What it is", title=title, title_justify="left")
         for reading in found:
-            table.add_row(reading.name, written(reading), registry.summary(room, reading.measure))
+            table.add_row(reading.name, written(reading), _meaning(room, reading))
         console().print(table)
+
+
+def _meaning(room: str, reading: Reading) -> str:
+    if reading.name.endswith("_partition"):
+        return "The same of the partition: with exact means, before rounding."
+    return registry.summary(room, reading.measure)
 
 
 def print_certificate(certificate: Certificate) -> None:

@@ -156,7 +156,12 @@ def _all_there(masked: pa.Table, schema: Schema, unread: tuple[str, ...] = ()) -
 
 def _compare(original: Table, masked: Table, asked: Compared) -> Readings:
     """Measure values of the masked table on the footing of the original, where a missing value is a value."""
-    return read_measures(_comparison(original, masked, asked), asked.measures)
+    found = read_measures(_comparison(original, masked, asked), asked.measures)
+    note = "" if asked.receipt is not None or asked.key is not None else _shuffled(asked.left(original), masked)
+    if not note or not found.readings:
+        return found
+    first, *rest = found.readings
+    return Readings((replace(first, note="; ".join(said for said in (note, first.note) if said)), *rest))
 
 
 def _comparison(original: Table, masked: Table, asked: Compared) -> Comparison:
@@ -188,6 +193,29 @@ def _comparison(original: Table, masked: Table, asked: Compared) -> Comparison:
         confidential=confidential_columns(masked, seen),
         positions=positions,
         seed=asked.seed,
+    )
+
+
+def _shuffled(original: Table, masked: Table) -> str:
+    """Say so if columns that should be the same in both tables hold the same values in another order."""
+    import pyarrow as pa
+
+    names = set(original.data.column_names) - set(original.schema.names(Role.QUASI))
+    moved = []
+    for name in (name for name in masked.data.column_names if name in names):
+        try:
+            cells = [table.data.column(name).cast(pa.large_string()) for table in (original, masked)]
+        except pa.ArrowException:  # lists and the like
+            continue
+        if cells[0].equals(cells[1]):
+            return ""
+        if cells[0].sort().equals(cells[1].sort()):
+            moved.append(name)
+    if not moved:
+        return ""
+    return (
+        f"the rows seem to be in another order than in the original, for {moved[0]} has the same values in both. Give "
+        f"the receipt of the run (--receipt), or a key that both tables have (--key)"
     )
 
 
