@@ -50,7 +50,7 @@ def secret(n: int) -> np.ndarray:
 def protected(method: str, X: np.ndarray, k: int) -> shoal.Protected:
     """Protect a table, with a confidential column and t where the method asks for them."""
     frame = frame_of(X)
-    recipe = {"quasi": frame.column_names, "k": k, "method": method}
+    recipe = {"quasi": frame.column_names, "k": k, "method": method, "exact_means": True}
     if models := getattr(registry.load("partition", method), "promises", ()):
         frame = frame.append_column("c", pa.array(np.arange(len(X)) % 2))
         levels = {"p_sensitivity": 2, "kpqr": [2, 0.3, 0.3]}
@@ -144,5 +144,6 @@ def test_what_compare_reads_is_what_protect_read(table: tuple[np.ndarray, int]) 
     frame = frame_of(X)
     done = shoal.protect(frame, {"quasi": frame.column_names, "k": k})
     compared = shoal.compare(frame, done.data, frame.column_names)
-    assert done.readings.readings
-    assert all(compared.reading(quick.name) == quick for quick in done.readings.readings)
+    read = [one for one in done.readings.readings if not one.name.endswith("_partition")]
+    assert read
+    assert all(compared.reading(quick.name) == quick for quick in read)

@@ -4,7 +4,7 @@
 >>> people = pa.table({"name": list("abcdef"), "age": [31, 33, 62, 60, 35, 61], "income": [20, 22, 9, 8, 21, 10]})
 >>> done = shoal.protect(people, {"quasi": ["age", "income"], "identifier": ["name"], "k": 3})
 >>> done.data.to_pydict()["age"]
-[33.0, 33.0, 61.0, 61.0, 33.0, 61.0]
+[33, 33, 61, 61, 33, 61]
 >>> done.audit.to_dict()["k"]
 3
 """

@@ -141,7 +141,7 @@ def test_blocks_are_bounded_one_by_one() -> None:
     done = protect(blocks=[["a"], ["b"]], subject="pid", require={"dominance": 0.3})
     assert {f.attributes for f in dominance(done)} == {("a",), ("b",)}
     assert done.audit.holds
-    ranked = protect(method="individual_ranking", weight="w", require={"dominance": 0.3})
+    ranked = protect(method="individual_ranking", weight="w", release_weight="record", require={"dominance": 0.3})
     assert len(dominance(ranked)) == 2
 
 
@@ -161,7 +161,8 @@ def test_weights_that_are_released_per_record_do_not_count() -> None:
 def test_where_noise_is_added_it_is_said_only_if_it_is_required(claim: str) -> None:
     frame = FRAME.select(["a", "b"])
     recipe = {"quasi": ["a", "b"], "k": 5, "method": "insensitive", "release": "laplace", "epsilon": 1.0,
-              "bounds": {"a": [-5, 20], "b": [-5, 5]}, "claim": claim}  # fmt: skip
+              "bounds": {"a": [-5, 20], "b": [-5, 5]}, "claim": claim,
+              "kinds": {"a": "continuous", "b": "continuous"}}  # fmt: skip
     done = shoal.protect(frame, recipe)
     assert not dominance(done)
     assert "dominance" not in done.audit.to_dict()

@@ -185,6 +185,7 @@ def test_a_stream_of_all_kinds_releases_what_protect_would() -> None:
             "k": n,
             "orders": {"d": ["low", "middle", "high"]},
             "taxonomies": {"e": nested},
+            "exact_means": True,
         },
     ).data.to_pylist()
     s = StreamAnonymizer(

@@ -56,8 +56,6 @@ class Comparison:
         Masked coordinates as they would be with exact means; None: they are not known.
     weights
         Sampling weights before and after; None: there are none.
-    cache
-        Sums that measures share.
     """
 
     original: NDArray[np.float64] = field(repr=False)
@@ -72,7 +70,6 @@ class Comparison:
     seed: int = 0
     exact: NDArray[np.float64] | None = field(default=None, repr=False)
     weights: Pair | None = field(default=None, repr=False)
-    cache: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         return int(self.original.shape[0])
@@ -124,6 +121,11 @@ class Comparison:
             exact=None if self.exact is None else self.exact[order],
             weights=None if self.weights is None else Pair(*(w[order] for w in self.weights)),
         )
+
+    @cached_property
+    def cache(self) -> dict[str, float]:
+        """Sums that measures share."""
+        return {}
 
     @cached_property
     def squares(self) -> NDArray[np.float64]:

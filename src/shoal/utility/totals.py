@@ -38,7 +38,6 @@ class Totals:
     """
 
     goal: ClassVar[str] = "low"
-    unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
@@ -55,7 +54,7 @@ class Totals:
             self.goal,
             self.range,
             tuple(moved),
-            self.unit,
+            "",
             tuple((name, change) for name, change in parts if math.isfinite(change)),
             "" if known else "the total of every attribute is 0",
         )
