@@ -132,6 +132,7 @@ def of_partition(comparison: Comparison) -> tuple[Reading, ...]:
     if comparison.exact is None:
         return ()
     partition = replace(comparison, masked=comparison.exact)
+    partition.cache.update({name: total for name, total in comparison.cache.items() if name == "sst"})
     makers = {name: maker for maker in _makers() if (name := _name(maker)) in _OF_PARTITION}
     return tuple(replace(makers[name]().measure(partition), short=f"{name}_partition") for name in _OF_PARTITION)
 

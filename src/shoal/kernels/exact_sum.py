@@ -158,24 +158,3 @@ def mean(limbs, base, count, digits, out):
     """Write the centroid: each correctly rounded sum divided by `count`."""
     for j in range(limbs.shape[0]):
         out[j] = rounded(limbs[j], base[j], digits) / count
-
-
-@kernel
-def _round(limbs, base, digits):
-    return rounded(limbs[0], base[0], digits)
-
-
-def exact_total(values: np.ndarray) -> float:
-    """Return the sum of a column, correctly rounded: no order of its values changes a bit of it.
-
-    With values that are infinite or NaN, the sum is.
-
-    >>> exact_total(np.array([1e16, 1.0, -1e16]))
-    1.0
-    """
-    if not np.isfinite(values).all():
-        return float(np.sum(values))
-    if not len(values):
-        return 0.0
-    limbs, base = exact_sums(np.ascontiguousarray(values, np.float64).view(np.int64)[:, None])
-    return float(_round(limbs, base, np.empty(limbs.shape[1], np.int64)))

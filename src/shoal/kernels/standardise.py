@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.exact_sum import exact_total
+from shoal.kernels.total import orderless_total
 
 
 def location_and_spread(values: NDArray[np.float64]) -> tuple[float, float, int]:
     """Return mean and population standard deviation of values · 2⁻ᵉ, and e, so that squares cannot overflow.
 
-    A constant column has spread 0 exactly. Sums are correctly rounded: the order of rows does not matter.
+    A constant column has spread 0 exactly. The order of rows does not change a bit of the result.
 
     >>> location_and_spread(np.array([1.0, 3.0]))
     (0.5, 0.25, 2)
@@ -21,8 +21,8 @@ def location_and_spread(values: NDArray[np.float64]) -> tuple[float, float, int]
     low, high = float(small.min()), float(small.max())
     if low == high:
         return low, 0.0, exponent
-    mean = exact_total(small) / len(small)
-    return mean, float(np.sqrt(exact_total((small - mean) ** 2) / len(small))), exponent
+    mean = orderless_total(small) / len(small)
+    return mean, float(np.sqrt(orderless_total((small - mean) ** 2) / len(small))), exponent
 
 
 def extent(values: NDArray[np.float64]) -> tuple[float, float, int]:

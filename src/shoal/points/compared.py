@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,12 +80,19 @@ def classes_in(columns: list[pa.ChunkedArray]) -> NDArray[np.int64]:
     >>> classes_in([pa.chunked_array([[5, 1, 5, None]])]).tolist()
     [0, 1, 0, 2]
     """
-    import pyarrow.compute as pc
-
     found: NDArray[np.int64] = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         plain = column.cast(column.type.value_type) if hasattr(column.type, "value_type") else column
-        codes = pc.dictionary_encode(plain, null_encoding="encode").combine_chunks().indices.to_numpy()
-        found = np.unique(found * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)[1]
-    _, first, numbers = np.unique(found, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[numbers], np.int64)
+        codes = _by_first_row(plain)
+        found = _by_first_row(found * (int(codes.max(initial=0)) + 1) + codes)
+    return found
+
+
+def _by_first_row(values: Any) -> NDArray[np.int64]:
+    """Return a number for each value, numbered in the order in which they come; a missing one is a value."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([pa.array(values)])
+    coded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
+    return np.asarray(coded.indices.to_numpy(), np.int64)

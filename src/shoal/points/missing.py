@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.class_means import class_sums
-from shoal.kernels.exact_sum import exact_total
+from shoal.kernels.total import orderless_total
 from shoal.types import Categories, Footing, Placed, Resolution, Scale
 
 if TYPE_CHECKING:
@@ -101,4 +101,4 @@ class Missing:
 
 
 def _mean(coordinates: NDArray[np.float64]) -> float:
-    return exact_total(coordinates[:, 0]) / len(coordinates)
+    return orderless_total(coordinates[:, 0]) / len(coordinates)

@@ -58,7 +58,9 @@ def _are_multiples(column: pa.ChunkedArray, step: Step) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
         units = np.rint(x * unit)
         large = ~(np.abs(units) < 2.0**53)  # where neighbouring floats are farther apart than the digits asked for
-        same = (units / unit == x) & (np.fmod(units, step.multiple) == 0)
+        same = units / unit == x
+        if step.multiple > 1:
+            same &= np.fmod(units, step.multiple) == 0
     return bool((same | large).all())
 
 

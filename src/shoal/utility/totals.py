@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.exact_sum import exact_total
+from shoal.kernels.total import orderless_total
 from shoal.types import Comparison, Pair, Reading
 from shoal.utility._columns import nothing
 
@@ -72,7 +72,7 @@ def _change(pair: Pair, weights: Pair, rows: NDArray[np.bool_] | slice = slice(N
 def _total(values: Floats, weights: Floats) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         weighted = values * weights
-        return exact_total(weighted) if np.abs(weighted).sum() < math.inf else float(weighted.sum())
+        return orderless_total(weighted) if np.abs(weighted).sum() < math.inf else float(weighted.sum())
 
 
 def _in_strata(comparison: Comparison, weights: Pair) -> Iterator[tuple[str, float]]:
