@@ -1,4 +1,4 @@
-"""Centroid: every member of a class leaves with the class's mean; totals are kept."""
+"""Centroid: every member of a class gets the class's mean, with the digits of its column."""
 
 from __future__ import annotations
 

@@ -121,11 +121,17 @@ def done(account: Account, *, external: bool) -> list[tuple[str, str]]:
         merged = recipe.get("small_strata") == "merge"
         rows.append(("Strata", f"Classes never cross {joined(recipe['strata'])}." + (_MERGED if merged else "")))
     if recipe.get("weight"):
-        rows.append(("Weights", f"Means of classes are weighted by {folded(recipe['weight'])}, the sampling weight."))
+        said = _WEIGHTS[str(recipe.get("release_weight", "class"))]
+        rows.append(("Weights", said.format(weight=folded(recipe["weight"]))))
     rows.append(("Missing values", _MISSING[str(recipe.get("when_missing", "category"))]))
     return rows if external else rows + _inside(account)
 
 
+_WEIGHTS = {
+    "class": "Means of classes are weighted by {weight}, and each record has the mean weight of its class.",
+    "record": "{weight} is released as it is; no mean and no class depends on it.",
+    "none": "Means of classes are weighted by {weight}, which is removed.",
+}
 _MERGED = " Strata that were too small were merged with the nearest, and leave as one."
 
 
@@ -209,5 +215,5 @@ def _inside(account: Account) -> list[tuple[str, str]]:
         rows.append(("Parameters", f"{_listed(recipe['set'])}."))
     if account.note:
         rows.append(("The method says", f"{account.note[:1].upper()}{account.note[1:].rstrip('.')}."))
-    rows += [("Note", folded(note)) for note in account.notes]
+    rows += [("Note", note) for note in account.notes]
     return rows
