@@ -202,8 +202,11 @@ def pairs(table: pa.Table, done: Any, rng: np.random.Generator) -> Iterator[tupl
     """Give pairs of records that share a class of a block and differ in it, in a random order."""
     block = done.partition.blocks[int(rng.integers(len(done.partition.blocks)))]
     cells = [tuple(table.column(name)[row].as_py() for name in block.attributes) for row in range(table.num_rows)]
+    labels = block.labels.copy()
+    if done.rows is not None:  # released rows are in another order than those of the input
+        labels[done.rows] = block.labels
     for i in rng.permutation(table.num_rows).tolist():
-        inside = [j for j in np.flatnonzero(block.labels == block.labels[i]).tolist() if cells[j] != cells[i]]
+        inside = [j for j in np.flatnonzero(labels == labels[i]).tolist() if cells[j] != cells[i]]
         if inside:
             yield block.attributes, i, int(rng.choice(inside))
 

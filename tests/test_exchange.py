@@ -30,7 +30,8 @@ def cases(method: str) -> Iterator[Any]:
     for i in range(_TABLES):
         release, flavour = RELEASES[i % len(RELEASES)], FLAVOURS[(m + i) % len(FLAVOURS)]
         extra = EXTRAS[(m + i + i // len(FLAVOURS)) % len(EXTRAS)]
-        yield Case(method, release, flavour, extra, k=2 + (i // 2) % 3, n=24 + i % 7, seed=100 * m + i)
+        more = {"row_order": "shuffle"} if i % 5 == 4 else {}
+        yield Case(method, release, flavour, extra, k=2 + (i // 2) % 3, n=24 + i % 7, seed=100 * m + i, more=more)
 
 
 def published(case: Any, table: pa.Table, folder: Path) -> tuple[Any, dict[str, bytes]]:
@@ -156,7 +157,7 @@ def test_the_whole_crossing_of_methods_releases_and_formats(tmp_path: Path, run:
     chosen = [
         (case, FORMATS[(m + i) % len(FORMATS)])
         for m, method in enumerate(METHODS)
-        for i, case in enumerate(islice(cases(method), 14))
+        for i, case in enumerate(islice((one for one in cases(method) if not one.more), 14))
     ]
     of_pairs, of_all = compare_files(chosen, tmp_path, run, 3)
     assert of_pairs >= 200
