@@ -162,3 +162,16 @@ def test_the_whole_crossing_of_methods_releases_and_formats(tmp_path: Path, run:
     of_pairs, of_all = compare_files(chosen, tmp_path, run, 3)
     assert of_pairs >= 200
     assert of_all >= 20
+
+
+def test_the_external_report_of_swapped_missing_values_shows_the_release_alone(tmp_path: Path) -> None:
+    case = Case("pcp", "swap", "missing", "subjects", k=3, n=26, seed=202)
+    table = made["table_of"](case)
+    labels = shoal.protect(table, case.recipe).partition.labels
+    names, pages = made["moved"](case, ("a", "b", "c")), set()
+    for seed in range(4):
+        other = made["permuted"](table, names, labels, np.random.default_rng(seed)) if seed else table
+        with made["fixed_randomness"]():
+            shoal.protect(other, case.recipe).report(tmp_path / "r.html", "external", force=True)
+        pages.add((tmp_path / "r.html").read_bytes())
+    assert len(pages) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from shoal.report._charts import heat_chart, histogram_chart, shares_chart
 from shoal.report._distributions import histogram, missing, shares
 from shoal.report._numerals import folded, joined, moment, number, percent, plain, rounded
 from shoal.report._published import publishes
-from shoal.types import Account, Comparison, Kind
+from shoal.types import Account, Comparison, Kind, Pair
 
 DRAWN = 30  # attributes that are drawn
 _CORRELATED = 20
@@ -37,6 +38,7 @@ def of_attributes(account: Account, least: int, *, external: bool) -> dict[str, 
     if found is None or not len(found):
         return {key: [] for key in ("attributes", "moments", "heats", "strata")}
     compared = not external or publishes(str(account.recipe.get("release", "centroid")))
+    found = found if compared else _released_only(found)
     heads, rows = moment_rows(account, found, least, external=external, compared=compared)
     charts, most = heats(found, least, external=external, compared=compared)
     wide = f" of the first {_CORRELATED} numbers" if len(found.numeric) > _CORRELATED else ""
@@ -53,6 +55,18 @@ def of_attributes(account: Account, least: int, *, external: bool) -> dict[str, 
         "heat_words": f"Pearson's correlation of every two attributes that are numbers{wide}.",
         "strata": [] if external else _strata(found, least),
     }
+
+
+def _released_only(comparison: Comparison) -> Comparison:
+    """Return a comparison of the released table with itself, in the order of its values: nothing of the original."""
+    order = np.lexsort(comparison.masked.T[::-1])
+    found = comparison.rows(order)
+    return replace(
+        found,
+        original=found.masked,
+        numbers={name: Pair(pair.after, pair.after) for name, pair in found.numbers.items()},
+        categories={name: codes._replace(before=codes.after) for name, codes in found.categories.items()},
+    )
 
 
 _DRAWN = {
