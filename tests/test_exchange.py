@@ -175,3 +175,15 @@ def test_the_external_report_of_swapped_missing_values_shows_the_release_alone(t
             shoal.protect(other, case.recipe).report(tmp_path / "r.html", "external", force=True)
         pages.add((tmp_path / "r.html").read_bytes())
     assert len(pages) == 1
+
+
+def test_the_external_report_of_several_blocks_looks_at_each_attribute_by_itself(tmp_path: Path) -> None:
+    case = Case("individual_ranking", "medoid", "lattice", "weights of records", k=2, n=25, seed=801)
+    table, pages = made["table_of"](case), []
+    done = shoal.protect(table, case.recipe)
+    found = list(islice(made["pairs"](table, done, np.random.default_rng(7)), 6))
+    for other in [table, *(made["exchanged"](table, made["moved"](case, names), i, j) for names, i, j in found)]:
+        with made["fixed_randomness"]():
+            shoal.protect(other, case.recipe).report(tmp_path / "r.html", "external", force=True)
+        pages.append((tmp_path / "r.html").read_bytes())
+    assert len(set(pages)) == 1

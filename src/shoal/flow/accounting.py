@@ -41,6 +41,7 @@ def account_of(done: Protected, source: str = "", target: str = "", *, quick: bo
         certificate=done.certificate,
         ledger=done.ledger,
         versions=versions(),
+        blocks=len(done.partition.blocks),
         source=source,
         target=target,
         notes=done.notes,

@@ -13,7 +13,7 @@ from shoal.report._changes import correlations, moments, strata_of, variation
 from shoal.report._charts import heat_chart, histogram_chart, shares_chart
 from shoal.report._distributions import histogram, missing, shares
 from shoal.report._numerals import folded, joined, moment, number, percent, plain, rounded
-from shoal.report._published import publishes
+from shoal.report._published import comparable
 from shoal.types import Account, Comparison, Kind, Pair
 
 DRAWN = 30  # attributes that are drawn
@@ -37,7 +37,7 @@ def of_attributes(account: Account, least: int, *, external: bool) -> dict[str, 
     found = account.comparison
     if found is None or not len(found):
         return {key: [] for key in ("attributes", "moments", "heats", "strata")}
-    compared = not external or publishes(str(account.recipe.get("release", "centroid")))
+    compared = not external or comparable(account)
     found = found if compared else _released_only(found)
     heads, rows = moment_rows(account, found, least, external=external, compared=compared)
     charts, most = heats(found, least, external=external, compared=compared)
@@ -111,7 +111,7 @@ def _both(account: Account, comparison: Comparison, name: str, least: int) -> Ca
 def _masked(account: Account, comparison: Comparison, name: str, least: int) -> Card:
     chart = _chart(account, comparison, name, least, masked_only=True)
     words = [_kind(account, name)]
-    if name in comparison.categories and chart and publishes(str(account.recipe.get("release", "centroid"))):
+    if name in comparison.categories and chart and comparable(account):
         words.append(f"{percent(variation(comparison.categories[name]))} of the shares changed")
     if not chart:
         words.append(_TOO_FEW.format(least))

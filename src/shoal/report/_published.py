@@ -36,14 +36,29 @@ def published(readings: Readings, release: str) -> Readings:
 
 
 def outward(account: Account) -> Account:
-    """Return what outsiders may read of a run: published readings, and no certificate."""
-    release = str(account.recipe.get("release", "centroid"))
-    return replace(account, readings=published(account.readings, release), certificate=None)
+    """Return what outsiders may read of a run: published readings, and no certificate.
+
+    With several blocks, values of one block may change places while those of another stay. Then only readings that look
+    at each attribute by itself are the same, which a measure declares by ``by_attribute = True``.
+    """
+    found = published(account.readings, str(account.recipe.get("release", "centroid")))
+    if account.blocks > 1:
+        found = Readings(tuple(one for one in found.readings if _declares(one, "by_attribute")))
+    return replace(account, readings=found, certificate=None)
+
+
+def comparable(account: Account) -> bool:
+    """Tell whether outsiders may see originals and release side by side: correlations, and changes of attributes."""
+    return account.blocks == 1 and publishes(str(account.recipe.get("release", "centroid")))
 
 
 def _exchangeable(reading: Reading) -> bool:
+    return _declares(reading, "exchangeable")
+
+
+def _declares(reading: Reading, what: str) -> bool:
     return any(
-        registry.says(room, reading.measure, "exchangeable") is True
+        registry.says(room, reading.measure, what) is True
         for room in registry.ROOMS["measures"]
         if reading.measure in registry.keys(room)
     )

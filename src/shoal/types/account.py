@@ -47,6 +47,8 @@ class Account:
         Of what the run depended on, by name.
     ledger
         Where ε went, if noise was added, and what it means.
+    blocks
+        Blocks of attributes that were partitioned each on its own.
     source, target
         What input and output are called: the last part of their paths, no password.
     notes
@@ -68,4 +70,5 @@ class Account:
     ledger: Ledger | None = None
     source: str = ""
     target: str = ""
+    blocks: int = 1
     notes: tuple[str, ...] = ()

@@ -20,6 +20,7 @@ class IlSse:
 
     quick: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
+    by_attribute: ClassVar[bool] = True
     goal: ClassVar[str] = "low"
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)

@@ -18,6 +18,7 @@ class Mae:
 
     quick: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
+    by_attribute: ClassVar[bool] = True
     goal: ClassVar[str] = "low"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 

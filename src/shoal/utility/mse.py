@@ -16,6 +16,7 @@ class Mse:
 
     quick: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
+    by_attribute: ClassVar[bool] = True
     goal: ClassVar[str] = "low"
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
