@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shoal.kernels.jit import kernel
 
 _BITS = 52  # of a float, after the leading one
-_TOP = 1000  # beyond 2¹⁰⁰⁰ the grid may overflow: scale first
+_TOP, _BOTTOM = 1000, 800  # beyond 2¹⁰⁰⁰ a grid may overflow, below 2⁻⁸⁰⁰ the third may have no bits: scale first
 
 
 def orderless_total(values: NDArray[np.float64]) -> float:
@@ -40,8 +40,10 @@ def orderless_total(values: NDArray[np.float64]) -> float:
     if exponent > _TOP:
         with np.errstate(over="ignore"):  # the total may be larger than any float
             return float(np.ldexp(orderless_total(np.ldexp(column, -64)), 64))
+    if exponent < -_BOTTOM:
+        return float(np.ldexp(orderless_total(np.ldexp(column, 256)), -256))
     step = _BITS - spare
-    grids = [math.ldexp(1.5, max(exponent - level * step, -1000)) for level in range(3)]
+    grids = [math.ldexp(1.5, exponent - level * step) for level in range(3)]
     return float(_total(column, *grids))
 
 
