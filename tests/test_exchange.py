@@ -30,7 +30,8 @@ def cases(method: str) -> Iterator[Any]:
     for i in range(_TABLES):
         release, flavour = RELEASES[i % len(RELEASES)], FLAVOURS[(m + i) % len(FLAVOURS)]
         extra = EXTRAS[(m + i + i // len(FLAVOURS)) % len(EXTRAS)]
-        more = {"row_order": "shuffle"} if i % 5 == 4 else {}
+        # households whose rows are neighbours are moved whole, so that single records cannot be exchanged there
+        more = {"row_order": "shuffle"} if i % 5 == 4 and extra != "households" else {}
         yield Case(method, release, flavour, extra, k=2 + (i // 2) % 3, n=24 + i % 7, seed=100 * m + i, more=more)
 
 
