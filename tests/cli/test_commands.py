@@ -265,7 +265,8 @@ def test_the_first_run_says_that_it_compiles(survey: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_stopped_in_the_middle_leaves_nothing_behind(tmp_path: Path, sign: signal.Signals, code: int) -> None:
     script = (
-        "import time\nfrom shoal.partition.mdav import Mdav\nfrom shoal.cli import main\n"
+        "import signal, time\nfrom shoal.partition.mdav import Mdav\nfrom shoal.cli import main\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # which a job in the background ignores
         "def slow(*_):\n    print('now', flush=True)\n    time.sleep(60)\n"
         "Mdav.partition = slow\nmain(['protect', 'survey.csv', '-o', 'out.csv', '--quasi', 'income'])"
     )
