@@ -96,6 +96,13 @@ def test_amounts_keep_two_decimals_in_every_format(tmp_path: Path, suffix: str) 
     assert max(map(written_decimals, out["pay"].to_pylist())) == 2
 
 
+@pytest.mark.parametrize("unit", [1e-19, 1e-25, 1e-310])
+def test_numbers_too_small_for_decimals_are_not_rounded_to_nothing(unit: float) -> None:
+    frame = pa.table({"charge": [unit * i for i in range(1, 7)]})
+    released = shoal.protect(frame, {"quasi": ["charge"], "k": 3}).data["charge"].to_pylist()
+    assert released == pytest.approx([2 * unit] * 3 + [5 * unit] * 3, rel=1e-9, abs=0)
+
+
 class TestDeclared:
     FRAME = pa.table(
         {

@@ -19,8 +19,8 @@ _EXACT = 2.0**53  # from here on all floats are integers
 _DAY = 86_400
 
 
-def own_step(values: NDArray[np.float64]) -> Step:
-    """Return the fewest decimals that fit 99 % of the values which are not 0.
+def own_step(values: NDArray[np.float64]) -> Step | None:
+    """Return the fewest decimals that fit 99 % of the values which are not 0; None if 17 do not, as for tiny numbers.
 
     >>> own_step(np.array([12.5, 0.25, 0.0])), own_step(np.zeros(3))
     (Step(multiple=1, decimals=2), Step(multiple=1, decimals=0))
@@ -33,7 +33,7 @@ def own_step(values: NDArray[np.float64]) -> Step:
             high = middle
         else:
             low = middle + 1
-    return Step(1, low)
+    return Step(1, low) if low < _MOST or _fit(there, _MOST) else None
 
 
 def _fit(values: NDArray[np.float64], decimals: int) -> bool:
@@ -89,7 +89,7 @@ def integers_to_step(values: NDArray[np.int64], step: Step, kind: pa.DataType) -
     return np.asarray(np.clip(quotient + up, -(-int(ends.min) // p), int(ends.max) // p) * p)
 
 
-def step_for(name: str, declared: float | str | None, own: Step) -> Step:
+def step_for(name: str, declared: float | str | None, own: Step | None) -> Step | None:
     """Return the step of a column of numbers: the declared one, or its own."""
     if declared is None:
         return own

@@ -61,7 +61,7 @@ class Numeric:
         return step_for(self.name, declared, self._own_step) if declared is not None else self._own_step
 
     @property
-    def _own_step(self) -> Step:
+    def _own_step(self) -> Step | None:
         import pyarrow as pa
 
         if pa.types.is_integer(self.column.type):
