@@ -240,6 +240,8 @@ def audit(
     kinds: Mapping[str, str] | None = None,
     taxonomies: Mapping[str, Mapping[str, Any] | str] | None = None,
     weight: str | None = None,
+    *,
+    subject_exact: bool = False,
 ) -> Audit:
     """Audit a frame as it is, ours or not.
 
@@ -255,6 +257,8 @@ def audit(
         Of confidential columns, where the inferred kind is not meant, or values have groups; as in a recipe.
     weight
         A column of sampling weights: what the smallest class weighs is reported besides k, as ``weighted_k``.
+    subject_exact
+        Every spelling of a subject is another one; else Ann and ANN, and 7 and 007, are one.
 
     >>> import pyarrow as pa
     >>> audit(pa.table({"age": [40, 40, 50, None]}), quasi=["age"]).to_dict()["k"]
@@ -262,7 +266,8 @@ def audit(
     """
     from shoal.flow.audit import Asked, audit_frame
 
-    return audit_frame(frame, Asked(quasi, confidential, subject, require or {}, kinds or {}, taxonomies or {}, weight))
+    about = (quasi, confidential, subject, require or {}, kinds or {}, taxonomies or {}, weight)
+    return audit_frame(frame, Asked(*about, subject_exact=subject_exact))
 
 
 def audit_file(
@@ -275,6 +280,8 @@ def audit_file(
     kinds: Mapping[str, str] | None = None,
     taxonomies: Mapping[str, Mapping[str, Any] | str] | None = None,
     weight: str | None = None,
+    *,
+    subject_exact: bool = False,
 ) -> Audit:
     """Audit a file as it is, with arguments as in :func:`audit`.
 
@@ -285,8 +292,8 @@ def audit_file(
     from shoal.flow.audit import audit_file as run
     from shoal.places import place
 
-    asked = Asked(quasi, confidential, subject, require or {}, kinds or {}, taxonomies or {}, weight)
-    return run(place(path), asked, text or {})
+    about = (quasi, confidential, subject, require or {}, kinds or {}, taxonomies or {}, weight)
+    return run(place(path), Asked(*about, subject_exact=subject_exact), text or {})
 
 
 def compare(

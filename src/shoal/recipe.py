@@ -47,6 +47,9 @@ class Recipe:
         Columns of these roles (see the glossary).
     subject, weight
         The column that says whom a record is about; the column of sampling weights.
+    subject_exact
+        Every spelling in the column of subjects, or of `together`, is another one. False: people and groups are
+        compared cautiously. Ann, ANN and " ann" are one person, and so are 7, 7.0 and 007.
     together
         A column, such as the household: records with the same value are never separated, and k counts these groups.
         It takes the place of a subject, and does not leave.
@@ -117,6 +120,7 @@ class Recipe:
     identifier: tuple[str, ...] = ()
     strata: tuple[str, ...] = ()
     subject: str | None = None
+    subject_exact: bool = False
     weight: str | None = None
     together: str | None = None
     household_level: tuple[str, ...] = ()
@@ -217,6 +221,8 @@ class Recipe:
             faults.append(unknown("Recipe", "release_weight", self.release_weight, RELEASE_WEIGHT))
         if self.row_order not in ROW_ORDER:
             faults.append(unknown("Recipe", "row_order", self.row_order, ROW_ORDER))
+        if not isinstance(self.subject_exact, bool):
+            faults.append(f"Recipe: subject_exact must be true or false, got {shown(self.subject_exact)}.")
         if not isinstance(self.exact_means, bool):
             faults.append(f"Recipe: exact_means must be true or false, got {shown(self.exact_means)}.")
         return faults + [
@@ -282,6 +288,11 @@ class Recipe:
         faults = []
         if self.together is not None and self.subject is not None:
             faults.append("Recipe: subject and together cannot both be given: k counts one of them. Leave out one.")
+        if self.subject_exact and self.counted is None:
+            faults.append(
+                "Recipe: subject_exact says how subjects are compared, and none are named. Name subject or together, "
+                "or leave it out."
+            )
         values = [one for one in resolve("Recipe", self.require) if not of_persons(one.key)]
         if self.together is not None and (self.t is not None or values):
             faults.append(

@@ -336,6 +336,30 @@ def _(folder: Path) -> list[str]:
     return command(folder, "--subject", "person", text="person,age,income\n" + rows)
 
 
+@scenario("A person in several spellings", 3)
+def _(folder: Path) -> list[str]:
+    rows = "".join(f"{name},{20 + i},{i}\n" for i, name in enumerate(["Ann", "ANN", "ann", "Bo", "BO", "bo"]))
+    return command(folder, "--subject", "person", text="person,age,income\n" + rows)
+
+
+@scenario("A household in two spellings whose rent differs", 3)
+def _(folder: Path) -> list[str]:
+    rows = "".join(f"{name},{20 + i},{i}\n" for i, name in enumerate(["a", "A", "b", "c", "d", "e"]))
+    more = ("--together", "home", "--household-level", "income")
+    return command(folder, *more, text="home,age,income\n" + rows)
+
+
+@scenario("Exact spellings of no subject", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--subject-exact")
+
+
+@scenario("A taxonomy with two spellings of a value", 3)
+def _(folder: Path) -> list[str]:
+    (folder / "regions.toml").write_text('north = ["n", "N"]\nsouth = ["s"]\n')
+    return command(folder, "--taxonomy", "region=regions.toml", quasi="age,region")
+
+
 @scenario("Audit: a requirement that does not hold", 4)
 def _(folder: Path) -> list[str]:
     command(folder)

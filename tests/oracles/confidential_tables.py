@@ -47,6 +47,9 @@ POOLS = {
     "single": Pool(Kind.CONTINUOUS, pa.float32(), [0.1, 0.3, 0.5, 0.7, None, 2.0]),
     "decimal": Pool(Kind.CONTINUOUS, pa.decimal128(25, 2), [Decimal("0.10"), Decimal("0.3"), Decimal(7), None]),
     "nominal": Pool(Kind.NOMINAL, pa.string(), ["a", "b", "c", "d", "", None]),
+    "spelled": Pool(
+        Kind.NOMINAL, pa.string(), ["flu", " Flu", "FLU\u200b", "01", "1", "é", "e\u0301", "É ", "", " ", None]
+    ),
     "ordinal": Pool(Kind.ORDINAL, pa.dictionary(pa.int8(), pa.string(), ordered=True), [0, 2, 3, 4, None]),
     "date": Pool(Kind.DATETIME, pa.date32(), [date(2020, 2, 28), date(2020, 3, 1), date(1999, 1, 1), None]),
     "moment": Pool(Kind.DATETIME, pa.timestamp("ms"), [datetime(2020, 1, 1, h) for h in (0, 1, 12)] + [None]),
@@ -75,6 +78,10 @@ def told(pool: Pool, at: list[int]) -> list:
     if pool.type in (pa.float64(), pa.float32()):
         return [None if value is None or value != value else value + 0.0 for value in values]
     return values
+
+
+#: What the values of the pool "spelled" are counted as.
+MEANT = {" Flu": "flu", "FLU\u200b": "flu", "e\u0301": "é", "É ": "é", " ": ""}
 
 
 def number(value: Any) -> Fraction | None:

@@ -19,11 +19,15 @@ def ratio(inside: Fraction, outside: Fraction) -> Fraction:
 
 
 def achieved(
-    classes: list[list], q: Fraction, squared: Callable[[object, object], Fraction], has_place: Callable[[object], bool]
+    classes: list[list],
+    q: Fraction,
+    squared: Callable[[object, object], Fraction],
+    has_place: Callable[[object], bool],
+    meant: Callable[[object], object] = lambda value: value,
 ) -> tuple[int | None, Fraction, Fraction]:
     """The fewest values, the smallest ratio, and the smallest against the rare records, of classes with a rare value.
 
-    `squared` is the squared distance between two values that have a place.
+    `squared` is the squared distance between two values that have a place, `meant` what a value is counted as.
     """
     table = [value for values in classes for value in values]
     rare = [value for value in table if Fraction(table.count(value), len(table)) < q]
@@ -34,7 +38,7 @@ def achieved(
         variance([value for value in values if has_place(value)], squared) for values in (table, rare, *asked)
     )
     return (
-        min(len(set(values)) for values in asked),
+        min(len(set(map(meant, values))) for values in asked),
         min(ratio(found, whole) for found in inside),
         min(ratio(found, alone) for found in inside),
     )

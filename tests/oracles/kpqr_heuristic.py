@@ -51,8 +51,10 @@ def taxonomy(parents):
     return lambda a, b: Fraction(len(above(a) ^ above(b)))
 
 
-def kpqr(points, values, k, p, q, r, order, *, squared=numbers, prefer_variance=False, table=None):
-    """Labels; classes are numbered in the order they are formed."""
+def kpqr(
+    points, values, k, p, q, r, order, *, squared=numbers, prefer_variance=False, table=None, same=lambda value: value
+):
+    """Labels; classes are numbered in the order they are formed. Values are counted as what is the `same`."""
     points = plain.scaled(points)
     table = values if table is None else table
     few = Fraction(str(q)) * len(table)
@@ -62,7 +64,7 @@ def kpqr(points, values, k, p, q, r, order, *, squared=numbers, prefer_variance=
         return variance([values[row] for row in rows], squared)
 
     def distinct(rows):
-        return {values[row] for row in rows}
+        return {same(values[row]) for row in rows}
 
     x = set(range(len(points)))  # X
     y = {row for row in x if values[row] in rare}  # 1: Y
@@ -83,7 +85,7 @@ def kpqr(points, values, k, p, q, r, order, *, squared=numbers, prefer_variance=
         add(next(row for row in order if row in y))  # (b), (c)
         xs = points[c[0]]
         while len(distinct(c)) < p:  # (d)
-            new = [row for row in x if values[row] not in distinct(c)]
+            new = [row for row in x if same(values[row]) not in distinct(c)]
             found = plain.nearest(points, xs, increasing(new)) if prefer_variance else None
             if found is None:
                 found = plain.nearest(points, xs, new)

@@ -20,7 +20,7 @@ from shoal.stream._subjects import numbered
 from shoal.types.stream import Leaving
 
 NOBODY = [None, float("nan"), "", " \t", b"", pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN"), np.ma.masked]
-ONE = [1, 1.0, "1", "1.0", "01", "+1", "1e0", " 1 ", Decimal("1.00"), np.int64(1), np.float64(1)]
+ONE = [1, 1.0, "1", "1.0", "01", "+1", "1\u200b", "１", " 1 ", Decimal("1.00"), np.int64(1), np.float64(1)]
 SUBJECTS = st.one_of(
     st.integers(),
     st.floats(allow_nan=False),

@@ -46,6 +46,9 @@ Confidential = Annotated[
 Subject = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="Whom a record is about: k counts subjects, not rows.")
 ]
+SubjectExact = Annotated[
+    bool, typer.Option("--subject-exact", help="Every spelling is another subject; else Ann and ANN are one.")
+]
 Quasi = Annotated[str | None, typer.Option(metavar="A,B,…", help="Quasi-identifiers: what an intruder may know.")]
 Identifier = Annotated[str | None, typer.Option(metavar="A,B,…", help="Columns that name somebody; they do not leave.")]
 Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Sampling weights; means are weighted.")]

@@ -17,6 +17,7 @@ def audit(
         str | None, typer.Option(metavar="A,B,…", help="Confidential columns, for the models that look at them.")
     ] = None,
     subject: o.Subject = None,
+    subject_exact: o.SubjectExact = False,
     weight: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Sampling weights; what the smallest class weighs is reported.")
     ] = None,
@@ -55,6 +56,7 @@ def audit(
             ),
             o.pairs("--kind", kind, last=True),
             weight=weight,
+            subject_exact=subject_exact,
         )
     if json:
         print_json(found.to_dict())

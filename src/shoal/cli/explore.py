@@ -23,6 +23,7 @@ def explore(
     confidential: o.Confidential = None,
     identifier: o.Identifier = None,
     subject: o.Subject = None,
+    subject_exact: o.SubjectExact = False,
     weight: o.Weight = None,
     strata: o.Strata = None,
     methods: Annotated[
@@ -105,6 +106,7 @@ def explore(
         "confidential": o.names(confidential),
         "identifier": o.names(identifier),
         "subject": subject,
+        "subject_exact": subject_exact or None,
         "weight": weight,
         "strata": o.names(strata),
         "require": o.requirements(require),

@@ -32,6 +32,7 @@ def protect(
     confidential: o.Confidential = None,
     identifier: o.Identifier = None,
     subject: o.Subject = None,
+    subject_exact: o.SubjectExact = False,
     together: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Such as the household: its records stay together, and k counts them."),
@@ -151,6 +152,7 @@ def protect(
         "strata": o.names(strata),
         "small_strata": small_strata,
         "subject": subject,
+        "subject_exact": subject_exact or None,
         "together": together,
         "household_level": o.names(household_level),
         "weight": weight,

@@ -39,6 +39,7 @@ def stream(
         str | None, typer.Option(metavar="W|keep", help="Weight of the position; keep: nothing is reordered.")
     ] = None,
     subject: o.Subject = None,
+    subject_exact: o.SubjectExact = False,
     identifier: o.Identifier = None,
     confidential: o.Confidential = None,
     require: Annotated[
@@ -104,6 +105,7 @@ def stream(
         delay_seconds=delay_seconds,
         order_weight=_weight(order_weight),
         subject=subject,
+        subject_exact=subject_exact or None,
         identifier=o.names(identifier),
         confidential=o.names(confidential),
         require=o.requirements(require),

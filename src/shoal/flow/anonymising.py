@@ -58,6 +58,7 @@ def anonymise(
     table, typed, points, partition, strata = made.table, made.typed, made.points, made.partition, made.strata
     weights = weights_for_means(table, recipe, partition)
     released, left = _released(made.release, table, typed, points, partition, weights, made.rng)
+    released = replace(released, subject_exact=recipe.subject_exact)
     released = with_released_weights(released, table, recipe, partition)
     exact = None if released.exact is None else {name: _column(made) for name, made in released.exact.items()}
     comparison = compared(made.attributes, table.schema, typed.data, left, exact=exact)

@@ -34,6 +34,7 @@ class Asked:
     kinds: Mapping[str, str] = field(default_factory=dict)
     taxonomies: Mapping[str, Mapping[str, Any] | str] = field(default_factory=dict)
     weight: str | None = None
+    subject_exact: bool = False
 
     @property
     def recipe(self) -> Recipe:
@@ -43,6 +44,7 @@ class Asked:
             confidential=listed("confidential", self.confidential),
             subject=self.subject,
             weight=self.weight,
+            subject_exact=self.subject_exact,
             kinds=self.kinds,  # type: ignore[arg-type]
             taxonomies=self.taxonomies,
         )
@@ -73,7 +75,8 @@ def _audit(data: pa.Table, dialect: Dialect | None, unread: tuple[str, ...], ask
     told_apart = (name for name in recipe.roles if name not in values and not placed)
     kinds = {**dict.fromkeys(told_apart, Kind.NOMINAL), **recipe.kinds}
     schema = schema_of(data, recipe.roles, kinds, dialect, unread, recipe.taxonomies)
-    release = Release(data, schema, dialect, named(data, asked.subject))
+    whose = named(data, asked.subject)
+    release = Release(data, schema, dialect, whose, subject_exact=asked.subject_exact)
     release = with_values(release, recipe.confidential)
     release = _weighed(release, recipe)
     for name in recipe.quasi if placed else ():

@@ -7,10 +7,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from shoal.errors import DataError, SchemaError
 from shoal.flow.values import as_values
-from shoal.points.confidential import confidential_of
+from shoal.points.confidential import confidential_of, with_spellings
 from shoal.types import Confidential, Role, Table
 
 if TYPE_CHECKING:
@@ -38,8 +39,11 @@ def confidential_arrays(given: ArrayLike, n: int) -> tuple[Confidential, ...]:
             raise DataError("microaggregate: confidential must be finite. Fill or remove these rows.")
         values, codes = np.unique(column, return_inverse=True)
         numbers = values.astype(np.float64) if column.dtype.kind in "biuf" else None
-        ordered = numbers is not None
-        found.append(Confidential(str(j), codes.astype(np.int64), np.bincount(codes), ordered, values=numbers))
+        ordered, alike = numbers is not None, None
+        if column.dtype.kind == "U":
+            codes, alike = with_spellings(codes, pa.array(values.tolist(), pa.string()))
+        counts = np.bincount(codes)
+        found.append(Confidential(str(j), codes.astype(np.int64), counts, ordered, values=numbers, alike=alike))
     return tuple(found)
 
 

@@ -73,7 +73,8 @@ def form(table: Table, recipe: Recipe, *, certified: bool = False, sink: type | 
     progress.stage("Partition")
     groups = groups_of(table, recipe, method)
     one_value_per_group(typed, recipe, groups)
-    partition = _partition(recipe, method, points, steering, groups, strata, rng)
+    inside = None if groups is None else strata_of_groups(table, recipe, groups, strata)
+    partition = _partition(recipe, method, points, steering, groups, (inside, strata), rng)
     if merged:
         partition = replace(partition, note="; ".join(note for note in (merged, partition.note) if note))
     if merged and strata is not None:
@@ -114,7 +115,7 @@ def _points(table: Table, recipe: Recipe, points: Points) -> Points:
     if of_values(required_in(recipe)):
         points = replace(points, confidential=confidential_columns(table))
     weights = weights_counted(table, recipe) if asked else None
-    return replace(points, required=asked, subjects=subjects_of(table), weights=weights)
+    return replace(points, required=asked, subjects=subjects_of(table, exact=recipe.subject_exact), weights=weights)
 
 
 def _partition(
@@ -123,10 +124,10 @@ def _partition(
     points: Points,
     steering: Any,
     groups: NDArray[np.int64] | None,
-    strata: NDArray[np.int64] | None,
+    strata: tuple[NDArray[np.int64] | None, NDArray[np.int64] | None],
     rng: np.random.Generator,
 ) -> Partition:
-    """Form the classes, block by block."""
+    """Form the classes, block by block; `strata` are those of groups and of records."""
     counting = recipe.subject is not None or bool(recipe.household_level)
     more = bool(recipe.require) or (counting and promises_k(plain))
     method = canonical(refined(enforced(plain, recipe.t, more=more), recipe.refine, recipe.t), plain, recipe.method)
@@ -145,19 +146,19 @@ def _formed(
     blocks: Sequence[Points],
     ways: tuple[Any, Any],
     groups: NDArray[np.int64] | None,
-    strata: NDArray[np.int64] | None,
+    strata: tuple[NDArray[np.int64] | None, NDArray[np.int64] | None],
     rng: np.random.Generator,
 ) -> list[Partition]:
     """Partition each block: records in the first way, or whole groups in the second where these stay together."""
+    of_groups, of_records = strata
     if groups is None:
-        return [partition_strata(points, ways[0], strata, rng) for points in blocks]
-    inside = strata_of_groups(recipe, groups, strata)
+        return [partition_strata(points, ways[0], of_records, rng) for points in blocks]
     if recipe.nested:
-        return partition_nested((blocks[0], blocks[1]), ways, groups, inside, strata, rng)
+        return partition_nested((blocks[0], blocks[1]), ways, groups, of_groups, of_records, rng)
     return [
-        partition_together(points, ways[1], groups, inside, rng)
+        partition_together(points, ways[1], groups, of_groups, rng)
         if names in recipe.whole_blocks
-        else partition_strata(points, ways[0], strata, rng)
+        else partition_strata(points, ways[0], of_records, rng)
         for names, points in zip(recipe.all_blocks, blocks, strict=True)
     ]
 
@@ -183,7 +184,8 @@ def _refuse_infeasible(table: Table, recipe: Recipe, required: list[Required]) -
         asked = [Required("k_anonymity", KAnonymity(recipe.k)), *asked]
     if not asked:
         return
-    release = Release(table.data, table.schema, table.dialect, named(table.data, recipe.counted))
+    whose = named(table.data, recipe.counted)
+    release = Release(table.data, table.schema, table.dialect, whose, subject_exact=recipe.subject_exact)
     release = with_values(release, recipe.confidential if of_values(asked) else ())
     release = replace(release, weights=weights_counted(table, recipe))
     refuse_infeasible(release, recipe.strata, asked, recipe.confidential)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import DataError, ParameterError, listing, raise_all
 from shoal.flow.categories import categories
 from shoal.flow.strata import partition_strata
-from shoal.flow.subjects import subjects_of, told_apart
+from shoal.flow.subjects import respelled, subjects_of, told_apart
 from shoal.recipe import Recipe
 from shoal.types import Partition, Points, Table
 
@@ -26,13 +26,13 @@ def groups_of(table: Table, recipe: Recipe, method: Any) -> NDArray[np.int64] | 
             f"{type(method).__name__}: together must be left out, for this method forms no classes of at least k "
             f"records. Take another method."
         )
-    missing = told_apart(table, recipe.together).null_count
+    missing = told_apart(table, recipe.together, exact=recipe.subject_exact).null_count
     if missing:
         raise DataError(
             f"Column {recipe.together!r}: it must be known of every record with whom it stays together, {missing:,} of "
             f"{len(table):,} values are missing. Fill them, or leave out together."
         )
-    return subjects_of(table)
+    return subjects_of(table, exact=recipe.subject_exact)
 
 
 def one_value_per_group(table: Table, recipe: Recipe, groups: NDArray[np.int64] | None) -> None:
@@ -50,12 +50,13 @@ def one_value_per_group(table: Table, recipe: Recipe, groups: NDArray[np.int64] 
             faults.append(
                 f"Column {name!r}: household_level must name what is the same for all records of a group of "
                 f"{recipe.together!r}, it differs in {several:,} of {count:,}. Correct it, or take it out."
+                + respelled(table, recipe)
             )
     raise_all(DataError, faults)
 
 
 def strata_of_groups(
-    recipe: Recipe, groups: NDArray[np.int64], strata: NDArray[np.int64] | None
+    table: Table, recipe: Recipe, groups: NDArray[np.int64], strata: NDArray[np.int64] | None
 ) -> NDArray[np.int64] | None:
     """Return the stratum of each group; one in several strata could not stay together, and is refused."""
     import numpy as np
@@ -69,6 +70,7 @@ def strata_of_groups(
         raise DataError(
             f"Strata of {listing([repr(name) for name in recipe.strata])}: every group of {recipe.together!r} must be "
             f"in one stratum, {split:,} of {len(found):,} are in several. Leave out strata, or together."
+            + respelled(table, recipe)
         )
     return found
 

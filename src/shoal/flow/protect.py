@@ -200,7 +200,7 @@ def _receipt(made: Anonymised, table: Table, order: RowOrder, source: Callable[[
 
     def receipt() -> Receipt:
         column = next(iter(table.schema.names(Role.SUBJECT)), None)
-        subjects = None if column is None else told_apart(table, column)
+        subjects = None if column is None else told_apart(table, column, exact=made.release.subject_exact)
         key = made.release.swap_key
         return receipt_of(source(), made.partition, swap_key=key, subjects=subjects, rows=order.rows)
 

@@ -84,7 +84,7 @@ def order_rows(
     shuffle, note = _decision(table, recipe, is_frame=is_frame)
     if not shuffle:
         return RowOrder(kept, note=note)
-    households = None if recipe.together is None else subjects_of(table)
+    households = None if recipe.together is None else subjects_of(table, exact=recipe.subject_exact)
     shuffled = permutation(len(table), households)
     return RowOrder(shuffled if kept is None else kept[shuffled], shuffled, note)
 

@@ -25,6 +25,7 @@ from shoal.types import Confidential, Points, Requirement
 _LARGEST = 2**31  # records times the finest fraction of a level must be an integer of 64 bits
 _SUBJECTS, _PERSONS = "the subjects of records", "the persons of records"
 _DOMINANCE = "dominance"
+_COUNT_VALUES = ("p_sensitivity", "distinct_l_diversity", "entropy_l_diversity", "recursive_l_diversity", "alpha_k")
 
 
 class Demands(NamedTuple):
@@ -58,11 +59,13 @@ def demands(attributes: Sequence[Confidential], required: Sequence[Requirement],
     >>> hold(two, np.array([0, 0, 1, 1, 2, 2])).tolist()
     [True, True, False]
     """
+    place = {a.name: at for at, a in enumerate(attributes)}
+    attributes, counted = _with_counted(attributes)
     made: list[list[dict[str, Any]]] = [[] for _ in attributes]
     close, t = np.zeros(len(attributes), np.bool_), None
-    place = {a.name: at for at, a in enumerate(attributes)}
     for one in required:
         at = place.get(one.attribute, -1)
+        at = counted.get(at, at) if one.model in _COUNT_VALUES else at
         if at < 0:
             raise ParameterError(f"{one.model}: {one.attribute!r} is no confidential attribute. Name one that is.")
         if one.model == "t_closeness":
@@ -84,6 +87,16 @@ def demands(attributes: Sequence[Confidential], required: Sequence[Requirement],
     least = max((rule["size"] for rule in flat), default=1)
     scratch = 1 + max((rule.get("least", 0) for rule in flat), default=0)
     return Demands(c, close, _laid_out(made), least, scratch, all(rule["kind"] != SPREAD for rule in flat))
+
+
+def _with_counted(attributes: Sequence[Confidential]) -> tuple[list[Confidential], dict[int, int]]:
+    """Return the attributes, and those with several spellings of a value once more, as counted; and where these are."""
+    found, counted = list(attributes), {}
+    for at, a in enumerate(attributes):
+        if a.alike is not None:
+            counted[at] = len(found)
+            found.append(a.counted)
+    return found, counted
 
 
 def demands_of(points: Points, k: int, t: float | None) -> Demands | None:

@@ -90,15 +90,20 @@ def _heuristic(
     y = spread_of(scale)
     put_all_in(y, code[rare[code]])
     x = by_value(code, rare.shape[0])
+    counted = np.arange(rare.shape[0]) if attribute.alike is None else np.asarray(attribute.alike, np.int64)
+    waiting = np.bincount(counted, weights=np.where(rare, x.left, 0)).astype(np.int64)
     return Heuristic(
         x,
         rare,
         np.zeros_like(x.left),
+        counted,
+        np.zeros_like(waiting),
+        waiting,
         spread_of(scale),
         y,
         least_sums(scale, least),
         order.astype(np.int64),
-        np.array([0, 0, (x.left[rare] > 0).sum(), prefer], np.int64),
+        np.array([0, 0, (waiting > 0).sum(), prefer], np.int64),
     )
 
 

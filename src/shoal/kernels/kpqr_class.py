@@ -22,6 +22,11 @@ class Heuristic(NamedTuple):
     x: ByValue  # the records in X
     rare: np.ndarray  # (values,) bool
     inside: np.ndarray  # (values,) records in C
+    counted: (
+        np.ndarray
+    )  # (values,) the number by which a value is counted: spellings of one value, neighbours, share it
+    members: np.ndarray  # (numbers,) records in C by that number
+    waiting: np.ndarray  # (numbers,) records in Y by that number
     c: Spread
     y: Spread
     needed: np.ndarray  # what MinVar asks of groups of any size
@@ -33,13 +38,16 @@ class Heuristic(NamedTuple):
 def _add(a, h, row):
     """Count a record that joined C out of X and Y."""
     code = h.x.code[row]
-    h.counts[1] += h.inside[code] == 0
+    value = h.counted[code]
+    h.counts[1] += h.members[value] == 0
+    h.members[value] += 1
     h.inside[code] += 1
     leave(h.x, row)
     put_in(h.c, code)
     if h.rare[code]:
         take_out(h.y, code)
-        h.counts[2] -= h.x.left[code] == 0
+        h.waiting[value] -= 1
+        h.counts[2] -= h.waiting[value] == 0
 
 
 @part
@@ -48,7 +56,7 @@ def _fits(h, code, wish):
         return True
     if wish == _KEEPS:
         return would_vary(h.c, code, h.needed)
-    if wish >= _NEW and h.inside[code] > 0:
+    if wish >= _NEW and h.members[h.counted[code]] > 0:
         return False
     return wish == _NEW or would_increase(h.c, code)
 
@@ -96,11 +104,12 @@ def _nearest(a, h, wish):
 @part
 def _give_back(a, h, k, p):
     """4(g)iv: return to X the members whose values are not rare, unless that would undo k or p."""
-    kept, values = 0, 0
+    kept, values, last = 0, 0, np.int64(-1)
     for i in range(a.counts[1]):
         kept += h.rare[h.x.code[a.member[i]]]
     for code in range(h.rare.shape[0]):
-        values += h.rare[code] and h.inside[code] > 0
+        if h.rare[code] and h.inside[code] > 0 and h.counted[code] != last:
+            values, last = values + 1, h.counted[code]
     if kept < k or values < p:
         return
     to = 0
@@ -113,6 +122,7 @@ def _give_back(a, h, k, p):
             a.gone[row] = False
             come_back(h.x, row)
             h.inside[h.x.code[row]] -= 1
+            h.members[h.counted[h.x.code[row]]] -= 1
             take_out(h.c, h.x.code[row])
     a.counts[1] = to
 
@@ -148,6 +158,7 @@ def _form(a, h, start, k, p):
     for i in range(a.counts[1]):
         code = h.x.code[a.member[i]]
         h.inside[code] = 0
+        h.members[h.counted[code]] = 0
         take_out(h.c, code)
     h.counts[1] = 0
     h.c.sums[:] = 0.0

@@ -38,9 +38,9 @@ class Rules(NamedTuple):
         np.ndarray
     )  #: (rules, 2) float64: log l of entropy; e of reach; r of spread, and what it is a share of; bound
     number: np.ndarray  #: float64: the number that each value is, for reach and spread (NaN: none); weights of records
-    mark: (
-        np.ndarray
-    )  #: int32: first value higher by e or more, −1: no place; spread: 1 for rare values; person of records
+    #: int32. Reach: the first value higher by e or more, −1: no place. Spread: twice the number by which a value is
+    #: counted, and 1 more if it is rare. Dominance: the person of a record.
+    mark: np.ndarray
 
 
 KIND = 0  #: columns of `whole`: the kind of a rule
@@ -55,6 +55,15 @@ def _distinct_values(codes, s):
     count = 0
     for p in range(s):
         count += p == 0 or codes[p] != codes[p - 1]
+    return count
+
+
+@part
+def _counted_values(u, table, codes, s):
+    """Return how many values a class has, spellings of one value counted once; these are neighbours."""
+    count = 0
+    for p in range(s):
+        count += p == 0 or u.mark[table + codes[p]] >> 1 != u.mark[table + codes[p - 1]] >> 1
     return count
 
 
@@ -169,10 +178,10 @@ def _spread(c, u, q, at, codes, s):
     """Return what a class with a rare value lacks in values and in variance, or its rare records if they are fewer."""
     rare, table = 0, u.whole[q, TABLE]
     for p in range(s):
-        rare += u.mark[table + codes[p]]
+        rare += u.mark[table + codes[p]] & 1
     if rare == 0:
         return 0.0
-    lacking = float(max(u.whole[q, LEAST] - _distinct_values(codes, s), 0))
+    lacking = float(max(u.whole[q, LEAST] - _counted_values(u, table, codes, s), 0))
     short = u.level[q, 0] * u.level[q, 1] - _variance(c, u, q, at, codes, s)
     if short > _HAIR * u.level[q, 0] * u.level[q, 1]:
         lacking += s * short / u.level[q, 1]

@@ -65,7 +65,8 @@ def of_spread(a: Confidential, one: Requirement, rare_only: bool) -> list[dict[s
         base, level = 1.0, 0.0 if r <= 1 else float(r)
     least = math.ceil(p)
     rule = {"kind": SPREAD, "least": least, "level": level, "base": base, "metric": metric, "size": max(least, 2)}
-    return [{**rule, "number": number, "mark": rare}]
+    counted = np.arange(len(a.counts)) if a.alike is None else a.alike
+    return [{**rule, "number": number, "mark": 2 * counted + rare}]
 
 
 def _centred(values: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ def confidential(owner: object, points: Points) -> tuple[Confidential, ...]:
 def enough_values(owner: object, attributes: tuple[Confidential, ...], p: int) -> None:
     """Refuse more values in a class than the table has."""
     for attribute in attributes:
-        there = int((attribute.counts > 0).sum())
+        there = int((attribute.counted.counts > 0).sum())
         if p > there:
             raise DataError(
                 f"{type(owner).__name__}: p must be at most the number of values of every confidential attribute, got "

@@ -57,7 +57,7 @@ class PSensitive(Checked):
         """Form classes with at least k records and p values, from records in random order."""
         from shoal.kernels.p_sensitive import p_sensitive
 
-        attributes = confidential(self, points)
+        attributes = tuple(attribute.counted for attribute in confidential(self, points))
         enough_values(self, attributes, self.p)
         codes = [attribute.codes for attribute in attributes]
         labels, _ = p_sensitive(points.coordinates, codes, self.k, self.p, rng.permutation(len(points)))

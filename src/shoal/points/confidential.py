@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal import spelling
 from shoal.errors import DataError, SchemaError
 from shoal.types import Column, Confidential, Kind, Taxonomy, called
 
@@ -32,8 +33,8 @@ def confidential_of(column: Column, values: pa.ChunkedArray) -> Confidential:
     if column.taxonomy is not None:
         return _leaves(column.name, values, column.taxonomy)
     if column.kind is Kind.NOMINAL:
-        codes = _told_apart(column.name, values)[0]
-        return Confidential(column.name, codes, np.bincount(codes), ordered=False)
+        codes, alike = with_spellings(*_told_apart(column.name, values))
+        return Confidential(column.name, codes, np.bincount(codes), ordered=False, alike=alike)
     codes = _ranks(column.name, _in_order(column, values))
     counts = np.bincount(codes)
     if column.kind is Kind.ORDINAL:
@@ -100,6 +101,21 @@ def _told_apart(name: str, values: pa.ChunkedArray) -> tuple[NDArray[np.int64], 
         raise SchemaError(f"Column {name!r}: {values.type} cannot be confidential. Give it another role.") from None
     codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy().astype(np.int64)
     return codes, encoded.dictionary
+
+
+def with_spellings(codes: NDArray[np.int64], found: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+    """Number values so that spellings of one value are neighbours, and say which values are alike; None: none are."""
+    import pyarrow as pa
+
+    text = pa.types.is_string(found.type) or pa.types.is_large_string(found.type)
+    same = spelling.alike(found.to_pylist()) if text else None
+    if same is None:
+        return codes, None
+    if codes.max(initial=0) == len(found):  # a missing value, which is one of its own
+        same.append(len(found))
+    _, alike = np.unique(same, return_inverse=True)
+    order = np.argsort(alike, kind="stable")
+    return np.argsort(order)[codes], alike[order]
 
 
 def _leaves(name: str, values: pa.ChunkedArray, taxonomy: Taxonomy) -> Confidential:

@@ -17,6 +17,7 @@ from typing import Any
 from shoal.errors import GuaranteeError
 from shoal.privacy._asked import Asked, Reader
 from shoal.privacy._entropy import at_least
+from shoal.privacy._spelling import same_value
 
 
 @dataclass
@@ -115,11 +116,12 @@ def _told(cell: Any) -> Any:
     if _absent(cell):
         return ""
     if isinstance(cell, (bool, list, dict)):
-        return str(cell) if isinstance(cell, bool) else _nested(cell)
+        return str(cell).lower() if isinstance(cell, bool) else _nested(cell)
+    text = same_value(str(cell))
     try:
-        number = float(cell)
+        number = float(text) if isinstance(cell, str) else float(cell)
     except (TypeError, ValueError):
-        return str(cell).strip()
+        return text
     except OverflowError:  # an integer beyond all floats: as text it reads as infinite
         number = inf if cell > 0 else -inf
     return "" if number != number else number  # noqa: PLR0124

@@ -20,7 +20,7 @@ class Fewest(NamedTuple):
 
 def fewest_values(asked: Fewest, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
     """Find the fewest values of a confidential column in any class over some columns."""
-    found = histograms_of(release, names, confidential)
+    found = histograms_of(release, names, confidential, as_counted=True)
     achieved = int(found.distinct.min())
     return Finding(
         model=asked.model,

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import GuaranteeError
-from shoal.privacy._who import who
+from shoal.privacy._spelling import person_of
 
 
-def fewest(sizes: NDArray[np.int64], subjects: Sequence[Any] | NDArray[Any] | None) -> int:
+def fewest(sizes: NDArray[np.int64], subjects: Sequence[Any] | NDArray[Any] | None, *, exact: bool = False) -> int:
     """Return how many subjects the class of fewest has; members come class after class.
 
-    7, 7.0 and "7" are one subject; a tuple about nobody counts for nothing.
+    7, 7.0 and "07" are one subject, and so are Ann and ANN, unless `exact`; a tuple about nobody counts for nothing.
 
     >>> fewest(np.array([3, 2]), None), fewest(np.array([3, 2]), ["a", "b", "a", "a", "c"])
     (2, 2)
@@ -28,17 +28,24 @@ def fewest(sizes: NDArray[np.int64], subjects: Sequence[Any] | NDArray[Any] | No
         fresh = np.ones(len(of), np.bool_)
         fresh[1:] = (np.diff(of[order]) != 0) | (subjects[order][1:] != subjects[order][:-1])
         return int(np.bincount(of[order][fresh], minlength=len(sizes)).min())
-    names, least, at = [who(subject) for subject in subjects], len(subjects), 0
+    names, least, at = [person_of(subject, exact=exact) for subject in subjects], len(subjects), 0
     for size in sizes.tolist():
         least, at = min(least, len(set(names[at : at + size]) - {None})), at + size
     return least
 
 
-def hold(k: int, sizes: NDArray[np.int64], subjects: Sequence[Any] | NDArray[Any] | None, *, again: int) -> None:
+def hold(
+    k: int,
+    sizes: NDArray[np.int64],
+    subjects: Sequence[Any] | NDArray[Any] | None,
+    *,
+    again: int,
+    exact: bool = False,
+) -> None:
     """Let classes leave only if each has k subjects, and none of their tuples left before (`again` did)."""
     if not len(sizes):
         return
-    found = fewest(sizes, subjects)
+    found = fewest(sizes, subjects, exact=exact)
     if found < k or again:
         what = (
             f"a class of {found} subjects formed, and k is {k}" if found < k else f"{again:,} tuples would leave twice"

@@ -106,8 +106,10 @@ def gaps(begins: NDArray[np.int64], end: int) -> NDArray[np.int64]:
     return found
 
 
-def histograms_of(release: Release, names: Sequence[str], confidential: str) -> Histograms:
+def histograms_of(release: Release, names: Sequence[str], confidential: str, *, as_counted: bool = False) -> Histograms:
     """Count the values of a confidential column in each class over some columns: once for each release.
+
+    `as_counted`: spellings of one value are one.
 
     >>> import pyarrow as pa
     >>> from shoal.types import Column, Kind, Role, Schema
@@ -117,9 +119,11 @@ def histograms_of(release: Release, names: Sequence[str], confidential: str) -> 
     >>> found.counts.tolist(), found.distinct.tolist()
     ([1, 2, 1], [2, 1])
     """
-    key = ("histograms", tuple(names), confidential)
+    values = seen(release, confidential)
+    key = ("histograms", tuple(names), confidential, as_counted and values.merged is not None)
     if key not in release.cache:
-        release.cache[key] = _counted(seen(release, confidential), classes_of(release, names))
+        values = values.as_counted() if as_counted else values
+        release.cache[key] = _counted(values, classes_of(release, names))
     found: Histograms = release.cache[key]
     return found
 

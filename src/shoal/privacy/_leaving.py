@@ -11,8 +11,8 @@ from typing import Any
 
 from shoal.errors import GuaranteeError
 from shoal.privacy._read_back import Reader
+from shoal.privacy._spelling import person_of
 from shoal.privacy._stream_digits import Digits, refuse_finer
-from shoal.privacy._who import who
 from shoal.types.stream import Leaving
 
 
@@ -43,10 +43,13 @@ class Gate:
         begin: int = 0,
         done: bytes = b"",
         digits: Mapping[str, Digits] | None = None,
+        *,
+        subject_exact: bool = False,
     ) -> None:
         self._reader = reader
         self.k = k
         self._digits = digits or {}
+        self._exact = subject_exact
         self.next_number = next_number
         self._begin = begin  # all records before it are done
         self._left = {begin + at for at in range(8 * len(done)) if done[at >> 3] >> (at & 7) & 1}
@@ -114,7 +117,7 @@ class Gate:
         if subjects is not None:
             if len(subjects) != concerned:
                 return "does not say whom each tuple is about"
-            concerned = len({who(subject) for subject in subjects} - {None})
+            concerned = len({person_of(subject, exact=self._exact) for subject in subjects} - {None})
         if concerned < self.k:
             return f"concerns {concerned:,} subjects, and k is {self.k:,}"
         return self._reader.differing(leaving.tuples, label)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import GuaranteeError
 from shoal.privacy._classes import comparable
+from shoal.privacy._people import people_of, respelled
 from shoal.privacy._values import normal
-from shoal.privacy.k_anonymity import same_subject
 from shoal.types import Release
 
 if TYPE_CHECKING:
@@ -22,14 +22,14 @@ def sizes_of(release: Release, owner: NDArray[np.int64]) -> tuple[NDArray[np.int
     records = np.bincount(owner)
     if release.subjects is None:
         return records, []
-    who = numbered(same_subject(comparable("subject", release.subjects)))
+    who = people_of(release).codes
     pairs, times = np.unique(owner * (int(who.max(initial=0)) + 1) + who, return_counts=True)
     inside = pairs // (int(who.max(initial=0)) + 1)
     share = float((times / records[inside]).max(initial=0.0))
     notes = ["counted in subjects"]
     if int(times.max(initial=1)) > 1:
         notes.append(f"the largest share of one subject in the records of a class is {share:.4g}")
-    return np.bincount(inside), notes
+    return np.bincount(inside), [*notes, *respelled(release)]
 
 
 def numbered(column: pa.ChunkedArray) -> NDArray[np.int64]:

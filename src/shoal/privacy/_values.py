@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError
 from shoal.privacy._ranks import ranks_of
+from shoal.privacy._spelling import merged
 from shoal.types import Column, Kind, Taxonomy, called
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ class Values:
         How distances are measured, in words.
     numbers
         The numbers that the values are, a missing one left out, where they are known without another look.
+    merged
+        For each value the first one that is the same in another spelling; None: no two are the same. Models that count
+        values use it; closeness is between values as they are spelled.
     """
 
     codes: NDArray[np.int64]
@@ -49,6 +53,11 @@ class Values:
     scale: int
     reading: str
     numbers: NDArray[Any] | None = None
+    merged: NDArray[np.int64] | None = None
+
+    def as_counted(self) -> Values:
+        """Return the values as they are counted: spellings of one value are one."""
+        return self if self.merged is None else replace(self, codes=self.merged[self.codes], merged=None)
 
 
 def values_of(column: Column, cells: pa.ChunkedArray) -> Values:
@@ -69,7 +78,10 @@ def values_of(column: Column, cells: pa.ChunkedArray) -> Values:
         codes, found, missing = _told_apart(column.name, cells)
         count = len(found) + missing
         star = Level(np.arange(count), np.ones(count, np.int64))
-        return Values(codes, count, (star,), 2, "values are equally far apart")
+        same = merged(found)
+        if same is not None and missing:  # which is a value of its own
+            same = np.append(same, len(found))
+        return Values(codes, count, (star,), 2, "values are equally far apart", merged=same)
     codes, numbers = _ranks(column, cells)
     count = int(codes.max()) + 1
     return Values(codes, count, (), max(count - 1, 1), "values are as far apart as their ranks", numbers)
@@ -144,6 +156,8 @@ def _in_order(column: Column, cells: pa.ChunkedArray) -> pa.ChunkedArray:
     import pyarrow as pa
 
     if pa.types.is_dictionary(cells.type) and cells.type.ordered:
+        categories = cells.unify_dictionaries().chunk(0).dictionary if cells.num_chunks else pa.array([], pa.string())
+        _refuse_spellings(column.name, "order", categories)
         return pa.chunked_array([chunk.indices for chunk in cells.unify_dictionaries().chunks])
     plain = normal(cells)
     if column.kind is Kind.ORDINAL and not _is_number(plain.type):
@@ -152,6 +166,21 @@ def _in_order(column: Column, cells: pa.ChunkedArray) -> pa.ChunkedArray:
             f"Give an ordered categorical, or numbers."
         )
     return plain
+
+
+def _texts(names: list[str]) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array(names, pa.string())
+
+
+def _refuse_spellings(name: str, what: str, categories: pa.Array) -> None:
+    """Refuse an order or a taxonomy in which one value stands in two spellings: nobody can say which it is."""
+    if merged(categories) is not None:
+        raise SchemaError(
+            f"Column {name!r}: its {what} must list every value once, and it lists two spellings of one value (other "
+            f"capitals, blanks or invisible characters). Take one out, and correct the cells that have it."
+        )
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -164,6 +193,7 @@ def _tree(name: str, cells: pa.ChunkedArray, taxonomy: Taxonomy) -> Values:
     """Number the values in the order of the leaves, so that those below a node are neighbours."""
     codes, found, missing = _told_apart(name, cells)
     leaves = sorted(taxonomy.paths, key=lambda leaf: (*taxonomy.paths[leaf], ""))
+    _refuse_spellings(name, "taxonomy", _texts(leaves))
     place = {leaf: at for at, leaf in enumerate(leaves)}
     new = np.array([*(place.get(called(value), -1) for value in found.to_pylist()), len(leaves)], np.int64)
     strange = int((new < 0).sum())

@@ -24,7 +24,8 @@ class AlphaK(Checked):
     attribute is at most α; for each confidential attribute on its own. That classes hold at least k records is the
     audit of k-anonymity. Shares are of records, also where k counts subjects.
 
-    A missing value is a value. NaN is missing, and −0 is 0. Classes are those of the audit of k-anonymity. Nothing is
+    A missing value is a value. NaN is missing, and −0 is 0. Values that differ only in capitals, surrounding blanks or
+    invisible characters are one value; 01 and 1 are two. Classes are those of the audit of k-anonymity. Nothing is
     dropped, so the order of rows cannot matter.
 
     **Guarantee.** Shares are fractions of integers, and are compared with α as it is written (0.1 is one tenth): no
@@ -61,7 +62,7 @@ class AlphaK(Checked):
         return tuple(self._one(release, tuple(attributes), name) for name in confidential)
 
     def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
-        found = histograms_of(release, names, confidential)
+        found = histograms_of(release, names, confidential, as_counted=True)
         shares = found.commonest / found.classes.sizes
         achieved = _largest(shares, found)
         return Finding(

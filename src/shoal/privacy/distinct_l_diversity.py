@@ -18,7 +18,8 @@ class DistinctLDiversity(Checked):
     A release is l-diverse in this sense if in every class a confidential attribute takes at least l different values;
     for each confidential attribute on its own. It is the condition of p-sensitivity, under the name of [MKGV07].
 
-    A missing value is a value. NaN is missing, and −0 is 0. Classes are those of the audit of k-anonymity. Nothing is
+    A missing value is a value. NaN is missing, and −0 is 0. Values that differ only in capitals, surrounding blanks or
+    invisible characters are one value; 01 and 1 are two. Classes are those of the audit of k-anonymity. Nothing is
     dropped, so the order of rows cannot matter.
 
     **Guarantee.** `achieved` is the smallest number of different values in any class; it is counted, not estimated.

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.parameters import Checked, Param
-from shoal.privacy._classes import Classes, classes_of, comparable
+from shoal.privacy._classes import Classes, classes_of
 from shoal.privacy._levels import worst
-from shoal.privacy.k_anonymity import same_subject
+from shoal.privacy._people import people_of
 from shoal.types import Finding, Release
 
 _EQUAL = 1e-12  # relative: a share this close to the bound is equal to it, weights being rounded to 53 bits
@@ -28,9 +28,9 @@ class Dominance(Checked):
     person's own values, however many others share it: k = 5 can hold while one person has more than half of a class.
 
     A person is a subject; where whole groups such as households are kept together, a group; and else a record. Records
-    without a subject count as one person, and so do names that differ in surrounding blanks only. Weights are those
-    that means are weighted by; without any, every record weighs 1. A missing weight counts as 0, and in a class whose
-    weights are all 0 every record weighs 1. Classes are those of k-anonymity, and nothing is dropped.
+    without a subject count as one person, and so do the spellings of a name that k-anonymity takes for one. Weights are
+    those that means are weighted by; without any, every record weighs 1. A missing weight counts as 0, and in a class
+    whose weights are all 0 every record weighs 1. Classes are those of k-anonymity, and nothing is dropped.
 
     **Guarantee.** Weights are added as integers of 62 bits, scaled by the largest of the class, so that the order of
     the members of a class cannot change a digit. A share within 10⁻¹² (relative) of the bound counts as equal to it:
@@ -105,13 +105,7 @@ def _largest_shares(release: Release, classes: Classes) -> NDArray[np.float64]:
 
 def _persons(release: Release) -> NDArray[np.int64]:
     """Return a number for the person of each record; all missing ones are one person."""
-    if "persons" not in release.cache:
-        assert release.subjects is not None
-        column = same_subject(comparable("subject", release.subjects))
-        codes = column.dictionary_encode(null_encoding="encode").combine_chunks().indices
-        release.cache["persons"] = np.asarray(codes.to_numpy(zero_copy_only=False), np.int64)
-    found: NDArray[np.int64] = release.cache["persons"]
-    return found
+    return people_of(release).codes
 
 
 def _weights(release: Release) -> NDArray[np.float64]:

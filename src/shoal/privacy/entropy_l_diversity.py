@@ -25,7 +25,8 @@ class EntropyLDiversity(Checked):
     l-diverse in this sense if the entropy of every class is at least log l; for each confidential attribute on its own.
     l need not be whole. Shares are of records, also where k counts subjects.
 
-    A missing value is a value. NaN is missing, and −0 is 0. Classes are those of the audit of k-anonymity. Nothing is
+    A missing value is a value. NaN is missing, and −0 is 0. Values that differ only in capitals, surrounding blanks or
+    invisible characters are one value; 01 and 1 are two. Classes are those of the audit of k-anonymity. Nothing is
     dropped, so the order of rows cannot matter.
 
     **Guarantee.** l is taken as it is written (2.5 is five halves), and no rounding decides: entropies that floats
@@ -64,7 +65,7 @@ class EntropyLDiversity(Checked):
         return tuple(self._one(release, tuple(attributes), name) for name in confidential)
 
     def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
-        found = histograms_of(release, names, confidential)
+        found = histograms_of(release, names, confidential, as_counted=True)
         rough, error = _effective(found)
         holds, level = self.l is None or _holds(found, rough, error, self.l), _least(found, rough, error)
         return Finding(

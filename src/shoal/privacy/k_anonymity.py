@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
 from shoal.privacy._classes import classes_of, comparable
+from shoal.privacy._people import counted_in, people_of
 from shoal.types import Finding, Release, Role
 
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ class KAnonymity(Checked):
     where a subject column is named, for at least k different subjects.
 
     Two values are the same only if they are written the same: a missing value is a value, NaN is one, −0 is not 0.
-    Nothing is dropped, so the order of rows cannot matter. Subjects are told apart more cautiously: blanks around a
-    name make no other subject, and all missing ones are one.
+    Nothing is dropped, so the order of rows cannot matter. Subjects are told apart more cautiously: capitals,
+    surrounding blanks, invisible characters, ways to encode a letter and zeros that mean nothing in a number make no
+    other subject (unless `subject_exact`), and all missing ones are one.
 
     k counts records as they are, whatever they weigh. Where the table has a column of sampling weights, the smallest
     sum of weights of a class is reported besides, as ``weighted_k``: how many of the population the rarest class stands
@@ -58,7 +60,7 @@ class KAnonymity(Checked):
             holds=self.k is None or achieved >= self.k,
             classes=len(sizes),
             worst=tuple((int(number), int(sizes[number])) for number in order),
-            note="counted in subjects" if release.subjects is not None else "",
+            note=counted_in(release),
             short=self.short,
             level="k",
             found=smallest_weight(release, names),
@@ -68,7 +70,7 @@ class KAnonymity(Checked):
 def class_sizes(release: Release, names: Sequence[str]) -> NDArray[np.int64]:
     """Return the number of records (of different subjects) of each class, classes in order of their first row."""
     if release.subjects is not None:
-        return _subjects(release.data.select(list(names)), release.subjects)
+        return _subjects(release, names)
     classes = classes_of(release, names)
     sizes = np.empty(len(classes.sizes), np.int64)
     sizes[classes.numbers()] = classes.sizes
@@ -97,12 +99,12 @@ def smallest_weight(release: Release, names: Sequence[str]) -> tuple[tuple[str, 
     return (("weighted_k", float(sums.min())),)
 
 
-def _subjects(data: pa.Table, subjects: pa.ChunkedArray) -> NDArray[np.int64]:
+def _subjects(release: Release, names: Sequence[str]) -> NDArray[np.int64]:
     """Return the number of different subjects of each class, classes in order of their first row."""
-    names, pairs = _pairs(data, subjects)
-    grouped = pairs.group_by([*names, "subject"]).aggregate([("row", "min")])
-    grouped = grouped.rename_columns([*names, "subject", "row"]).drop_columns(["subject"])
-    found = grouped.group_by(names).aggregate([("row", "min"), ("row", "count")])
+    keys, pairs = _pairs(release, names)
+    grouped = pairs.group_by([*keys, "subject"]).aggregate([("row", "min")])
+    grouped = grouped.rename_columns([*keys, "subject", "row"]).drop_columns(["subject"])
+    found = grouped.group_by(keys).aggregate([("row", "min"), ("row", "count")])
     order = np.argsort(found.column("row_min").to_numpy(), kind="stable")
     return np.asarray(found.column("row_count").to_numpy()[order])
 
@@ -118,7 +120,7 @@ def split_subjects(release: Release, names: Sequence[str]) -> int:
     """
     if release.subjects is None:
         return 0
-    keys, pairs = _pairs(release.data.select(list(names)), release.subjects)
+    keys, pairs = _pairs(release, names)
     found = (
         pairs.group_by([*keys, "subject"])
         .aggregate([("row", "min")])
@@ -128,26 +130,12 @@ def split_subjects(release: Release, names: Sequence[str]) -> int:
     return int((found.column("row_min_count").to_numpy() > 1).sum())
 
 
-def _pairs(data: pa.Table, subjects: pa.ChunkedArray) -> tuple[list[str], pa.Table]:
+def _pairs(release: Release, over: Sequence[str]) -> tuple[list[str], pa.Table]:
     """Return what tells classes apart with the subject of each row; and the names of the former."""
     import pyarrow as pa
 
-    keys = [comparable(name, data.column(name)) for name in data.column_names]
+    subjects = people_of(release).codes
+    keys = [comparable(name, release.data.column(name)) for name in over]
     keys = keys or [np.zeros(len(subjects), np.int8)]  # over no columns all records are one class
     names = [f"q{j}" for j in range(len(keys))]
-    columns = [*keys, np.arange(len(subjects)), same_subject(comparable("subject", subjects))]
-    return names, pa.table(columns, names=[*names, "row", "subject"])
-
-
-def same_subject(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return subjects so that one is not counted as two: blanks around a name, −0 and NaN make no difference."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_floating(column.type):
-        plain = pc.add(column, pa.scalar(0.0, column.type))
-        return pc.if_else(pc.is_nan(plain), pa.scalar(None, column.type), plain)
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        trimmed = pc.utf8_trim_whitespace(column)
-        return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, column.type), trimmed)
-    return column
+    return names, pa.table([*keys, np.arange(len(subjects)), subjects], names=[*names, "row", "subject"])

@@ -40,8 +40,9 @@ class Kpqr(Checked):
     Gini's 1 − Σ share². The squared distance of two values of a taxonomy is the way between them in its tree, as in
     t-closeness. If the variance of the table is 0, so is that of every class, and the ratio is 1.
 
-    A missing value is a value: it may be rare, and it is one of the p. Classes are those of the audit of k-anonymity.
-    No record is dropped, so the order of rows cannot matter.
+    A value is rare by its exact spelling, while values that differ only in capitals, surrounding blanks or invisible
+    characters are one of the p. A missing value is a value: it may be rare, and it is one of the p. Classes are those
+    of the audit of k-anonymity. No record is dropped, so the order of rows cannot matter.
 
     **Guarantee.** Numbers, q and r are taken as they are written: no rounding decides. `achieved` is the smallest ratio
     of any class with a rare value, 1 if there is none. `found` holds the fewest values p of these classes, and
@@ -82,9 +83,10 @@ class Kpqr(Checked):
 
     def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
         counted = histograms_of(release, names, confidential)
+        distinct = histograms_of(release, names, confidential, as_counted=True).distinct
         numbers = numbers_of(release, confidential, counted.values)
         rare = _rare(counted.table, self.q)
-        found = _least(counted, numbers, rare, self)
+        found = _least(counted, distinct, numbers, rare, self)
         return Finding(
             model="kpqr",
             attributes=names,
@@ -113,27 +115,34 @@ def _rare(table: NDArray[np.int64], q: float | None) -> NDArray[np.bool_]:
     return np.asarray(table < -(-limit.numerator // limit.denominator))  # below a limit is below the integer above it
 
 
-def _least(counted: Histograms, numbers: Numbers | None, rare: NDArray[np.bool_], asked: Kpqr) -> _Found:
+def _different(counted: Histograms) -> int:
+    """Return how many different values there are in the table, spellings of one value counted once."""
+    return len(np.unique(counted.values.as_counted().codes))
+
+
+def _least(
+    counted: Histograms, distinct: NDArray[np.int64], numbers: Numbers | None, rare: NDArray[np.bool_], asked: Kpqr
+) -> _Found:
     """Return what the classes with a rare value have at least; all there is if there are none."""
     r = None if asked.r is None else written(asked.r)
     which = np.ones(len(counted.begins), np.bool_)
     if not rare.all():
         which = np.logical_or.reduceat(rare[counted.codes[counted.runs]], counted.begins)
     if not which.any():
-        return _Found(False, int((counted.table > 0).sum()), Fraction(1), Fraction(1), ())
+        return _Found(False, _different(counted), Fraction(1), Fraction(1), ())
     levels = counted.values.levels
     inside = variances(Runs.of(counted, which), levels, numbers)
     table = variances(Runs.one(counted.table), levels, numbers).least()
     alone = table if rare.all() else variances(Runs.one(np.where(rare, counted.table, 0)), levels, numbers).least()
     ratios = np.full(len(which), np.inf)
     ratios[which] = inside.rough / float((table.low + table.high) / 2) if table.high else 1.0
-    short = which & (counted.distinct < (asked.p or 0))
+    short = which & (distinct < (asked.p or 0))
     if short.any():  # these are worse than any ratio
         ratios[~short] = np.inf
     least = inside.least()
     return _Found(
         True,
-        int(counted.distinct[which].min()),
+        int(distinct[which].min()),
         Fraction(1) if len(which) == 1 else least.over(table, r),
         least.over(alone, None),
         tuple(pair for pair in worst(ratios, counted.classes) if pair[1] < np.inf),

@@ -18,7 +18,8 @@ class PSensitivity(Checked):
     A release is p-sensitive if in every class a confidential attribute takes at least p different values; for each
     confidential attribute on its own. That classes hold at least k records is the audit of k-anonymity.
 
-    A missing value is a value. NaN is missing, and −0 is 0. Classes are those of the audit of k-anonymity. Nothing is
+    A missing value is a value. NaN is missing, and −0 is 0. Values that differ only in capitals, surrounding blanks or
+    invisible characters are one value; 01 and 1 are two. Classes are those of the audit of k-anonymity. Nothing is
     dropped, so the order of rows cannot matter.
 
     **Guarantee.** `achieved` is the smallest number of different values in any class; it is counted, not estimated.

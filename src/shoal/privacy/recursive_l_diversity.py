@@ -27,7 +27,8 @@ class RecursiveLDiversity(Checked):
     of one. A class of fewer than l values is not. A release is if all classes are; for each confidential attribute on
     its own. Counts are of records, also where k counts subjects.
 
-    A missing value is a value. NaN is missing, and −0 is 0. Classes are those of the audit of k-anonymity. Nothing is
+    A missing value is a value. NaN is missing, and −0 is 0. Values that differ only in capitals, surrounding blanks or
+    invisible characters are one value; 01 and 1 are two. Classes are those of the audit of k-anonymity. Nothing is
     dropped, so the order of rows cannot matter.
 
     **Guarantee.** Counts are integers, and c is taken as it is written: no rounding decides. `achieved` is the largest
@@ -64,7 +65,7 @@ class RecursiveLDiversity(Checked):
         return tuple(self._one(release, tuple(attributes), name) for name in confidential)
 
     def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
-        found = histograms_of(release, names, confidential)
+        found = histograms_of(release, names, confidential, as_counted=True)
         levels = _levels(found, written(self.c))
         achieved = int(levels.min())
         return Finding(

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from shoal.errors import SchemaError, listing
 from shoal.parameters import Checked, Param
 from shoal.privacy._classes import comparable
-from shoal.privacy.k_anonymity import class_sizes, same_subject
+from shoal.privacy._people import counted_in, people_of
+from shoal.privacy.k_anonymity import class_sizes
 from shoal.types import Finding, Release
 
 if TYPE_CHECKING:
@@ -69,8 +70,7 @@ class StreamKAnonymity(Checked):
     def audit(self, release: Release, attributes: Sequence[str]) -> Finding:
         """Find the class with the fewest subjects."""
         names = tuple(attributes)
-        counted = "subjects" if release.subjects is not None else "tuples, each taken to be about another subject"
-        notes = [f"counted in {counted}"]
+        notes = [counted_in(release) or "counted in tuples, each taken to be about another subject"]
         if self.class_column is None:
             levels = class_sizes(release, names)
             notes.append("classes that left with the same quasi-identifiers are counted as one")
@@ -104,6 +104,8 @@ class _Classes(NamedTuple):
 
 def _classes(release: Release, names: tuple[str, ...], column: str) -> _Classes:
     """Count what is in each class."""
+    import pyarrow as pa
+
     if column not in release.data.column_names:
         raise SchemaError(
             f"StreamKAnonymity: class_column must be a column of the stream, there is none called {column!r}; "
@@ -116,8 +118,7 @@ def _classes(release: Release, names: tuple[str, ...], column: str) -> _Classes:
     between = order[ends] - order[ends - sizes + 1] + 1 - sizes
     subjects = sizes
     if release.subjects is not None:
-        who = same_subject(comparable("subject", release.subjects))
-        subjects = _different(owner, [who])
+        subjects = _different(owner, [pa.chunked_array([people_of(release).codes])])
     cells = [comparable(name, release.data.column(name)) for name in names]
     mixed = _different(owner, cells) > 1 if cells else np.zeros(len(sizes), np.bool_)
     return _Classes(subjects, mixed, between)
@@ -125,10 +126,13 @@ def _classes(release: Release, names: tuple[str, ...], column: str) -> _Classes:
 
 def _named(cells: pa.ChunkedArray, name: str) -> NDArray[np.int64]:
     """Return the number of the class of each tuple, in order of first tuples; missing ones are classes of their own."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     plain = comparable(name, cells)
-    missing = np.asarray(same_subject(plain).is_null().to_numpy())
+    missing = np.asarray(plain.is_null(nan_is_null=True).to_numpy())
+    if pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type):
+        missing |= np.asarray(pc.fill_null(pc.equal(pc.utf8_trim_whitespace(plain), ""), True).to_numpy())
     codes = pc.dictionary_encode(plain, null_encoding="encode").combine_chunks().indices.to_numpy().astype(np.int64)
     codes[missing] = len(codes) + np.flatnonzero(missing)
     _, first, numbers = np.unique(codes, return_index=True, return_inverse=True)

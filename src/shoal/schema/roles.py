@@ -9,6 +9,7 @@ from shoal.errors import SchemaError, raise_all
 from shoal.parameters import unknown
 from shoal.schema.infer import kind_of
 from shoal.schema.taxonomy import taxonomy_of
+from shoal.spelling import alike
 from shoal.types import Column, Dialect, Kind, Role, Schema, Taxonomy, called
 
 if TYPE_CHECKING:
@@ -74,6 +75,14 @@ def _misfits(
         f"{'nominal, by a taxonomy' if name in trees else kinds[name]}. Leave out one."
         for name in ranks
         if name in trees or kinds.get(name, Kind.ORDINAL) is not Kind.ORDINAL
+    ]
+    listed = {name: ("taxonomy", list(tree.paths)) for name, tree in trees.items()}
+    listed.update({name: ("order", list(order)) for name, order in ranks.items() if len(set(order)) == len(order)})
+    faults += [
+        f"Schema: the {what} of column {name!r} must list every value once, and it lists two spellings of one value "
+        f"(other capitals, blanks or invisible characters). Take one out, and correct the cells that have it."
+        for name, (what, values) in listed.items()
+        if alike(values) is not None
     ]
     faults += [
         f"Schema: the order of column {name!r} must name each category once. Name it once."

@@ -1,8 +1,8 @@
 """Cells as numbers that are equal for equal values.
 
-Only whether two are equal matters. What could be read as one value is one: 1, 1.0 and "1"; nothing, NaN (also
-as text) and blanks. Two
-values that get one number by accident count as one, and a class with fewer values never seems more diverse.
+Only whether two are equal matters. What could be read as one value is one: 1, 1.0 and "1", for the kind of a field is
+not known here; flu and Flu; nothing, NaN (also as text) and blanks. Two values that get one number by accident count as
+one, and a class with fewer values never seems more diverse.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal import spelling
 from shoal.stream_points._cells import is_missing
 
 
@@ -43,10 +44,14 @@ def identities(cells: Any) -> NDArray[np.int64]:
 def _identity(cell: Any) -> int:
     if is_missing(cell):
         return -1
+    if isinstance(cell, str):
+        cell = spelling.value(cell)
     number = _number(cell)
     if number is not None:
         return -1 if number != number else _signed(struct.pack("<d", number + 0.0))  # noqa: PLR0124
-    text = _nested(cell) if isinstance(cell, (list, dict)) else str(cell).strip()
+    text = _nested(cell) if isinstance(cell, (list, dict)) else spelling.value(str(cell))
+    if not text:
+        return -1
     return _signed(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest())
 
 

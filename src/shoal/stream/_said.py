@@ -82,6 +82,8 @@ def numbers(recipe: StreamRecipe) -> list[str]:
             f"{_OWNER}: round_integers must be true, got {shown(recipe.round_integers)}: integers stay integers. For "
             "their means with all digits, say exact_means = true."
         )
+    if not isinstance(recipe.subject_exact, bool):
+        faults.append(f"{_OWNER}: subject_exact must be true or false, got {shown(recipe.subject_exact)}.")
     if not isinstance(recipe.exact_means, bool):
         faults.append(f"{_OWNER}: exact_means must be true or false, got {shown(recipe.exact_means)}.")
     return faults

@@ -175,7 +175,8 @@ class StreamAnonymizer:
 
     def _released(self, formed: Formed) -> Released:
         bodies, again = self._kept.leave(formed.positions)
-        hold(self.recipe.k, formed.sizes, self._subjects(formed.positions, bodies), again=again)
+        whose = self._subjects(formed.positions, bodies)
+        hold(self.recipe.k, formed.sizes, whose, again=again, exact=self.recipe.subject_exact)
         if self._digits and len(formed.sizes):
             refuse_finer(self._digits, {name: map(str, formed.values[name]) for name in self._digits})
         self._kept.leave(formed.dropped)

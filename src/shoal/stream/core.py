@@ -90,7 +90,9 @@ class Core:
             faults.update(one.faults)
         subjects = None
         if self.recipe.subject is not None:
-            subjects, bad = _subjects.numbered(self.recipe.subject, columns[self.recipe.subject])
+            subjects, bad = _subjects.numbered(
+                self.recipe.subject, columns[self.recipe.subject], exact=self.recipe.subject_exact
+            )
             faults = {**dict(bad), **faults}
         n = len(taken[0].values)
         codes = np.empty((n, 0), np.int64)

@@ -51,6 +51,8 @@ class StreamRecipe:
         Weight ω of the position in the stream; ``keep`` takes the least one with which nothing is reordered.
     subject
         The field that says whom a tuple is about; it does not leave. None: each is about another subject.
+    subject_exact
+        Every spelling of a subject is another one. False: Ann, ANN and " ann" are one, and so are 7, 7.0 and 007.
     identifier, confidential
         Fields that do not leave; fields that nobody may learn of anybody.
     kinds
@@ -86,6 +88,7 @@ class StreamRecipe:
     delay_seconds: float | None = None
     order_weight: float | str = 0.0
     subject: str | None = None
+    subject_exact: bool = False
     identifier: tuple[str, ...] = ()
     confidential: tuple[str, ...] = ()
     kinds: Mapping[str, Kind] = field(default_factory=dict)

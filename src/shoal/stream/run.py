@@ -129,7 +129,15 @@ def _running(
     reader, digits = made.reader(header, head, recipe, how.dialect), digits_of(recipe)
 
     def gate(cursor: Cursor) -> Gate:
-        return Gate(reader, recipe.k, cursor.tally.classes, cursor.position, cursor.done, digits)
+        return Gate(
+            reader,
+            recipe.k,
+            cursor.tally.classes,
+            cursor.position,
+            cursor.done,
+            digits,
+            subject_exact=recipe.subject_exact,
+        )
 
     return Running(link, How(recipe, wire, how.longest, how.dead_payload), gate, Pace(how.rate), watch)
 

@@ -115,6 +115,9 @@ class Confidential:
         are neighbours.
     values
         The number that each value is: dates in days, NaN for a missing one. None: values are no numbers.
+    alike
+        For each value a number that spellings of one value share, ascending; None: no two values are one. Where values
+        are counted they are counted by it.
     """
 
     name: str
@@ -123,6 +126,17 @@ class Confidential:
     ordered: bool = True
     parents: NDArray[np.int64] | None = field(default=None, repr=False)
     values: NDArray[np.float64] | None = field(default=None, repr=False)
+    alike: NDArray[np.int64] | None = field(default=None, repr=False)
+
+    @property
+    def counted(self) -> Confidential:
+        """The attribute as its values are counted: spellings of one value are one."""
+        if self.alike is None:
+            return self
+        import numpy as np
+
+        counts = np.bincount(self.alike, weights=self.counts).astype(np.int64)
+        return Confidential(self.name, self.alike[self.codes], counts, ordered=False)
 
     @property
     def ranked(self) -> bool:

@@ -29,6 +29,7 @@ class Release:
     subjects: pa.ChunkedArray | None = field(
         default=None, repr=False
     )  #: whom each row is about; for the audit, does not leave
+    subject_exact: bool = field(default=False, kw_only=True)  #: whether every spelling of a subject is another one
     read: Mapping[str, pa.ChunkedArray] = field(
         default_factory=dict, repr=False
     )  #: cells of text read as values, for the audits that look at values
