@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.errors import DataError, SchemaError
+from shoal.errors import DataError
 from shoal.flow.values import as_values
 from shoal.points.confidential import confidential_of
 from shoal.types import Confidential, Role, Table
@@ -40,13 +39,4 @@ def confidential_arrays(given: ArrayLike, n: int) -> tuple[Confidential, ...]:
         numbers = values.astype(np.float64) if column.dtype.kind in "biuf" else None
         ordered = numbers is not None
         found.append(Confidential(str(j), codes.astype(np.int64), np.bincount(codes), ordered, values=numbers))
-    return tuple(found)
-
-
-def readable_columns(table: Table) -> tuple[Confidential, ...]:
-    """Return the confidential attributes whose values can be told apart; nothing is promised of the others."""
-    found: list[Confidential] = []
-    for name in table.schema.names(Role.CONFIDENTIAL):
-        with suppress(DataError, SchemaError):
-            found += confidential_columns(table, [name])
     return tuple(found)
