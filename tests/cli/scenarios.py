@@ -538,6 +538,26 @@ def _(folder: Path) -> list[str]:
     return command(folder, "--confidential", "region", "--kind", "region=integer")
 
 
+@scenario("A reviewed column that is not in the table", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--reviewed", "regoin")
+
+
+@scenario("A reviewed column that is not released unchanged", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--reviewed", "age")
+
+
+@scenario("A reviewed column that is named twice", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--reviewed", "region,region")
+
+
+@scenario("Inspect: a reviewed column that is not released unchanged", 2)
+def _(folder: Path) -> list[str]:
+    return ["inspect", *command(folder)[1:2], "--reviewed", "age"]
+
+
 @scenario("A value that is not in the taxonomy", 3)
 def _(folder: Path) -> list[str]:
     (folder / "r.toml").write_text(

@@ -205,7 +205,7 @@ class Audit:
         if not found:
             return ""
         return (
-            f"All members of a class share one value: {listing(where)}. Anyone who finds a person's "
+            f"All members of a class share one value: {listing(where)}. Anyone who knows someone's "
             f"class learns the value, and nothing was required of {_these(len(found))}. Require for example p = 2, "
             f"or t."
         )
