@@ -528,18 +528,21 @@ def verify(evidence: str | Path, output: Any, input: Any = None, *, receipt: str
     return run(Path(evidence), _place_or_frame(output), _place_or_frame(input), _path(receipt))
 
 
-def inspect(frame: Any) -> Inspection:
+def inspect(frame: Any, reviewed: Sequence[str] = ()) -> Inspection:
     """Look at a frame that nobody has described yet: what its columns seem to be, and how far they single people out.
 
     Parameters
     ----------
     frame
         The table, of pandas, polars or pyarrow.
+    reviewed
+        Columns released unchanged that you have looked at, as in a recipe.
 
     Returns
     -------
     Inspection
-        ``columns`` (a guess each, with the reason), ``together``, ``combinations``, and ``recipe``, TOML to begin with.
+        ``columns`` (a guess each, with the reason), ``together``, ``combinations``, ``unchanged``, and ``recipe``, TOML
+        to begin with.
 
     >>> import pyarrow as pa
     >>> seen = inspect(pa.table({"age": [40, 40, 50, 61], "sex": list("fmff"), "illness": list("abab")}))
@@ -548,7 +551,7 @@ def inspect(frame: Any) -> Inspection:
     """
     from shoal.flow.inspect import inspect_frame
 
-    return inspect_frame(frame)
+    return inspect_frame(frame, reviewed)
 
 
 def inspect_file(
@@ -557,6 +560,7 @@ def inspect_file(
     *,
     recipe: str | Path | None = None,
     force: bool = False,
+    reviewed: Sequence[str] = (),
 ) -> Inspection:
     """Look at a file, or a table by URL, as in :func:`inspect`.
 
@@ -570,11 +574,13 @@ def inspect_file(
         Where to write the recipe to begin with, whole or not at all.
     force
         Replace the recipe if it exists.
+    reviewed
+        Columns released unchanged that you have looked at, as in a recipe.
     """
     from shoal.flow.inspect import inspect_file as run
     from shoal.places import place
 
-    return run(place(path), text or {}, recipe=_path(recipe), force=force)
+    return run(place(path), text or {}, recipe=_path(recipe), force=force, reviewed=reviewed)
 
 
 def microaggregate(

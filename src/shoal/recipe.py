@@ -19,7 +19,7 @@ from shoal.types import UNITS, Kind, Role
 
 RELEASE_WEIGHT = ("class", "record", "none")
 ROW_ORDER = ("auto", "keep", "shuffle")
-_LISTS = ("quasi", "confidential", "identifier", "strata", "household_level")
+_LISTS = ("quasi", "confidential", "identifier", "strata", "household_level", "reviewed")
 _NAMES = ("subject", "weight", "together")
 EFFORTS = ("fast", "default", "best")
 _TABLES = ("set", "text", "taxonomies", "orders", "attribute_weights", "require", "resolution")
@@ -113,6 +113,9 @@ class Recipe:
     row_order
         ``keep`` the order of the input, ``shuffle`` the rows, or ``auto``: shuffle a file that is sorted by a column
         which is masked, removed or confidential.
+    reviewed
+        Columns that are released unchanged and that you have looked at: nobody else can know their values. Reports
+        do not warn of records that only these make unique.
     """
 
     quasi: tuple[str, ...]
@@ -149,6 +152,7 @@ class Recipe:
     resolution: Mapping[str, float | str] = field(default_factory=dict)
     exact_means: bool = False
     row_order: str = "auto"
+    reviewed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.release_weight, bool):
@@ -174,7 +178,7 @@ class Recipe:
         for name in _TABLES:
             object.__setattr__(self, name, _plain(getattr(self, name)))
         raise_all(ParameterError, [*self._roles(), *self._groups(), *self._blocks(), *self._required(), *self._noise()])
-        raise_all(ParameterError, self._digits())
+        raise_all(ParameterError, [*self._digits(), *self._reviewed()])
         for name in ("epsilon", "bounds"):
             object.__setattr__(self, name, _plain(getattr(self, name)))
 
@@ -336,6 +340,31 @@ class Recipe:
                 f"out resolution, or choose the release centroid."
             )
         return faults
+
+    def _reviewed(self) -> list[str]:
+        """Return what is wrong with the columns that were reviewed: all of them must be released unchanged."""
+        if not self.reviewed:
+            return []
+        why = {name: self._changed(role) for name, role in self.roles.items()}
+        if self.epsilon is not None and self.claim == "original":
+            why |= dict.fromkeys(self.reviewed, "only quasi-identifiers are released where claim = original")
+        faults = [
+            f"Recipe: reviewed must hold columns that are released unchanged, {name!r} is not: {why[name]}. Remove it "
+            f"from reviewed."
+            for name in dict.fromkeys(self.reviewed)
+            if why.get(name)
+        ]
+        twice = sorted({name for name in self.reviewed if self.reviewed.count(name) > 1})
+        return faults + [f"Recipe: reviewed names column {name!r} twice. Name it once." for name in twice]
+
+    def _changed(self, role: Role) -> str:
+        """Say what becomes of the columns of a role; empty: they are released unchanged."""
+        if role is Role.WEIGHT and self.release_weight == "class":
+            whole = registry.says("release", self.release, "two_tables") is True
+            return "" if whole else "the mean weight of a class is released"
+        if role is Role.WEIGHT and self.release_weight == "none":
+            return "the weight is removed"
+        return {Role.QUASI: "it is a quasi-identifier"}.get(role, "" if role.leaves else "it is removed")
 
     def _noise(self) -> list[str]:
         takes = (

@@ -542,6 +542,46 @@ def _(folder: Path) -> list[str]:
     return command(folder, "--confidential", "region", "--kind", "region=ordinal", "--t", "0.2", "--method", "mdav")
 
 
+@scenario("A confidential column of lists", 3)
+def _(folder: Path) -> list[str]:
+    notes = pa.array([[SECRET] * (i % 3) for i in range(12)])
+    pq.write_table(pa.table({"age": range(12), "notes": notes}), folder / "people.parquet")
+    return ["protect", "people.parquet", "-o", "out.parquet", "--quasi", "age", "--k", "3", "--confidential", "notes"]
+
+
+@scenario("A confidential column of bytes that is called a number", 3)
+def _(folder: Path) -> list[str]:
+    code = pa.array([SECRET.encode()] * 12)
+    pq.write_table(pa.table({"age": range(12), "code": code}), folder / "people.parquet")
+    given = ["--quasi", "age", "--k", "3", "--confidential", "code", "--kind", "code=integer"]
+    return ["protect", "people.parquet", "-o", "out.parquet", *given]
+
+
+@scenario("A confidential column that is not of its kind", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--confidential", "region", "--kind", "region=integer")
+
+
+@scenario("A reviewed column that is not in the table", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--reviewed", "regoin")
+
+
+@scenario("A reviewed column that is not released unchanged", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--reviewed", "age")
+
+
+@scenario("A reviewed column that is named twice", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--reviewed", "region,region")
+
+
+@scenario("Inspect: a reviewed column that is not released unchanged", 2)
+def _(folder: Path) -> list[str]:
+    return ["inspect", *command(folder)[1:2], "--reviewed", "age"]
+
+
 @scenario("A value that is not in the taxonomy", 3)
 def _(folder: Path) -> list[str]:
     (folder / "r.toml").write_text(

@@ -105,6 +105,28 @@ def test_blocks_on_the_command_line(survey: Path, run: Callable) -> None:
     assert "not promised" in shown.out
 
 
+def test_protect_counts_records_that_unchanged_columns_make_unique(survey: Path, run: Callable) -> None:
+    command = ("protect", survey, "-o", "out.csv", "--force", "--quasi", QUASI)
+    found = json.loads(run(*command, "--json").out)
+    assert {"columns", "unique_records"} <= set(found["unchanged"])
+    assert set(found["unchanged"]["unique_in_class"]) == set(found["unchanged"]["columns"])
+    assert found["warnings"][0].startswith(f"{found['unchanged']['unique_records']:,} of ")
+    names = ",".join(found["unchanged"]["columns"])
+    reviewed = json.loads(run(*command, "--reviewed", names, "--json").out)
+    assert reviewed["unchanged"]["unreviewed_unique_records"] == 0
+    assert reviewed["unchanged"]["unique_records"] == found["unchanged"]["unique_records"]
+    assert not any("not reviewed" in warning for warning in reviewed.get("warnings", ()))
+    shown = run(*command).out
+    assert "Columns released unchanged" in shown
+    assert f"Warning: {found['warnings'][0]}" in shown
+
+
+def test_inspect_counts_records_that_unchanged_columns_make_unique(survey: Path, run: Callable) -> None:
+    found = json.loads(run("inspect", survey, "--json").out)["unchanged"]
+    assert found["unique_in_class"] is None
+    assert f"unique by the {len(found['columns'])} columns" in run("inspect", survey).out
+
+
 def test_audit_json_is_the_contract(survey: Path, run: Callable) -> None:
     run("protect", survey, "-o", "out.csv", "--quasi", QUASI)
     ran = run("audit", "out.csv", "--quasi", QUASI, "--confidential", "health", "--require", "k=5", "--json")

@@ -134,3 +134,69 @@ def test_missing_cells_count_alike_for_method_and_audit(tmp_path: Path, end: str
     assert (found.achieved, found.holds) == (0.0, True)
     if end == "parquet":
         assert pyarrow.parquet.read_table(tmp_path / "out.parquet")["illness"].null_count == 20
+
+
+ROWS = range(12)
+UNREADABLE = {
+    "list": (pa.array([[i % 3] for i in ROWS]), None, "numbers, dates, text or categories, got list<"),
+    "struct": (
+        pa.array([{"x": i % 3} for i in ROWS]),
+        None,
+        "numbers, dates, text or categories, got struct",
+    ),
+    "bytes as numbers": (pa.array([bytes([i]) for i in ROWS]), "integer", "must hold numbers or dates, got binary"),
+    "text as numbers": (pa.array([f"x{i}" for i in ROWS]), "integer", "every cell must be an integer, 12 of 12"),
+    "text as dates": (pa.array([f"x{i}" for i in ROWS]), "datetime", "every cell must be a date or time"),
+    "text without an order": (pa.array([f"x{i}" for i in ROWS]), "ordinal", "the order of an ordinal column"),
+    "intervals as numbers": (
+        pa.array([pa.MonthDayNano([1, i, 0]) for i in ROWS]),
+        "integer",
+        "must hold numbers or dates, got month_day_nano_interval",
+    ),
+}
+READABLE = {
+    "bytes": (pa.array([bytes([i % 3]) for i in ROWS]), None),
+    "times": (pa.array([i % 3 for i in ROWS], pa.time32("s")), None),
+    "durations": (pa.array([i % 3 for i in ROWS], pa.duration("s")), None),
+    "dates": (pa.array([i % 3 for i in ROWS], pa.date32()), None),
+    "moments": (pa.array([i % 3 for i in ROWS], pa.timestamp("us", "UTC")), None),
+    "nothing but missing values": (pa.nulls(12), None),
+    "UUIDs": (pa.array([bytes([i % 3] * 16) for i in ROWS], pa.uuid()), None),
+    "categories that are numbers": (pa.array([i % 3 for i in ROWS]).dictionary_encode(), "integer"),
+}
+
+
+def _of(values: pa.Array, kind: str | None) -> tuple[pa.Table, dict[str, object]]:
+    return pa.table({"a": ROWS, "c": values}), {} if kind is None else {"kinds": {"c": kind}}
+
+
+@pytest.mark.parametrize("release", ["centroid", "swap", "anatomy"])
+@pytest.mark.parametrize("what", UNREADABLE)
+def test_protect_and_audit_refuse_the_same_confidential_columns(what: str, release: str) -> None:
+    values, kind, sentence = UNREADABLE[what]
+    table, kinds = _of(values, kind)
+    recipe = {"quasi": ["a"], "confidential": ["c"], "k": 3, "release": release, **kinds}
+    for refused in (
+        lambda: shoal.protect(table, recipe),
+        lambda: shoal.audit(table, quasi=["a"], confidential=["c"], **kinds),
+    ):
+        with pytest.raises((shoal.SchemaError, shoal.DataError)) as error:
+            refused()
+        assert str(error.value).startswith("Column 'c': ")
+        assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize("what", READABLE)
+def test_protect_and_audit_report_the_same_confidential_columns(what: str) -> None:
+    table, kinds = _of(*READABLE[what])
+    done = shoal.protect(table, {"quasi": ["a"], "confidential": ["c"], "k": 3, **kinds})
+    found = shoal.audit(done.data, quasi=["a"], confidential=["c"], **kinds)
+    assert done.audit.to_dict()["confidential"]["c"] == found.to_dict()["confidential"]["c"]
+    assert done.audit.to_dict()["confidential"]["c"]["p"] >= 1
+
+
+def test_the_gate_refuses_a_column_that_the_audit_cannot_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.flow.anonymising.confidential_columns", lambda table: ())
+    table, _ = _of(*UNREADABLE["list"][:2])
+    with pytest.raises(shoal.SchemaError, match="Column 'c'"):
+        shoal.protect(table, {"quasi": ["a"], "confidential": ["c"], "k": 3})

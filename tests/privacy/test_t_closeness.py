@@ -264,7 +264,7 @@ def test_what_cannot_be_audited_is_refused() -> None:
         finding(frame, kinds={"c": "ordinal"})
     with pytest.raises(shoal.DataError, match="'c': every value must be in its taxonomy, 2 of 2 are not, in 2 of 2"):
         finding(frame, taxonomies={"c": ILLS})
-    with pytest.raises(shoal.SchemaError, match=r"'l': list<.*> cannot be confidential"):
+    with pytest.raises(shoal.SchemaError, match=r"'l': a confidential column must hold .*, got list<"):
         shoal.audit(frame, ["q"], ["l"])
     with pytest.raises(shoal.ParameterError, match=r"t must be a number ≥ 0 and ≤ 1, got 1\.5\. Lower t\."):
         finding(frame, 1.5)

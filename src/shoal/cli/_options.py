@@ -73,6 +73,10 @@ RowOrder = Annotated[
     str | None,
     typer.Option(help="Rows: keep, shuffle, or auto (shuffle sorted files).", show_default="auto"),
 ]
+Reviewed = Annotated[
+    str | None,
+    typer.Option(metavar="A,B,…", help="Columns released unchanged that you have looked at."),
+]
 Seed = Annotated[int | None, typer.Option(help="Where randomness starts.", show_default="0")]
 
 

@@ -20,9 +20,21 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-    from shoal.types import Audit, Certificate, Finding, Ledger, Partition, Reading, Readings, Schema, Verification
+    from shoal.types import (
+        Audit,
+        Certificate,
+        Finding,
+        Ledger,
+        Partition,
+        Reading,
+        Readings,
+        Schema,
+        Unchanged,
+        Verification,
+    )
 
 _NAMED = 4  # columns that are named one by one
+_ROWS = 40  # of a table of columns, that are shown
 _FATES = {"quasi": "one value per class", "identifier": "not at all", "subject": "not at all"}
 
 
@@ -123,6 +135,29 @@ def _print_besides(findings: list[Finding]) -> None:
         found = {finding.short: finding.levels[1] for finding in findings if finding.confidential == name}
         table.add_row(name, *(found.get(short, "") for short in shorts))
     console().print(table)
+
+
+def print_unchanged(found: Unchanged | None, schema: Schema) -> None:
+    """Print what columns that are released unchanged single out: each within its class, and all together."""
+    from rich.table import Table
+
+    if found is None or not found.columns:
+        return
+    if found.in_class is not None:
+        heads = ("Column", "Role", "Reviewed", "Unique within class", "Share")
+        table = Table(*heads, title="Columns released unchanged", title_justify="left")
+        table.columns[0].overflow = "fold"
+        for at in (3, 4):
+            table.columns[at].justify = "right"
+        for name, unique in found.in_class[:_ROWS]:
+            reviewed = "yes" if name in found.reviewed else "no"
+            share = f"{100 * unique / found.records:.1f} %"
+            table.add_row(name, schema[name].role.value, reviewed, f"{unique:,}", share)
+        if len(found.in_class) > _ROWS:
+            table.add_row(f"… {len(found.in_class) - _ROWS:,} more", "", "", "", "")
+        console().print(table)
+    for sentence in found.figures:
+        typer.echo(sentence)
 
 
 def _given(finding: Finding) -> str:

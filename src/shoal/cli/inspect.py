@@ -11,7 +11,7 @@ from shoal.cli import _options as o
 from shoal.cli._show import console, print_json, progress_bar
 
 if TYPE_CHECKING:
-    from shoal.types import Inspection
+    from shoal.types import Inspection, Unchanged
 
 _SHOWN = 5  # pairs and triples; all are in the JSON
 
@@ -21,6 +21,7 @@ def inspect(
     recipe: Annotated[
         Path | None, typer.Option(metavar="R.toml", help="Write a recipe to begin with, which runs as it is.")
     ] = None,
+    reviewed: o.Reviewed = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the recipe if it exists.")] = False,
     delimiter: o.Delimiter = None,
     quote: o.Quote = None,
@@ -40,12 +41,13 @@ def inspect(
         delimiter=delimiter, quote=quote, encoding=encoding, decimal=decimal, missing=missing, datetime=datetime
     )
     with progress_bar(quiet=json):
-        found = shoal.inspect_file(file, text, recipe=recipe, force=force)
+        found = shoal.inspect_file(file, text, recipe=recipe, force=force, reviewed=o.names(reviewed))
     if json:
         print_json(found.to_dict())
         return
     _print_columns(found)
     _print_combinations(found)
+    _print_unchanged(found.unchanged)
     if recipe is not None:
         typer.echo(f"A recipe to begin with: {recipe}. Read it before you use it.")
 
@@ -89,3 +91,13 @@ def _print_combinations(found: Inspection) -> None:
     console().print(table)
     if found.left_out:
         typer.echo(f"Pairs and triples leave out the {found.left_out:,} columns with the fewest different values.")
+
+
+def _print_unchanged(found: Unchanged) -> None:
+    """Print how many records are unique by columns that the guessed roles release unchanged."""
+    for sentence in found.figures:
+        typer.echo(sentence)
+    if found.warning:
+        typer.echo(f"Warning: {found.warning}")
+    if found.columns:
+        typer.echo("How many records each column makes unique within their class: see shoal protect.")

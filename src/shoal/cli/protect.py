@@ -15,6 +15,7 @@ from shoal.cli._show import (
     print_ledger,
     print_published,
     print_schema,
+    print_unchanged,
     progress_bar,
     summary_of,
 )
@@ -108,6 +109,7 @@ def protect(
         bool, typer.Option("--exact-means", help="Release means with all digits; they give away class totals.")
     ] = False,
     row_order: o.RowOrder = None,
+    reviewed: o.Reviewed = None,
     seed: o.Seed = None,
     recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Take all of this from a file.")] = None,
     save_recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Write all of this to a file.")] = None,
@@ -179,6 +181,7 @@ def protect(
         "resolution": o.resolution(resolution),
         "exact_means": exact_means or None,
         "row_order": row_order,
+        "reviewed": o.names(reviewed),
         "text": o.text_format(
             delimiter=delimiter, quote=quote, encoding=encoding, decimal=decimal, missing=missing, datetime=datetime
         ),
@@ -209,6 +212,7 @@ def protect(
             return
         print_schema(done.schema, done.partition, made.release, made.release_weight)
         print_audit(done.audit)
+        print_unchanged(done.audit.unchanged, done.schema)
         if done.ledger is not None:
             print_ledger(done.ledger)
         if done.partition.note:
@@ -219,6 +223,8 @@ def protect(
             print_certificate(done.certificate)
         for note in done.notes:
             typer.echo(note)
+        for warning in done.audit.warnings:
+            typer.echo(f"Warning: {warning}")
         if done.left_out:
             typer.echo(f"{done.left_out:,} records lack a quasi-identifier and were left out.")
         if done.beside:
@@ -241,6 +247,8 @@ def _as_json(output: str, recipe: Recipe, done: Protected) -> dict[str, Any]:
         "fingerprint": recipe.fingerprint,
         "columns": {c.name: {"role": c.role, "kind": c.kind} for c in done.schema.columns},
         "audit": done.audit.to_dict(),
+        **({} if done.audit.unchanged is None else {"unchanged": done.audit.unchanged.to_dict()}),
+        **({"warnings": list(done.audit.warnings)} if done.audit.warnings else {}),
         **({} if _covers_originals(done) else {"readings": done.published.to_dict()}),
         **({} if done.ledger is None else {"ledger": done.ledger.to_dict()}),
         **({"left_out": done.left_out} if done.left_out else {}),

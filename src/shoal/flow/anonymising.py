@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shoal import progress
 from shoal.errors import DataError, raise_all
 from shoal.flow.certifying import certify
-from shoal.flow.confidential import readable_columns
+from shoal.flow.confidential import confidential_columns
 from shoal.flow.forming import form
 from shoal.flow.measuring import compared, measures, of_partition, read_measures
 from shoal.flow.releasing import as_written, deals_by_key, with_origins
@@ -52,6 +52,7 @@ def anonymise(
 
     A release that deals values takes the key that is given, or a fresh one.
     """
+    confidential = confidential_columns(table)  # refuses what the audit could not read, before any work is done
     made = form(table, recipe, certified=certified, sink=sink)
     if key is not None and deals_by_key(recipe):
         made = replace(made, release=replace(made.release, key=key))
@@ -65,7 +66,7 @@ def anonymise(
     comparison = replace(
         comparison,
         strata=strata,
-        confidential=readable_columns(table),
+        confidential=confidential,
         seed=recipe.seed,
         weights=weights_compared(table, recipe, partition),
     )

@@ -9,6 +9,7 @@ from shoal.errors import GuaranteeError, listing
 from shoal.flow import gating
 from shoal.flow.persons import dominant, of_persons
 from shoal.flow.releasing import comparable_with_original, guarantee, in_two_tables
+from shoal.flow.unchanged import count_unchanged
 from shoal.flow.values import with_values
 from shoal.recipe import Recipe
 from shoal.requirements import named, of_confidential
@@ -20,8 +21,10 @@ def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
     if (release.apart is not None) is not in_two_tables(recipe):
         raise GuaranteeError("The release has not the tables that it must have. Nothing was written.")
     if release.apart is None:
-        return gating.gate(release, recipe, partition)
-    return _gate_both(release, release.apart, recipe, partition)
+        audit = gating.gate(release, recipe, partition)
+    else:
+        audit = _gate_both(release, release.apart, recipe, partition)
+    return replace(audit, unchanged=count_unchanged(release, recipe, partition))
 
 
 def _gate_both(release: Release, apart: Release, recipe: Recipe, partition: Partition) -> Audit:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from shoal.errors import DataError, SchemaError
+from shoal.errors import DataError
 from shoal.flow.values import as_values
 from shoal.points.confidential import confidential_of, with_spellings
 from shoal.types import Confidential, Role, Table
@@ -44,13 +43,4 @@ def confidential_arrays(given: ArrayLike, n: int) -> tuple[Confidential, ...]:
             codes, alike = with_spellings(codes, pa.array(values.tolist(), pa.string()))
         counts = np.bincount(codes)
         found.append(Confidential(str(j), codes.astype(np.int64), counts, ordered, values=numbers, alike=alike))
-    return tuple(found)
-
-
-def readable_columns(table: Table) -> tuple[Confidential, ...]:
-    """Return the confidential attributes whose values can be told apart; nothing is promised of the others."""
-    found: list[Confidential] = []
-    for name in table.schema.names(Role.CONFIDENTIAL):
-        with suppress(DataError, SchemaError):
-            found += confidential_columns(table, [name])
     return tuple(found)

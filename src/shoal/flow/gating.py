@@ -10,7 +10,7 @@ from shoal import registry
 from shoal.errors import GuaranteeError, listing
 from shoal.flow.persons import dominant, of_persons
 from shoal.flow.releasing import by_grouping, comparable_with_original, guarantee
-from shoal.flow.requiring import findings_if_readable, findings_of, of_values, reported_besides, required_in
+from shoal.flow.requiring import findings_of, of_values, reported_besides, required_in
 from shoal.flow.values import with_values
 from shoal.recipe import Recipe
 from shoal.requirements import Required
@@ -248,13 +248,14 @@ def _unpromised(release: Release, names: tuple[str, ...], note: str) -> Finding:
 
 
 def _confidential(release: Release, recipe: Recipe, promised: bool) -> list[Finding]:
-    """Audit confidential columns: what is required of them, and for information what else holds."""
+    """Audit confidential columns: what is required of them, and for information what else holds.
+
+    A column that cannot be audited is refused, whether or not anything is required of it.
+    """
     from shoal.privacy.t_closeness import TCloseness
 
     required = of_values(required_in(recipe))
     besides = reported_besides(required, recipe.confidential)
-    if not required:
-        return findings_if_readable(release, recipe.quasi, besides)
     readable = with_values(release, recipe.confidential)
     if any(one.key == "n_t_closeness" for one in required):  # quasi-identifiers are places then
         readable = with_values(readable, recipe.quasi)

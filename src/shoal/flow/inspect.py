@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import progress
-from shoal.errors import ParameterError
-from shoal.flow.reading import open_source
+from shoal.errors import ParameterError, SchemaError, raise_all
+from shoal.flow.reading import listed, open_source
 from shoal.flow.starter import STARTER_K, starter
+from shoal.flow.unchanged import UNCHANGED, Coded, coded, combination_sizes, count_unique
+from shoal.parameters import unknown
 from shoal.places import Place
 from shoal.schema.guess import A_HOUSEHOLD, AMOUNTS, Seen, role_of
-from shoal.types import Combination, Dialect, Guess, Inspection, Kind, Role
+from shoal.types import Combination, Dialect, Guess, Inspection, Kind, Role, Unchanged
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,15 +32,17 @@ _INSTEAD = {Role.WEIGHT: Role.OTHER, Role.SUBJECT: Role.IDENTIFIER, Role.STRATA:
 _SPOKEN = {Role.WEIGHT: "weights", Role.SUBJECT: "subjects", Role.STRATA: "strata"}
 
 
-def inspect_frame(frame: Any) -> Inspection:
+def inspect_frame(frame: Any, reviewed: Sequence[str] = ()) -> Inspection:
     """Look at a frame of pandas, polars or pyarrow."""
     from shoal.sources.frame import Frame
 
     data, unread = Frame().read(frame)
-    return _inspect(data, None, unread, {}, "table")
+    return _inspect(data, None, unread, {}, "table", listed("reviewed", reviewed))
 
 
-def inspect_file(place: Place, text: Mapping[str, Any], *, recipe: Path | None, force: bool) -> Inspection:
+def inspect_file(
+    place: Place, text: Mapping[str, Any], *, recipe: Path | None, force: bool, reviewed: Sequence[str] = ()
+) -> Inspection:
     """Look at a file; the recipe to begin with is written whole, or not at all."""
     from shoal.flow.writing import write_text
     from shoal.sinks.atomic import same_file
@@ -49,16 +53,24 @@ def inspect_file(place: Place, text: Mapping[str, Any], *, recipe: Path | None, 
         raise ParameterError(f"{recipe}: exists already; give --force to replace it, or another name.")
     progress.stage("Read")
     data, dialect = open_source(place, text).read(place.at)
-    found = _inspect(data, dialect, (), text, str(getattr(place.at, "name", place)))
+    name = str(getattr(place.at, "name", place))
+    found = _inspect(data, dialect, (), text, name, listed("reviewed", reviewed))
     if recipe is not None:
         write_text(found.recipe, recipe, force=force)
     return found
 
 
 def _inspect(
-    data: pa.Table, dialect: Dialect | None, unread: Sequence[str], text: Mapping[str, Any], name: str
+    data: pa.Table,
+    dialect: Dialect | None,
+    unread: Sequence[str],
+    text: Mapping[str, Any],
+    name: str,
+    reviewed: Sequence[str],
 ) -> Inspection:
     progress.stage("Look")
+    names = [*data.column_names, *unread]
+    raise_all(SchemaError, [unknown("Schema", "column", one, names) for one in reviewed if one not in names])
     k = max(2, min(STARTER_K, data.num_rows))
     guesses: list[Guess] = []
     codes: dict[str, NDArray[np.int64]] = {}
@@ -76,8 +88,22 @@ def _inspect(
     chosen = sorted(known, key=lambda one: -int(codes[one].max()))[:_LOOKED_AT]
     counted = _counted({one: codes[one] for one in known if one in chosen})
     together = _combination(tuple(known), [codes[one] for one in known], data.num_rows)
-    recipe = starter(name, data.num_rows, k, columns, text, _shared(columns, codes))
-    return Inspection(data.num_rows, columns, together, counted, len(known) - len(chosen), recipe)
+    unchanged = _unchanged(data, columns, reviewed)
+    recipe = starter(name, data.num_rows, k, columns, text, _shared(columns, codes), unchanged)
+    return Inspection(data.num_rows, columns, together, counted, len(known) - len(chosen), recipe, unchanged)
+
+
+def _unchanged(data: pa.Table, columns: Sequence[Guess], reviewed: Sequence[str]) -> Unchanged:
+    """Count the records that are unique by columns which the guessed roles would release unchanged."""
+    kept = [guess.name for guess in columns if guess.role in UNCHANGED]
+    faults = [
+        f"Inspect: reviewed must hold columns that are released unchanged, {guess.name!r} is not: its role is guessed "
+        f"to be {guess.role}. Remove it from reviewed."
+        for guess in columns
+        if guess.name in reviewed and guess.name not in kept
+    ]
+    raise_all(ParameterError, faults)
+    return count_unique(data.num_rows, {name: coded(data.column(name)) for name in kept}, reviewed)
 
 
 def _shared(columns: Sequence[Guess], codes: Mapping[str, NDArray[np.int64]]) -> dict[str, list[str]]:
@@ -197,13 +223,5 @@ def _combination(names: tuple[str, ...], codes: Sequence[NDArray[np.int64]], n: 
     """Count the records that share their combination of values with nobody, and the fewest that share one."""
     if not codes:
         return Combination((), int(n == 1), n, 1)
-    keys = codes[0]
-    for more in codes[1:]:
-        width = int(more.max()) + 1
-        if (int(keys.max()) + 1) * width >= 1 << 62:
-            keys = np.unique(keys, return_inverse=True)[1].astype(np.int64)
-        keys = keys * width + more
-    keys = np.sort(keys)
-    begins = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
-    sizes = np.diff(np.append(begins, len(keys)))
+    sizes = combination_sizes([Coded(one, int(one.max()) + 1) for one in codes])
     return Combination(names, int((sizes == 1).sum()), int(sizes.min()), len(sizes))

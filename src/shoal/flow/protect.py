@@ -184,7 +184,7 @@ def protect_frame(
         else hand_over(frame, one, table.schema, keep=keep_metadata, whole=whole_lists(recipe, table))
         for one in _as_frames(frame, release, table, recipe)
     )
-    leaving = replace(release, data=FrameSource().read(native)[0])
+    leaving = _as_handed_over(release, native)
     if release.apart is not None:
         leaving = replace(leaving, apart=replace(release.apart, data=FrameSource().read(second)[0]))
     audit = gate(leaving, recipe, made.partition)
@@ -193,6 +193,19 @@ def protect_frame(
     notes = (*(said for said in (note, order.note) if said), *about)
     receipt = _receipt(made, table, order, lambda: of_table(given))
     return replace(done, proof=partial(Proof.of_frame, leaving, receipt), rows=order.rows, notes=notes)
+
+
+def _as_handed_over(release: Release, native: Any) -> Release:
+    """Return a release as the frame shows it; columns that Arrow cannot hold are read as text."""
+    import narwhals as nw
+    import pyarrow as pa
+
+    from shoal.sources.frame import Frame as FrameSource
+
+    data, unread = FrameSource().read(native)
+    cells: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
+    texts = {name: pa.chunked_array([list(map(repr, cells[name].to_list()))], pa.string()) for name in unread}
+    return replace(release, data=data, read={**release.read, **texts})
 
 
 def _receipt(made: Anonymised, table: Table, order: RowOrder, source: Callable[[], Digest]) -> Callable[[], Receipt]:

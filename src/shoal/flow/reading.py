@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import ParameterError, listing
-from shoal.parameters import build, shown
+from shoal.errors import ParameterError, SchemaError, listing, raise_all
+from shoal.parameters import build, shown, unknown
 from shoal.places import Place
 from shoal.recipe import Recipe
 from shoal.types import Dialect, Kind, Role, Schema, Table, with_columns
@@ -89,4 +89,6 @@ def schema_for(data: pa.Table, recipe: Recipe, dialect: Dialect | None, unread: 
     """Return what a recipe and the columns themselves say of a table."""
     from shoal.schema.roles import schema_of
 
+    names = [*data.column_names, *unread]
+    raise_all(SchemaError, [unknown("Schema", "column", n, names) for n in recipe.reviewed if n not in names])
     return schema_of(data, recipe.roles, recipe.kinds, dialect, unread, recipe.taxonomies, recipe.orders)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from shoal import registry
-from shoal.errors import DataError, ParameterError, SchemaError
+from shoal.errors import ParameterError
 from shoal.recipe import Recipe
 from shoal.requirements import Required, misplaced, of_confidential, of_persons, resolve
 from shoal.types import Finding, Release, Requirement
@@ -80,24 +79,4 @@ def findings_of(
             found += one.model.audit(release, names, one.columns or confidential)
         else:
             found.append(one.model.audit(release, names))
-    return found
-
-
-def findings_if_readable(release: Any, names: Sequence[str], required: Sequence[Required]) -> list[Finding]:
-    """Audit a release by models that nothing is required by; a column that cannot be read is passed over."""
-    from shoal.flow.values import with_values
-
-    found: list[Finding] = []
-    columns = dict.fromkeys(name for one in required for name in one.columns or ())
-    for name in columns:
-        try:
-            readable = with_values(release, [name])
-        except (DataError, SchemaError):
-            continue
-        for one in required:
-            if name in (one.columns or ()):
-                try:
-                    found += one.model.audit(readable, names, [name])
-                except (DataError, SchemaError):
-                    continue
     return found

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from shoal.schema.guess import A_HOUSEHOLD
-from shoal.types import Guess, Role
+from shoal.types import Guess, Role, Unchanged
 
 STARTER_K = 5
 _LISTS = {
@@ -30,6 +30,7 @@ def starter(
     columns: Sequence[Guess],
     text: Mapping[str, Any],
     shared: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    unchanged: Unchanged = Unchanged(),  # noqa: B008 it is frozen
 ) -> str:
     """Return the recipe that guesses make.
 
@@ -47,6 +48,8 @@ def starter(
         What was said of how its text file is written.
     shared
         For columns that tell households apart, the quasi-identifiers that are the same for all of a household.
+    unchanged
+        The columns that are released unchanged.
     """
     lines = [
         f"# A recipe to begin with, for {_printable(name)}: {records:,} records, {len(columns):,} columns.",
@@ -70,6 +73,7 @@ def starter(
                 *_of_household(shared.get(guess.name, ())),
                 "",
             ]
+    lines += _reviewed(unchanged)
     lines += ["# Smallest number of records in a class.", f"k = {k}", ""]
     if text:
         lines += [
@@ -78,6 +82,19 @@ def starter(
             *(f"{key} = {_toml(value)}" for key, value in text.items()),
         ]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _reviewed(found: Unchanged) -> list[str]:
+    """Return the lines on columns that are released unchanged, and whether they were looked at."""
+    if not found.columns:
+        return []
+    said = f"reviewed = {_toml(found.reviewed or found.columns)}"
+    return [
+        f"# {found.figures[0]}",
+        "# Keep here the columns whose values nobody else can know; reports do not warn of these.",
+        said if found.reviewed else f"# {said}",
+        "",
+    ]
 
 
 def _of_household(names: Sequence[str]) -> list[str]:

@@ -45,4 +45,6 @@ def with_values(release: Release, names: Sequence[str]) -> Release:
     """Return a release with the cells of some columns also read as values, for the audits that look at values."""
     table = Table(release.data, release.schema, release.dialect)
     unread = [name for name in names if name not in release.read]
+    if not unread:
+        return release  # with what audits have found of it so far
     return replace(release, read={**release.read, **{name: as_values(name, table) for name in unread}})

@@ -30,12 +30,13 @@ def confidential_of(column: Column, values: pa.ChunkedArray) -> Confidential:
     >>> confidential_of(pay, pa.chunked_array([[30, 10, None, 10]])).values.tolist()
     [10.0, 30.0, nan]
     """
+    values = _stored(column, values)
     if column.taxonomy is not None:
         return _leaves(column.name, values, column.taxonomy)
     if column.kind is Kind.NOMINAL:
         codes, alike = with_spellings(*_told_apart(column.name, values))
         return Confidential(column.name, codes, np.bincount(codes), ordered=False, alike=alike)
-    codes = _ranks(column.name, _in_order(column, values))
+    codes = _ranks(column, _in_order(column, values))
     counts = np.bincount(codes)
     if column.kind is Kind.ORDINAL:
         return Confidential(column.name, codes, counts)
@@ -60,17 +61,38 @@ def _numbers(values: pa.ChunkedArray) -> NDArray[np.float64]:
     return np.asarray(numbers, np.float64)
 
 
-def _ranks(name: str, values: pa.ChunkedArray) -> NDArray[np.int64]:
+def _stored(column: Column, values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the values as Arrow stores them, for example UUIDs as bytes; only ordered categories stay categories."""
+    import pyarrow as pa
+
+    if isinstance(values.type, pa.BaseExtensionType):
+        values = values.cast(values.type.storage_type)
+    if pa.types.is_dictionary(values.type) and not (column.kind is Kind.ORDINAL and values.type.ordered):
+        values = values.cast(values.type.value_type)
+    return values
+
+
+def _ranks(column: Column, values: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Return dense ranks from 0; binary values are refused, for they would sort but are no numbers."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if not pa.types.is_primitive(values.type) and not pa.types.is_decimal(values.type):
+        raise SchemaError(_no_order(column, values))
     if pa.types.is_floating(values.type):  # NaN is a missing value, and −0 is 0
         values = pc.add(pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values), pa.scalar(0, values.type))
     try:
         ranks = pc.rank(values, "ascending", tiebreaker="dense")  # missing ones last
     except pa.ArrowException:
-        raise SchemaError(f"Column {name!r}: {values.type} has no order. Give it another kind or role.") from None
+        raise SchemaError(_no_order(column, values)) from None
     return np.asarray(ranks.to_numpy(), np.int64) - 1
+
+
+def _no_order(column: Column, values: pa.ChunkedArray) -> str:
+    return (
+        f"Column {column.name!r}: a confidential column of kind {column.kind} must hold numbers or dates, got "
+        f"{values.type}. Set its kind to nominal, or give it another role."
+    )
 
 
 def _in_order(column: Column, values: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -94,11 +116,12 @@ def _told_apart(name: str, values: pa.ChunkedArray) -> tuple[NDArray[np.int64], 
     import pyarrow as pa
 
     try:
-        if pa.types.is_dictionary(values.type):
-            values = values.cast(values.type.value_type)
         encoded = values.combine_chunks().dictionary_encode(null_encoding="mask")
     except pa.ArrowException:
-        raise SchemaError(f"Column {name!r}: {values.type} cannot be confidential. Give it another role.") from None
+        raise SchemaError(
+            f"Column {name!r}: a confidential column must hold numbers, dates, text or categories, got {values.type}. "
+            f"Give its parts columns of their own, or make it an identifier, which is removed."
+        ) from None
     codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy().astype(np.int64)
     return codes, encoded.dictionary
 

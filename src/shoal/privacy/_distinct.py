@@ -22,6 +22,7 @@ def fewest_values(asked: Fewest, release: Release, names: tuple[str, ...], confi
     """Find the fewest values of a confidential column in any class over some columns."""
     found = histograms_of(release, names, confidential, as_counted=True)
     achieved = int(found.distinct.min())
+    single = found.distinct == 1
     return Finding(
         model=asked.model,
         attributes=names,
@@ -33,4 +34,5 @@ def fewest_values(asked: Fewest, release: Release, names: tuple[str, ...], confi
         confidential=confidential,
         short=asked.short,
         level=asked.level,
+        uniform=(int(single.sum()), int(found.classes.sizes[single].sum())),
     )

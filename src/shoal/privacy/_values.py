@@ -94,7 +94,10 @@ def _told_apart(name: str, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], p
     try:
         encoded = normal(cells).combine_chunks().dictionary_encode(null_encoding="mask")
     except pa.ArrowException:
-        raise SchemaError(f"Column {name!r}: {cells.type} cannot be confidential. Give it another role.") from None
+        raise SchemaError(
+            f"Column {name!r}: a confidential column must hold numbers, dates, text or categories, got {cells.type}. "
+            f"Give its parts columns of their own, or make it an identifier, which is removed."
+        ) from None
     missing = int(encoded.indices.null_count > 0)
     codes = encoded.indices.fill_null(len(encoded.dictionary)) if missing else encoded.indices
     return codes.to_numpy().astype(np.int64), encoded.dictionary, missing
@@ -125,9 +128,11 @@ def _ranks(column: Column, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], N
     import pyarrow as pa
 
     ordered = _in_order(column, cells)
-    if not pa.types.is_primitive(ordered.type) and not pa.types.is_decimal(ordered.type):
+    ranked = pa.types.is_primitive(ordered.type) and not pa.types.is_interval(ordered.type)
+    if not ranked and not pa.types.is_decimal(ordered.type):
         raise SchemaError(
-            f"Column {column.name!r}: {ordered.type} has no order. Give it another kind (nominal), or another role."
+            f"Column {column.name!r}: a confidential column of kind {column.kind} must hold numbers or dates, got "
+            f"{ordered.type}. Set its kind to nominal, or give it another role."
         )
     if not ordered.null_count:
         return _dense(ordered.combine_chunks())

@@ -56,7 +56,8 @@ def _promise(model: str) -> Promise:
 def limits(account: Account) -> list[tuple[str, str]]:
     """Return what is not promised: a title and a sentence each."""
     rows = []
-    as_it_is = account.schema.names(Role.OTHER, Role.CONFIDENTIAL, Role.STRATA, Role.WEIGHT)
+    roles = (Role.OTHER, Role.CONFIDENTIAL, Role.STRATA, Role.WEIGHT)
+    as_it_is = account.schema.names(*roles) if account.audit.unchanged is None else account.audit.unchanged.columns
     if as_it_is:
         rows.append(
             (

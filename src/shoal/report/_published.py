@@ -38,6 +38,9 @@ def published(readings: Readings, release: str) -> Readings:
 def outward(account: Account) -> Account:
     """Return what outsiders may read of a run: published readings, and no certificate.
 
+    Counts of records that unchanged columns make unique stay, and so do warnings: they depend on the output and on the
+    sets of rows that are classes, neither of which changes when two members of a class are exchanged.
+
     With several blocks, values of one block may change places while those of another stay. Then only readings that look
     at each attribute by itself are the same, which a measure declares by ``by_attribute = True``.
     """

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from shoal import registry
-from shoal.report._numerals import counted, folded, joined, number
+from shoal.report._numerals import counted, folded, joined, number, plain
 from shoal.types import Account, Finding, Role
 
 _MISSING = {
@@ -26,6 +26,12 @@ class Verdict(NamedTuple):
     sentence: str
     besides: tuple[str, ...]
     why: str  #: why it can be believed
+    warnings: tuple[str, ...] = ()  #: what to look at before the table is published
+
+    @property
+    def tone(self) -> str:
+        """The colour of the banner: good, warn or bad."""
+        return "bad" if not self.holds else "warn" if self.warnings else "good"
 
 
 def verdict(account: Account) -> Verdict:
@@ -46,7 +52,9 @@ def verdict(account: Account) -> Verdict:
     lines[:0] = [_of_persons(f) for f in of_all if f.model == "dominance"]
     if len(lines) > _LINES:
         lines[_LINES:] = [f"And {counted(len(lines) - _LINES, 'requirement')} more, which hold: see the audit."]
-    return Verdict(True, _of_records(account, of_records), tuple(lines), f"{_groups(account)}{_CHECKED}")
+    said = _of_records(account, of_records)
+    warnings = tuple(map(plain, audit.warnings))
+    return Verdict(True, said, tuple(lines), f"{_groups(account)}{_CHECKED}", warnings)
 
 
 _CHECKED = "An independent audit read the output as it leaves, and counted; nothing was taken on trust."

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from shoal import registry
 from shoal.report._charts import scale_chart
-from shoal.report._numerals import folded, joined, number, plain
+from shoal.report._numerals import folded, joined, number, percent, plain
 from shoal.report._told import Telling
 from shoal.types import Account, Finding, Reading
 
@@ -68,6 +68,34 @@ def _audited(finding: Finding, quasi: tuple[str, ...]) -> Audited:
     if dominated(finding) and finding.holds:
         tone = "warn"
     return Audited(finding.model, over, *finding.levels, f"{finding.classes:,}", verdict, tone)
+
+
+class Singled(NamedTuple):
+    """A column that is released unchanged, as a row."""
+
+    column: str
+    role: str
+    reviewed: str
+    unique: str
+    share: str
+
+
+def unchanged(account: Account) -> tuple[tuple[str, ...], list[Singled]]:
+    """Return what columns single out that are released unchanged: in sentences, and a row for each column."""
+    found = account.audit.unchanged
+    if found is None or not found.columns:
+        return (), []
+    rows = [
+        Singled(
+            folded(name),
+            account.schema[name].role.value,
+            "yes" if name in found.reviewed else "no",
+            f"{unique:,}",
+            percent(100 * unique / found.records),
+        )
+        for name, unique in found.in_class or ()
+    ]
+    return tuple(map(plain, found.figures)), rows
 
 
 def dominated(finding: Finding) -> bool:

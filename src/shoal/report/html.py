@@ -13,6 +13,7 @@ _SECTIONS = (
     ("done", "What was done"),
     ("guarantee", "Promises and limits"),
     ("audit", "Audit"),
+    ("unchanged", "Unchanged columns"),
     ("budget", "Budget"),
     ("classes", "Class sizes"),
     ("attributes", "Attributes"),
@@ -76,7 +77,7 @@ class Html(Checked):
         from shoal.report._overview import certificate, facts, notes, places, sizes, versions
         from shoal.report._published import outward
         from shoal.report._sentences import done, verdict
-        from shoal.report._tables import audited, besides, readings
+        from shoal.report._tables import audited, besides, readings, unchanged
         from shoal.report._told import Telling
 
         external = self.edition == "external"
@@ -95,6 +96,7 @@ class Html(Checked):
             "limits": limits(account),
             "audited": audited(account, external=external),
             "budget": budget(account, external=external),
+            "unchanged": unchanged(account) if account.audit.unchanged and account.audit.unchanged.columns else None,
             "besides": ([], []) if external else besides(account),
             "notes": [] if external else notes(account),
             "risk": readings(account, "risk", telling),

@@ -43,6 +43,7 @@ from shoal.types.table import (
     called,
     with_columns,
 )
+from shoal.types.unchanged import Unchanged
 from shoal.types.verification import Check, Verdict, Verification
 
 __all__ = [
@@ -95,6 +96,7 @@ __all__ = [
     "Setting",
     "Table",
     "Taxonomy",
+    "Unchanged",
     "Verdict",
     "Verification",
     "with_columns",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shoal.types.table import Kind, Role
+from shoal.types.unchanged import Unchanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,8 @@ class Inspection:
         How many of these columns the pairs and triples leave out, where there are too many to look at all.
     recipe
         A recipe to begin with: TOML with comments, which runs as it is.
+    unchanged
+        What columns single out that the guessed roles would release unchanged.
     """
 
     records: int
@@ -76,6 +79,7 @@ class Inspection:
     combinations: tuple[Combination, ...]
     left_out: int
     recipe: str = field(repr=False)
+    unchanged: Unchanged = field(default_factory=Unchanged)
 
     def named(self, role: Role) -> tuple[str, ...]:
         """Return the columns that seem to be of a role."""
@@ -89,5 +93,6 @@ class Inspection:
             "together": self.together.to_dict(),
             "combinations": [one.to_dict() for one in self.combinations],
             "left_out": self.left_out,
+            "unchanged": self.unchanged.to_dict(),
             "recipe": self.recipe,
         }

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shoal.types.ledger import Ledger
     from shoal.types.resolution import Step
     from shoal.types.table import Dialect, Schema
+    from shoal.types.unchanged import Unchanged
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +104,9 @@ class Finding:
         The name of the number that `achieved` and `required` are about.
     found
         Further numbers that were achieved: (name, value).
+    uniform
+        For a model that counts confidential values: the number of classes that hold a single value, and of their
+        records.
 
     >>> rare = Finding("kpqr", ("age",), 0.7, 0.5, False, 9, given=(("p", 4),), level="r", found=(("p", 3),))
     >>> rare.levels
@@ -123,6 +127,7 @@ class Finding:
     given: tuple[tuple[str, float], ...] = ()
     level: str = ""
     found: tuple[tuple[str, float], ...] = ()
+    uniform: tuple[int, int] = (0, 0)
 
     @property
     def subject(self) -> str:
@@ -178,6 +183,33 @@ class Audit:
     overall: Finding  #: of k-anonymity over all quasi-identifiers, required or not
     findings: tuple[Finding, ...]
     link: str | None = None  #: the column that says the class, where confidential columns are in a table of their own
+    unchanged: Unchanged | None = None  #: what columns that are released unchanged single out; None: not counted
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a data steward should look at before the table is published, a sentence each; nothing that fails.
+
+        Many records may be unique by columns that are released unchanged; and all members of a class may share the
+        value of a confidential column of which nothing was required.
+        """
+        unique = "" if self.unchanged is None else self.unchanged.warning
+        return tuple(sentence for sentence in (unique, self._uniform()) if sentence)
+
+    def _uniform(self) -> str:
+        """Say in how many classes all members share a confidential value; only of columns with no requirement."""
+        required = {f.confidential for f in self.findings if f.required is not None}
+        found = {f.confidential: f for f in self.findings if f.uniform[0] and f.confidential not in required}
+        where = [
+            f"of {name!r} in {f.uniform[0]:,} of {f.classes:,} classes ({f.uniform[1]:,} records)"
+            for name, f in found.items()
+        ]
+        if not found:
+            return ""
+        return (
+            f"All members of a class share one value: {listing(where)}. Anyone who knows someone's "
+            f"class learns the value, and nothing was required of {_these(len(found))}. Require for example p = 2, "
+            f"or t."
+        )
 
     @property
     def holds(self) -> bool:
@@ -212,6 +244,10 @@ class Audit:
             for f in self.findings
             if f.confidential == name and f.attributes == over
         }
+
+
+def _these(columns: int) -> str:
+    return "this column" if columns == 1 else "these columns"
 
 
 @dataclass(frozen=True, slots=True)
