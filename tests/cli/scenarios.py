@@ -602,6 +602,30 @@ def _(folder: Path) -> list[str]:
     return command(folder, "--confidential", "region", "--require", "k=4")
 
 
+@scenario("k in the recipe file, and another one required", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "r.toml").write_text('quasi = ["age", "income"]\nk = 5\n')
+    (folder / "people.csv").write_text(PEOPLE)
+    return ["protect", "people.csv", "-o", "out.csv", "--recipe", "r.toml", "--require", "k=3"]
+
+
+@scenario("t required twice", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--confidential", "region", "--require", "t=0.2,n_t=4:0.3")
+
+
+@scenario("t-closeness and (n,t)-closeness", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--confidential", "region", "--t", "0.2", "--require", "n_t=4:0.2")
+
+
+@scenario("A model required of all columns in the recipe file, and of one by an option", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "r.toml").write_text('quasi = ["age", "income"]\nconfidential = ["region"]\nrequire = {p = 2}\n')
+    (folder / "people.csv").write_text(PEOPLE)
+    return ["protect", "people.csv", "-o", "out.csv", "--recipe", "r.toml", "--require", "p:region=2"]
+
+
 @scenario("A method whose model is not required", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, "--confidential", "region", "--method", "p_sensitive")
