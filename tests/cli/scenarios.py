@@ -440,6 +440,14 @@ def _(folder: Path) -> list[str]:
     return ["explore", "people.csv", "--quasi", "age,income", *limits]
 
 
+@scenario("Explore: all settings are weaker than the recipe", 4)
+def _(folder: Path) -> list[str]:
+    (folder / "people.csv").write_text(PEOPLE)
+    (folder / "r.toml").write_text('quasi = ["age", "income"]\nk = 5\n')
+    tried = ["--k", "2,3", "--methods", "mdav"]
+    return ["explore", "people.csv", "--recipe", "r.toml", *tried, "-o", "page.html", "--save-recipe", "best.toml"]
+
+
 @scenario("Explore: a page that would replace the input", 2)
 def _(folder: Path) -> list[str]:
     command(folder)
@@ -1027,6 +1035,17 @@ def _(folder: Path) -> list[str]:
     return ["audit", "people.csv", "--quasi", "age", "--require", "epsilon=1"]
 
 
+def weaker_noise(folder: Path, epsilon: str = "1") -> list[str]:
+    """Return the command that explores with the noise of a recipe."""
+    (folder / "people.csv").write_text(PEOPLE)
+    (folder / "r.toml").write_text(
+        f'quasi = ["age", "income"]\nrelease = "laplace"\nepsilon = {epsilon}\nclaim = "original"\n'
+        f'method = "insensitive"\nbounds = {{age = [0, 120], income = [0, 1e9]}}\n'
+        f'kinds = {{age = "integer", income = "continuous"}}\n'
+    )
+    return ["explore", "people.csv", "--recipe", "r.toml", "-o", "page.html"]
+
+
 def exploring(folder: Path, *more: str, epsilon: str = "1", bounds: str = "age=0:120,income=0:1e9") -> list[str]:
     """Return the command that explores with noise."""
     command(folder)
@@ -1042,6 +1061,21 @@ def _(folder: Path) -> list[str]:
 @scenario("Explore: a claim without ε", 2)
 def _(folder: Path) -> list[str]:
     return exploring(folder, "--claim", "original", epsilon="", bounds="")
+
+
+@scenario("Explore: ε above the recipe's", 2)
+def _(folder: Path) -> list[str]:
+    return [*weaker_noise(folder), "--epsilon", "5"]
+
+
+@scenario("Explore: ε of a column above the recipe's", 2)
+def _(folder: Path) -> list[str]:
+    return [*weaker_noise(folder, "{age = 0.5, income = 0.5}"), "--epsilon", "age=0.4,income=0.6"]
+
+
+@scenario("Explore: a claim that is weaker than the recipe's", 2)
+def _(folder: Path) -> list[str]:
+    return [*weaker_noise(folder), "--claim", "microaggregated"]
 
 
 @scenario("Explore: ε that is not above 0", 2)
