@@ -209,3 +209,12 @@ class TestDefaultsAreResolvedLast:
         assert Recipe.load(tmp_path / "default.toml") == Recipe.load(tmp_path / "chosen.toml")
         found = [Recipe.load(tmp_path / name).override(t=0.2).method for name in ("default.toml", "chosen.toml")]
         assert found == ["auto", "mdav"]
+
+
+def test_a_second_recipe_parses_no_file_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ast
+
+    noisy = {"quasi": ["a"], "release": "laplace", "epsilon": 1.0, "bounds": {"a": [0, 1]}}
+    made = Recipe.from_dict(noisy)
+    monkeypatch.setattr(ast, "parse", lambda *_: pytest.fail("a file was parsed again"))
+    assert Recipe.from_dict(noisy) == made
