@@ -209,6 +209,7 @@ class TestDefaultsAreResolvedLast:
         assert Recipe.load(tmp_path / "default.toml") == Recipe.load(tmp_path / "chosen.toml")
         found = [Recipe.load(tmp_path / name).override(t=0.2).method for name in ("default.toml", "chosen.toml")]
         assert found == ["auto", "mdav"]
+        assert 'method = "mdav"' in Recipe(**CLOSE).to_toml(complete=True)  # as a report shows it
 
 
 def test_a_second_recipe_parses_no_file_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -452,15 +452,16 @@ class Recipe:
             raise ParameterError('Recipe: quasi must name at least one column, got none. Add quasi = ["…"].')
         return cls(**values)
 
-    def to_toml(self, folder: Path | None = None) -> str:
+    def to_toml(self, folder: Path | None = None, *, complete: bool = False) -> str:
         """Return the recipe as TOML; for a file in a folder, with the paths of taxonomies as seen from there.
 
-        A method that nobody chose is left out: where t or require are added to the file, the default may be another.
+        A method that nobody chose is left out unless it shall be `complete`: where t or require are added to the file,
+        the default is another.
         """
         import tomli_w
 
         said = self.to_dict()
-        if "method" in self.unset:
+        if "method" in self.unset and not complete:
             del said["method"]
         if folder is not None and "taxonomies" in said:
             said["taxonomies"] = {name: _seen_from(folder, given) for name, given in said["taxonomies"].items()}
