@@ -152,7 +152,7 @@ def overridden(base: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str,
     Requirements of single columns are merged column by column, so that none is lost.
 
     >>> overridden({"p": 3, "e": {"pay": 900}}, {"p_sensitivity": 2, "e": {"age": 5}})
-    {'e': {'pay': 900, 'age': 5}, 'p_sensitivity': 2}
+    {'p_sensitivity': 2, 'e': {'pay': 900, 'age': 5}}
     """
     names = named()
     merged = dict(base)
