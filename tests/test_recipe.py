@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -107,3 +111,111 @@ def test_a_broken_file_is_named_by_its_place(tmp_path: Path) -> None:
 def test_orders_hold_categories_only(odd: object) -> None:
     with pytest.raises(shoal.ParameterError, match="the order of 'size' must hold categories only"):
         Recipe(quasi=["size"], orders={"size": ["high", odd]})
+
+
+CLOSE = {"quasi": ["a"], "confidential": ["c"]}
+
+
+class TestASettingStatedTwice:
+    """Levels that conflict are refused, also where one equals the default."""
+
+    @pytest.mark.parametrize("required", [{"k": 3}, {"k_anonymity": 3}, {"k": 10}])
+    @pytest.mark.parametrize("make", [Recipe.from_dict, lambda fields: Recipe(**fields)])
+    def test_k(self, make: Callable[[dict], Recipe], required: dict[str, int]) -> None:
+        (level,) = required.values()
+        with pytest.raises(shoal.ParameterError) as refused:
+            make({"quasi": ["a"], "k": 5, "require": required})
+        assert str(refused.value) == (
+            f"Recipe: k is set to 5 and required at {level}. Set it once: give the k that you want, and leave it out "
+            f"of require."
+        )
+
+    def test_in_toml(self) -> None:
+        with pytest.raises(shoal.ParameterError, match="k is set to 5 and required at 3"):
+            Recipe.from_toml('quasi = ["a"]\nk = 5\nrequire = {k = 3}')
+
+    @pytest.mark.parametrize(
+        ("fields", "sentence"),
+        [
+            ({"t": 0.2, "require": {"t": 0.3}}, "t is set to 0.2 and required at 0.3"),
+            ({"t": 0.2, "n": 90, "require": {"n_t": [80, 0.2]}}, "n is set to 90 and required at 80"),
+            ({"require": {"t": 0.2, "n_t": [80, 0.3]}}, "t is required at 0.2 and at 0.3"),
+            ({"require": {"k": 3, "k_anonymity": 5}}, "k is required at 3 and at 5"),
+            ({"t": 0.2, "require": {"n_t": [80, 0.2]}}, "t-closeness and (n,t)-closeness, which promises less"),
+            ({"n": 80, "require": {"t": 0.2}}, "t-closeness and (n,t)-closeness, which promises less"),
+            ({"require": {"p": 2, "p_sensitivity": 3}}, "p_sensitivity is required twice"),
+        ],
+    )
+    def test_other_settings(self, fields: dict, sentence: str) -> None:
+        with pytest.raises(shoal.ParameterError) as refused:
+            Recipe.from_dict({**CLOSE, **fields})
+        assert sentence in str(refused.value)
+
+    def test_the_same_level_twice_is_one_level(self) -> None:
+        assert Recipe(quasi=["a"], k=5, require={"k": 5}) == Recipe(quasi=["a"], k=5)
+        twice = Recipe(**CLOSE, t=0.2, n=80, require={"n_t": [80, 0.2]})
+        assert (twice.t, twice.n) == (0.2, 80)
+
+    def test_what_nobody_gave_does_not_conflict(self) -> None:
+        assert Recipe(quasi=["a"], require={"k": 3}).k == 3
+
+    @pytest.mark.parametrize("required", [{"t": 0.1}, {"t_closeness": 0.1}])
+    def test_of_bare_points(self, required: dict[str, float]) -> None:
+        points, pay = [[float(i)] for i in range(12)], [float(i % 6) for i in range(12)]
+        with pytest.raises(shoal.ParameterError, match=r"microaggregate: t is set to 0.3 and required at 0.1"):
+            shoal.microaggregate(points, 3, method="t_close_merge", confidential=pay, t=0.3, require=required)
+
+    def test_of_bare_points_by_a_method_that_promises_p(self) -> None:
+        points, ill = [[float(i)] for i in range(12)], ["a", "b", "c"] * 4
+        with pytest.raises(shoal.ParameterError, match="microaggregate: p is set to 2 and required at 3"):
+            shoal.microaggregate(points, 3, method="p_sensitive", confidential=ill, p=2, require={"p": 3})
+
+    def test_of_a_stream(self) -> None:
+        from shoal.stream import StreamAnonymizer, StreamRecipe
+
+        recipe = StreamRecipe(quasi=["a"], bounds={"a": (0, 9)}, k=3, delay=9)
+        with pytest.raises(shoal.ParameterError, match="k must be left out where a recipe is given"):
+            StreamAnonymizer(recipe, k=9)
+
+
+class TestDefaultsAreResolvedLast:
+    def test_defaults_can_be_told_from_what_was_given(self) -> None:
+        assert (Recipe(quasi=["a"]).k, Recipe(quasi=["a"]).unset) == (5, {"k", "method"})
+        assert Recipe(quasi=["a"], k=5, method="mdav").unset == set()
+        assert Recipe(quasi=["a"], require={"k": 5}).unset == {"method"}
+        assert Recipe(quasi=["a"], method="").unset == {"k", "method"}
+
+    def test_equal_recipes_have_one_fingerprint_whatever_was_given(self) -> None:
+        plain, explicit = Recipe(quasi=["a"]), Recipe(quasi=["a"], k=5, method="mdav")
+        assert (plain, plain.fingerprint, repr(plain)) == (explicit, explicit.fingerprint, repr(explicit))
+        assert plain.to_dict() == explicit.to_dict()
+
+    @pytest.mark.parametrize("copied", [copy.deepcopy, lambda recipe: pickle.loads(pickle.dumps(recipe))])
+    def test_copies(self, copied: Callable[[Recipe], Recipe]) -> None:
+        again = copied(Recipe(quasi=["a"]))
+        assert (again, again.unset) == (Recipe(quasi=["a"]), {"k", "method"})
+
+    def test_replace_keeps_every_field_and_override_resolves_defaults_anew(self) -> None:
+        plain = Recipe(**CLOSE)
+        assert (replace(plain, t=0.2).method, plain.override(t=0.2).method) == ("mdav", "auto")
+        assert Recipe(**CLOSE, method="mdav").override(t=0.2).method == "mdav"
+        assert plain.override(require={"k": 9}).k == 9
+        with pytest.raises(shoal.ParameterError, match="k is set to 5 and required at 3"):
+            replace(plain, require={"k": 3})
+
+    def test_a_saved_recipe_names_the_method_only_if_somebody_chose_it(self, tmp_path: Path) -> None:
+        shoal.save_recipe(Recipe(**CLOSE), tmp_path / "default.toml")
+        shoal.save_recipe(Recipe(**CLOSE, method="mdav"), tmp_path / "chosen.toml")
+        assert Recipe.load(tmp_path / "default.toml") == Recipe.load(tmp_path / "chosen.toml")
+        found = [Recipe.load(tmp_path / name).override(t=0.2).method for name in ("default.toml", "chosen.toml")]
+        assert found == ["auto", "mdav"]
+        assert 'method = "mdav"' in Recipe(**CLOSE).to_toml(complete=True)  # as a report shows it
+
+
+def test_a_second_recipe_parses_no_file_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ast
+
+    noisy = {"quasi": ["a"], "release": "laplace", "epsilon": 1.0, "bounds": {"a": [0, 1]}}
+    made = Recipe.from_dict(noisy)
+    monkeypatch.setattr(ast, "parse", lambda *_: pytest.fail("a file was parsed again"))
+    assert Recipe.from_dict(noisy) == made

@@ -415,7 +415,8 @@ def explore(
     frame
         The table, of pandas, polars or pyarrow.
     recipe
-        What does not change: roles, kinds, what is required, the release, the seed; as in :func:`protect`.
+        What does not change: roles, kinds, what is required, the release, the seed; as in :func:`protect`. Its k, t
+        and requirements are a floor, its epsilon a ceiling: weaker settings are shown, and never recommended.
     k, t, methods, refine
         What to try, in every combination. Without: k of 3, 5, 10, 25 and the recipe's; the recipe's t; methods that
         suit the recipe; its refinement, or none and ``"fast"``. In `refine`, ``"none"`` is not to refine.

@@ -16,12 +16,26 @@ import types
 import typing
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, dataclass, fields
+from enum import Enum
 from numbers import Integral
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from shoal.errors import ParameterError, listing
 
 T = TypeVar("T")
+
+
+class Unset(Enum):
+    """A setting that nobody gave; unlike a default value, nobody can give it by accident."""
+
+    UNSET = "unset"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+#: Default of settings that are resolved last, when everything that was given is known.
+UNSET: Any = Unset.UNSET
 
 
 @dataclass(frozen=True, slots=True)

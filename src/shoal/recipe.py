@@ -6,14 +6,14 @@ import math
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 from shoal import budget, registry
 from shoal.errors import ParameterError, listing, raise_all
-from shoal.parameters import shown, unknown
+from shoal.parameters import UNSET, shown, unknown
 from shoal.requirements import into_fields, misplaced, of_confidential, of_persons, resolve
 from shoal.types import UNITS, Kind, Role
 
@@ -127,11 +127,11 @@ class Recipe:
     weight: str | None = None
     together: str | None = None
     household_level: tuple[str, ...] = ()
-    k: int = _K
+    k: int = UNSET
     t: float | None = None
     n: int | None = None
     require: Mapping[str, Any] = field(default_factory=dict)
-    method: str = ""
+    method: str = UNSET
     release: str = "centroid"
     refine: str | None = None
     set: Mapping[str, Any] = field(default_factory=dict)
@@ -157,13 +157,7 @@ class Recipe:
     def __post_init__(self) -> None:
         if isinstance(self.release_weight, bool):
             object.__setattr__(self, "release_weight", "record" if self.release_weight else "none")
-        if self.require and isinstance(self.require, Mapping):
-            given = {"k": None if self.k == _K else self.k, "t": self.t, "n": self.n}
-            rest, required = into_fields(self.require, given)
-            for name, value in {**required, "require": rest}.items():
-                object.__setattr__(self, name, value)
-        if self.method in ("", None):
-            object.__setattr__(self, "method", "auto" if self.require or self.t is not None else "mdav")
+        self._resolve()
         faults = [*self._types(), *self._names(), *self._numbers()]
         raise_all(ParameterError, faults)
         for name in _LISTS:
@@ -181,6 +175,41 @@ class Recipe:
         raise_all(ParameterError, [*self._digits(), *self._reviewed()])
         for name in ("epsilon", "bounds"):
             object.__setattr__(self, name, _plain(getattr(self, name)))
+
+    def _resolve(self) -> None:
+        """Move requirements into fields, then resolve what nobody gave."""
+        unset = {f.name for f in fields(self) if getattr(self, f.name) is UNSET}
+        if self.method in ("", None):
+            unset.add("method")
+        if self.require and isinstance(self.require, Mapping):
+            given = {n: getattr(self, n) for n in ("k", "t", "n") if getattr(self, n) not in (UNSET, None)}
+            rest, required = into_fields(self.require, given)
+            unset -= required.keys()
+            for name, value in {**required, "require": rest}.items():
+                object.__setattr__(self, name, value)
+        usual = {"k": _K, "method": "auto" if self.require or self.t is not None else "mdav"}
+        for name in unset:
+            object.__setattr__(self, name, usual[name])
+        object.__setattr__(self, "_unset", frozenset(unset))
+
+    @property
+    def unset(self) -> frozenset[str]:
+        """The fields among `k` and `method` that nobody gave: they hold defaults, not demands."""
+        found: frozenset[str] = vars(self)["_unset"]
+        return found
+
+    def override(self, **changes: Any) -> Recipe:
+        """Return the recipe with other values of some fields; defaults are resolved anew.
+
+        :func:`dataclasses.replace` keeps them instead, as if they had been given.
+
+        >>> from dataclasses import replace
+        >>> plain = Recipe(quasi=["age"], confidential=["pay"])
+        >>> plain.method, plain.override(t=0.2).method, replace(plain, t=0.2).method
+        ('mdav', 'auto', 'mdav')
+        """
+        kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.unset}
+        return Recipe(**{**kept, **changes})
 
     def _types(self) -> list[str]:
         faults = [
@@ -445,7 +474,7 @@ class Recipe:
         return tuple(block for block in self.all_blocks if level.issuperset(block))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what differs from the defaults as plain values, as in TOML."""
+        """Return what differs from the defaults as plain values, as in TOML; k, method, release and seed always."""
         found: dict[str, Any] = {}
         for f in fields(self):
             value = getattr(self, f.name)
@@ -463,11 +492,17 @@ class Recipe:
             raise ParameterError('Recipe: quasi must name at least one column, got none. Add quasi = ["…"].')
         return cls(**values)
 
-    def to_toml(self, folder: Path | None = None) -> str:
-        """Return the recipe as TOML; for a file in a folder, with the paths of taxonomies as seen from there."""
+    def to_toml(self, folder: Path | None = None, *, complete: bool = False) -> str:
+        """Return the recipe as TOML; for a file in a folder, with the paths of taxonomies as seen from there.
+
+        A method that nobody chose is left out unless it shall be `complete`: where t or require are added to the file,
+        the default is another.
+        """
         import tomli_w
 
         said = self.to_dict()
+        if "method" in self.unset and not complete:
+            del said["method"]
         if folder is not None and "taxonomies" in said:
             said["taxonomies"] = {name: _seen_from(folder, given) for name, given in said["taxonomies"].items()}
         return tomli_w.dumps(said)
@@ -475,25 +510,29 @@ class Recipe:
     @classmethod
     def from_toml(cls, text: str) -> Recipe:
         """Make a recipe from TOML."""
-        try:
-            values = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise ParameterError(f"Recipe: the text is not TOML: {error}. Correct that place.") from None
-        return cls.from_dict(values)
+        return cls.from_dict(_read(text))
 
     @classmethod
     def load(cls, path: str | Path) -> Recipe:
         """Read a recipe from a TOML file."""
+        return cls.from_dict(cls.values_in(path))
+
+    @staticmethod
+    def values_in(path: str | Path) -> dict[str, Any]:
+        """Return what a TOML file says, unchecked, with the paths of taxonomies as seen from here.
+
+        Options are merged into these values before defaults are resolved.
+        """
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise ParameterError(f"Recipe: {path} cannot be read ({reason}). Check the path.") from None
-        made = cls.from_toml(text)
-        beside = {
-            name: str(Path(path).parent / given) for name, given in made.taxonomies.items() if isinstance(given, str)
-        }
-        return replace(made, taxonomies={**made.taxonomies, **beside}) if beside else made
+        values, folder = _read(text), Path(path).parent
+        if isinstance(values.get("taxonomies"), dict):
+            said = values["taxonomies"].items()
+            values["taxonomies"] = {n: str(folder / given) if isinstance(given, str) else given for n, given in said}
+        return values
 
     @property
     def fingerprint(self) -> str:
@@ -503,6 +542,13 @@ class Recipe:
 
         canonical = json.dumps(self.to_dict(), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ParameterError(f"Recipe: the text is not TOML: {error}. Correct that place.") from None
 
 
 def _is_none(category: object) -> bool:

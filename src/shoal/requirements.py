@@ -107,22 +107,62 @@ def _at(owner: str, key: str, level: Any) -> Any:
 
 
 def into_fields(require: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what is required besides what a recipe has fields for, and these fields.
+    """Split requirements into those that a recipe has fields for, and the rest; return the rest and the fields.
 
-    `given` are the fields as they are, None where nobody gave one. A field that is given and required with another
-    level is an error.
+    `given` holds the fields that were set. A setting that is stated twice at different levels is refused.
+
+    >>> into_fields({"k": 5, "p": 2}, {"k": 5})
+    ({'p': 2}, {'k': 5})
     """
-    rest, fields = dict(require), dict[str, Any]()
-    for name in require:
-        names = FIELDS.get(named().get(name, ""))
-        if names is None or isinstance(require[name], Mapping):
+    rest, fields, keys = dict(require), dict[str, Any](), set[str]()
+    faults = []
+    for name, level in require.items():
+        key = named().get(name, "")
+        if key not in FIELDS or isinstance(level, Mapping):
             continue
-        level = rest.pop(name)
         values = list(level) if isinstance(level, (tuple, list)) else [level]
-        if len(values) != len(names):
-            _at("Recipe", named()[name], level)  # which refuses it
-        for field, value in zip(names, values, strict=True):
-            if given.get(field, fields.get(field)) not in (None, value) or fields.get(field) not in (None, value):
-                raise ParameterError(f"Recipe: {field} is given, and required at another level. Say it once.")
+        if len(values) != len(FIELDS[key]):
+            _at("Recipe", key, level)  # which refuses it
+        for field, value in zip(FIELDS[key], values, strict=True):
+            if fields.get(field, value) != value:
+                faults.append(
+                    f"Recipe: {field} is required at {shown(fields[field])} and at {shown(value)}. Require it once."
+                )
+            elif given.get(field, value) != value:
+                faults.append(
+                    f"Recipe: {field} is set to {shown(given[field])} and required at {shown(value)}. Set it once: "
+                    f"give the {field} that you want, and leave it out of require."
+                )
             fields[field] = value
+        keys.add(key)
+        del rest[name]
+    raise_all(ParameterError, faults)
+    plain_t = "t_closeness" in keys or ("t" in given and "n" not in given)
+    if plain_t and {**given, **fields}.get("n") is not None:
+        raise ParameterError(
+            "Recipe: t-closeness and (n,t)-closeness, which promises less, are both asked for. Set t and n, or require "
+            "n_t alone."
+        )
     return rest, fields
+
+
+def overridden(base: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge the requirements of a recipe file with those of the command line, which win model by model.
+
+    Requirements of single columns are merged column by column, so that none is lost.
+
+    >>> overridden({"p": 3, "e": {"pay": 900}}, {"p_sensitivity": 2, "e": {"age": 5}})
+    {'p_sensitivity': 2, 'e': {'pay': 900, 'age': 5}}
+    """
+    names = named()
+    merged = dict(base)
+    for name, level in options.items():
+        same = next((other for other in base if names.get(other, other) == names.get(name, name)), name)
+        before = merged.pop(same, level)
+        if isinstance(before, Mapping) != isinstance(level, Mapping):
+            raise ParameterError(
+                f"--require: {name} is for all columns in one place and for single columns in the other, the recipe "
+                f"file and the option. Write it the same way in both, or change the file."
+            )
+        merged[name] = {**before, **level} if isinstance(level, Mapping) else level
+    return merged

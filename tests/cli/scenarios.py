@@ -464,6 +464,14 @@ def _(folder: Path) -> list[str]:
     return ["explore", "people.csv", "--quasi", "age,income", *limits]
 
 
+@scenario("Explore: all settings are weaker than the recipe", 4)
+def _(folder: Path) -> list[str]:
+    (folder / "people.csv").write_text(PEOPLE)
+    (folder / "r.toml").write_text('quasi = ["age", "income"]\nk = 5\n')
+    tried = ["--k", "2,3", "--methods", "mdav"]
+    return ["explore", "people.csv", "--recipe", "r.toml", *tried, "-o", "page.html", "--save-recipe", "best.toml"]
+
+
 @scenario("Explore: a page that would replace the input", 2)
 def _(folder: Path) -> list[str]:
     command(folder)
@@ -664,6 +672,30 @@ def _(folder: Path) -> list[str]:
 @scenario("k that is said twice", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, "--confidential", "region", "--require", "k=4")
+
+
+@scenario("k in the recipe file, and another one required", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "r.toml").write_text('quasi = ["age", "income"]\nk = 5\n')
+    (folder / "people.csv").write_text(PEOPLE)
+    return ["protect", "people.csv", "-o", "out.csv", "--recipe", "r.toml", "--require", "k=3"]
+
+
+@scenario("t required twice", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--confidential", "region", "--require", "t=0.2,n_t=4:0.3")
+
+
+@scenario("t-closeness and (n,t)-closeness", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--confidential", "region", "--t", "0.2", "--require", "n_t=4:0.2")
+
+
+@scenario("A model required of all columns in the recipe file, and of one by an option", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "r.toml").write_text('quasi = ["age", "income"]\nconfidential = ["region"]\nrequire = {p = 2}\n')
+    (folder / "people.csv").write_text(PEOPLE)
+    return ["protect", "people.csv", "-o", "out.csv", "--recipe", "r.toml", "--require", "p:region=2"]
 
 
 @scenario("A method whose model is not required", 2)
@@ -1067,6 +1099,17 @@ def _(folder: Path) -> list[str]:
     return ["audit", "people.csv", "--quasi", "age", "--require", "epsilon=1"]
 
 
+def weaker_noise(folder: Path, epsilon: str = "1") -> list[str]:
+    """Return the command that explores with the noise of a recipe."""
+    (folder / "people.csv").write_text(PEOPLE)
+    (folder / "r.toml").write_text(
+        f'quasi = ["age", "income"]\nrelease = "laplace"\nepsilon = {epsilon}\nclaim = "original"\n'
+        f'method = "insensitive"\nbounds = {{age = [0, 120], income = [0, 1e9]}}\n'
+        f'kinds = {{age = "integer", income = "continuous"}}\n'
+    )
+    return ["explore", "people.csv", "--recipe", "r.toml", "-o", "page.html"]
+
+
 def exploring(folder: Path, *more: str, epsilon: str = "1", bounds: str = "age=0:120,income=0:1e9") -> list[str]:
     """Return the command that explores with noise."""
     command(folder)
@@ -1082,6 +1125,21 @@ def _(folder: Path) -> list[str]:
 @scenario("Explore: a claim without ε", 2)
 def _(folder: Path) -> list[str]:
     return exploring(folder, "--claim", "original", epsilon="", bounds="")
+
+
+@scenario("Explore: ε above the recipe's", 2)
+def _(folder: Path) -> list[str]:
+    return [*weaker_noise(folder), "--epsilon", "5"]
+
+
+@scenario("Explore: ε of a column above the recipe's", 2)
+def _(folder: Path) -> list[str]:
+    return [*weaker_noise(folder, "{age = 0.5, income = 0.5}"), "--epsilon", "age=0.4,income=0.6"]
+
+
+@scenario("Explore: a claim that is weaker than the recipe's", 2)
+def _(folder: Path) -> list[str]:
+    return [*weaker_noise(folder), "--claim", "microaggregated"]
 
 
 @scenario("Explore: ε that is not above 0", 2)

@@ -155,7 +155,7 @@ class TestSentences:
             ({"confidential": ["grade"], "require": {"l_recursive": 2}}, "must be c:l, got 2"),
             ({"confidential": ["grade"], "require": {"p": {"pay": 2}}}, "required of 'pay', which is not confidential"),
             ({"confidential": ["grade"], "require": {"p": 5}}, "p must be at most k, got p = 5 and k = 4"),
-            ({"confidential": ["grade"], "require": {"k": 6}}, "k is given, and required at another level"),
+            ({"confidential": ["grade"], "require": {"k": 6}}, "k is set to 4 and required at 6"),
             ({"confidential": ["grade"], "require": {"alpha": 1.5}}, "alpha must be a number"),
             ({"confidential": ["grade"], "require": {"stream_k": 5}}, "cannot be required of a table"),
             (

@@ -323,3 +323,82 @@ def test_an_interruption_does_not_wait_for_all(people: pa.Table, monkeypatch: py
     with pytest.raises(KeyboardInterrupt):
         shoal.explore(people, BASE, jobs=1)
     assert len(begun) <= 16
+
+
+DEMANDING = {**BASE, "k": 5}
+
+
+@pytest.fixture(scope="module")
+def demanding(people: pa.Table) -> shoal.Explored:
+    return shoal.explore(people, DEMANDING, k=[3, 5, 10], methods=["mdav"], max_risk=100)
+
+
+class TestTheRecipesDemandsAreAFloor:
+    def test_a_smaller_k_is_shown_and_neither_compared_nor_recommended(self, demanding: shoal.Explored) -> None:
+        assert [(s.asked[0], s.state, s.meets) for s in demanding.settings] == [
+            (3, "ran", False),
+            (5, "ran", True),
+            (10, "ran", True),
+        ]
+        least = min(demanding.settings, key=lambda s: s.loss)  # which the rule would choose
+        assert least.asked[0] == 3
+        assert not least.frontier
+        assert "weaker than the recipe: k < 5" in least.note
+        assert demanding.recommended.asked[0] == 5
+        assert shoal.Recipe.from_toml(demanding.toml).k == 5
+        assert "The recipe demands k ≥ 5: 1 weaker setting is shown for comparison, and never recommended." in (
+            demanding.notes
+        )
+
+    def test_the_json_marks_it(self, demanding: shoal.Explored) -> None:
+        told = demanding.to_dict()
+        assert told["demands"] == {"k": 5}
+        assert [one["meets"] for one in told["settings"]] == [False, True, True]
+
+    @pytest.mark.parametrize("more", [{}, {"require": {"k": 5}}])
+    def test_by_default(self, people: pa.Table, more: dict) -> None:
+        found = shoal.explore(people, {**(BASE if more else DEMANDING), **more}, methods=["mdav"], max_risk=100)
+        assert [s.asked[0] for s in found.settings if not s.meets] == [3]
+        assert found.recommended.asked[0] == 5
+
+    def test_a_default_is_no_demand(self, people: pa.Table) -> None:
+        found = shoal.explore(people, BASE, methods=["mdav"], max_risk=100)
+        assert (found.recommended.asked[0], found.demands) == (3, {})
+
+    def test_a_larger_t_is_weaker(self, people: pa.Table) -> None:
+        recipe = {**BASE, "confidential": ["health"], "t": 0.3}
+        found = shoal.explore(people, recipe, k=[3], t=[0.2, 0.3, 0.5], methods=["k_first"], refine=["none"])
+        assert [(s.asked[1], s.meets) for s in found.settings] == [(0.2, True), (0.3, True), (0.5, False)]
+        assert found.recommended.asked[1] <= 0.3
+        assert found.demands == {"t": 0.3}
+
+    def test_where_all_are_weaker_nothing_is_recommended(self, people: pa.Table) -> None:
+        found = shoal.explore(people, DEMANDING, k=[2, 3], methods=["mdav"])
+        assert (found.recommended, found.frontier, found.toml) == (None, (), "")
+        assert found.reason == (
+            "No setting that ran meets the recipe's demand of k ≥ 5. Try settings that do, or change the recipe."
+        )
+
+    def test_weaker_settings_run_only_if_there_is_time_left(self, people: pa.Table) -> None:
+        n, d = len(people), 3
+        recipe = shoal.Recipe.from_dict({**BASE, "k": 5})
+        enough = sum(seconds_for(recipe.override(k=k), n, d) for k in (5, 10, 25)) * 1.001
+        found = shoal.explore(people, recipe, methods=["mdav"], seconds=enough, jobs=1)
+        assert {s.asked[0]: s.state for s in found.settings} == {3: "left out", 5: "ran", 10: "ran", 25: "ran"}
+
+    def test_the_command_saves_no_weaker_recipe(
+        self, people: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        shoal.write_table(people, "people.csv")
+        Path("r.toml").write_text(shoal.Recipe.from_dict(DEMANDING).to_toml())
+        files = ("--recipe", "r.toml", "-o", "page.html", "--save-recipe", "best.toml")
+        ran = run("explore", "people.csv", *files, "--methods", "mdav", "--k", "3,5", "--max-risk", 100)
+        assert (ran.code, ran.err) == (0, "")
+        assert shoal.Recipe.load("best.toml").k == 5
+        assert "1 weaker setting is shown for comparison" in ran.out
+        assert "demands k ≥ 5" in Path("page.html").read_text(encoding="utf-8")
+        ran = run("explore", "people.csv", *files, "--methods", "mdav", "--k", "3", "--force")
+        assert ran.code == 4
+        assert "No setting that ran meets the recipe's demand of k ≥ 5." in ran.err
+        assert shoal.Recipe.load("best.toml").k == 5

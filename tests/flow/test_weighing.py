@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -307,3 +308,72 @@ def test_no_value_is_told(tmp_path: Path) -> None:
     seen = shoal.explore_file(tmp_path / "t.csv", {"quasi": ["x", "y"]}, tmp_path / "p.html", **asked)
     for text in (json.dumps(seen.to_dict()), (tmp_path / "p.html").read_text(encoding="utf-8"), repr(seen)):
         assert "31415926" not in text
+
+
+NOISY = {**BASE, "release": "laplace", "epsilon": 1.0, "bounds": BOUNDS}
+
+
+class TestTheRecipesDemandsAreAFloor:
+    def test_classes_below_k_and_ways_without_k_are_not_recommended(
+        self, people: pa.Table, found: shoal.Explored
+    ) -> None:
+        demanding = shoal.explore(people, {**NOISY, "k": 50})
+        assert found.recommended.method in FREE  # where nobody demands k
+        assert demanding.recommended.method == "mdav"
+        assert demanding.recommended.asked[0] >= 50
+        assert all(s.meets == (s.method == "mdav" and s.asked[0] >= 50) for s in demanding.settings)
+        assert shoal.Recipe.from_toml(demanding.toml).k >= 50
+        assert "that meet the recipe's demands, the least." in demanding.reason
+        least = min(demanding.settings, key=lambda s: s.loss)
+        said = f"The least of them is {least.name}: {least.figures[0]} %."
+        assert f"{said} To allow it, lower k in the recipe, or leave it out." in demanding.notes
+
+    def test_where_all_are_weaker_nothing_is_recommended(self, people: pa.Table) -> None:
+        found = shoal.explore(people, {**NOISY, "k": 50}, k=[5], methods=["mdav"])
+        assert found.recommended is None
+        assert found.reason.startswith("No setting that ran meets the recipe's demand of k ≥ 50.")
+
+    @pytest.mark.parametrize(
+        ("most", "epsilon", "words"),
+        [
+            (1.0, 5.0, "epsilon must be at most 1, as in the recipe, got 5"),
+            (1.0, {"income": 0.8, "commute_minutes": 0.7}, "epsilon must be at most 1, as in the recipe, got 1.5"),
+            (
+                {"income": 0.8, "commute_minutes": 0.7},
+                {"income": 0.5, "commute_minutes": 0.9},
+                "epsilon of 'commute_minutes' must be at most 0.7, as in the recipe, got 0.9",
+            ),
+            ({"income": 0.8, "commute_minutes": 0.7}, 0.75, "epsilon must be at most 0.7, as in the recipe, got 0.75"),
+        ],
+    )
+    def test_its_epsilon_is_a_ceiling(self, people: pa.Table, most: Any, epsilon: Any, words: str) -> None:
+        with pytest.raises(shoal.ParameterError) as refused:
+            shoal.explore(people, {**NOISY, "epsilon": most}, epsilon=epsilon)
+        assert words in str(refused.value)
+
+    @pytest.mark.parametrize("epsilon", [0.5, 1.0, {"income": 0.5, "commute_minutes": 0.5}])
+    def test_a_smaller_epsilon_is_allowed(self, people: pa.Table, epsilon: Any) -> None:
+        found = shoal.explore(people, NOISY, epsilon=epsilon, methods=["mdav"], k=[20])
+        assert found.recipe["epsilon"] == epsilon
+
+    def test_a_weaker_claim_is_refused(self, people: pa.Table) -> None:
+        kinds = dict.fromkeys(QUASI, "integer")
+        strict = {**NOISY, "claim": "original", "method": "insensitive", "kinds": kinds}
+        with pytest.raises(shoal.ParameterError, match="claim must be 'original', as in the recipe"):
+            shoal.explore(people, strict, claim="microaggregated")
+
+    @pytest.mark.parametrize("more", [(), ("--release", "laplace")])
+    def test_by_the_command(
+        self, people: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable, more: tuple[str, ...]
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        shoal.write_table(people, "people.csv")
+        Path("r.toml").write_text(shoal.Recipe.from_dict({**NOISY, "k": 50}).to_toml())
+        ran = run("explore", "people.csv", "--recipe", "r.toml", "--epsilon", 5, *more)
+        assert (ran.code, ran.out) == (2, "")
+        assert "epsilon must be at most 1, as in the recipe, got 5" in ran.err
+        ran = run("explore", "people.csv", "--recipe", "r.toml", "--epsilon", 0.5, "--methods", "mdav", "--k", "20,50")
+        assert ran.code == 0
+        assert "(in brackets) weaker than the recipe" in " ".join(ran.out.split())
+        assert re.search(r"20 │ +\([\d.,]+\)", ran.out)
+        assert "Recommended: mdav, k = 50" in ran.out

@@ -100,3 +100,18 @@ def test_without_a_recommendation_there_is_no_recipe() -> None:
     page = render(replace(FEW, recommended=None, reason="None."))
     assert "No setting to recommend" in page
     assert "shoal protect in.csv" not in page
+
+
+def test_what_is_weaker_than_the_recipe_is_grey_and_said_to_be() -> None:
+    settings = (replace(FEW.settings[0], meets=False, note="weaker than the recipe: k < 4"), *FEW.settings[1:])
+    settings = on_frontier(settings)
+    best, reason, rule = recommended(settings)
+    found = replace(FEW, settings=settings, recommended=best, reason=reason, rule=rule, demands={"k": 4})
+    svg = drawn(found)
+    (grey,) = [g for g in svg.iter("g") if g.get("class") == "point below"]
+    assert grey.find("title").text == "m0, k = 3, t = 0.2: loss 1.00 %, risk 9.00 %; weaker than the recipe: k < 4"
+    assert len(svg.find("polyline").get("points").split()) == 2
+    page = render(found)
+    assert "Grey ones are weaker than the recipe, which demands k ≥ 4." in page
+    assert len(re.findall(r'<tr class="below">.*weaker than the recipe: k &lt; 4', page)) == 1
+    assert "Grey" not in render(FEW)

@@ -137,3 +137,22 @@ def test_the_least_is_recommended_and_of_equals_the_lower_k() -> None:
     best, reason, _ = least_expected(same, 1.9)
     assert best is None
     assert "at most 1.9 %. The least is 2.00 % (mdav, k = 4)" in reason
+
+
+def test_what_is_weaker_than_the_recipe_is_grey_and_said_to_be() -> None:
+    settings = [replace(one, meets=one.sized and one.asked[0] >= 50) for one in BOTH.settings]
+    found = replace(explored(*settings), demands={"k": 50})
+    svg = ET.fromstring(str(curves(found)))
+    points = [g for g in svg.iter("g") if g.get("class", "").startswith("point")]
+    assert len(points) == len(settings)
+    grey = {g.find("title").text for g in points if g.get("class") == "point below"}
+    assert len(grey) == sum(not one.meets for one in settings)
+    assert all(said.endswith("; weaker than the recipe") for said in grey)
+    assert found.recommended.asked[0] >= 50
+    assert best_sized(found) is found.recommended
+    assert {one.name for one in least_of_each(found)} == {"mdav, k = 50", "pcp, k = 50"}
+    page = render(found)
+    assert "Grey ones are weaker than the recipe, which demands k ≥ 50." in page
+    assert page.count('<tr class="below">') == len(grey)
+    nothing = replace(explored(*(replace(one, meets=False) for one in BOTH.settings)), demands={"k": 999})
+    assert "No setting to recommend" in render(nothing)

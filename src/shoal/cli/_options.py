@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -248,18 +249,33 @@ def recipe_from(path: Path | None, given: dict[str, Any], command: str = "protec
     if "set" in said:
         said["set"] = typed_settings(said["set"])
     if path is not None:
-        base = Recipe.load(path).to_dict()
-        said = {
-            **base,
-            **said,
-            **{n: {**base.get(n, {}), **said[n]} for n in _JOINED if n in said},
-        }
+        said = merged(Recipe.values_in(path), said, _JOINED)
     if "quasi" not in said:
         raise ParameterError(
             f"{command}: --quasi must name at least one column, got none. Name what an intruder may know, "
             "or give --recipe."
         )
     return Recipe.from_dict(said)
+
+
+def merged(base: dict[str, Any], said: dict[str, Any], joined: Sequence[str]) -> dict[str, Any]:
+    """Merge options into the values of a recipe file, before defaults are resolved; the options win.
+
+    Tables that are `joined` are merged name by name.
+
+    >>> merged({"k": 5, "set": {"gamma": 1}}, {"k": 3, "set": {"by": "mdav"}}, ["set"])
+    {'k': 3, 'set': {'gamma': 1, 'by': 'mdav'}}
+    """
+    from shoal.requirements import overridden
+
+    found = {**base, **said}
+    for name in joined:
+        if name in base and name in said:
+            if not isinstance(base[name], dict):
+                found[name] = base[name]  # the recipe refuses it
+            else:
+                found[name] = overridden(base[name], said[name]) if name == "require" else {**base[name], **said[name]}
+    return found
 
 
 def typed_settings(texts: dict[str, str]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from shoal.cli import _options as o
 from shoal.cli._show import console, print_json, progress_bar, summary_of
 
 if TYPE_CHECKING:
-    from shoal.types import Explored
+    from shoal.types import Explored, Setting
 
 
 def explore(
@@ -120,7 +120,7 @@ def explore(
         "text": o.text_format(
             delimiter=delimiter, quote=quote, encoding=encoding, decimal=decimal, missing=missing, datetime=datetime
         ),
-        **(noise if release is not None else {}),  # a release that was named must take them
+        **(_not_in(recipe, noise) if release is not None else {}),  # a release that was named must take them
     }
     made = o.recipe_from(recipe, given, "explore")
     import shoal
@@ -162,6 +162,14 @@ def explore(
                 typer.echo(f"{what}: {path}")
 
 
+def _not_in(path: Path | None, noise: dict[str, Any]) -> dict[str, Any]:
+    """Return what the recipe file does not say itself: what it says limits the options."""
+    from shoal.recipe import Recipe
+
+    said = {} if path is None else Recipe.values_in(path)
+    return {name: value for name, value in noise.items() if name not in said}
+
+
 def _print_frontier(found: Explored) -> None:
     from rich.table import Table
 
@@ -188,20 +196,30 @@ def _print_expected(found: Explored) -> None:
     title = (
         f"Expected loss ({found.loss}, %) at ε = {found.epsilon:g}, {found.records:,} {of}; * the least of its column"
     )
+    if any(not one.meets for some in found.ways.values() for one in some):
+        title += "; (in brackets) weaker than the recipe"
     ways = {way: some for way, some in found.ways.items() if some[0].sized}
     table = Table(title=title, title_justify="left")
     for head in ("k", *(way.replace(" (", "\n(") for way in ways)):
         table.add_column(head, justify="right", overflow="fold")
-    least = {way: min(some, key=lambda s: s.loss) for way, some in ways.items()}
+    strong = {way: [s for s in some if s.meets] for way, some in ways.items()}
+    least = {way: min(some, key=lambda s: s.loss, default=None) for way, some in strong.items()}
     for k in sorted({one.asked[0] for some in ways.values() for one in some}):
         at = {way: next((s for s in some if s.asked[0] == k), None) for way, some in ways.items()}
-        cells = ["" if s is None else f"{s.figures[0]}{' *' if s is least[w] else '  '}" for w, s in at.items()]
+        cells = ["" if s is None else _expected(s, least=s is least[way]) for way, s in at.items()]
         table.add_row(str(k), *cells)
     if ways:
         console().print(table)
     for one in (one for some in found.ways.values() for one in some if not one.sized):
-        typer.echo(f"{one.name}: {one.figures[0]}")
+        typer.echo(f"{one.name}: {_expected(one)}".rstrip())
     typer.echo(f"ε is for: {found.meaning}.")
+
+
+def _expected(one: Setting, *, least: bool = False) -> str:
+    """Return the expected loss of a setting as a cell."""
+    if not one.meets:
+        return f"({one.figures[0]}) "
+    return f"{one.figures[0]}{' *' if least else '  '}"
 
 
 def _print_rest(found: Explored) -> None:

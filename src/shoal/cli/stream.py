@@ -168,8 +168,7 @@ def _recipe(path: Path | None, **given: Any) -> StreamRecipe:
 
     said = {name: value for name, value in given.items() if value not in (None, (), {}, [])}
     if path is not None:
-        base = StreamRecipe.load(path).to_dict()
-        said = {**base, **said, **{n: {**base.get(n, {}), **said[n]} for n in _JOINED if n in said}}
+        said = o.merged(StreamRecipe.values_in(path), said, _JOINED)
     for name in ("quasi", "k", "delay"):
         if name not in said:
             raise ParameterError(f"stream: --{name} must be given, got nothing. Give it, or --recipe.")

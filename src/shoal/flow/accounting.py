@@ -29,7 +29,7 @@ def account_of(done: Protected, source: str = "", target: str = "", *, quick: bo
         comparison = in_order_of_values(comparison)
     return Account(
         recipe=done.recipe.to_dict(),
-        toml=done.recipe.to_toml(),
+        toml=done.recipe.to_toml(complete=True),
         fingerprint=done.recipe.fingerprint,
         schema=done.schema,
         audit=done.audit,

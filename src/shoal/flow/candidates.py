@@ -11,6 +11,7 @@ from typing import Annotated, Any, NamedTuple
 from shoal import registry
 from shoal.errors import ParameterError, raise_all
 from shoal.flow.confidential import confidential_columns
+from shoal.flow.floor import demands, shortfall
 from shoal.parameters import Checked, Param, declarations, shown, unknown
 from shoal.recipe import EFFORTS, Recipe
 from shoal.requirements import resolve
@@ -18,6 +19,7 @@ from shoal.types import Table
 
 RISK = "dld"  #: where nobody asks for another
 _K = (3, 5, 10, 25)
+_LAST = 1_000  # level of settings that are weaker than the recipe
 _PLAIN = ("mdav", "v_mdav", "tour")
 _RANKED = ("t_first", "k_first", "t_close_merge", "steered")  # where all confidential columns have an order
 _ANY = ("t_close_merge", "k_first")
@@ -86,6 +88,7 @@ class Candidate(NamedTuple):
     recipe: Recipe | None
     fault: ParameterError | None
     level: int  #: 0 is tried first
+    shortfall: str = ""  #: in what it is weaker than the recipe demands, in words
 
 
 def candidates(table: Table, recipe: Recipe, asked: Explore, d: int) -> list[Candidate]:
@@ -94,19 +97,31 @@ def candidates(table: Table, recipe: Recipe, asked: Explore, d: int) -> list[Can
     ts = sorted({float(t) for t in asked.t}) if asked.t else [recipe.t]
     ways = list(_ways(table, recipe, asked, d, close=ts != [None]))
     told = told_to_sinks(recipe, [method for method, _ in ways])
-    base = recipe.to_dict()
+    base, demanded = recipe.to_dict(), demands(recipe)
+    of_t = coarse_first([not shortfall(demanded, recipe.k, t) for t in ts])
+    of_k = coarse_first([not shortfall(demanded, k) for k in ks])
     found = []
-    for (method, refine), (i, t), (j, k) in product(ways, enumerate(ts), enumerate(ks)):
+    for (method, refine), (t, by_t), (k, by_k) in product(ways, zip(ts, of_t, strict=True), zip(ks, of_k, strict=True)):
         said = {"k": k, "t": t, "method": method, "refine": refine, "set": set_for(method, recipe)}
         values = {name: value for name, value in {**base, **said}.items() if value is not None and value != {}}
-        level = max(coarseness(len(ts))[i], coarseness(len(ks))[j])
+        level, short = max(by_t, by_k), shortfall(demanded, k, t)
         try:
             made = Recipe.from_dict(values)
             run = replace(made, set={name: value for name, value in made.set.items() if name not in told})
-            found.append(Candidate(made.to_dict(), run, None, level))
+            found.append(Candidate(made.to_dict(), run, None, level, short))
         except ParameterError as error:
-            found.append(Candidate(values, None, error, level))
+            found.append(Candidate(values, None, error, level, short))
     return found
+
+
+def coarse_first(meets: Sequence[bool]) -> list[int]:
+    """Return how soon each of a row of values is tried: ends before middles, those below the recipe's demands last.
+
+    >>> coarse_first([False, True, True, True])
+    [1000, 0, 1, 0]
+    """
+    levels = iter(coarseness(sum(meets)))
+    return [next(levels) if strong else _LAST for strong in meets]
 
 
 def coarseness(count: int) -> list[int]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from shoal.recipe import Recipe
@@ -64,7 +63,7 @@ def completed(recipe: Recipe) -> Recipe:
     'continuous'
     """
     kinds = {name: _by_bounds(recipe, name) for name in recipe.quasi if _kind(recipe, name) is None}
-    return replace(recipe, kinds={**recipe.kinds, **kinds}) if kinds else recipe
+    return recipe.override(kinds={**recipe.kinds, **kinds}) if kinds else recipe
 
 
 def _kind(recipe: Recipe, name: str) -> Kind | None:

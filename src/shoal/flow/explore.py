@@ -14,6 +14,7 @@ from shoal.flow.candidates import RISK, Explore, candidates
 from shoal.flow.costing import fitting, seconds_for
 from shoal.flow.declaration import completed, covers_originals
 from shoal.flow.excluding import complete_rows, only_rows
+from shoal.flow.floor import demands, of_demands
 from shoal.flow.reading import open_source, read_table, schema_for
 from shoal.flow.recommending import on_frontier, recommended
 from shoal.flow.sampling import sampled
@@ -114,7 +115,8 @@ def _explore(table: Table, recipe: Recipe, asked: Explore) -> Explored:
     settings = on_frontier(
         [setting_of(one, costs[at], results.get(at), asked.loss, risk) for at, one in enumerate(every)]
     )
-    best, reason, rule = recommended(settings, asked.max_loss, asked.max_risk)
+    demanded = demands(recipe)
+    best, reason, rule = recommended(settings, asked.max_loss, asked.max_risk, demanded)
     leaving = len(table) if rows is None else len(rows)
     return Explored(
         settings,
@@ -128,7 +130,12 @@ def _explore(table: Table, recipe: Recipe, asked: Explore) -> Explored:
         asked.seconds,
         asked.jobs,
         toml="" if best is None else Recipe.from_dict(best.recipe).to_toml(),
-        notes=(*_of_records(n, leaving, len(table)), *_of_settings(settings, best, results, (asked.loss, risk))),
+        notes=(
+            *_of_records(n, leaving, len(table)),
+            *of_demands(settings, demanded),
+            *_of_settings(settings, best, results, (asked.loss, risk)),
+        ),
+        demands=demanded,
     )
 
 

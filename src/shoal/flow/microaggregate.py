@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoal import registry
-from shoal.errors import DataError, ParameterError, data_rows
+from shoal.errors import DataError, ParameterError, data_rows, raise_all
 from shoal.flow.components import enough_records
 from shoal.flow.confidential import confidential_arrays
 from shoal.flow.enforcing import enforced, promises_t
@@ -51,6 +51,7 @@ def microaggregate_points(
     if refine not in (None, *EFFORTS):
         raise ParameterError(unknown("microaggregate", "refine", refine, EFFORTS))
     partitioner = build(cls, given)
+    _refuse_two_levels(cls, given, require)
     coordinates = _coordinates("microaggregate", X)
     enough_records(partitioner, len(coordinates))
     inside = () if confidential is None else confidential_arrays(confidential, len(coordinates))
@@ -59,6 +60,22 @@ def microaggregate_points(
     steering = steering_of(tables, partitioner, points, ArrayColumns(arrays, len(points)))
     whole = refined(enforced(partitioner, t, more=bool(points.required)), refine, t)
     return steering.without(whole.partition(steering.onto(points), np.random.default_rng(int(seed))), points)
+
+
+def _refuse_two_levels(cls: type, given: Mapping[str, Any], require: Mapping[str, Any]) -> None:
+    """Refuse a level that is both an argument of the method and required, and differs."""
+    promised = (*getattr(cls, "promises", ()), *(("t_closeness",) if promises_t(cls) else ()))
+    raise_all(
+        ParameterError,
+        [
+            f"microaggregate: {name} is set to {shown(given[name])} and required at {shown(level)}. Set it once: give "
+            f"the {name} that you want, and leave it out of require."
+            for one in resolve("microaggregate", require)
+            if one.key in promised
+            for name, level in one.levels
+            if name in given and given[name] != level
+        ],
+    )
 
 
 def _required(require: Mapping[str, Any], inside: tuple[Confidential, ...]) -> tuple[Requirement, ...]:

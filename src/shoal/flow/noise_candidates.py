@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from shoal import registry
 from shoal.errors import ParameterError, raise_all
-from shoal.flow.candidates import Candidate, Explore, coarseness, set_for, told_to_sinks
+from shoal.flow.candidates import Candidate, Explore, coarse_first, set_for, told_to_sinks
+from shoal.flow.floor import demands, shortfall
 from shoal.parameters import declarations
 from shoal.recipe import Recipe
 
@@ -52,11 +53,13 @@ def noise_candidates(recipe: Recipe, asked: Explore, n: int, d: int) -> list[Can
     ks = sorted({int(k) for k in asked.k}) if asked.k else usual_sizes(n, recipe.k)
     ways = list(_ways(recipe, asked, d))
     told = told_to_sinks(recipe, [way.method for way in ways])
-    found = []
+    demanded, found = demands(recipe), []
+    soon = coarse_first([not shortfall(demanded, k) for k in ks])
     for way in ways:
         own = {**set_for(way.method, recipe), **({} if way.split is None else {"split": way.split})}
-        sizes = list(zip(ks, coarseness(len(ks)), strict=True)) if sized(way.method, own) else [(recipe.k, 0)]
-        found += [_candidate(recipe, way, k, own, told, level) for k, level in sizes]
+        sizes = list(zip(ks, soon, strict=True)) if sized(way.method, own) else [(recipe.k, 0)]
+        made = (_candidate(recipe, way, k, own, told, level) for k, level in sizes)
+        found += [one._replace(shortfall=shortfall(demanded, int(one.values["k"]))) for one in made]
     return found
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from shoal.errors import ParameterError, listing, raise_all
 from shoal.flow.declaration import covers_originals, undeclared
+from shoal.flow.floor import refuse_weaker_noise
 from shoal.recipe import Recipe
 from shoal.types import Axis, Footing, Numbers, Points, Table, domains
 
@@ -77,7 +78,9 @@ def with_noise(recipe: Recipe, epsilon: Any, bounds: Any, claim: str | None) -> 
             f"may be told, for example epsilon = 1, or leave it out."
         )
     plain = base["release"] == "centroid"  # what is taken where nobody says
-    return Recipe.from_dict({**base, **({"release": "laplace"} if plain else {}), **said})
+    made = recipe.override(**({"release": "laplace"} if plain else {}), **said)
+    refuse_weaker_noise(recipe, made)
+    return made
 
 
 def bounded(points: Points, recipe: Recipe, table: Table) -> Points:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
+from shoal.flow.floor import unmet
 from shoal.types import Setting
 
 _Value = Callable[[Setting], tuple[float, float]]
@@ -13,7 +15,7 @@ _Value = Callable[[Setting], tuple[float, float]]
 def on_frontier(settings: Sequence[Setting]) -> tuple[Setting, ...]:
     """Mark the settings that no other one beats: none has less of loss or risk and no more of the other.
 
-    Only settings that ran, keep their promise, and have both are compared.
+    Only settings that ran, keep their promise, meet the recipe's demands, and have both are compared.
 
     **Complexity.** O(s²) for s settings, of which there are dozens.
     """
@@ -28,7 +30,10 @@ def _beats(one: Setting, other: Setting) -> bool:
 
 
 def recommended(
-    settings: Sequence[Setting], max_loss: float | None = None, max_risk: float | None = None
+    settings: Sequence[Setting],
+    max_loss: float | None = None,
+    max_risk: float | None = None,
+    demanded: Mapping[str, float] = MappingProxyType({}),
 ) -> tuple[Setting | None, str, str]:
     """Choose the setting to take, by a rule that can be said in a sentence.
 
@@ -39,6 +44,8 @@ def recommended(
     max_loss, max_risk
         What the loss and the risk may be at most. With one of them the other is the least; with both or none, their
         mean is.
+    demanded
+        The levels that the recipe demands, to say why nothing is recommended.
 
     Returns
     -------
@@ -52,7 +59,8 @@ def recommended(
     what, value = _goal(max_loss, max_risk)
     rule = f"of the settings that no other beats in loss and risk{limits}, the one with the least {what}"
     if not kept:
-        return None, _none_kept(front, limits), rule
+        weak = not front and any(setting.state == "ran" and not setting.meets for setting in settings)
+        return None, unmet(demanded) if weak else _none_kept(front, limits), rule
     best = min(kept, key=lambda s: (value(s), s.asked[0]))
     among = f"of the {len(kept):,} settings" if len(kept) > 1 else "it is the only setting"
     those = f" that no other beats in both{limits}"

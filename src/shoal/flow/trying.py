@@ -110,10 +110,11 @@ def setting_of(
     candidate: Candidate, seconds: float, result: Result | ShoalError | None, loss: str, risk: str
 ) -> Setting:
     """Return what is told of a setting: one that ran, one that could not, or one that was left out."""
+    meets = not candidate.shortfall
     if result is None:
-        return Setting(candidate.values, seconds)
+        return Setting(candidate.values, seconds, meets=meets)
     if isinstance(result, ShoalError):
-        return Setting(candidate.values, seconds, "failed", note=str(result))
+        return Setting(candidate.values, seconds, "failed", note=str(result), meets=meets)
     readings = {reading.name: reading.value for reading in result.readings.readings}
     return Setting(
         candidate.values,
@@ -125,7 +126,8 @@ def setting_of(
         result.k,
         result.classes,
         keeps=not result.weaker,
-        note=result.weaker,
+        note="; ".join(filter(None, (candidate.shortfall, result.weaker))),
+        meets=meets,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from shoal.errors import ShoalError, rows_kept
@@ -12,6 +13,7 @@ from shoal.flow.costing import fitting, seconds_for
 from shoal.flow.declaration import covers_originals
 from shoal.flow.excluding import complete_rows, only_rows
 from shoal.flow.expected_loss import ExpectedLoss, expected_loss
+from shoal.flow.floor import demands, of_demands, unmet
 from shoal.flow.forming import form
 from shoal.flow.noise_candidates import noise_candidates, refuse_options, sized
 from shoal.flow.sampling import sampled
@@ -52,8 +54,9 @@ def weigh(table: Table, recipe: Recipe, asked: Explore) -> Explored:
     picked = sorted(fitting(costs, [one.level for one in every], asked.seconds * asked.jobs))
     tried = at_once(lambda one: _weighed(bench, one), [every[at] for at in picked], asked.jobs)
     results = dict(zip(picked, tried, strict=True))
-    settings = tuple(_setting(one, costs[at], results.get(at)) for at, one in enumerate(every))
-    best, reason, rule = least_expected(settings, asked.max_loss)
+    demanded = demands(recipe)
+    settings = tuple(_setting(one, costs[at], results.get(at), demanded) for at, one in enumerate(every))
+    best, reason, rule = least_expected(settings, asked.max_loss, demanded)
     leaving = len(table) if rows is None else len(rows)
     epsilon = recipe.epsilon
     return Explored(
@@ -68,25 +71,41 @@ def weigh(table: Table, recipe: Recipe, asked: Explore) -> Explored:
         asked.seconds,
         asked.jobs,
         toml="" if best is None else Recipe.from_dict(best.recipe).to_toml(),
-        notes=(*_of_choice(recipe, n), *_of_records(n, leaving, len(table)), *_of_settings(settings, best, n)),
+        notes=(
+            *_of_choice(recipe, n),
+            *_of_records(n, leaving, len(table)),
+            *of_demands(settings, demanded),
+            *_of_weaker(settings, best),
+            *_of_settings(settings, best, n),
+        ),
         epsilon=sequential(epsilon.values()) if isinstance(epsilon, Mapping) else float(epsilon or 0.0),
         claim=recipe.claim,
         stand_ins=covers_originals(recipe),
+        demands=demanded,
     )
 
 
-def least_expected(settings: Sequence[Setting], max_loss: float | None = None) -> tuple[Setting | None, str, str]:
+def least_expected(
+    settings: Sequence[Setting],
+    max_loss: float | None = None,
+    demanded: Mapping[str, float] = MappingProxyType({}),
+) -> tuple[Setting | None, str, str]:
     """Choose the setting with the least expected loss; of equals the one with the lower k, then the first.
+
+    Settings that are weaker than what the recipe has `demanded` are never chosen.
 
     Returns
     -------
     tuple
         The setting, or None if even the least is above `max_loss`; why; and the rule.
     """
-    ran = [s for s in settings if s.state == "ran" and s.loss < float("inf")]
+    finite = [s for s in settings if s.state == "ran" and s.loss < float("inf")]
+    ran = [s for s in finite if s.meets]
     rule = "the setting with the least expected loss, microaggregation and noise together"
     if max_loss is not None:
         rule += f", if that is at most {max_loss:g} %"
+    if finite and not ran:
+        return None, unmet(demanded), rule
     if not ran:
         return None, "No setting that ran has a finite expected loss. Raise epsilon, or narrow bounds.", rule
     best = min(ran, key=lambda s: (s.loss, s.asked[0]))
@@ -95,7 +114,10 @@ def least_expected(settings: Sequence[Setting], max_loss: float | None = None) -
     if max_loss is not None and best.loss > max_loss:
         said = f"There is no setting that is expected to lose at most {max_loss:g} %. The least is {loss} %"
         return None, f"{said} ({best.name}): {parts}. Raise the limit or epsilon, or narrow bounds.", rule
-    among = f"of the {len(ran):,} settings that were tried, the least" if len(ran) > 1 else "the only setting tried"
+    many, one = ("that were tried", "tried")
+    if len(finite) > len(ran):
+        many, one = ("that meet the recipe's demands", "that meets the recipe's demands")
+    among = f"of the {len(ran):,} settings {many}, the least" if len(ran) > 1 else f"the only setting {one}"
     return best, f"{best.name}: it is expected to lose {loss} %, {parts}; {among}.", rule
 
 
@@ -117,13 +139,15 @@ def _weighed(bench: Bench, recipe: Recipe) -> Weighed:
     return Weighed(found, smallest, classes, weaker(recipe, made.partition))
 
 
-def _setting(candidate: Candidate, seconds: float, result: Weighed | ShoalError | None) -> Setting:
-    values = candidate.values
+def _setting(
+    candidate: Candidate, seconds: float, result: Weighed | ShoalError | None, demanded: Mapping[str, float]
+) -> Setting:
+    values, meets = candidate.values, not candidate.shortfall
     free = not sized(values["method"], values.get("set", {}))
     if result is None:
-        return Setting(values, seconds, sized=not free)
+        return Setting(values, seconds, sized=not free, meets=meets)
     if isinstance(result, ShoalError):
-        return Setting(values, seconds, "failed", note=str(result), sized=not free)
+        return Setting(values, seconds, "failed", note=str(result), sized=not free, meets=meets)
     return Setting(
         values,
         seconds,
@@ -135,6 +159,7 @@ def _setting(candidate: Candidate, seconds: float, result: Weighed | ShoalError 
         note=result.weaker,
         noise=result.loss.noise,
         sized=not free,
+        meets=meets and not ("k" in demanded and result.weaker),
     )
 
 
@@ -164,6 +189,15 @@ def _of_records(n: int, leaving: int, whole: int) -> Iterator[str]:
             f"at the same k noise is the same, and less is lost by microaggregation, so that a larger k may be best. "
             f"The recipe is for the whole table."
         )
+
+
+def _of_weaker(settings: Sequence[Setting], best: Setting | None) -> Iterator[str]:
+    """Say what could be had without the demand of k, where that is less."""
+    weaker = [s for s in settings if s.state == "ran" and not s.meets and s.loss < float("inf")]
+    least = min(weaker, key=lambda s: s.loss, default=None)
+    if least is not None and (best is None or least.loss < best.loss):
+        said = f"The least of them is {least.name}: {least.figures[0]} %."
+        yield f"{said} To allow it, lower k in the recipe, or leave it out."
 
 
 def _of_settings(settings: Sequence[Setting], best: Setting | None, n: int) -> Iterator[str]:

@@ -62,22 +62,33 @@ class _Field(NamedTuple):
 
 
 def curves(found: Explored) -> Markup:
-    """Draw the expected loss of every way against k, a ring round the least; variable sizes are a level line."""
+    """Draw the expected loss of every way against k, a ring round the least; variable sizes are a level line.
+
+    Settings that are weaker than the recipe demands are grey, and lie beneath the others.
+    """
     every = [one for some in found.ways.values() for one in some if math.isfinite(one.loss)]
     field = _field(every, [one.loss for one in every])
-    parts = _grid(field, found.loss)
+    grey, parts = list[Markup](), list[Markup]()
     for at, some in enumerate(found.ways.values()):
         shown = [one for one in some if math.isfinite(one.loss)]
         if not shown:
             continue
         if not shown[0].sized:
-            parts += _level(field, at, shown[0], found)
+            (parts if shown[0].meets else grey).extend(_level(field, at, shown[0], found))
             continue
-        places = [field.at(one.asked[0], one.loss) for one in shown]
-        parts.append(_line(places, f"curve l{at % 6}"))
-        parts += [_point(at, one, place) for one, place in zip(shown, places, strict=True)]
-    parts += _ring(field, best_sized(found), found.recommended)
+        strong, weaker = [one for one in shown if one.meets], [one for one in shown if not one.meets]
+        grey += _curve(field, at, [*weaker, *strong[:1]], weaker, "curve below")
+        parts += _curve(field, at, strong, strong, f"curve l{at % 6}")
+    parts = [*_grid(field, found.loss), *grey, *parts, *_ring(field, best_sized(found), found.recommended)]
     return drawing("curves", "Expected loss against k", found.reason, _WIDE, _TALL, parts)
+
+
+def _curve(field: _Field, kind: int, along: Sequence[Setting], marked: Sequence[Setting], style: str) -> list[Markup]:
+    """Draw a line along settings of one way, and a mark for some of them."""
+    if not marked:
+        return []
+    line = _line((field.at(one.asked[0], one.loss) for one in along), style)
+    return [line, *(_point(kind, one, field.at(one.asked[0], one.loss)) for one in marked)]
 
 
 def split_curve(found: Explored, some: Sequence[Setting]) -> Markup:
@@ -101,14 +112,15 @@ def split_curve(found: Explored, some: Sequence[Setting]) -> Markup:
         if places and name == "microaggregation":  # rises: to the right of it nothing is drawn
             x, y = places[3 * len(places) // 4]
             parts.append(text(x + 10, y + 18, name, "label"))
-    parts += _ring(field, min(shown, key=lambda s: s.loss), found.recommended)
+    strong = [one for one in shown if one.meets]
+    parts += _ring(field, min(strong, key=lambda s: s.loss, default=None), found.recommended)
     said = "The sum of the two is least where what one more record in a class loses is what it saves in noise."
     return drawing("curves", f"Expected loss of {shown[0].method} and its parts", said, _WIDE, _TALL, parts)
 
 
 def best_sized(found: Explored) -> Setting | None:
-    """Return the least of the settings whose classes k says the size of."""
-    some = [s for s in found.settings if s.state == "ran" and s.sized and math.isfinite(s.loss)]
+    """Return the least of the settings that meet the recipe's demands and whose classes k says the size of."""
+    some = [s for s in found.settings if s.state == "ran" and s.sized and s.meets and math.isfinite(s.loss)]
     return min(some, key=lambda s: (s.loss, s.asked[0]), default=None)
 
 
@@ -143,7 +155,9 @@ def _line(places: Iterable[tuple[float, float]], style: str) -> Markup:
 
 def _point(kind: int, one: Setting, place: tuple[float, float]) -> Markup:
     said = f"{one.name}: {one.figures[0]} %, of it {one.figures[2]} % by noise"
-    return element("g", [element("title", [said]), Markup(mark(kind, *place))], class_="point")
+    said += "" if one.meets else "; weaker than the recipe"
+    style = "point" if one.meets else "point below"
+    return element("g", [element("title", [said]), Markup(mark(kind, *place))], class_=style)
 
 
 def _level(field: _Field, kind: int, one: Setting, found: Explored) -> list[Markup]:
@@ -151,7 +165,8 @@ def _level(field: _Field, kind: int, one: Setting, found: Explored) -> list[Mark
     _, y = field.at(field.x.low, one.loss)
     right = _WIDE - _RIGHT
     place = (right - 8.0 - 15.0 * (kind % 3), y)  # level lines may lie on each other, and marks must not
-    parts = [element("line", class_=f"free l{kind % 6}", x1=_LEFT, x2=right, y1=y, y2=y), _point(kind, one, place)]
+    style = f"free l{kind % 6}" if one.meets else "free below"
+    parts = [element("line", class_=style, x1=_LEFT, x2=right, y1=y, y2=y), _point(kind, one, place)]
     if one is found.recommended:
         parts.append(element("circle", class_="ring", cx=place[0], cy=place[1], r=9.5))
         parts.append(text(_LEFT + 8, y + 16, f"{one.name}: {one.figures[0]} %", "label"))

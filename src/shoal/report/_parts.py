@@ -30,8 +30,12 @@ def bars(found: Explored) -> Markup:
 
 
 def least_of_each(found: Explored) -> list[Setting]:
-    """Return the setting with the least expected loss of each way, the least first."""
-    ways = ([one for one in some if math.isfinite(one.loss)] for some in found.ways.values())
+    """Return the setting with the least expected loss of each way, the least first.
+
+    Those that meet the recipe's demands are compared, or all if none does.
+    """
+    strong = any(one.meets for some in found.ways.values() for one in some)
+    ways = ([s for s in some if math.isfinite(s.loss) and (s.meets or not strong)] for some in found.ways.values())
     return sorted((min(some, key=lambda s: (s.loss, s.asked[0])) for some in ways if some), key=lambda s: s.loss)
 
 

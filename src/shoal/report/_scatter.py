@@ -19,15 +19,19 @@ _CORNERS = {1: (4, 45.0), 2: (3, -90.0), 3: (4, 0.0), 4: (3, 90.0), 5: (5, -90.0
 
 
 def scatter(found: Explored) -> str:
-    """Draw every setting that ran, the frontier through those that no other beats, and a ring round the recommended."""
+    """Draw every setting that ran, the frontier through those that no other beats, and a ring round the recommended.
+
+    Settings that are weaker than the recipe demands are grey, and lie beneath the others.
+    """
     shown = [s for s in found.settings if s.state == "ran" and not math.isnan(s.loss) and not math.isnan(s.risk)]
     kinds = methods_of(found)
     scale = _Scale(shown)
     parts = [*_axes(scale, found), _line(found.frontier, scale)]
-    for setting in sorted(shown, key=lambda s: s.frontier):  # those that matter on top
+    for setting in sorted(shown, key=lambda s: (s.meets, s.frontier)):  # those that matter on top
         x, y = scale.at(setting)
         said = f"{setting.name}: loss {setting.loss:.2f} %, risk {setting.risk:.2f} %"
-        dim = "" if setting.frontier else " dim" if setting.keeps else " weak"
+        said += "" if setting.meets else f"; {setting.note}"
+        dim = "" if setting.frontier else " below" if not setting.meets else " dim" if setting.keeps else " weak"
         drawn = mark(kinds.index(setting.method), x, y)
         parts.append(f'<g class="point{dim}"><title>{escape(said)}</title>{drawn}</g>')
     parts += _labels(found.frontier, scale)

@@ -57,6 +57,8 @@ def _key(found: Explored) -> str:
         for at, method in enumerate(methods_of(found))
     )
     weak = " Hollow ones promise less than was asked for." if any(_weak(s) for s in found.settings) else ""
+    if any(s.state == "ran" and not s.meets for s in found.settings):
+        weak += f" Grey ones are weaker than the recipe, which demands {escape(found.demanded)}."
     return (
         f'<figcaption><ul class="key">{entries}</ul>Each point is a setting: down is safer, left loses less. The '
         f"line joins those that no other beats in both; the ring is the recommended one. Point at one to see its "
@@ -65,7 +67,7 @@ def _key(found: Explored) -> str:
 
 
 def _weak(setting: Setting) -> bool:
-    return setting.state == "ran" and not setting.keeps
+    return setting.state == "ran" and setting.meets and not setting.keeps
 
 
 def _reading(found: Explored) -> str:
@@ -90,7 +92,7 @@ def _summary(room: str, name: str) -> str:
 def _table(found: Explored) -> str:
     ran = sorted(
         (s for s in found.settings if s.state == "ran"),
-        key=lambda s: (not s.frontier, math.isnan(s.loss + s.risk), s.loss + s.risk),
+        key=lambda s: (not s.meets, not s.frontier, math.isnan(s.loss + s.risk), s.loss + s.risk),
     )
     close = any(s.asked[1] is not None for s in ran)
     besides = [name for name in _BESIDES if name not in (found.loss, found.risk)]
@@ -111,6 +113,7 @@ def _row(setting: Setting, besides: Sequence[str], *, close: bool, best: bool) -
     cells += ["–" if math.isnan(value) else f"{value:.2f}" for value in figures]
     cells += [f"{setting.classes:,}", escape(said)]
     style = ' class="best"' if best else ' class="front"' if setting.frontier else ""
+    style = style if setting.meets else ' class="below"'
     return f"<tr{style}>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
 

@@ -76,9 +76,13 @@ def _key(found: Explored) -> str:
         free = (
             " A level line is a way that takes the sizes it likes; if it is the least, the dashed ring is the least k."
         )
+    least = "of all"
+    if any(s.state == "ran" and not s.meets for s in found.settings):
+        least = "of those that meet the recipe's demands"
+        free += f" Grey ones are weaker than the recipe, which demands {escape(found.demanded)}."
     return (
         f'<figcaption><ul class="key">{entries}</ul>Each point is a setting; lower is better. The full ring is the '
-        f"least of all.{free} Point at one to see its figures.</figcaption>"
+        f"least {least}.{free} Point at one to see its figures.</figcaption>"
     )
 
 
@@ -120,8 +124,8 @@ def _weaker(ran: Sequence[Setting]) -> str:
 def _row(one: Setting, *, best: bool) -> str:
     cells = [escape(one.method), f"{one.asked[0]:,}" if one.sized else "vary"]
     cells += list(one.figures) if math.isfinite(one.loss) else ["–"] * 3
-    cells += [f"{one.k:,}", "recommended" if best else ""]
-    style = ' class="best"' if best else ""
+    cells += [f"{one.k:,}", "recommended" if best else "" if one.meets else "weaker than the recipe"]
+    style = ' class="best"' if best else "" if one.meets else ' class="below"'
     return f"<tr{style}>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
 

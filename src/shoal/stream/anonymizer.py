@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import DataError, GuaranteeError, ParameterError
+from shoal.errors import DataError, GuaranteeError, ParameterError, listing
 from shoal.parameters import shown
 from shoal.privacy._demanded import Witness
 from shoal.privacy._formed import hold
@@ -44,6 +44,10 @@ class StreamAnonymizer:
     """
 
     def __init__(self, recipe: StreamRecipe | None = None, **said: Any) -> None:
+        if recipe is not None and said:
+            raise ParameterError(
+                f"StreamAnonymizer: {listing(list(said))} must be left out where a recipe is given. Change the recipe."
+            )
         self.recipe = StreamRecipe.from_dict(said) if recipe is None else recipe
         self._core = Core(self.recipe)
         self._witness = witness_of(self.recipe)  # of what is demanded besides k

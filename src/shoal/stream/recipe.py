@@ -198,6 +198,14 @@ class StreamRecipe:
     @classmethod
     def load(cls, path: str | Path) -> StreamRecipe:
         """Read a recipe from a TOML file."""
+        return cls.from_dict(cls.values_in(path))
+
+    @staticmethod
+    def values_in(path: str | Path) -> dict[str, Any]:
+        """Return what a TOML file says, unchecked, with the paths of taxonomies as seen from here.
+
+        Options are merged into these values before defaults are resolved.
+        """
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
@@ -207,7 +215,7 @@ class StreamRecipe:
         if isinstance(values.get("taxonomies"), dict):
             said = values["taxonomies"].items()
             values["taxonomies"] = {n: str(folder / given) if isinstance(given, str) else given for n, given in said}
-        return cls.from_dict(values)
+        return values
 
     @property
     def stored(self) -> dict[str, Any]:

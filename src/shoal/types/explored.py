@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from shoal.types.ledger import CLAIMS
 from shoal.types.setting import Setting
+
+
+def demands_in_words(demands: Mapping[str, float]) -> str:
+    """Return the k and the t that a recipe demands as text.
+
+    >>> demands_in_words({"k": 5000, "t": 0.2})
+    'k ≥ 5,000 and t ≤ 0.2'
+    """
+    return " and ".join(f"{name} {'≥' if name == 'k' else '≤'} {level:,}" for name, level in demands.items())
 
 
 @dataclass(frozen=True)
@@ -37,6 +47,8 @@ class Explored:
         What the reader must know.
     epsilon, claim
         Where noise is weighed: the privacy budget, and what it is claimed for. Else None and "".
+    demands
+        The k and the t that the recipe demands: weaker settings are shown, and never recommended.
     stand_ins
         Whether made-up records took the place of the table's, of which no cell was looked at.
     """
@@ -57,6 +69,7 @@ class Explored:
     epsilon: float | None = None
     claim: str = ""
     stand_ins: bool = False
+    demands: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def frontier(self) -> tuple[Setting, ...]:
@@ -76,6 +89,11 @@ class Explored:
     def meaning(self) -> str:
         """What ε means, in the words that are used everywhere; nothing where no noise is weighed."""
         return CLAIMS.get(self.claim, "")
+
+    @property
+    def demanded(self) -> str:
+        """What the recipe demands, in words; nothing if it demands nothing."""
+        return demands_in_words(self.demands)
 
     @property
     def recipe(self) -> dict[str, Any] | None:
@@ -101,6 +119,7 @@ class Explored:
             "loss": self.loss,
             "risk": self.risk or None,
             **({} if self.epsilon is None else noise),
+            "demands": dict(self.demands),
             "seconds": self.seconds,
             "settings": [setting.to_dict() for setting in self.settings],
             "frontier": [setting.to_dict() for setting in self.frontier],

@@ -33,10 +33,13 @@ class Setting:
         smallest class of any block, and how many classes all blocks have.
     keeps
         Whether k is promised over all quasi-identifiers, and not only of blocks or of values.
+    meets
+        Whether it is as strong as the recipe demands. A weaker one is drawn in grey, and never recommended.
     note
         Why it failed, or what the reader must know of it.
     frontier
-        Whether no other setting that keeps its promise has less loss and no more risk, or less risk and no more loss.
+        Whether no other setting that keeps its promise and meets the demands has less loss and no more risk, or less
+        risk and no more loss.
     noise
         Where noise is weighed: how much of the loss it is; the rest is lost by microaggregation.
     sized
@@ -56,6 +59,7 @@ class Setting:
     frontier: bool = False
     noise: float = _NAN
     sized: bool = True
+    meets: bool = True
 
     @property
     def method(self) -> str:
@@ -103,8 +107,9 @@ class Setting:
 
     @property
     def comparable(self) -> bool:
-        """Whether it ran, keeps its promise, and has a loss and a risk."""
-        return self.state == "ran" and self.keeps and not math.isnan(self.loss) and not math.isnan(self.risk)
+        """Whether it ran, keeps its promise, meets the recipe's demands, and has a loss and a risk."""
+        known = not math.isnan(self.loss) and not math.isnan(self.risk)
+        return self.state == "ran" and self.keeps and self.meets and known
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, as in the JSON of ``shoal explore``."""
@@ -112,7 +117,7 @@ class Setting:
             return self._weighed()
         k, t = self.asked
         found: dict[str, Any] = {"method": self.recipe["method"], "refine": self.refine, "k": k, "t": t}
-        found |= {"state": self.state, "seconds": round(self.seconds, 3)}
+        found |= {"meets": self.meets, "state": self.state, "seconds": round(self.seconds, 3)}
         if self.state == "ran":
             found |= {"loss": _plain(self.loss), "risk": _plain(self.risk), "achieved_k": self.k}
             found |= {"classes": self.classes, "keeps": self.keeps, "frontier": self.frontier}
@@ -121,7 +126,8 @@ class Setting:
 
     def _weighed(self) -> dict[str, Any]:
         found: dict[str, Any] = {"method": self.recipe["method"], "refine": self.refine, "split": self.split}
-        found |= {"k": self.asked[0] if self.sized else None, "state": self.state, "seconds": round(self.seconds, 3)}
+        found |= {"k": self.asked[0] if self.sized else None, "meets": self.meets}
+        found |= {"state": self.state, "seconds": round(self.seconds, 3)}
         if self.state == "ran":
             found |= {"loss": _plain(self.loss), "microaggregation": _plain(self.loss - self.noise)}
             found |= {"noise": _plain(self.noise), "smallest_class": self.k, "classes": self.classes}
