@@ -1125,6 +1125,11 @@ def _(folder: Path) -> list[str]:
     return [*verifying(folder), "--input", "people.csv"]
 
 
+@scenario("Verify: a requirement of a model that there is not", 2)
+def _(folder: Path) -> list[str]:
+    return [*verifying(folder), "--require", "kk=5"]
+
+
 @scenario("Verify: a receipt that is none", 3)
 def _(folder: Path) -> list[str]:
     return [*verifying(folder), "--receipt", "e.json"]

@@ -43,7 +43,7 @@ from shoal.types.table import (
     called,
     with_columns,
 )
-from shoal.types.verification import Check, Verdict, Verification
+from shoal.types.verification import Check, Promise, Verdict, Verification
 
 __all__ = [
     "Resolution",
@@ -85,6 +85,7 @@ __all__ = [
     "Placed",
     "plain",
     "Points",
+    "Promise",
     "Reading",
     "Readings",
     "Release",
