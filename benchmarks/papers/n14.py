@@ -118,6 +118,19 @@ def ours(cell: Cell, folder: Path) -> float:
     return {"IL": il, "DLD": found["dld"], "ID": found["id"], "Score": score}[cell.column]
 
 
+@cache
+def interval_disclosure(blocks: str, method: str, k: int, folder: Path) -> tuple[float, float]:
+    """ID of a row of Table 6 by both readings: among original ranks, which is ours, and among masked ranks."""
+    original = data("6", folder)
+    names, found = original.column_names, masked("6", blocks, method, k, folder)
+    protected = pa.table(dict(zip(names, found.T, strict=True)))
+    one, other = (
+        shoal.compare(original, protected, names, measures=["id"], set={"among": among})["id"]
+        for among in ("original", "masked")
+    )
+    return one, other
+
+
 def shown(value: float, printed: str) -> str:
     """A figure with as many decimals as the printed one."""
     return f"{value:.{len(printed.partition('.')[2])}f}"
@@ -139,6 +152,9 @@ def main(folder: Path) -> None:
         same = value == cell.printed
         counted[same] += 1
         print(f" {cell.column} {cell.printed} {'=' if same else '≠'} {value};", end="", flush=True)
+        if cell.column == "ID":
+            among_masked = interval_disclosure(*cell[1:4], folder)[1]
+            print(f" (original ranks; {shown(among_masked, cell.printed)} among masked ones)", end="", flush=True)
         if same != cell.comes_out:
             print(f" (UNEXPECTED: {cell.name})", end="")
         if not same:

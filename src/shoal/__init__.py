@@ -498,7 +498,15 @@ def explore_file(
     return run(place(source), noisy, asked, target=page, save_recipe=saved, force=force)
 
 
-def verify(evidence: str | Path, output: Any, input: Any = None, *, receipt: str | Path | None = None) -> Verification:
+def verify(
+    evidence: str | Path,
+    output: Any,
+    input: Any = None,
+    *,
+    receipt: str | Path | None = None,
+    require: Mapping[str, Any] | None = None,
+    strict: bool = False,
+) -> Verification:
     """Check what was protected against its evidence, on its own: audit it from scratch, and compare.
 
     Parameters
@@ -511,22 +519,28 @@ def verify(evidence: str | Path, output: Any, input: Any = None, *, receipt: str
         What was protected, if it is there: a file, a URL or a frame. Needs the receipt.
     receipt
         The JSON file that :func:`protect_file` wrote with ``receipt=``: it opens the commitment to the input.
+    require
+        Levels that must be promised over all quasi-identifiers together and confirmed, as in a recipe: ``{"k": 5}``.
+    strict
+        Whether everything about the protection of the output must be verified for ``holds`` to be true.
 
     Returns
     -------
     Verification
-        ``holds`` (whether everything that can be checked does), ``checks`` (claim, verdict, why), ``to_dict()``.
+        ``holds`` (whether everything that can be checked does), ``promise`` (a sentence), ``k`` (promised over all
+        quasi-identifiers together, or None), ``checks`` (claim, verdict, why), ``unverified``, ``to_dict()``.
 
     Raises
     ------
     DataError
         If evidence, output, input or receipt cannot be read. Claims that are not true raise nothing.
     ParameterError
-        If there is an input and no receipt.
+        If there is an input and no receipt, or if a requirement names no model or no level that there is.
     """
     from shoal.flow.verify import verify as run
 
-    return run(Path(evidence), _place_or_frame(output), _place_or_frame(input), _path(receipt))
+    outputs, source = _place_or_frame(output), _place_or_frame(input)
+    return run(Path(evidence), outputs, source, _path(receipt), require=require, strict=strict)
 
 
 def inspect(frame: Any, reviewed: Sequence[str] = ()) -> Inspection:

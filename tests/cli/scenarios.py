@@ -1201,6 +1201,31 @@ def _(folder: Path) -> list[str]:
     return ["explore", "people.csv", "--quasi", "age,region", *noise, "--methods", "mdav", "--k", "3"]
 
 
+def into_duckdb(folder: Path, stays: pa.Array) -> list[str]:
+    """Write records with durations, and return the command that protects them into a database."""
+    pq.write_table(pa.table({"age": range(len(stays)), "stay": stays}), folder / "stays.parquet")
+    return ["protect", "stays.parquet", "-o", "duckdb:///out.duckdb?table=safe", "--quasi", "age", "--k", "3"]
+
+
+@scenario("Durations finer than DuckDB keeps them", 3)
+def _(folder: Path) -> list[str]:
+    return into_duckdb(folder, pa.array([int(SECRET)] * 6, pa.duration("ns")))
+
+
+@scenario("Durations inside lists, to DuckDB", 3)
+def _(folder: Path) -> list[str]:
+    return into_duckdb(folder, pa.array([[int(SECRET)]] * 6, pa.list_(pa.duration("us"))))
+
+
+@scenario("Intervals of months as a quasi-identifier", 3)
+def _(folder: Path) -> list[str]:
+    import duckdb
+
+    with duckdb.connect(str(folder / "people.duckdb")) as connection:
+        connection.execute(f"CREATE TABLE t AS SELECT to_months({SECRET} + i::INTEGER) AS stay FROM range(6) r(i)")
+    return ["protect", "duckdb:///people.duckdb?table=t", "-o", "out.csv", "--quasi", "stay", "--k", "3"]
+
+
 def verifying(folder: Path, change: Callable[[str], str] = str, output: str = "out.csv") -> list[str]:
     """Protect the people with evidence, change it, and return the command that verifies it."""
     import shoal
@@ -1245,6 +1270,11 @@ def _(folder: Path) -> list[str]:
 @scenario("Verify: an input without the receipt", 2)
 def _(folder: Path) -> list[str]:
     return [*verifying(folder), "--input", "people.csv"]
+
+
+@scenario("Verify: a requirement of a model that there is not", 2)
+def _(folder: Path) -> list[str]:
+    return [*verifying(folder), "--require", "kk=5"]
 
 
 @scenario("Verify: a receipt that is none", 3)

@@ -55,6 +55,32 @@ def test_exit_codes_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ru
     assert run("verify", "safe.json").code == 2
 
 
+def test_what_is_required_and_strict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable) -> None:
+    monkeypatch.chdir(tmp_path)
+    protected(tmp_path, run)
+    ran = run("verify", "safe.json", "safe.csv", "--require", "k=3", "--strict")
+    assert ran.code == 0
+    assert ran.out.splitlines()[0] == "Promised: k = 3 over age, income."
+    ran = run("verify", "safe.json", "safe.csv", "--require", "k=3", "--require", "p=2", "--json")
+    assert ran.code == 4
+    said = json.loads(ran.out)
+    assert (said["k"], said["promise"]) == (3, "Promised: k = 3 over age, income.")
+    assert said["promised"] == [
+        {"model": "k_anonymity", "short": "k", "levels": [3], "over": ["age", "income"], "of": None}
+    ]
+    assert run("verify", "safe.json", "safe.csv", "--require", "k=4").code == 4
+    assert run("verify", "safe.json", "safe.csv", "--require", "").code == 2
+    options = ["--quasi", "age,income", "--identifier", "name", "--k", "3", "--method", "individual_ranking"]
+    assert run("protect", "people.csv", "-o", "each.csv", *options, "--evidence", "each.json").code == 0
+    ran = run("verify", "each.json", "each.csv")
+    assert ran.code == 0
+    assert ran.out.splitlines()[0].startswith("Promised: no k over all quasi-identifiers together; k = 3 over age;")
+    assert "NOT PROMISED" in ran.out
+    ran = run("verify", "each.json", "each.csv", "--strict")
+    assert (ran.code, "not everything is verified: k over all quasi" in ran.out) == (4, True)
+    assert run("verify", "each.json", "each.csv", "--require", "k=3").code == 4
+
+
 def test_the_input_needs_the_receipt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable) -> None:
     monkeypatch.chdir(tmp_path)
     protected(tmp_path, run)

@@ -607,6 +607,108 @@ def test_a_t_that_is_not_promised_is_said_not_to_be(tmp_path: Path) -> None:
     seen = {check.claim: check.why for check in shoal.verify(tmp_path / "e.json", tmp_path / "out.csv").checks}
     assert "t of c is in the recipe and is NOT promised" in seen["What the recipe promises was audited"]
     assert seen["t_closeness of c over a"].endswith("not promised")
+    found = shoal.verify(tmp_path / "e.json", tmp_path / "out.csv", require={"t": 1})
+    assert found.promise == "Promised: k = 3 over a."
+    assert [check.claim for check in found.unverified] == ["t of c, which the recipe sets"]
+    assert [check.claim for check in found.failed] == ["Required: t = 1 of c"]
+
+
+PLAIN = {"require": {}, "strata": [], "weight": None}
+NOTHING = "no k over all quasi-identifiers together"
+TOGETHER = "k over all quasi-identifiers together"
+
+
+class TestWhatIsPromised:
+    @pytest.mark.parametrize(
+        ("recipe", "k", "promise", "unverified"),
+        [
+            ({}, 4, "k = 4 over age, income", []),
+            ({"t": 0.4, "confidential": ["pay"]}, 4, "k = 4 over age, income; t = 0.4 of pay over age, income", []),
+            ({"method": "mic1d"}, None, NOTHING, [TOGETHER]),
+            (
+                {"method": "individual_ranking"},
+                None,
+                f"{NOTHING}; k = 4 over age; k = 4 over income",
+                [TOGETHER],
+            ),
+            ({"blocks": [["age"], ["income"]]}, None, f"{NOTHING}; k = 4 over age; k = 4 over income", [TOGETHER]),
+            (
+                {"release": "swap"},
+                None,
+                f"{NOTHING}; prob_k = 4 over age, income",
+                ["probabilistic_k_anonymity over age, income", "dominance over age, income"],
+            ),
+            ({"release": "anatomy"}, None, f"{NOTHING}; anatomy = 4 over class", ["anatomy_k over class"]),
+        ],
+        ids=["mdav", "t", "mic1d", "individual_ranking", "blocks", "swap", "anatomy"],
+    )
+    def test_it_comes_first_and_strict_asks_for_all_of_it(
+        self, recipe: dict, k: int | None, promise: str, unverified: list[str], tmp_path: Path
+    ) -> None:
+        evidence, output = written(tmp_path, recipe={**PLAIN, **recipe})
+        found = shoal.verify(evidence, output)
+        assert (found.k, found.promise) == (k, f"Promised: {promise}.")
+        assert [check.claim for check in found.unverified] == unverified
+        assert found.holds
+        strict = shoal.verify(evidence, output, strict=True)
+        assert strict.holds is (unverified == [])
+        assert (strict.to_dict()["unverified"], strict.to_dict()["k"]) == (len(unverified), k)
+        asked = shoal.verify(evidence, output, require={"k": 4})
+        assert asked.holds is (k is not None)
+
+    @pytest.mark.parametrize(
+        ("require", "reasons"),
+        [
+            ({"k": 3, "p": 2, "t": {"pay": 0.4}}, []),
+            ({"k": 5}, ["promised at another level: k = 4, k = 4"]),
+            ({"p": 1}, []),
+            ({"p": 3}, ["promised at another level: p = 2, p = 2"] * 2),
+            ({"t": 0.5}, []),
+            ({"t": 0.3}, ["promised at another level: t = 0.4, t = 0.4"] * 2),
+            ({"alpha": 1}, ["not promised over all quasi-identifiers together"] * 2),
+            ({"l_recursive": [3, 2]}, ["promised at another level: l = 2, l = 2"] * 2),
+            ({"l_recursive": [9, 1]}, []),
+            ({"p": {"age": 2}}, ["not promised over all quasi-identifiers together"]),
+        ],
+        ids=str,
+    )
+    def test_a_requirement_is_promised_at_its_level_or_a_stricter_one(
+        self, require: dict, reasons: list[str], tmp_path: Path
+    ) -> None:
+        recipe = {"t": 0.4, "weight": None, "require": {"p": 2, "l_recursive": [9, 2]}}
+        evidence, output = written(tmp_path, recipe=recipe)
+        found = shoal.verify(evidence, output, require=require)
+        assert [check.why for check in found.failed] == reasons
+        assert all(check.claim.startswith("Required: ") for check in found.failed)
+
+    def test_a_requirement_that_the_output_refutes_or_cannot_show_fails(self, tmp_path: Path) -> None:
+        evidence, output = written(tmp_path, recipe={**PLAIN, "identifier": [], "subject": "name"})
+        (check,) = shoal.verify(evidence, output, require={"k": 4}).failed
+        assert check.why.startswith("promised, but not confirmed: counted in subjects")
+        (tmp_path / "plain").mkdir()
+        evidence, output = written(tmp_path / "plain", recipe=PLAIN)
+        spoilt = output.read_text().splitlines()
+        output.write_text("\n".join([spoilt[0], *spoilt[2:]]) + "\n")
+        assert "Required: k = 4" in [check.claim for check in shoal.verify(evidence, output, require={"k": 4}).failed]
+
+    def test_a_requirement_without_a_confidential_column_fails(self, tmp_path: Path) -> None:
+        evidence, output = written(tmp_path, recipe={**PLAIN, "confidential": []})
+        (check,) = shoal.verify(evidence, output, require={"p": 2}).failed
+        assert (check.claim, check.why) == ("Required: p = 2", "no column is confidential")
+
+    @pytest.mark.parametrize("ending", ["csv", "parquet"])
+    def test_kinds_that_are_taken_from_the_evidence_are_listed(self, ending: str, tmp_path: Path) -> None:
+        recipe = {**PLAIN, "kinds": {"pay": "nominal"}, "t": 0.9}
+        files = {"output": f"out.{ending}", "source": f"in.{ending}"}
+        evidence, target = written(tmp_path, recipe=recipe, **files)
+        found = shoal.verify(evidence, target, strict=True)
+        (check,) = found.unverified
+        assert check.claim == "What cells mean"
+        assert check.why == "as the maker says: the kind of pay (nominal; its cells suggest integer)"
+        assert not found.holds
+        (tmp_path / "found").mkdir()
+        evidence, target = written(tmp_path / "found", recipe={**recipe, "kinds": {}}, **files)
+        assert shoal.verify(evidence, target, strict=True).holds
 
 
 class TestTheInput:

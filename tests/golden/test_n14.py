@@ -30,6 +30,14 @@ def test_printed_figure(reference_data: Path, cell: n14.Cell) -> None:
     assert n14.shown(n14.ours(cell, reference_data), cell.printed) == cell.printed
 
 
+@pytest.mark.parametrize("blocks", ["correlated", "non-correlated"])
+def test_both_readings_of_interval_disclosure(reference_data: Path, blocks: str) -> None:
+    for method, rows in n14.PAPER["interval_disclosure"][blocks].items():
+        for k, figures in rows.items():
+            found = n14.interval_disclosure(blocks, method, int(k), reference_data)
+            assert [f"{value:.2f}" for value in found] == figures, (method, k)
+
+
 def test_what_must_come_out_is_on_the_list() -> None:
     listed = set(n14.PAPER["comes_out"])
     assert listed <= {cell.name for cell in CELLS}

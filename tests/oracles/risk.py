@@ -16,14 +16,24 @@ def in_ranks(values, around, x, percent):
     return ordered[low] <= x <= ordered[high]
 
 
-def interval_disclosure(before, after, by, percents):
+def near_place(originals, y, x, percent):
+    """Whether x is one of the originals that equal y, or of the so many percent next below or next above it."""
+    reach = int(percent * len(originals) // 100)
+    below = sorted((value for value in originals if value < y), reverse=True)
+    above = sorted(value for value in originals if value > y)
+    return x == y or x in below[:reach] or x in above[:reach]
+
+
+def interval_disclosure(before, after, by, percents, among="original"):
     """Percentage of the values of one attribute within intervals; None is missing."""
     pairs = [(x, y) for x, y in zip(before, after, strict=True) if x is not None and y is not None]
-    masked = [y for _, y in pairs]
+    originals, masked = [x for x, _ in pairs], [y for _, y in pairs]
     shares = []
     for percent in percents:
-        if by == "rank":
+        if by == "rank" and among == "masked":
             inside = [in_ranks(masked, y, x, percent) for x, y in pairs]
+        elif by == "rank":
+            inside = [near_place(originals, y, x, percent) for x, y in pairs]
         else:
             inside = [abs(x - y) <= percent / 100 * pstdev(x for x, _ in pairs) for x, y in pairs]
         shares.append(100 * sum(inside) / len(pairs))

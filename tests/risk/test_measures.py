@@ -42,18 +42,64 @@ columns = st.lists(
 )
 
 
-@given(rows=columns, by=st.sampled_from(["rank", "deviation"]), p=st.sampled_from([None, 0, 5, 10, 33.3, 100]))
-def test_interval_disclosure_equals_the_transcription(rows: list[tuple[float, float]], by: Any, p: Any) -> None:
+@given(
+    rows=columns,
+    by=st.sampled_from(["rank", "deviation"]),
+    p=st.sampled_from([None, 0, 5, 10, 33.3, 100]),
+    among=st.sampled_from(["original", "masked"]),
+    shift=st.sampled_from([0.0, 0.5]),  # masked values between original ones
+)
+def test_interval_disclosure_equals_the_transcription(
+    rows: list[tuple[float, float]], by: Any, p: Any, among: Any, shift: float
+) -> None:
     before, after = (np.array(side) for side in zip(*rows, strict=True))
-    reading = IntervalDisclosure(by=by, p=p).measure(table({"x": Pair(before, after)}))
+    after = after + shift
+    reading = IntervalDisclosure(by=by, p=p, among=among).measure(table({"x": Pair(before, after)}))
     missing = int(np.sum(np.isnan(before) | np.isnan(after)))
     assert (f"{missing} values were left out" in reading.note) is (missing > 0)
     if missing == len(rows):
         assert np.isnan(reading.value)
         return
     percents = range(1, 11) if p is None else [p]
-    expected = oracle["interval_disclosure"](without(before), without(after), by, percents)
+    expected = oracle["interval_disclosure"](without(before), without(after), by, percents, among)
     assert reading.value == pytest.approx(expected)
+
+
+def in_classes(n: int, size: int) -> Pair:
+    """Different values, and the means of classes of neighbours."""
+    before = np.random.default_rng(3).permutation(np.arange(n) ** 2.0)
+    classes = np.argsort(np.argsort(before)) // size
+    return Pair(before, (np.bincount(classes, before) / size)[classes])
+
+
+def test_wider_intervals_disclose_more_of_microaggregated_values() -> None:
+    both = table({"x": in_classes(1000, 200)})
+    read = [IntervalDisclosure(p=p).measure(both).value for p in (1, 5, 10)]
+    # 2p % of the records lie around the place of a mean, out of 20 % that share it; the mean of squares lies off the
+    # middle of its class, so that from p = 10 on not all of them are its own
+    assert read[:2] == [10.0, 50.0]
+    assert 90 < read[2] < 100
+    among_masked = [IntervalDisclosure(p=p, among="masked").measure(both).value for p in (1, 5, 10)]
+    assert among_masked[0] == among_masked[1] == among_masked[2] > 75  # whatever p is
+
+
+@given(rows=columns, p=st.floats(0, 100), wider=st.floats(0, 100), seed=st.integers(0, 9))
+def test_properties_of_interval_disclosure_among_original_ranks(
+    rows: list[tuple[float, float]], p: float, wider: float, seed: int
+) -> None:
+    before, after = np.nan_to_num(np.array(rows)).T
+
+    def read(p: float, before: np.ndarray, after: np.ndarray) -> float:
+        return IntervalDisclosure(p=p).measure(table({"x": Pair(before, after)})).value
+
+    value = read(p, before, after)
+    assert read(min(p + wider, 100), before, after) >= value
+    assert read(100, before, after) == 100
+    assert read(p, before, before) == 100
+    assert read(p, before**3, after**3) == value  # ranks are all that counts
+    assert read(p, -before, -after) == value
+    order = np.random.default_rng(seed).permutation(len(rows))
+    assert read(p, before[order], after[order]) == pytest.approx(value)
 
 
 def test_a_category_is_disclosed_if_it_is_unchanged_and_attributes_count_alike() -> None:

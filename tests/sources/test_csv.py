@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -121,6 +123,50 @@ def test_a_row_larger_than_the_block(tmp_path: Path, quoted: bool) -> None:
     got, _ = read(tmp_path, f"a,b\n1,2\n3,{cell}\n5,6\n".encode())
     assert got["a"] == ["1", "3", "5"]
     assert len(got["b"][1]) == len(cell) - 2 * quoted
+
+
+ENDING = """
+import sys, threading, time
+from pathlib import Path
+from pyarrow import csv
+from shoal import DataError
+from shoal.sources import _rows
+from shoal.sources.csv import Csv
+
+_rows._BLOCK, _rows._ROWS_IN_BLOCK = 256, 1
+made, threads = csv.ParseOptions, set()
+
+def slowly(invalid_row_handler=None, **options):
+    def handler(row):
+        threads.add(threading.current_thread() is threading.main_thread())
+        time.sleep(0.01)
+        return invalid_row_handler(row)
+    return made(invalid_row_handler=invalid_row_handler and handler, **options)
+
+csv.ParseOptions = slowly
+try:
+    Csv(delimiter=",").read(Path(sys.argv[1]))
+except DataError as error:
+    print(threads, error)
+    sys.exit(3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "said"),
+    [
+        (b"1,2\n", "{True} a.csv: 80 rows do not have the header's 2 columns: rows 3, 6, 9, "),
+        (b"1,\xff\n", "set() a.csv: line 243 is not valid utf-8."),  # said while others are still at work
+    ],
+)
+def test_a_failed_read_calls_nothing_while_the_program_ends(tmp_path: Path, last: bytes, said: str) -> None:
+    """Threads of Arrow that were still calling Python aborted the program: SIGABRT."""
+    ragged = b"1,2\n1,2\n1,2,3\n" * 40
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"a,b\n" + ragged + b"x" * 9000 + b",2\n" + ragged + last)
+    ran = subprocess.run([sys.executable, "-c", ENDING, path], capture_output=True, text=True, check=False)
+    assert ran.returncode == 3, ran.stderr
+    assert ran.stdout.startswith(said)
 
 
 def test_many_blocks(tmp_path: Path) -> None:

@@ -283,21 +283,26 @@ def print_ledger(ledger: Ledger) -> None:
 
 
 def print_verification(found: Verification) -> None:
-    """Print each claim with what was found of it, and the verdict."""
+    """Print what was promised, each claim with what was found of it, and the verdict."""
     from rich.table import Table
 
+    typer.echo(found.promise)
     table = Table("Claim", "Verdict", "Why", title="Verification", title_justify="left")
     for column in table.columns:
         column.overflow = "fold"  # what does not hold must not be cut short
     table.columns[1].no_wrap = True
     for check in found.checks:
-        shown = check.verdict.upper() if check.verdict is Verdict.FAILS else check.verdict.value
+        loud = check.verdict in (Verdict.FAILS, Verdict.NOT_PROMISED)
+        shown = check.verdict.upper() if loud else check.verdict.value
         table.add_row(check.claim, shown, check.why)
     console().print(table)
     count = len(found.unchecked)
     unchecked = f" {count} claim{'s' * (count > 1)} cannot be checked from the output." if count else ""
     if found.holds:
         typer.echo(f"{found.output}: everything that can be checked holds.{unchecked}")
+    elif not found.failed:
+        names = "; ".join(check.claim for check in found.unverified)
+        typer.echo(f"{found.output}: everything that can be checked holds, but not everything is verified: {names}.")
     else:
         typer.echo(f"{found.output}: {len(found.failed)} of {len(found.checks)} claims do not hold.{unchecked}")
 

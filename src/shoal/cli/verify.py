@@ -20,17 +20,26 @@ def verify(
     receipt: Annotated[
         Path | None, typer.Option(metavar="R.json", help="The receipt of the run; opens the commitment to the input.")
     ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MODEL=LEVEL,…", help="Levels that must be promised and confirmed, e.g. k=5."),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit code 4 if part of the protection cannot be verified.")
+    ] = False,
     json: o.Json = False,
 ) -> None:
     """Check a protected file against its evidence: that it is this file, that it holds what the recipe promises, and
     that the evidence says the truth of it. The file is audited from scratch.
 
-    Exit code 4 if anything is not true. What the output cannot show is said, and never taken to hold.
+    Exit code 4 if anything is not true. What the output cannot show is said, and never taken to hold: with --strict
+    that is exit code 4 as well. A method may promise no k; --require k=5 fails then.
     """
     import shoal
 
     with progress_bar(quiet=json):
-        found = shoal.verify(evidence, output, source, receipt=receipt)
+        asked = o.requirements(None if require is None else ",".join(require))
+        found = shoal.verify(evidence, output, source, receipt=receipt, require=asked, strict=strict)
     if json:
         print_json(found.to_dict())
     else:

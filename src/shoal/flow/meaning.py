@@ -10,12 +10,14 @@ from shoal.errors import DataError, SchemaError
 from shoal.flow.digests import of_name
 from shoal.flow.values import with_values
 from shoal.report.evidence import Evidence
+from shoal.schema.infer import kind_of
 from shoal.types import Column, Dialect, Kind, Release, Role, Schema, Taxonomy, called, with_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _BARE = "-"  # of a branch without a category; digests are hexadecimal
+_NUMBERS = {Kind.INTEGER, Kind.CONTINUOUS}
 _AS_VALUES = (Role.CONFIDENTIAL, Role.WEIGHT)
 
 
@@ -149,13 +151,20 @@ def as_left(evidence: Evidence, data: pa.Table, dialect: Dialect | None) -> Left
 
 
 def taken_on_trust(evidence: Evidence, left: Left) -> list[str]:
-    """Return what an evidence says of columns that their cells do not show: missing values, order, groups.
+    """Return what an evidence says of columns that their cells do not show: kinds, missing values, order, groups.
 
-    Who calls every cell missing makes all classes alike, so the number of these cells is said.
+    Who calls every cell missing makes all classes alike, so the number of these cells is said. A kind is established
+    if the cells or their type suggest the same one; integers and other numbers are compared alike.
     """
     found = []
     for name, read in left.release.read.items():
         said = evidence["columns"].get(name, {})
+        stated, suggested = (
+            left.release.schema[name].kind,
+            kind_of(left.release.data.column(name), left.release.dialect, left.release.data.schema.field(name)),
+        )
+        if stated is not suggested and not {stated, suggested} <= _NUMBERS:
+            found.append(f"the kind of {name} ({stated.value}; its cells suggest {suggested.value})")
         if said.get("missing"):
             gone = read.null_count - left.release.data.column(name).null_count
             found.append(f"{gone:,} of {len(read):,} cells of {name} hold no value")

@@ -9,17 +9,21 @@ from shoal.errors import ShoalError, listing
 from shoal.flow.claims import claims_of, look_again, look_at_persons, same
 from shoal.flow.evidence import histogram
 from shoal.flow.meaning import Left, as_left, taken_on_trust
+from shoal.flow.promised import met, without_promise
 from shoal.flow.promises import all_claimed, guarantee_of, in_two_tables
 from shoal.flow.seen import Seen
 from shoal.recipe import Recipe
 from shoal.report.evidence import Evidence, finite
+from shoal.requirements import Required
 from shoal.types import Audit, Check, Finding, Role, Verdict
 
 _K, _RANDOM = "k_anonymity", "probabilistic_k_anonymity"
 
 
-def audited(said: Evidence, recipe: Recipe, tables: Sequence[Seen]) -> Iterator[Check]:
-    """Audit the tables from scratch by what the recipe promises, and compare with what is claimed."""
+def audited(
+    said: Evidence, recipe: Recipe, tables: Sequence[Seen], required: Sequence[Required] = ()
+) -> Iterator[Check]:
+    """Audit the tables from scratch by what the recipe promises, and compare with what is claimed and required."""
     claims, link = claims_of(said), said["link"]
     lefts = [as_left(said, table.data, table.dialect) for table in tables]
     if (link is not None, len(tables) == 2) != (in_two_tables(recipe),) * 2:
@@ -28,11 +32,13 @@ def audited(said: Evidence, recipe: Recipe, tables: Sequence[Seen]) -> Iterator[
     yield _columns(said, recipe, tables)
     yield from _meanings(said, lefts)
     yield all_claimed(recipe, claims, link)
+    yield from without_promise(recipe, claims, link)
     seen = [(claim, _look(claim, lefts, recipe, link)) for claim in claims]
     yield from (check for claim, check in seen if claim.required is not None or not claim.promised)
     yield from _besides([check for claim, check in seen if claim.required is None and claim.promised])
     yield _summary(said, recipe, claims)
     yield _sizes(said, recipe, lefts[0], link)
+    yield from met(required, recipe, seen, link)
 
 
 def _look(claim: Finding, lefts: Sequence[Left], recipe: Recipe, link: str | None) -> Check:

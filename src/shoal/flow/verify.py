@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from shoal.errors import ParameterError, ShoalError
+from shoal.flow.claims import claims_of
 from shoal.flow.digests import Digest, of_file, of_table
 from shoal.flow.evidence import names_hidden
+from shoal.flow.promised import promised_k, promises_in
 from shoal.flow.reaudit import audited
 from shoal.flow.receipt import Receipt
 from shoal.flow.seen import Seen, frame_seen, outputs_of, read_evidence, read_seen
 from shoal.places import Place
 from shoal.recipe import Recipe
 from shoal.report.evidence import Evidence
+from shoal.requirements import resolve
 from shoal.types import Check, Verdict, Verification
 
 
-def verify(evidence: Path, output: Any, source: Any = None, receipt: Path | None = None) -> Verification:
+def verify(
+    evidence: Path,
+    output: Any,
+    source: Any = None,
+    receipt: Path | None = None,
+    *,
+    require: Mapping[str, Any] | None = None,
+    strict: bool = False,
+) -> Verification:
     """Check an output with nothing but its evidence; with the receipt of the run, the input as well.
 
-    Output and input are places, or frames; of two released tables, two frames, or the place of the first.
+    Output and input are places, or frames; of two released tables, two frames, or the place of the first. What is
+    required must be promised and confirmed. If strict, nothing about the output's protection may be left unverified.
 
     Raises
     ------
     DataError
         If evidence, output, input or receipt cannot be read. Claims that are not true raise nothing.
     ParameterError
-        If there is an input and no receipt.
+        If there is an input and no receipt, or if a requirement names no model or no level that there is.
     """
+    required = resolve("verify", require or {})
     if source is not None and receipt is None:
         raise ParameterError(
             "verify: an input must be given with the receipt of the run, got none: without it nothing in the evidence "
@@ -41,10 +54,12 @@ def verify(evidence: Path, output: Any, source: Any = None, receipt: Path | None
     checks = [_sealed(said), *_same_outputs(said, tables)]
     recipe, about = _recipe(said)
     checks.append(about)
+    claims = claims_of(said)
     if recipe is not None:
-        checks += audited(said, recipe, tables)
+        checks += audited(said, recipe, tables, required)
     checks += [_input(said, source, kept), _unseen()]
-    return Verification(tables[0].name, tuple(checks), said["audit"])
+    k = None if recipe is None else promised_k(recipe, claims)
+    return Verification(tables[0].name, tuple(checks), said["audit"], promises_in(claims), k, strict)
 
 
 def _sealed(said: Evidence) -> Check:
@@ -93,13 +108,15 @@ def _input(said: Evidence, source: Any, receipt: Receipt | None) -> Check:
     claim, made = "The input is the one that was protected", said["commitment"]
     if made is None:
         verdict = Verdict.UNSEEN if receipt is None else Verdict.FAILS
-        return Check(claim, verdict, "the evidence commits to no input: it was written without a receipt")
+        return Check(
+            claim, verdict, "the evidence commits to no input: it was written without a receipt", essential=False
+        )
     if receipt is None:
-        return Check(claim, Verdict.UNSEEN, "whoever has the input and the receipt can check it")
+        return Check(claim, Verdict.UNSEEN, "whoever has the input and the receipt can check it", essential=False)
     if made != {"of": receipt.commitment.of, "sha256": receipt.commitment.sha256}:
         return Check(claim, Verdict.FAILS, "the receipt is of another run: its commitment is not that of the evidence")
     if source is None:
-        return Check(claim, Verdict.UNSEEN, "the receipt is of this run; the input was not given")
+        return Check(claim, Verdict.UNSEEN, "the receipt is of this run; the input was not given", essential=False)
     if not receipt.commitment.opens(_digest_of(source)):
         return Check(claim, Verdict.FAILS, "it is another one: the commitment of the evidence does not open to it")
     return Check(claim, Verdict.HOLDS, "the receipt opens the commitment of the evidence to it")
@@ -118,4 +135,5 @@ def _unseen() -> Check:
         "Measures, versions, and how it was made",
         Verdict.UNSEEN,
         "the input would be needed: the measures are what the maker says",
+        essential=False,
     )

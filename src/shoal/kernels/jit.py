@@ -9,14 +9,17 @@ A `part` is called by kernels only. It needs no entry from Python, which would t
 and is kept in the cache inside the kernels that call it.
 """
 
+# mypy: allow-untyped-calls
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numba
 
+from shoal.kernels.cache import KernelCache
 from shoal.progress import say
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
@@ -27,10 +30,10 @@ part = _njit(no_cpython_wrapper=True, **OPTIONS)
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function for callers in Python, and keep it on disk where there is a place to."""
-    try:
-        return _njit(cache=True, **OPTIONS)(function)
-    except RuntimeError:  # neither the package's folder nor the user's can be written to
-        return _njit(**OPTIONS)(function)
+    compiled = _njit(**OPTIONS)(function)
+    with suppress(RuntimeError):  # neither the package's folder nor the user's can be written to
+        compiled._cache = KernelCache(function)
+    return compiled
 
 
 def announce(function: Any) -> None:

@@ -27,7 +27,7 @@ def within_ranks(
 def ranks_of(
     sorted_values: NDArray[np.float64], around: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first and the last rank of values, from 0."""
+    """Return the first and the last rank of values, from 0; between two ranks, the upper and the lower one."""
     return np.searchsorted(sorted_values, around, "left"), np.searchsorted(sorted_values, around, "right") - 1
 
 
@@ -40,6 +40,25 @@ def in_reach(
 ) -> NDArray[np.bool_]:
     """Tell which x lie in the interval that reaches so many percent of ranks below `first` and above `last`."""
     n = len(sorted_values)
-    reach = math.floor(percent * n / 100)
+    reach = reach_of(percent, n)
     low, high = np.maximum(first - reach, 0), np.minimum(last + reach, n - 1)
     return np.asarray((sorted_values[low] <= x) & (x <= sorted_values[high]))
+
+
+def near_in_rank(
+    own: tuple[NDArray[np.int64], NDArray[np.int64]], place: tuple[NDArray[np.int64], NDArray[np.int64]], reach: int
+) -> NDArray[np.bool_]:
+    """Tell which values have a rank at most so many below the first, or above the last, rank of a place.
+
+    Both are given by their first and last rank, as :func:`ranks_of` returns them.
+
+    >>> x = np.arange(10.0)
+    >>> near_in_rank(ranks_of(x, x), ranks_of(x, np.full(10, 4.5)), 1).nonzero()[0].tolist()
+    [4, 5]
+    """
+    return np.asarray((own[1] >= place[0] - reach) & (own[0] <= place[1] + reach))
+
+
+def reach_of(percent: float, n: int) -> int:
+    """Return how many ranks so many percent of n are, rounded down."""
+    return math.floor(percent * n / 100)

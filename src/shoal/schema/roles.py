@@ -97,6 +97,8 @@ def _misfits(
 
 
 def _faults(data: pa.Table, roles: Mapping[str, Role], kinds: Mapping[str, Any], unread: tuple[str, ...]) -> list[str]:
+    import pyarrow as pa
+
     names = [*data.column_names, *unread]
     there = set(names)
     faults = [unknown("Schema", "column", n, names) for n in {**roles, **kinds} if n not in there]
@@ -104,5 +106,12 @@ def _faults(data: pa.Table, roles: Mapping[str, Role], kinds: Mapping[str, Any],
         f"Schema: column {name!r} holds values of mixed types and cannot be {roles[name]}. Give it one type."
         for name in unread
         if roles.get(name, Role.OTHER) not in (Role.OTHER, Role.IDENTIFIER)
+    ]
+    faults += [
+        f"Schema: column {name!r} holds intervals of months, which have no fixed length, and cannot be {roles[name]}. "
+        "Give it another role, or make it a number in a query."
+        for name in data.column_names
+        if pa.types.is_interval(data.schema.field(name).type)
+        and roles.get(name, Role.OTHER) not in (Role.OTHER, Role.IDENTIFIER)
     ]
     return faults

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from shoal.databases.duckdb import Late, opened, said, what_is
 from shoal.databases.tables import StagedTable, TableName, exists_already
-from shoal.errors import ParameterError
+from shoal.errors import DataError, ParameterError, raise_all
 from shoal.parameters import Checked, Param
 from shoal.places import Place, Url
 from shoal.sinks.atomic import atomic
@@ -81,11 +81,14 @@ class Duckdb(Checked):
 
         Raises
         ------
+        DataError
+            If columns hold durations that the database does not keep exactly.
         EngineError
             If the database does not take it.
         """
         import pyarrow as pa
 
+        table = _with_intervals(staged.url, table)
         kinds = [pa.string() if pa.types.is_null(kind) else kind for kind in table.schema.types]
         typed = table.cast(pa.schema(list(zip(table.column_names, kinds, strict=True))))
         with said(staged.url, "did not take the table"):
@@ -94,6 +97,37 @@ class Duckdb(Checked):
             connection.register(_VIEW, typed)
             connection.execute(f"CREATE TABLE {staged.table.quoted()} AS SELECT * FROM {_VIEW}")
             connection.unregister(_VIEW)
+
+
+def _with_intervals(url: Url, table: pa.Table) -> pa.Table:
+    """Return the table with durations in microseconds, as the database keeps them; it would cut finer ones silently."""
+    import pyarrow as pa
+
+    faults = []
+    for at, field in enumerate(table.schema):
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if pa.types.is_duration(kind):
+            try:
+                table = table.set_column(at, field.name, table.column(at).cast(kind).cast(pa.duration("us")))
+            except pa.ArrowInvalid:
+                faults.append(
+                    f"{url}: column {field.name!r} must have durations of whole microseconds, at most 292,000 years, "
+                    "got others. Round them, or write Parquet."
+                )
+        elif _holds_durations(kind):
+            faults.append(
+                f"{url}: column {field.name!r} must not have durations inside lists or records, got some. "
+                "Drop the column, or write Parquet."
+            )
+    raise_all(DataError, faults)
+    return table
+
+
+def _holds_durations(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    inner = [kind.field(at).type for at in range(kind.num_fields)]
+    return any(pa.types.is_duration(one) or _holds_durations(one) for one in inner)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, listing
-from shoal.sources._text import check_utf8
+from shoal.sources._text import arrow_buffer, check_utf8
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,37 +56,40 @@ class Rows:
         quoted = self.text.find(self.quote.encode(), self.start) >= 0
         data = self._data(quoted)
         for block in self._blocks(len(data)):
+            with suppress(pa.ArrowException):  # a row that does not fit or is larger than the block, or no UTF-8
+                table = self._parse(data, block, quoted)
+                return self._unmarked(table, 0) if quoted else table
+        check_utf8(self.owner, self.text)
+        for block in self._blocks(len(data)):
             bad: list[int | None] = []
-            table = None
             with suppress(pa.ArrowException):
-                table = self._parse(data, bad, block, quoted, use_threads=True)
-            if table is None:
-                check_utf8(self.owner, self.text)  # else a row was larger than the block
-                continue
-            if quoted:
-                table = self._unmarked(table, len(bad))
-            if bad:
-                bad.clear()
-                self._parse(data, bad, block, quoted, use_threads=False)
-                raise DataError(self._ragged(bad))
-            return table
+                table = self._parse(data, block, quoted, bad)
+                table = self._unmarked(table, len(bad)) if quoted else table
+                if bad:
+                    raise DataError(self._ragged(bad))
+                return table
         raise DataError(f"{self.owner}: could not be parsed. Check its delimiter and quotes, and save it again.")
 
-    def _parse(
-        self, data: pa.Buffer, bad: list[int | None], block: int, quoted: bool, *, use_threads: bool
-    ) -> pa.Table:
+    def _parse(self, data: pa.Buffer, block: int, quoted: bool, bad: list[int | None] | None = None) -> pa.Table:
+        """Parse the rows, in threads; with a list, skip rows that do not fit and note their numbers, in this thread.
+
+        Arrow's threads go on for a while after one of them has failed. If they called Python then, and the program
+        ended, it would be aborted: so only a single thread does.
+        """
         import pyarrow as pa
         from pyarrow import csv
 
         def skip(row: Any) -> str:
+            assert bad is not None
             bad.append(row.number)
             return "skip"
 
         source: Any = pa.BufferReader(data)
-        handler: Any = skip
+        handler: Any = None if bad is None else skip
+        threads = bad is None
         return csv.read_csv(
             source,
-            read_options=csv.ReadOptions(column_names=list(self.names), block_size=block, use_threads=use_threads),
+            read_options=csv.ReadOptions(column_names=list(self.names), block_size=block, use_threads=threads),
             parse_options=csv.ParseOptions(
                 delimiter=self.delimiter,
                 quote_char=self.quote,
@@ -116,15 +119,11 @@ class Rows:
         Where there are quotes it ends with one more row, which a quote that is never closed would swallow. Where
         the first cell begins with U+FEFF there is another before it, which Arrow takes for a byte order mark.
         """
-        import pyarrow as pa
-
         lead = BOM_UTF8 if self.text.startswith(BOM_UTF8, self.start) else b""
-        if not quoted and not lead:
-            return pa.py_buffer(self.text).slice(self.start)
         ended = self.text.endswith((b"\n", b"\r"))
         mark = self.delimiter.join([_MARK] * len(self.names)) + "\n" if quoted else ""
         end = b"" if ended or not quoted else b"\n"
-        return pa.py_buffer(b"".join((lead, memoryview(self.text)[self.start :], end, mark.encode())))
+        return arrow_buffer(lead, memoryview(self.text)[self.start :], end, mark.encode())
 
     def _unmarked(self, table: pa.Table, bad: int) -> pa.Table:
         """Return the table without the last row, if that is the one that was added."""

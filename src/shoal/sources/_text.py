@@ -5,8 +5,12 @@ from __future__ import annotations
 import codecs
 import gzip
 import zlib
+from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: Byte order marks, the longer ones first because UTF-32's begins like UTF-16's.
 _MARKS = (
@@ -60,6 +64,25 @@ def to_utf8(owner: str, raw: bytes, encoding: str | None) -> tuple[bytes, str]:
     if text.startswith("\ufeff"):
         text, name = text[1:], _UNICODE.get(name, name)
     return text.encode(), name
+
+
+def arrow_buffer(*parts: bytes | memoryview) -> pa.Buffer:
+    """Return the parts one after the other, in memory of Arrow.
+
+    Arrow's threads may hold the buffer longer than a read that has failed. Memory of Python would be released by such a
+    thread, which aborts the program if it is just ending.
+
+    >>> arrow_buffer(b"a,", b"b").to_pybytes()
+    b'a,b'
+    """
+    import pyarrow as pa
+
+    buffer = pa.allocate_buffer(sum(map(len, parts)))
+    free = memoryview(buffer).cast("B")
+    for part in parts:
+        free[: len(part)] = part
+        free = free[len(part) :]
+    return buffer
 
 
 def check_utf8(owner: str, text: bytes) -> None:

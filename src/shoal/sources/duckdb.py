@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Duckdb(Checked):
     """A table of a DuckDB database, or what a query finds in it: ``duckdb:///people.duckdb?table=survey``.
 
-    DuckDB hands over Arrow, so types are its own. The file is opened for reading only.
+    DuckDB hands over Arrow, so types are its own. Intervals are durations, unless some have months or years: these
+    have no fixed length, and the column stays as it is. The file is opened for reading only.
 
     Parameters
     ----------
@@ -66,4 +67,29 @@ def _read(connection: Any, url: Url, statement: str) -> pa.Table:
         found = connection.sql(statement)
         if found is None:
             raise ParameterError(f"{url}: a query must select something. Write one that does.")
-        return check_table(str(url), found.to_arrow_table())
+        return check_table(str(url), _with_durations(found))
+
+
+def _with_durations(found: Any) -> pa.Table:
+    """Return the rows that were found, with intervals of a fixed length as durations in microseconds.
+
+    Microseconds are counted in the database: what it hands over has nanoseconds, which overflow after 292 years.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names = list(found.columns)
+    places = [at for at, kind in enumerate(found.types) if str(kind) == "INTERVAL"]
+    if not places:
+        return found.to_arrow_table()
+    parts = []
+    for at in places:
+        name = '"' + names[at].replace('"', '""') + '"'
+        parts += [f"try(epoch_us({name}))", f"12 * date_part('year', {name}) + date_part('month', {name})"]
+    whole = found.project(", ".join(["*", *parts])).to_arrow_table()
+    table = whole.select(range(len(names)))
+    for number, at in enumerate(places):
+        lengths, months = (whole.column(len(names) + 2 * number + part) for part in (0, 1))
+        if lengths.null_count == months.null_count and not pc.any(pc.not_equal(months, 0)).as_py():
+            table = table.set_column(at, names[at], lengths.cast(pa.int64()).cast(pa.duration("us")))
+    return table

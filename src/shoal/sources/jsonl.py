@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from shoal.errors import DataError
 from shoal.parameters import Checked
 from shoal.sources._file import check_table, read_bytes
+from shoal.sources._text import arrow_buffer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,7 +49,7 @@ class Jsonl(Checked):
         longest = max(map(len, text.splitlines())) + 2
         reading = json.ReadOptions(use_threads=True, block_size=max(1 << 20, 2 * longest))
         try:
-            table = json.read_json(io.BytesIO(text), read_options=reading)
+            table = json.read_json(pa.BufferReader(arrow_buffer(text)), read_options=reading)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # the error holds values
             table = None
         if table is None:

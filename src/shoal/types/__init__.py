@@ -44,7 +44,7 @@ from shoal.types.table import (
     with_columns,
 )
 from shoal.types.unchanged import Unchanged
-from shoal.types.verification import Check, Verdict, Verification
+from shoal.types.verification import Check, Promise, Verdict, Verification
 
 __all__ = [
     "Resolution",
@@ -86,6 +86,7 @@ __all__ = [
     "Placed",
     "plain",
     "Points",
+    "Promise",
     "Reading",
     "Readings",
     "Release",

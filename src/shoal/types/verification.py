@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from shoal.errors import listing
+
 
 class Verdict(StrEnum):
     """What was found of one claim."""
@@ -14,6 +16,7 @@ class Verdict(StrEnum):
     HOLDS = "holds"
     FAILS = "does not hold"
     UNSEEN = "cannot be checked"  #: from the output, by anybody: it is not said to hold
+    NOT_PROMISED = "not promised"  #: by the recipe, although it is what most readers expect
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,29 +26,70 @@ class Check:
     claim: str
     verdict: Verdict
     why: str
+    essential: bool = True  #: False: it says nothing about the output's protection, as where the input comes from
 
-    def to_dict(self) -> dict[str, str]:
+    @property
+    def verified(self) -> bool:
+        """Whether it holds, or is not about the output's protection."""
+        return self.verdict is Verdict.HOLDS or (self.verdict is Verdict.UNSEEN and not self.essential)
+
+    def to_dict(self) -> dict[str, Any]:
         """Return the check as plain values."""
-        return {"claim": self.claim, "verdict": self.verdict.value, "why": self.why}
+        return {"claim": self.claim, "verdict": self.verdict.value, "why": self.why, "essential": self.essential}
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A level that a release promises.
+
+    >>> str(Promise("t_closeness", "t", (0.2,), ("age", "sex"), "pay"))
+    't = 0.2 of pay over age, sex'
+    """
+
+    model: str  #: key of the privacy model
+    short: str  #: its short name, as in ``--require``
+    levels: tuple[float, ...]
+    over: tuple[str, ...]
+    of: str | None = None  #: the confidential column, for a model that looks at one
+
+    def __str__(self) -> str:
+        of = "" if self.of is None else f" of {self.of}"
+        return f"{self.short} = {':'.join(f'{level:g}' for level in self.levels)}{of} over {listing(self.over)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the promise as plain values."""
+        levels = [*self.levels]
+        return {"model": self.model, "short": self.short, "levels": levels, "over": [*self.over], "of": self.of}
 
 
 @dataclass(frozen=True)
 class Verification:
     """What a file turned out to be, against the evidence that came with it.
 
-    >>> seen = Verification("safe.csv", (Check("k", Verdict.HOLDS, "counted"), Check("seed", Verdict.UNSEEN, "gone")))
+    >>> seen = Verification("safe.csv", (Check("k", Verdict.HOLDS, "counted"), Check("t", Verdict.UNSEEN, "gone")))
     >>> seen.holds, seen.to_dict()["unchecked"]
     (True, 1)
+    >>> Verification("safe.csv", seen.checks, strict=True).holds
+    False
     """
 
     output: str
     checks: tuple[Check, ...]
     audit: Mapping[str, Any] = field(default_factory=dict, repr=False)  #: what the evidence says the audit found
+    promised: tuple[Promise, ...] = ()
+    k: int | None = None  #: the k that is promised over all quasi-identifiers together
+    strict: bool = False  #: whether everything about the output's protection must be verified
 
     @property
     def holds(self) -> bool:
-        """Whether everything that can be checked holds."""
-        return not self.failed
+        """Whether everything that can be checked holds; if strict, whether everything is verified."""
+        return not self.failed and not (self.strict and self.unverified)
+
+    @property
+    def promise(self) -> str:
+        """What was promised, in a sentence."""
+        none = () if self.k is not None else ("no k over all quasi-identifiers together",)
+        return f"Promised: {'; '.join((*none, *map(str, self.promised)))}."
 
     @property
     def failed(self) -> tuple[Check, ...]:
@@ -57,12 +101,22 @@ class Verification:
         """The claims of which the output shows nothing."""
         return tuple(check for check in self.checks if check.verdict is Verdict.UNSEEN)
 
+    @property
+    def unverified(self) -> tuple[Check, ...]:
+        """What is not known of the output's protection: not promised, or not to be checked from the output."""
+        return tuple(check for check in self.checks if check.verdict is not Verdict.FAILS and not check.verified)
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, as in the JSON of ``shoal verify``."""
         return {
             "output": self.output,
+            "promise": self.promise,
+            "k": self.k,
+            "promised": [one.to_dict() for one in self.promised],
+            "strict": self.strict,
             "holds": self.holds,
             "failed": len(self.failed),
             "unchecked": len(self.unchecked),
+            "unverified": len(self.unverified),
             "checks": [check.to_dict() for check in self.checks],
         }
