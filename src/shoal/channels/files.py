@@ -67,7 +67,7 @@ class _FileLink(PipeLink):
             undo.callback(self._journal.close)
             check_promises(journey, found[0].promises)
             self._restore(*found)
-            if self.cursor.place and not self.finished:
+            if self.cursor.place or self.finished:
                 given.skip(self.cursor.place, self._digest)
             self._undo = undo.pop_all()
 
@@ -93,9 +93,13 @@ class _FileLink(PipeLink):
         self._preface = line + b"\n" if line and not self._out.size else b""
 
     def fetch(self, most: int, seconds: float) -> Incoming | None:
-        """Return records, or None if none came in time; none of a stream that is finished."""
+        """Return records, or None if none came in time.
+
+        Of a stream that is finished there are none; its input must be the one that it was finished with.
+        """
         if self.finished:
-            return Incoming("", (), (), self.cursor.place, True)
+            same = self._input.ends_as_before(seconds)
+            return Incoming("", (), (), self.cursor.place, True) if same else None
         return super().fetch(most, seconds)
 
     def commit(self, steps: Sequence[Outgoing]) -> None:

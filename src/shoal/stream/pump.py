@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from operator import attrgetter
+from dataclasses import dataclass, field, replace
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from shoal.privacy._leaving import Gate
 from shoal.stream.core import Core
 from shoal.stream.gauge import Gauge
 from shoal.stream.recipe import StreamRecipe
+from shoal.stream.rejections import Rejections
 from shoal.stream.witnessing import witness_of
 from shoal.types.stream import Cursor, Formed, Incoming, Leaving, Letter, Outgoing, Tally, Wire
 
@@ -27,13 +29,15 @@ class How:
     wire: Wire
     longest: int = 1 << 20  #: bytes that a record may have
     payload: bool = False  #: whether dead letters hold the record
+    rejections: Rejections = field(default_factory=lambda: Rejections(1.0))
 
 
 class Lane:
     """A lane at work.
 
     **Guarantee.** Every record that was taken is in exactly one of these: it waits, it left, it was dropped, it is a
-    letter. A cursor says which, so that a lane that is begun anew from it takes up exactly those that waited.
+    letter. A cursor says which, so that a lane that is begun anew from it takes up exactly those that waited. Rejected
+    records count as done only when their share was judged; until then they are read again too.
     """
 
     def __init__(self, name: str, how: How, cursor: Cursor, gate: Gate, gauge: Gauge) -> None:
@@ -53,8 +57,9 @@ class Lane:
         self._about: dict[int, Any] = {}  # their subjects, if subjects are counted
         self._times: deque[tuple[int, float]] = deque()  # from which number on records came when
         self._classes: list[Leaving] = []
-        self._letters: list[Letter] = []
-        self.pending = 0  #: records that are done, and not committed
+        self._letters: list[Letter] = []  # of the records that are being taken
+        self._held: list[tuple[int, Letter]] = []  # not committed, each with its number among all records that were read
+        self._settled = 0  # tuples that are done, and not committed
 
     def take(self, incoming: Incoming, now: float) -> None:
         """Let records come."""
@@ -67,6 +72,25 @@ class Lane:
         self._gauge.came(len(records), now)
         self._times.append((first, now))
         self._parse(records, places, positions, now)
+        self._judge(positions)
+
+    def _judge(self, positions: NDArray[np.int64]) -> None:
+        """Count the records that were taken; too many rejected ones stop the stream."""
+        rejections, letters = self._how.rejections, sorted(self._letters, key=attrgetter("position"))
+        at = np.searchsorted(positions, [letter.position for letter in letters]).tolist()
+        self._held += [(rejections.came + index, letter) for index, letter in zip(at, letters, strict=True)]
+        self._letters = []
+        rejections.add(len(positions), [(index, letter.reason) for index, letter in zip(at, letters, strict=True)])
+
+    @property
+    def pending(self) -> int:
+        """How many records are done, and not committed."""
+        return self._settled + self._judged
+
+    @property
+    def _judged(self) -> int:
+        """How many of the letters that are held may be committed."""
+        return bisect_left(self._held, self._how.rejections.judged, key=itemgetter(0)) if self._held else 0
 
     def _fresh(self, first: int, count: int) -> list[int] | None:
         """Return which records of those that come are not done; None: all."""
@@ -120,7 +144,6 @@ class Lane:
         self._letters.append(Letter(position, place, reason, record if self._how.payload else None))
         self._gauge.bad(reason)
         self._dead += 1
-        self.pending += 1
 
     def expire(self, now: float) -> None:
         """Let those leave that waited for too many seconds."""
@@ -152,7 +175,7 @@ class Lane:
         for position in formed.dropped.tolist():
             self._forget(position)
         if len(members) or len(formed.dropped):
-            self.pending += len(members) + len(formed.dropped)
+            self._settled += len(members) + len(formed.dropped)
             self._measure(formed, now)
 
     def _measure(self, formed: Formed, now: float) -> None:
@@ -167,21 +190,24 @@ class Lane:
 
     def step(self) -> Outgoing:
         """Return what leaves since the last step, and the cursor after it."""
-        letters = sorted(self._letters, key=attrgetter("position"))
+        judged = self._judged
+        letters, self._held = [letter for _, letter in self._held[:judged]], self._held[judged:]
         made = Outgoing(self.name, self._classes, letters, self._cursor())
-        self._classes, self._letters, self.pending = [], [], 0
+        self._classes, self._settled = [], 0
         self.committed = made.cursor
         self._gate.settle(made.cursor.position)
         return made
 
     def _cursor(self) -> Cursor:
-        waiting = self._core.waiting
-        position = int(waiting[0]) if len(waiting) else self._next
-        place = self._places[position] if len(waiting) else self.after
+        waiting, held = self._core.waiting, {letter.position: letter.place for _, letter in self._held}
+        again = np.union1d(waiting, np.fromiter(held, np.int64, len(held))) if held else waiting
+        position = int(again[0]) if len(again) else self._next
+        place = self.after if not len(again) else held[position] if position in held else self._places[position]
         before = self._done[self._next - self._begun :]  # done when the lane was begun, and not read again yet
         done = np.concatenate([np.ones(self._next - position, bool), before])
-        done[waiting - position] = False
-        return Cursor(position, place, np.packbits(done, bitorder="little").tobytes(), self.tally, self._core.memory)
+        done[again - position] = False
+        tally = replace(self.tally, dead=self._dead - len(held))
+        return Cursor(position, place, np.packbits(done, bitorder="little").tobytes(), tally, self._core.memory)
 
     @property
     def tally(self) -> Tally:

@@ -48,6 +48,11 @@ class Cursor:
     tally: Tally = field(default_factory=Tally)
     memory: Mapping[str, Any] = field(default_factory=dict)  #: what a requirement remembers; plain JSON values
 
+    @property
+    def begun(self) -> bool:
+        """Whether a record is done; if none is, a stream may still begin with another recipe."""
+        return bool(self.tally.released or self.tally.dropped or self.tally.dead)
+
 
 @dataclass(frozen=True, slots=True)
 class Letter:

@@ -13,6 +13,7 @@ import numpy as np
 from shoal.errors import SchemaError, listing
 from shoal.parameters import unknown
 from shoal.types.stream import Parsed
+from shoal.wire._framing import framing
 from shoal.wire._names import lookalike
 
 _BOM = b"\xef\xbb\xbf"
@@ -135,6 +136,8 @@ class Csv:
         return None
 
     def _fault(self, record: bytes, cells: list[bytes] | None) -> str:
+        if (wrapped := framing(record)) is not None:
+            return wrapped
         if not _is_utf8(record):
             return _NOT_UTF8
         if cells is None:

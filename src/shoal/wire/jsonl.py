@@ -13,6 +13,7 @@ import numpy as np
 
 from shoal.errors import ParameterError, listing
 from shoal.types.stream import Parsed
+from shoal.wire._framing import framing
 from shoal.wire._names import lookalike
 from shoal.wire._shape import Shape
 
@@ -141,11 +142,11 @@ class Jsonl:
         except _Unfit as fault:
             return str(fault)
         except UnicodeDecodeError:
-            return _NOT_UTF8
+            return framing(record) or _NOT_UTF8
         except msgspec.ValidationError:
             return _NUMBER if record.lstrip().startswith(b"{") else _NO_OBJECT
         except (msgspec.DecodeError, RecursionError):
-            return _NOT_JSON
+            return framing(record) or _NOT_JSON
 
     def _shape(self, names: tuple[str, ...]) -> Shape:
         key = frozenset(names)
