@@ -104,13 +104,13 @@ class Core:
         found: list[NDArray[Any]] = [clamped, who, codes[good], self.domain.place(values), *values]
         return Encoded(good, found, sorted(faults.items()))
 
-    def fits(self, one: Mapping[str, Any]) -> bool:
-        """Tell at a glance whether a tuple can be read; False: look closer."""
-        who = "nobody" if self.recipe.subject is None else one[self.recipe.subject]
+    def fits(self, cells: Sequence[Any]) -> bool:
+        """Tell at a glance whether a tuple can be read, by its wanted fields; False: look closer."""
+        who = "nobody" if self.recipe.subject is None else cells[len(self.recipe.quasi)]
         plain = type(who) is int or (type(who) is str and bool(who.strip()))
         if self._demanding is not None:
             return False
-        return plain and all(map(_fits, self.domain.attributes, map(one.__getitem__, self.recipe.quasi)))
+        return plain and all(map(_fits, self.domain.attributes, cells))  # quasi-identifiers come first
 
     def take(
         self, positions: Sequence[int] | NDArray[np.int64], columns: Mapping[str, Any], now: float = 0.0

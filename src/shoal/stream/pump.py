@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -12,13 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import listing
 from shoal.privacy._leaving import Gate
+from shoal.progress import say
 from shoal.stream.core import Core
+from shoal.stream.fields import fields_of, remembered
 from shoal.stream.gauge import Gauge
 from shoal.stream.recipe import StreamRecipe
 from shoal.stream.rejections import Rejections
 from shoal.stream.witnessing import witness_of
 from shoal.types.stream import Cursor, Formed, Incoming, Leaving, Letter, Outgoing, Tally, Wire
+
+_SHOWN = 30  # names of fields in a sentence
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,7 @@ class How:
     longest: int = 1 << 20  #: bytes that a record may have
     payload: bool = False  #: whether dead letters hold the record
     rejections: Rejections = field(default_factory=lambda: Rejections(1.0))
+    told: set[frozenset[str]] = field(default_factory=set)  #: fields of which it was said that they are released
 
 
 class Lane:
@@ -46,6 +52,8 @@ class Lane:
         self.ended = False
         self._how, self._gate, self._gauge = how, gate, gauge
         self._core = Core(how.recipe, cursor)
+        self._fields = fields_of(how.recipe, cursor.memory)
+        self._wire = how.wire.under(self._fields)
         self._witness = witness_of(how.recipe, cursor.memory)  # of what is demanded besides k
         self._next = cursor.position  # number of the record that comes next
         self._done = np.unpackbits(np.frombuffer(cursor.done, np.uint8), bitorder="little").astype(bool)
@@ -71,8 +79,34 @@ class Lane:
         positions = np.arange(first, first + count) if fresh is None else first + np.array(fresh, np.int64)
         self._gauge.came(len(records), now)
         self._times.append((first, now))
-        self._parse(records, places, positions, now)
+        for own in self._pieces(positions):
+            self._parse(records[own], places[own], positions[own], now)
         self._judge(positions)
+
+    def _pieces(self, positions: NDArray[np.int64]) -> Iterator[slice]:
+        """Cut records where the first class may form: the fields of those before it are the ones that are released."""
+        at, count = 0, len(positions)
+        while self._fields.open and at < count:
+            oldest = int(positions[at]) if self._core.oldest is None else self._core.oldest
+            end = int(np.searchsorted(positions, oldest + self._how.recipe.delay, "right"))
+            yield slice(at, max(end, at + 1))
+            at = max(end, at + 1)
+        yield slice(at, count)
+
+    def _learn(self) -> None:
+        """Release no other fields from now on than those that were seen so far."""
+        if not self._fields.open:
+            return
+        self._fields = self._fields.settled()
+        self._wire = self._how.wire.under(self._fields)
+        learnt = self._fields.learnt
+        if learnt and learnt not in self._how.told:
+            self._how.told.add(learnt)
+            kind = "rejected" if self._how.recipe.unknown == "reject" else "released without them"
+            say(
+                f"Released unchanged, as in the first tuples: {listing(sorted(learnt), most=_SHOWN)}. Records with other "
+                f"fields are {kind}. Name the fields in keep to choose them."
+            )
 
     def _judge(self, positions: NDArray[np.int64]) -> None:
         """Count the records that were taken; too many rejected ones stop the stream."""
@@ -105,12 +139,17 @@ class Lane:
             for i in sorted(set(range(len(records))) - set(short)):
                 self._bad(int(at[i]), places[i], reason, records[i])
             records, places, at = [records[i] for i in short], [places[i] for i in short], at[short]
-        good, columns, bodies, faults = self._how.wire.parse(records)
+        good, columns, bodies, faults = self._wire.parse(records)
         for i, reason in faults:
             self._bad(int(at[i]), places[i], reason, records[i])
         if faults:
             records, places, at = [records[i] for i in good], [places[i] for i in good], at[good]
         formed, odd = self._core.take(at, columns, now)
+        if self._fields.open:
+            wrong = {i for i, _ in odd}
+            self._fields = self._fields.seen(
+                self._wire.others([body for i, body in enumerate(bodies) if i not in wrong])
+            )
         if self._witness is not None:
             fine = np.setdiff1d(np.arange(len(at)), [i for i, _ in odd]).tolist()
             names = self._how.recipe.confidential
@@ -156,8 +195,10 @@ class Lane:
 
     def _leave(self, formed: Formed, now: float) -> None:
         """Render classes, and let them pass the gate."""
+        if len(formed.positions) or len(formed.dropped):
+            self._learn()
         kept, came, where, about = self._kept.pop, self._came.pop, self._places.pop, self._about.pop
-        wire, name, counted = self._how.wire, self.name, self._how.recipe.subject is not None
+        wire, name, counted = self._wire, self.name, self._how.recipe.subject is not None
         members, end = formed.positions.tolist(), 0
         for number, size in enumerate(formed.sizes.tolist()):
             at, end = end, end + size
@@ -167,7 +208,7 @@ class Lane:
             label = f"{name}-{formed.first + number}" if name else formed.first + number
             leaving = Leaving(formed.first + number, wire.render(bodies, values, label), list(map(where, own)))
             subjects = list(map(about, own)) if counted else None
-            self._gate.check(leaving, label, subjects, own, list(map(came, own)))
+            self._gate.check(leaving, label, subjects, own, list(map(came, own)), self._fields.learnt)
             if self._witness is not None:
                 fields = self._gate.fields(leaving, self._how.recipe.confidential)
                 self._witness.look(int(formed.moments[number]), fields)
@@ -206,8 +247,9 @@ class Lane:
         before = self._done[self._next - self._begun :]  # done when the lane was begun, and not read again yet
         done = np.concatenate([np.ones(self._next - position, bool), before])
         done[again - position] = False
+        memory = {**self._core.memory, **remembered(self._fields)}
         tally = replace(self.tally, dead=self._dead - len(held))
-        return Cursor(position, place, np.packbits(done, bitorder="little").tobytes(), tally, self._core.memory)
+        return Cursor(position, place, np.packbits(done, bitorder="little").tobytes(), tally, memory)
 
     @property
     def tally(self) -> Tally:
