@@ -83,7 +83,7 @@ class _FileLink(PipeLink):
         """Complete into the files what the journal holds."""
         last = steps[-1] if steps else base
         self.cursor, self._digest, self.finished = last.cursor, last.digest, last.finished
-        self._base = base
+        self._base, self._steps = base, bool(steps)
         self._out.restore(base.out, b"".join(step.out for step in steps))
         if self._dead is not None:
             self._dead.restore(base.dead, b"".join(step.dead for step in steps))
@@ -107,7 +107,7 @@ class _FileLink(PipeLink):
         for step in steps:
             out, dead = self._rendered(step)
             digest = self._input.digest(step.cursor.place)
-            self._untouched = False
+            self._untouched, self._steps = False, True
             with writing(str(self._journal.folder)):
                 self._journal.append(Step(out, dead, step.cursor, digest, self._ends(step)))
             self._out.append(out)
@@ -134,7 +134,7 @@ class _FileLink(PipeLink):
             self._journal.remove()
             super().close()
             return
-        if self.finished and self._journal.size:
+        if self.finished and self._steps:
             self._rotate()
         self._journal.close()
         super().close()

@@ -37,8 +37,8 @@ class Declared:
     def odd(self, fields: Iterable[tuple[str, bool]], learnt: Collection[str] | None) -> str | None:
         """Return a field that must not be there, if there is one.
 
-        `fields` are the paths of a record's fields, and whether an object or a list is there; `learnt` are fields that
-        a stream took from its first tuples: single values outside of objects. None: they are not known, and all fields
+        `fields` are the paths of a record's fields, and whether each holds or is in an object or a list; `learnt` are
+        fields that a stream took from its first tuples: single values outside of objects. None: they are not known, and all fields
         that are not declared are odd.
         """
         return next((name for name, nested in fields if not self._allowed(name, nested, learnt)), None)
@@ -69,13 +69,13 @@ class Declared:
         return next((name for name in found if name is not None), None)
 
     def paths(self, given: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, bool]]:
-        """Yield the fields of a record in Python: paths, and whether an object or a list is there."""
+        """Yield the fields of a record in Python: paths, and whether each holds or is in an object or a list."""
         for key, value in given.items():
             name = f"{above}{key}"
             if isinstance(value, Mapping) and name in self.objects:
                 yield from self.paths(value, f"{name}.")
             else:
-                yield name, isinstance(value, (Mapping, list, tuple, set))
+                yield name, bool(above) or isinstance(value, (Mapping, list, tuple, set))
 
 
 def refuse_undeclared(name: str | None) -> None:

@@ -75,7 +75,7 @@ class JsonlReader:
     def _in_objects(self, line: bytes) -> Any:
         """Return a tuple of which some fields may be in objects; each must be there once."""
         texts: dict[str, list[msgspec.Raw]] = {}
-        for name, text in self._leaves(line):
+        for name, text, _ in self._leaves(line):
             texts.setdefault(name, []).append(text)
         found = {key: texts[name] for key, name in self._names.items() if name in texts}
         if any(len(several) > 1 for several in found.values()):
@@ -84,14 +84,19 @@ class JsonlReader:
             raise ValueError("a field is not there")
         return self._seen(**{key: text for key, (text,) in found.items()})
 
-    def _leaves(self, text: Any, above: str = "") -> Iterator[tuple[str, msgspec.Raw]]:
-        """Yield all fields by their paths; objects in which a declared field may be are looked into."""
+    def _leaves(self, text: Any, above: str = "") -> Iterator[tuple[str, msgspec.Raw, bool]]:
+        """Yield all fields by their paths, and whether they are in an object: those with declared ones are opened."""
         for key, value in self._fields(text).items():
             name = f"{above}{key}"
             if name in self._declared.objects and bytes(value)[:1] == b"{":
                 yield from self._leaves(value, f"{name}.")
             else:
-                yield name, value
+                yield name, value, bool(above)
+
+    def _nested(self, line: bytes) -> Iterator[tuple[str, bool]]:
+        """Yield the path of each field, and whether it holds or is in an object or a list."""
+        for name, text, inner in self._leaves(line):
+            yield name, inner or bytes(text)[:1] in (b"{", b"[")
 
     def undeclared(self, tuples: Sequence[bytes], learnt: Collection[str] | None) -> str | None:
         """Return a field that was not declared; first all tuples are decoded as what may be there, and nothing else."""
@@ -108,8 +113,7 @@ class JsonlReader:
             else:
                 return None
         for line in tuples:
-            fields = [(name, bytes(text)[:1] in (b"{", b"[")) for name, text in self._leaves(line)]
-            if (odd := self._declared.odd(fields, learnt)) is not None:
+            if (odd := self._declared.odd(self._nested(line), learnt)) is not None:
                 return odd
         return None
 
@@ -169,7 +173,7 @@ class JsonlReader:
 
     def fields(self, tuples: Sequence[bytes], names: Sequence[str]) -> dict[str, list[Any]]:
         """Return what some fields hold; a field that is not there holds nothing."""
-        read = [dict(self._leaves(one)) | self._fields(one) for one in tuples]  # other fields may hold anything
+        read = [{name: text for name, text, _ in self._leaves(one)} | self._fields(one) for one in tuples]  # other fields may hold anything
         return {name: [_plain(one.get(name, _NULL)) for one in read] for name in names}
 
     def written(self, line: bytes) -> dict[str, str]:
@@ -179,11 +183,9 @@ class JsonlReader:
 
     def rest(self, record: bytes, learnt: Collection[str] | None = None) -> dict[str, bytes]:
         """Return the text of all other fields that are released."""
-        texts = {name: bytes(text) for name, text in self._leaves(record) if name not in self._single}
-        gone = (name for name, text in texts.items() if self._declared.odd([(name, text[:1] in (b"{", b"["))], learnt))
-        for name in list(gone):
-            del texts[name]
-        return texts
+        released = {one[0] for one in self._nested(record) if self._declared.odd([one], learnt) is None}
+        texts = {name: bytes(text) for name, text, _ in self._leaves(record) if name not in self._single}
+        return {name: text for name, text in texts.items() if name in released}
 
 
 class _Pairs(list[tuple[str, Any]]):

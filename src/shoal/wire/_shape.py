@@ -73,6 +73,9 @@ class Shape:
         kept = [slot for slot in self._slots if self._fate(slot) is Fate.KEPT]
         scalar = [slot for slot in kept if fields.scalar(slot.node.name, inner=slot.inner)]
         self._scalars = [attrgetter(slot.at) for slot in scalar if slot.at not in read]
+        unknown = [slot for slot in self._slots if slot.node.nested and self._fate(slot) is Fate.UNKNOWN]
+        single = [slot for slot in unknown if fields.fate(slot.node.name, inner=slot.inner) is Fate.KEPT]
+        self._several = [attrgetter(slot.at) for slot in single]  # removed only because an object or a list is there
         self._objects = _objects(self._nodes)
         #: fields that are released though nobody named them
         self.others = frozenset(
@@ -101,7 +104,9 @@ class Shape:
         return found
 
     def fits(self, objects: Sequence[Any], records: Sequence[bytes]) -> bool:
-        """Tell whether no object or list is in a field of decoded objects in which none may be."""
+        """Tell whether decoded objects have objects and lists only in the fields in which this shape has them."""
+        if any(memoryview(cell)[0] not in _OPENING for get in self._several for cell in map(get, objects)):
+            return False
         if not self._scalars:
             return True
         whole = b"".join(records)

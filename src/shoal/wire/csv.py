@@ -15,7 +15,7 @@ from shoal.parameters import unknown
 from shoal.types.stream import Parsed
 from shoal.wire._framing import framing
 from shoal.wire._names import lookalike
-from shoal.wire.fields import TO_DECLARE, Fate, Fields, undeclared
+from shoal.wire.fields import TO_DECLARE, Fate, Fields
 
 _BOM = b"\xef\xbb\xbf"
 _QUOTES = "a quote of the record is not closed, or a quote or line end stands inside a cell. Check what writes it."
@@ -101,7 +101,7 @@ class Csv:
         found = sorted(name for name in self._others if fields.fate(name) is Fate.UNKNOWN)
         self._others -= {*found, *fields.declared}
         if found and fields.unknown == "reject":
-            raise SchemaError(f"Header: there is {undeclared(found[0])}. {TO_DECLARE}")
+            raise SchemaError(f"Header: the recipe does not declare the column {found[0]!r}. {TO_DECLARE}")
         return found
 
     def under(self, fields: Fields) -> Csv:
