@@ -1493,5 +1493,8 @@ def _(folder: Path) -> list[str]:
 
 @scenario("Stream: objects on their way to CSV", 3)
 def _(folder: Path) -> list[str]:
-    pq.write_table(pa.table({"name": ["x", "y"], "age": [3, 4], "income": [1, 2], "home": [{"city": SECRET}] * 2}), folder / "people.parquet")
+    pq.write_table(
+        pa.table({"name": ["x", "y"], "age": [3, 4], "income": [1, 2], "home": [{"city": SECRET}] * 2}),
+        folder / "people.parquet",
+    )
     return ["stream", "people.parquet", "-o", "out.csv", *STREAM]

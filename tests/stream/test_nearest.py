@@ -161,7 +161,9 @@ def test_classes_of_a_stall_equal_the_transcription(stream: dict[str, Any], give
     core, parts = Core(recipe), []
     for at in range(n):
         came = 0.0 if not stalls else float(at)
-        parts.append(core.take([positions[at]], {name: column[at : at + 1] for name, column in columns.items()}, came)[0])
+        parts.append(
+            core.take([positions[at]], {name: column[at : at + 1] for name, column in columns.items()}, came)[0]
+        )
         if at in stalls:
             parts.append(core.expire(stalls[at] + 1.0))
     parts.append(core.flush())

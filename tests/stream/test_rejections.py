@@ -12,8 +12,8 @@ import pytest
 
 import shoal
 from shoal.errors import DataError, ParameterError
-from shoal.stream.rejections import Rejections
 from shoal.stream.recipe import StreamRecipe
+from shoal.stream.rejections import Rejections
 
 RECIPE: dict[str, Any] = {"quasi": ["a"], "bounds": {"a": [0, 5000]}, "k": 3, "delay": 10}
 
@@ -90,7 +90,10 @@ def test_judged_records_are_committed_and_others_held() -> None:
 
 def test_rejected_records_are_read_again_and_a_corrected_input_loses_nothing(tmp_path: Path) -> None:
     """What was rejected before the stop was not committed: with max_rejected = 1 it becomes letters, each once."""
-    records = [*good(0, 2000), *[one for i in range(2000, 3000) for one in (bad(i, i + 1) if i % 3 else good(i, i + 1))]]
+    records = [
+        *good(0, 2000),
+        *[one for i in range(2000, 3000) for one in (bad(i, i + 1) if i % 3 else good(i, i + 1))],
+    ]
     write(tmp_path / "in.jsonl", records)
     source, out, dead = (tmp_path / name for name in ("in.jsonl", "out.jsonl", "dead.jsonl"))
     recipe = {**RECIPE, "delay": 60}

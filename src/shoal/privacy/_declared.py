@@ -38,8 +38,8 @@ class Declared:
         """Return a field that must not be there, if there is one.
 
         `fields` are the paths of a record's fields, and whether each holds or is in an object or a list; `learnt` are
-        fields that a stream took from its first tuples: single values outside of objects. None: they are not known, and all fields
-        that are not declared are odd.
+        fields that a stream took from its first tuples: single values outside of objects. None: they are not known, and
+        all fields that are not declared are odd.
         """
         return next((name for name, nested in fields if not self._allowed(name, nested, learnt)), None)
 

@@ -29,7 +29,7 @@ class Gate:
     that was not declared.
 
     >>> from shoal.privacy._declared import refuse_undeclared
-from shoal.privacy._read_back import JsonlReader
+    from shoal.privacy._read_back import JsonlReader
     >>> gate = Gate(JsonlReader(["age"], ["name"], "class"), k=2)
     >>> gate.check(Leaving(0, [b'{"age":30,"class":0}', b'{"age":30,"class":0}'], [0, 9]), 0)
     >>> gate.check(Leaving(1, [b'{"age":30,"class":1}'], [18]), 1)
@@ -74,7 +74,9 @@ from shoal.privacy._read_back import JsonlReader
             If anything is not as promised; nothing of the step may leave then.
         """
         own = leaving.places if positions is None else positions
-        fault = self._fault(leaving, label, subjects) or self._again(leaving, own) or self._same(leaving, records, learnt)
+        fault = (
+            self._fault(leaving, label, subjects) or self._again(leaving, own) or self._same(leaving, records, learnt)
+        )
         if fault is not None:
             raise GuaranteeError(f"The gate: class {label} {fault}. Nothing of this step was written.")
         refuse_undeclared(self._reader.undeclared(leaving.tuples, learnt))

@@ -173,7 +173,9 @@ class JsonlReader:
 
     def fields(self, tuples: Sequence[bytes], names: Sequence[str]) -> dict[str, list[Any]]:
         """Return what some fields hold; a field that is not there holds nothing."""
-        read = [{name: text for name, text, _ in self._leaves(one)} | self._fields(one) for one in tuples]  # other fields may hold anything
+        read = [
+            {name: text for name, text, _ in self._leaves(one)} | self._fields(one) for one in tuples
+        ]  # other fields may hold anything
         return {name: [_plain(one.get(name, _NULL)) for one in read] for name in names}
 
     def written(self, line: bytes) -> dict[str, str]:

@@ -164,8 +164,8 @@ class Intake:
             )
         if self._recipe.class_field in names:
             raise DataError(
-                f"StreamAnonymizer: a tuple must not have the field {self._recipe.class_field!r}, where its class goes, "
-                "one has. Give class_field another name."
+                f"StreamAnonymizer: a tuple must not have the field {self._recipe.class_field!r}, where its class "
+                "goes, one has. Give class_field another name."
             )
 
 

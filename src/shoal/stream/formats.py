@@ -57,7 +57,9 @@ def _jsonl_reader(header: bytes, head: bytes, recipe: StreamRecipe, dialect: Dia
 def _csv(header: bytes, recipe: StreamRecipe, dialect: Dialect) -> Wire:
     numbers = [known.name for known in recipe.known if known.kind in _NUMBERS]
     how = {"delimiter": dialect.delimiter, "quote": dialect.quote}
-    return Csv(header, recipe.wanted, recipe.removed, recipe.class_field, numbers=numbers, fields=fields_of(recipe), **how)
+    return Csv(
+        header, recipe.wanted, recipe.removed, recipe.class_field, numbers=numbers, fields=fields_of(recipe), **how
+    )
 
 
 def _csv_reader(header: bytes, head: bytes, recipe: StreamRecipe, dialect: Dialect) -> Reader:

@@ -66,7 +66,9 @@ class Lane:
         self._times: deque[tuple[int, float]] = deque()  # from which number on records came when
         self._classes: list[Leaving] = []
         self._letters: list[Letter] = []  # of the records that are being taken
-        self._held: list[tuple[int, Letter]] = []  # not committed, each with its number among all records that were read
+        self._held: list[
+            tuple[int, Letter]
+        ] = []  # not committed, each with its number among all records that were read
         self._settled = 0  # tuples that are done, and not committed
 
     def take(self, incoming: Incoming, now: float) -> None:
@@ -104,8 +106,8 @@ class Lane:
             self._how.told.add(learnt)
             kind = "rejected" if self._how.recipe.unknown == "reject" else "released without them"
             say(
-                f"Released unchanged, as in the first tuples: {listing(sorted(learnt), most=_SHOWN)}. Records with other "
-                f"fields are {kind}. Name the fields in keep to choose them."
+                f"Released unchanged, as in the first tuples: {listing(sorted(learnt), most=_SHOWN)}. Records with "
+                f"other fields are {kind}. Name the fields in keep to choose them."
             )
 
     def _judge(self, positions: NDArray[np.int64]) -> None:

@@ -68,6 +68,6 @@ class Rejections:
         reason, times = Counter(reason for _, reason in found).most_common(1)[0]
         raise DataError(
             f"Stream: {len(found):,} of {end - first:,} records were rejected, more than max_rejected = {self.most:g} "
-            f"allows. Most frequent reason ({times:,}): {reason.rstrip('.')}. They were not committed: correct the input or "
-            "the recipe and run it again, or raise max_rejected."
+            f"allows. Most frequent reason ({times:,}): {reason.rstrip('.')}. They were not committed: correct the "
+            "input or the recipe and run it again, or raise max_rejected."
         )

@@ -124,7 +124,7 @@ def leaves(given: Mapping[str, Any], parents: Collection[str], above: tuple[str,
 
 
 def at(row: Mapping[str, Any], name: str) -> Any:
-    """Return what a field holds: the one of exactly this name, or the one that the path leads to; None: it is not there.
+    """Return what a field holds: the one of exactly this name, else the one at the path; None: there is none.
 
     >>> at({"user": {"id": 7}}, "user.id"), at({"user.id": 8, "user": {"id": 7}}, "user.id"), at({}, "a")
     (7, 8, None)
