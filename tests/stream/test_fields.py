@@ -71,8 +71,8 @@ def test_a_new_field_is_rejected_and_the_list_is_told_once(run: Run) -> None:
         "unknown to remove."
     )
     assert run.said == [
-        "Released unchanged, as in the first tuples: note, pay. Records with other fields are rejected. Name the fields "
-        "in keep to choose them."
+        "Released unchanged, as in the first tuples: note, pay. Records with other fields are rejected. Name the "
+        "fields in keep to choose them."
     ]
 
 

@@ -28,8 +28,7 @@ class Gate:
     record that made another, of this class or of one before. No value is finer than `digits` allows. No field is there
     that was not declared.
 
-    >>> from shoal.privacy._declared import refuse_undeclared
-    from shoal.privacy._read_back import JsonlReader
+    >>> from shoal.privacy._read_back import JsonlReader
     >>> gate = Gate(JsonlReader(["age"], ["name"], "class"), k=2)
     >>> gate.check(Leaving(0, [b'{"age":30,"class":0}', b'{"age":30,"class":0}'], [0, 9]), 0)
     >>> gate.check(Leaving(1, [b'{"age":30,"class":1}'], [18]), 1)

@@ -6,8 +6,8 @@ _GZIP = b"\x1f\x8b"
 _HEAD = 5  # bytes of a schema registry's frame: 0, and the number of the schema in four
 _FRAMES = {
     "gzip": "the record is compressed with gzip. Decompress it before the stream.",
-    "registry": "the record begins with the frame of a Confluent Schema Registry (a zero byte and the schema's number), "
-    "so it is Avro, Protobuf or framed JSON. Convert it to plain JSON before the stream.",
+    "registry": "the record begins with the frame of a Confluent Schema Registry (a zero byte and the schema's "
+    "number), so it is Avro, Protobuf or framed JSON. Convert it to plain JSON before the stream.",
 }
 
 
