@@ -6,6 +6,7 @@ wherever a value could be: it must never be printed.
 
 from __future__ import annotations
 
+import gzip
 import json
 import sqlite3
 from collections.abc import Callable
@@ -1579,3 +1580,73 @@ def _(folder: Path) -> list[str]:
 @scenario("Stream: a demand of no column", 2)
 def _(folder: Path) -> list[str]:
     return from_recipe(folder, "[bounds]\nage = [0, 120]\n[require.p]\n")
+
+
+@scenario("Stream: records that are all rejected", 3)
+def _(folder: Path) -> list[str]:
+    (folder / "people.jsonl").write_text(f'{{"name": 1, "age": "x{SECRET}", "income": 1}}\n' * 5)
+    return ["stream", "people.jsonl", "-o", "out.jsonl", *STREAM, "--dead", "dead.jsonl"]
+
+
+@scenario("Stream: an input that grew after the stream finished", 3)
+def _(folder: Path) -> list[str]:
+    ran_before(folder)
+    with (folder / "people.csv").open("a") as file:
+        file.write(f"{SECRET},40,{SECRET},n\n")
+    return ["stream", "people.csv", "-o", "out.csv", *STREAM]
+
+
+@scenario("Stream: an input that was replaced after the stream finished", 3)
+def _(folder: Path) -> list[str]:
+    ran_before(folder)
+    (folder / "people.csv").write_text(PEOPLE.replace(",20,", ",21,"))
+    return ["stream", "people.csv", "-o", "out.csv", *STREAM]
+
+
+@scenario("Stream: a compressed input", 3)
+def _(folder: Path) -> list[str]:
+    (folder / "people.jsonl.gz").write_bytes(gzip.compress(b'{"age": 3}\n'))
+    return ["stream", "people.jsonl.gz", "-o", "out.jsonl", *STREAM]
+
+
+@scenario("Stream: a column that is not declared", 3)
+def _(folder: Path) -> list[str]:
+    (folder / "few.csv").write_text(PEOPLE)
+    few = ["--quasi", "age", "--bounds", "age=0:120", "--k", "3", "--delay", "6", "--keep", "region"]
+    return ["stream", "few.csv", "-o", "out.csv", *few, "--identifier", "name"]
+
+
+@scenario("Stream: a quasi-identifier that is kept", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--keep", "age,region")
+
+
+@scenario("Stream: a field that is kept twice", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--keep", "region,region")
+
+
+@scenario("Stream: fields to keep that are no list", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "people.csv").write_text(PEOPLE)
+    (folder / "r.toml").write_text('quasi = ["age"]\nk = 3\ndelay = 6\nkeep = "region"\n[bounds]\nage = [0, 120]\n')
+    return ["stream", "people.csv", "-o", "out.csv", "--recipe", "r.toml"]
+
+
+@scenario("Stream: a rule for unknown fields that does not exist", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--unknown", "drop")
+
+
+@scenario("Stream: a share of rejected records above 1", 2)
+def _(folder: Path) -> list[str]:
+    return streaming(folder, "--max-rejected", "50")
+
+
+@scenario("Stream: objects on their way to CSV", 3)
+def _(folder: Path) -> list[str]:
+    pq.write_table(
+        pa.table({"name": ["x", "y"], "age": [3, 4], "income": [1, 2], "home": [{"city": SECRET}] * 2}),
+        folder / "people.parquet",
+    )
+    return ["stream", "people.parquet", "-o", "out.csv", *STREAM]

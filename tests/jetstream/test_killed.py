@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import random
 import re
@@ -121,6 +122,34 @@ def test_another_k_is_refused_and_nothing_changes(broker: Any, run: Any) -> None
         "subject with ?subject=.\n"
     )
     assert state(broker) == before
+
+
+def test_fields_that_are_learnt_stay_the_same_when_it_goes_on(broker: Any, run: Any) -> None:
+    broker.make("IN")
+    broker.publish("IN", tuples(100))
+    ends = [broker.at("IN") + "?until=end", "-o", broker.at("OUT"), *OPTIONS]
+    ran = run("stream", *ends)
+    assert "as in the first tuples: id. Records with other fields are rejected" in ran.err
+    broker.publish("IN", [one[:-1] + b', "email": "ann"}' for one in tuples(140)[100:]] + tuples(200)[140:])
+    ran = run("stream", *ends, "--json")
+    found = json.loads(ran.out)
+    assert (ran.code, ran.err, found["released"], found["dead"]) == (0, "", 160, 40)
+    assert "the field 'email', which the recipe does not declare" in next(iter(found["reasons"]))
+    assert not any("email" in one for members in broker.released("OUT") for one in members)
+
+
+def test_a_recipe_that_rejects_everything_can_be_corrected(broker: Any, run: Any) -> None:
+    broker.make("IN")
+    broker.publish("IN", [*tuples(60), *[gzip.compress(one) for one in tuples(20)]])
+    ends = [broker.at("IN") + "?until=end", "-o", broker.at("OUT")]
+    ran = run("stream", *ends, *OPTIONS, "--quasi", "z", "--bounds", "z=0:1")
+    assert ran.code == 3
+    assert "80 of 80 records were rejected, more than max_rejected = 0.5 allows" in ran.err
+    ran = run("stream", *ends, *OPTIONS, "--json")
+    found = json.loads(ran.out)
+    assert (ran.code, found["released"], found["dead"]) == (0, 60, 20)
+    assert "compressed with gzip" in next(iter(found["reasons"]))
+    exactly_once(broker, 60)
 
 
 def test_two_processes_are_fenced(broker: Any, shoal: Any) -> None:

@@ -40,8 +40,9 @@ def documented(broker: Any) -> Callable[[str, Callable[[], Any]], None]:
 def test_another_recipe_input_or_instance(broker: Any, opened: Any, toy: Any, documented: Any) -> None:
     documented("No such input", opened)
     broker.make("IN")
-    broker.publish("IN", [json.dumps({"id": i}).encode() for i in range(60)])
+    broker.publish("IN", [json.dumps({"id": i}).encode() for i in range(120)])
     older = toy(opened(after=""))
+    older.link.commit([older.step(60, least=60)])  # before that another recipe may begin
     step = older.step(60, least=60)
     documented("Another *k*", lambda: opened(promises={"k": 4}))
     opened().close()

@@ -64,7 +64,7 @@ def test_a_delay_that_may_not_fit_is_refused() -> None:
 def test_a_memory_that_does_not_fit_is_refused_without_its_values() -> None:
     memory = {"wage": np.random.default_rng(0).integers(0, 2**40, 700).tolist()}
     with pytest.raises(
-        EngineError, match=r"fewer than the 4,096 characters .* requirements remember [5-9],\d\d\d\."
+        EngineError, match=r"fewer than the 4,096 characters .* requirements and learnt fields take [5-9],\d\d\d\."
     ) as e:
         fitting(Cursor(memory=memory), "f" * 64, USUAL_ROOM)
     assert str(memory["wage"][0]) not in str(e.value)

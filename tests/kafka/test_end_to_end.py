@@ -10,11 +10,13 @@ import sys
 import time
 import uuid
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from shoal.errors import DataError
 from shoal.stream.recipe import StreamRecipe
 from shoal.stream.run import Streaming, run_stream
 
@@ -190,3 +192,33 @@ def test_processes_come_and_go(cluster: Any, quick: Any) -> None:
     assert done.counts.tally.read == sent
     assert done.counts.tally.dropped + len(checked(cluster, target)) == sent
     assert done.counts.tally.dropped <= 4 * 3
+
+
+def test_fields_that_are_learnt_stay_the_same_when_it_goes_on(cluster: Any) -> None:
+    source, target, dead = cluster.topic(), cluster.topic(), cluster.topic()
+    url, how = cluster.url(source, group=uuid.uuid4().hex, until="end"), Streaming(dead=cluster.url(dead))
+    said: list[str] = []
+    cluster.send(source, [row[:-1] + b', "pay": 1}' for row in tuples(100)])
+    run_stream(url, cluster.url(target), RECIPE, how, say=said.append)
+    cluster.send(source, [row[:-1] + b', "email": "ann"}' for row in tuples(20, "new/")] + tuples(50, "more/"))
+    done = run_stream(url, cluster.url(target), RECIPE, how, say=said.append)
+    assert (done.counts.tally.released, done.counts.tally.dead) == (150, 20)
+    assert not any("email" in json.loads(row) for row in cluster.read(target)[0])
+    assert "the field 'email', which the recipe does not declare" in json.loads(cluster.read(dead)[0][0])["reason"]
+    assert [text for text in said if "as in the first tuples: pay" in text] == said
+
+
+def test_a_recipe_that_rejects_everything_can_be_corrected(cluster: Any) -> None:
+    source, target = cluster.topic(), cluster.topic()
+    url = cluster.url(source, group=uuid.uuid4().hex, until="end")
+    cluster.send(source, [b"\x00\x00\x00\x00\x07" + row for row in tuples(30)])
+    with pytest.raises(DataError, match=r"30 of 30 records were rejected.*Confluent Schema Registry"):
+        run_stream(url, cluster.url(target), RECIPE, Streaming())
+    cluster.send(source, tuples(100))
+    wrong = replace(RECIPE, quasi=("z",), bounds={"z": (0, 1)})
+    with pytest.raises(DataError, match=r"130 of 130 records were rejected.*Most frequent reason \(100\)"):
+        run_stream(url, cluster.url(target), wrong, Streaming())
+    done = run_stream(url, cluster.url(target), RECIPE, Streaming())
+    assert (done.counts.tally.released, done.counts.tally.dead) == (100, 30)
+    with pytest.raises(DataError, match="begun with another"):
+        run_stream(url, cluster.url(target), wrong, Streaming())

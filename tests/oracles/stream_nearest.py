@@ -3,12 +3,15 @@
 import math
 
 
-def stream_nearest(points, positions, subjects, k, delay, weight, flush=True):
+def stream_nearest(points, positions, subjects, k, delay, weight, flush=True, stalls=None):
     """Classes of a stream in the order in which they form, each a set of positions; who was dropped; who waits.
 
     `positions` ascend; records that are no tuples leave gaps. Ties go to the tuple that came first. A class takes the
     nearest tuples one after the other until it has k subjects. At the end of the stream the rest goes on expiring,
     oldest first, and the last ones, too few for a class, join the last class that formed then.
+
+    `stalls` says after which position nothing came for so long that all tuples up to a position expired: they leave as
+    at the end of the stream, and those that are too few for a class join the last one that this stall formed.
     """
     buffer, classes, moments, dropped = [], [], [], []
     x = dict(zip(positions, points, strict=True))
@@ -37,17 +40,22 @@ def stream_nearest(points, positions, subjects, k, delay, weight, flush=True):
         classes.append(sorted(cluster))
         moments.append(now)
 
+    def expire_all(upto, now):
+        before, kept = len(classes), len(dropped)
+        while buffer and buffer[0] <= upto:
+            expire(buffer[0], now)
+        if len(classes) > before:
+            classes[-1] = sorted(classes[-1] + dropped[kept:])
+            del dropped[kept:]
+
     for i in positions:
         buffer.append(i)
         while buffer and buffer[0] <= i - delay:
             expire(buffer[0], i)
+        if stalls and i in stalls:
+            expire_all(stalls[i], i)
     if flush:
-        before, kept = len(classes), len(dropped)
-        while buffer:
-            expire(buffer[0], positions[-1])
-        if len(classes) > before:
-            classes[-1] = sorted(classes[-1] + dropped[kept:])
-            del dropped[kept:]
+        expire_all(positions[-1], positions[-1])
     return classes, dropped, list(buffer), moments
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import runpy
+from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.stream import StreamAnonymizer
 from shoal.stream.core import Core
 from shoal.stream.recipe import StreamRecipe
 
@@ -145,3 +148,58 @@ def test_positions_beyond_what_floats_hold_change_nothing() -> None:
     far = 2**62
     near, away = (Core(recipe).take(np.arange(200) + start, columns)[0] for start in (0, far))
     assert (near.positions == away.positions - far).all()
+
+
+@settings(max_examples=200, deadline=None)
+@given(streams(), st.lists(st.tuples(st.integers(0, 59), st.integers(0, 12)), max_size=5))
+def test_classes_of_a_stall_equal_the_transcription(stream: dict[str, Any], given_: list[tuple[int, int]]) -> None:
+    """Nothing comes for `delay_seconds`: those that expired leave, and the remainder joins the last class."""
+    recipe, columns = described(stream)
+    recipe = replace(recipe, delay_seconds=1.0)
+    positions, n = stream["positions"], len(stream["positions"])
+    stalls = {at: max(at - before, 0) for at, before in given_ if at < n}  # after which the tuples up to which expire
+    core, parts = Core(recipe), []
+    for at in range(n):
+        came = 0.0 if not stalls else float(at)
+        parts.append(
+            core.take([positions[at]], {name: column[at : at + 1] for name, column in columns.items()}, came)[0]
+        )
+        if at in stalls:
+            parts.append(core.expire(stalls[at] + 1.0))
+    parts.append(core.flush())
+    subjects = stream["subjects"] or list(range(n))
+    points, weight = (stream["points"] / 1024).tolist(), Core(recipe).domain.order_weight
+    by_position = {positions[at]: positions[upto] for at, upto in stalls.items()}
+    wanted = stream_nearest(points, positions, subjects, recipe.k, recipe.delay, weight, stalls=by_position)
+    assert [members for formed in parts for members in classes_of(formed)] == wanted[0]
+    assert [one for formed in parts for one in formed.dropped.tolist()] == wanted[1]
+    assert [one for formed in parts for one in formed.moments.tolist()] == wanted[3]
+
+
+@pytest.mark.parametrize("method", ["nearest", "look_ahead", "castle"])
+def test_bursts_lose_nothing(method: str) -> None:
+    """Bursts of 7 at k = 5 with silence in between: two of each burst were dropped."""
+    rng = np.random.default_rng(0)
+    s = StreamAnonymizer(quasi=["q"], bounds={"q": (0, 1)}, k=5, delay=100, delay_seconds=2.0, method=method)
+    left = []
+    for burst in range(100):
+        for value in rng.random(7):
+            left += s.push({"q": float(value)}, now=10.0 * burst)
+        left += s.tick(10.0 * burst + 2.0)
+        assert s.waiting == 0
+    assert (len(left), s.dropped) == (700, 0)
+    assert set(Counter(one["class"] for one in left).values()) == {7}
+
+
+def test_a_stall_joins_no_class_that_would_miss_a_demand() -> None:
+    said = {"quasi": ["q"], "bounds": {"q": (0, 1)}, "k": 2, "delay": 50, "delay_seconds": 1.0}
+    demands = {"confidential": ["ill"], "require": {"l_entropy": 1.9}}
+    ills = ["flu", "gout", "flu", "flu", "flu"]
+    plain, demanding = StreamAnonymizer(**said), StreamAnonymizer(**said, **demands)
+    for s in (plain, demanding):
+        for at, ill in enumerate(ills):
+            s.push({"q": at / 10, "ill": ill}, now=0.0)
+    assert len(plain.tick(1.0)) == 5
+    left = demanding.tick(1.0)
+    assert sorted(one["ill"] for one in left) == ["flu", "gout"]
+    assert demanding.dropped == 3

@@ -16,6 +16,7 @@ from shoal.channels._lines import Lines
 from shoal.errors import DataError
 
 _PIECE = 1 << 18
+_GZIP = b"\x1f\x8b"
 
 
 class Bytes(Protocol):
@@ -107,6 +108,11 @@ class Input:
         piece = self._source.read(3600.0 if seconds is None else seconds)
         if piece is None:
             return
+        if not self._seen and not self._unseen and piece.startswith(_GZIP):
+            raise DataError(
+                f"{self._name}: is compressed with gzip, which streams do not read. Decompress it first: "
+                "gzip -dc FILE | shoal stream - …"
+            )
         self._unseen += piece
         records, places = self._lines.take(piece) if piece else self._lines.end()
         self._records += records
@@ -156,6 +162,27 @@ class Input:
         records, places = self._records[:most], self._places[:most]
         del self._records[:most], self._places[:most]
         return records, places
+
+    def ends_as_before(self, seconds: float) -> bool:
+        """Tell whether the input ended where `skip` says; False: not known yet.
+
+        Raises
+        ------
+        DataError
+            If it is another input, or more follows.
+        """
+        if self._awaited is not None:
+            self._skip(*self._awaited, seconds)
+        if self._awaited is not None:
+            return False
+        if self._unseen.strip(b"\r\n"):
+            raise DataError(
+                f"{self._name}: has grown since this stream finished, and what was added was not released. Stream the "
+                "new records as an input of their own, to another output."
+            )
+        if not self.ended:
+            self._more(seconds)
+        return self.ended and not self._unseen.strip(b"\r\n")
 
     @property
     def over(self) -> bool:

@@ -67,7 +67,7 @@ class _FileLink(PipeLink):
             undo.callback(self._journal.close)
             check_promises(journey, found[0].promises)
             self._restore(*found)
-            if self.cursor.place and not self.finished:
+            if self.cursor.place or self.finished:
                 given.skip(self.cursor.place, self._digest)
             self._undo = undo.pop_all()
 
@@ -83,7 +83,7 @@ class _FileLink(PipeLink):
         """Complete into the files what the journal holds."""
         last = steps[-1] if steps else base
         self.cursor, self._digest, self.finished = last.cursor, last.digest, last.finished
-        self._base = base
+        self._base, self._steps = base, bool(steps)
         self._out.restore(base.out, b"".join(step.out for step in steps))
         if self._dead is not None:
             self._dead.restore(base.dead, b"".join(step.dead for step in steps))
@@ -93,9 +93,13 @@ class _FileLink(PipeLink):
         self._preface = line + b"\n" if line and not self._out.size else b""
 
     def fetch(self, most: int, seconds: float) -> Incoming | None:
-        """Return records, or None if none came in time; none of a stream that is finished."""
+        """Return records, or None if none came in time.
+
+        Of a stream that is finished there are none; its input must be the one that it was finished with.
+        """
         if self.finished:
-            return Incoming("", (), (), self.cursor.place, True)
+            same = self._input.ends_as_before(seconds)
+            return Incoming("", (), (), self.cursor.place, True) if same else None
         return super().fetch(most, seconds)
 
     def commit(self, steps: Sequence[Outgoing]) -> None:
@@ -103,7 +107,7 @@ class _FileLink(PipeLink):
         for step in steps:
             out, dead = self._rendered(step)
             digest = self._input.digest(step.cursor.place)
-            self._untouched = False
+            self._untouched, self._steps = False, True
             with writing(str(self._journal.folder)):
                 self._journal.append(Step(out, dead, step.cursor, digest, self._ends(step)))
             self._out.append(out)
@@ -130,7 +134,7 @@ class _FileLink(PipeLink):
             self._journal.remove()
             super().close()
             return
-        if self.finished and self._journal.size:
+        if self.finished and self._steps:
             self._rotate()
         self._journal.close()
         super().close()

@@ -42,6 +42,17 @@ def stream(
     subject_exact: o.SubjectExact = False,
     identifier: o.Identifier = None,
     confidential: o.Confidential = None,
+    keep: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="Fields released unchanged; default: those of the first tuples.")
+    ] = None,
+    unknown: Annotated[
+        str | None,
+        typer.Option(metavar="reject|remove|keep", help="What to do with undeclared fields.", show_default="reject"),
+    ] = None,
+    max_rejected: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="Stop above this share of rejected records.", show_default="0.5"),
+    ] = None,
     require: Annotated[
         str | None, typer.Option(metavar="MODEL=LEVEL,…", help="What every class must hold besides, e.g. l_distinct=3.")
     ] = None,
@@ -108,6 +119,9 @@ def stream(
         subject_exact=subject_exact or None,
         identifier=o.names(identifier),
         confidential=o.names(confidential),
+        keep=None if keep is None else o.names(keep),
+        unknown=unknown,
+        max_rejected=max_rejected,
         require=o.requirements(require),
         t=t,
         kinds=o.pairs("--kind", kind, last=True),
@@ -167,6 +181,8 @@ def _recipe(path: Path | None, **given: Any) -> StreamRecipe:
     from shoal import StreamRecipe
 
     said = {name: value for name, value in given.items() if value not in (None, (), {}, [])}
+    if given.get("keep") is not None:  # an empty list keeps nothing
+        said["keep"] = given["keep"]
     if path is not None:
         said = o.merged(StreamRecipe.values_in(path), said, _JOINED)
     for name in ("quasi", "k", "delay"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from uuid import uuid4
 
 from shoal.errors import DataError, EngineError, listing
@@ -71,6 +72,8 @@ class NatsLink:
         if last is not None:
             self._check(last)
             self._cursor, self._known = last.cursor, Runs.of(last.places)
+            if not last.cursor.begun:  # another recipe may begin here, and remember other things
+                self._cursor = replace(last.cursor, memory={})
         elif begun:
             raise EngineError(
                 f"{self._writer.address}: what left must be known from {self._writer.address.subject}.state, got "
@@ -83,7 +86,7 @@ class NatsLink:
         """Refuse to go on with other promises, or with another input."""
         names = sorted(last.digests.keys() | self._digests.keys())
         others = [name for name in names if last.digests.get(name) != self._digests.get(name)]
-        if others or last.fingerprint != self._journey.fingerprint:
+        if last.cursor.begun and (others or last.fingerprint != self._journey.fingerprint):
             raise DataError(
                 f"{self._writer.address}: this stream was begun with another {listing(others) or 'recipe'}. "
                 "Go on as it was begun, or name another subject with ?subject=."

@@ -89,6 +89,6 @@ def fitting(cursor: Cursor, mark: str, room: int) -> str:
     bare = len(pack(replace(cursor, memory={}), mark))
     raise EngineError(
         f"Kafka: what a lane needs to go on must have fewer than the {room:,} characters that the broker keeps beside "
-        f"an offset, got {len(text):,}, of which requirements remember {len(text) - bare:,}. Raise "
-        "offset.metadata.max.bytes of the broker, lower the delay, or give t a reference."
+        f"an offset, got {len(text):,}, of which requirements and learnt fields take {len(text) - bare:,}. Raise "
+        "offset.metadata.max.bytes of the broker, lower the delay, give t a reference, or name the fields in keep."
     )

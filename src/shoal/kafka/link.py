@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from shoal.errors import DataError, EngineError, ParameterError, listing
 from shoal.kafka.clients import Clients
@@ -103,6 +104,8 @@ class KafkaLink:
                 f"{source}: partition {partition} of the group {group} has an offset that shoal did not store, or not "
                 "this version of it. Name another group."
             ) from None
+        if kept.mark != self._mark and not kept.cursor.begun:
+            return replace(kept.cursor, memory={})  # nothing left: a corrected recipe begins here
         if kept.mark != self._mark:
             others = listing(changed(self._mark, kept.mark, self._promises)) or "recipe"
             raise DataError(

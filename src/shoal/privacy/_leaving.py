@@ -6,10 +6,11 @@ the first class that is not what was promised; nothing of the step leaves then.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from shoal.errors import GuaranteeError
+from shoal.privacy._declared import refuse_undeclared
 from shoal.privacy._read_back import Reader
 from shoal.privacy._spelling import person_of
 from shoal.privacy._stream_digits import Digits, refuse_finer
@@ -24,7 +25,8 @@ class Gate:
 
     **Guarantee.** A class that `check` lets pass concerns at least k subjects, has one combination of
     quasi-identifiers, the number after the last one, and no field that must not leave. None of its tuples is made of a
-    record that made another, of this class or of one before. No value is finer than `digits` allows.
+    record that made another, of this class or of one before. No value is finer than `digits` allows. No field is there
+    that was not declared.
 
     >>> from shoal.privacy._read_back import JsonlReader
     >>> gate = Gate(JsonlReader(["age"], ["name"], "class"), k=2)
@@ -62,8 +64,11 @@ class Gate:
         subjects: Sequence[Any] | None = None,
         positions: Sequence[int] | None = None,
         records: Sequence[bytes] = (),
+        learnt: Collection[str] | None = None,
     ) -> None:
         """Let a class pass; `positions` are the numbers of the records it was made of, their places if not given.
+
+        `learnt` are the fields that the stream took from its first tuples, where the recipe does not say what to keep.
 
         Raises
         ------
@@ -71,9 +76,12 @@ class Gate:
             If anything is not as promised; nothing of the step may leave then.
         """
         own = leaving.places if positions is None else positions
-        fault = self._fault(leaving, label, subjects) or self._again(leaving, own) or self._same(leaving, records)
+        fault = (
+            self._fault(leaving, label, subjects) or self._again(leaving, own) or self._same(leaving, records, learnt)
+        )
         if fault is not None:
             raise GuaranteeError(f"The gate: class {label} {fault}. Nothing of this step was written.")
+        refuse_undeclared(self._reader.undeclared(leaving.tuples, learnt))
         if self._digits:  # all tuples of a class have the same values
             refuse_finer(self._digits, {n: [text] for n, text in self._reader.written(leaving.tuples[0]).items()})
         self.next_number += 1
@@ -99,13 +107,13 @@ class Gate:
             return "holds a tuple that left already"
         return None
 
-    def _same(self, leaving: Leaving, records: Sequence[bytes]) -> str | None:
+    def _same(self, leaving: Leaving, records: Sequence[bytes], learnt: Collection[str] | None) -> str | None:
         """Say whether tuples are alike whose records are not: one would have left in the place of another."""
         if not records or len(set(leaving.tuples)) == len(leaving.tuples):
             return None
         first: dict[bytes, Any] = {}
         for line, record in zip(leaving.tuples, records, strict=True):
-            rest = self._reader.rest(record)
+            rest = self._reader.rest(record, learnt)
             if first.setdefault(line, rest) != rest:
                 return "holds two tuples that were made of one record"
         return None

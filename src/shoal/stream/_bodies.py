@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import DataError, SchemaError, listing
-from shoal.stream._columns import UNFIT, as_arrow, columns_of
-from shoal.stream_points._cells import listed
-
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from shoal.stream.recipe import StreamRecipe
 
 
 @dataclass(eq=False)
@@ -112,51 +106,3 @@ class Kept:
             rest, who = [body for body, _ in taken], [subject for _, subject in taken]
             found.append(Bodies(np.array(loose), (), rest, who, np.ones(len(loose), np.bool_)))
         return tuple(found), lacking
-
-
-def of_rows(recipe: StreamRecipe, tuples: Sequence[Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the wanted columns of tuples that are tables of names and values, and what goes along with each."""
-    for row in tuples:
-        if not isinstance(row, Mapping):
-            kind = type(row).__name__
-            raise DataError(
-                f"StreamAnonymizer: a tuple must be a table of names and values, got a {kind}. Push a dict."
-            )
-        _fields(recipe, row)
-    removed, quasi = set(recipe.removed), set(recipe.quasi)
-    rest = [{n: None if n in quasi else cell for n, cell in row.items() if n not in removed} for row in tuples]
-    return {name: [row[name] for row in tuples] for name in recipe.wanted}, rest
-
-
-def of_columns(recipe: StreamRecipe, given: Any, first: int) -> tuple[dict[str, Any], Bodies]:
-    """Return the wanted columns of a mapping of columns or a frame, and what goes along with them."""
-    import pyarrow as pa
-
-    columns = columns_of(given)
-    _fields(recipe, columns)
-    lengths = {len(column) for column in columns.values()}
-    if len(lengths) != 1:
-        raise DataError("StreamAnonymizer: columns must have the same number of tuples, they have not. Cut them.")
-    names = tuple(name for name in columns if name not in recipe.removed)
-    try:
-        rest = pa.table({name: as_arrow(columns[name]) for name in names if name not in recipe.quasi})
-    except UNFIT:  # whose message may hold a cell
-        raise SchemaError("StreamAnonymizer: a column mixes what no column can hold. Push tuples as dicts.") from None
-    who = columns[recipe.subject] if recipe.subject is not None else None
-    who = np.array(who) if isinstance(who, np.ndarray) else None if who is None else list(listed(who))
-    n = lengths.pop()
-    bodies = Bodies(np.arange(first, first + n), names, rest, who, np.zeros(n, np.bool_))
-    return {name: columns[name] for name in recipe.wanted}, bodies
-
-
-def _fields(recipe: StreamRecipe, names: Collection[str]) -> None:
-    lacking = [name for name in (*recipe.wanted, *recipe.identifier) if name not in names]
-    if lacking:
-        raise DataError(
-            f"StreamAnonymizer: a tuple must have {listing(lacking)}, one has not. Correct the tuple, or the name."
-        )
-    if recipe.class_field in names:
-        raise DataError(
-            f"StreamAnonymizer: a tuple must not have the field {recipe.class_field!r}, where its class goes, one has. "
-            "Give class_field another name."
-        )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.errors import DataError
+from shoal.errors import DataError, SchemaError
 
 #: What Arrow says of cells that it cannot hold; the message may hold one.
 UNFIT = (ValueError, TypeError, NotImplementedError, OverflowError)
@@ -58,3 +58,13 @@ def as_arrow(column: Any) -> Any:
         coded = pa.types.is_dictionary(column.type)  # the dictionary would leave whole, with values of all others
         return column.cast(column.type.value_type) if coded else column
     return pa.array(np.array(column) if isinstance(column, np.ndarray) else list(column))  # the caller may reuse it
+
+
+def rows_of(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return columns as rows."""
+    import pyarrow as pa
+
+    try:
+        return list(pa.table({name: as_arrow(column) for name, column in columns.items()}).to_pylist())
+    except UNFIT:  # whose message may hold a cell
+        raise SchemaError("StreamAnonymizer: a column mixes what no column can hold. Push tuples as dicts.") from None

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _OWNER = "StreamRecipe"
 _ONCE = 2**31
+_UNKNOWN = ("reject", "remove", "keep")
 
 
 def lists(recipe: StreamRecipe, names: Sequence[str]) -> list[str]:
@@ -25,6 +26,10 @@ def lists(recipe: StreamRecipe, names: Sequence[str]) -> list[str]:
         given = getattr(recipe, name)
         if not isinstance(given, (list, tuple)) or not all(isinstance(one, str) and one for one in given):
             faults.append(f"{_OWNER}: {name} must be a list of field names, got {shown(given)}.")
+    if recipe.keep is not None and (
+        not isinstance(recipe.keep, (list, tuple)) or not all(isinstance(one, str) and one for one in recipe.keep)
+    ):
+        faults.append(f"{_OWNER}: keep must be a list of field names, got {shown(recipe.keep)}.")
     if not isinstance(recipe.subject, str | None) or recipe.subject == "":
         faults.append(f"{_OWNER}: subject must be a field name, got {shown(recipe.subject)}.")
     if not isinstance(recipe.class_field, str) or not recipe.class_field:
@@ -77,6 +82,8 @@ def numbers(recipe: StreamRecipe) -> list[str]:
         faults.append(f"{_OWNER}: order_weight must be a number ≥ 0 and ≤ 1e6, or 'keep', got {shown(order)}.")
     if recipe.t is not None and not (is_real(recipe.t) and 0 <= recipe.t <= 1):
         faults.append(f"{_OWNER}: t must be a number ≥ 0 and ≤ 1, got {shown(recipe.t)}.")
+    if not (is_real(recipe.max_rejected) and 0 <= recipe.max_rejected <= 1):
+        faults.append(f"{_OWNER}: max_rejected must be a number ≥ 0 and ≤ 1, got {shown(recipe.max_rejected)}.")
     if recipe.round_integers is not None and recipe.round_integers is not True:
         faults.append(
             f"{_OWNER}: round_integers must be true, got {shown(recipe.round_integers)}: integers stay integers. For "
@@ -96,6 +103,8 @@ def names(recipe: StreamRecipe) -> list[str]:
         faults.append(unknown(_OWNER, "method", recipe.method, registry.keys("stream_partition")))
     if recipe.when_missing != "refuse":
         faults.append(unknown(_OWNER, "when_missing", recipe.when_missing, ["refuse"]))
+    if recipe.unknown not in _UNKNOWN:
+        faults.append(f"{_OWNER}: unknown must be one of {', '.join(_UNKNOWN)}, got {shown(recipe.unknown)}.")
     kinds = [kind.value for kind in Kind]
     return faults + [
         unknown(f"{_OWNER}: field {name!r}", "kind", kind, kinds)
@@ -118,6 +127,13 @@ def roles(recipe: StreamRecipe) -> list[str]:
             elif name in seen:
                 faults.append(f"{_OWNER}: field {name!r} is both {seen[name]} and {role}. Give it one role.")
             seen[name] = role
+    for name in dict.fromkeys(recipe.keep or ()):
+        if seen.get(name, "confidential") != "confidential":
+            faults.append(
+                f"{_OWNER}: keep names {name!r}, which is {seen[name]} and cannot be released unchanged. Take it out."
+            )
+        if (recipe.keep or ()).count(name) > 1:
+            faults.append(f"{_OWNER}: field {name!r} is named twice in keep. Name it once.")
     return faults
 
 

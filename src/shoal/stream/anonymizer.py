@@ -12,17 +12,21 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError, GuaranteeError, ParameterError, listing
 from shoal.parameters import shown
+from shoal.privacy._declared import Declared, refuse_undeclared
 from shoal.privacy._demanded import Witness
 from shoal.privacy._formed import hold
 from shoal.privacy._stream_digits import refuse_finer
-from shoal.stream._bodies import Bodies, Kept, of_columns, of_rows
+from shoal.stream._bodies import Bodies, Kept
+from shoal.stream._columns import columns_of, rows_of
 from shoal.stream._domains_said import is_real
+from shoal.stream._intake import Intake
 from shoal.stream.core import Core, Encoded
 from shoal.stream.recipe import StreamRecipe
 from shoal.stream.released import Released
 from shoal.stream.witnessing import digits_of, witness_of
 from shoal.stream_points._cells import listed
 from shoal.types.stream import Formed, Tally
+from shoal.wire.fields import at
 
 
 class StreamAnonymizer:
@@ -54,6 +58,9 @@ class StreamAnonymizer:
         self._digits = digits_of(self.recipe)
         self._came = 0
         self._kept = Kept()
+        self._intake = Intake(self.recipe)
+        named = None if self.recipe.unknown == "keep" else self.recipe.named
+        self._declared = Declared(self.recipe.quasi, self.recipe.removed, named, self.recipe.class_field)
         self._pending: list[list[Any]] = []
         self._broken = False
 
@@ -75,17 +82,30 @@ class StreamAnonymizer:
         """What happened so far."""
         return replace(self._core.tally, read=self._came)
 
+    @property
+    def released_unchanged(self) -> tuple[str, ...] | None:
+        """Names of the fields that are released unchanged; None: not known before the first class is released."""
+        fields = self._intake.fields
+        if fields.unknown == "keep" or fields.open:
+            return None
+        return tuple(sorted(fields.learnt.union(self.recipe.named)))
+
     def push(self, one: Mapping[str, Any], *, now: float | None = None) -> list[dict[str, Any]]:
         """Let a tuple come; return those that leave now, whole classes, each tuple with the number of its class.
 
-        A tuple that does not fit is refused with a :class:`~shoal.errors.DataError`, and changes nothing.
+        A tuple that does not fit, or has a field that is not declared, is refused with a
+        :class:`~shoal.errors.DataError`, and changes nothing. Without `keep`, the fields of the tuples that come until
+        the first class is released are the ones that are released unchanged.
         """
         self._ready(now)
-        columns, rest = of_rows(self.recipe, [one])
-        if not self._core.fits(one):
+        found = self._intake.rows((one,), 1)
+        columns = found.columns
+        cells = [column[0] for column in columns.values()]
+        if not self._core.fits(cells):
             self._fitting(columns, 1)
-        self._kept.add_rows(self._came, rest, columns.get(self.recipe.subject or ""))
-        self._pending.append([one[name] for name in self.recipe.wanted])
+        self._intake.accept(found)
+        self._kept.add_rows(self._came, found.rest, columns.get(self.recipe.subject or ""))
+        self._pending.append(cells)
         self._came += 1
         oldest = self._core.oldest
         first = self._came - len(self._pending) if oldest is None else oldest
@@ -101,15 +121,24 @@ class StreamAnonymizer:
         self._ready(now)
         self._settle(now)
         if isinstance(tuples, Sequence) and not isinstance(tuples, (str, bytes)):
-            columns, rest = of_rows(self.recipe, tuples)
-            encoded = self._fitting(columns, len(rest))
-            self._kept.add_rows(self._came, rest, columns.get(self.recipe.subject or ""))
-            return self._take(columns, encoded, now)
-        columns, bodies = of_columns(self.recipe, tuples, self._came)
+            return self._push_rows(tuples, now)
+        given = columns_of(tuples)
+        if self._intake.looks_into(given):
+            return self._push_rows(rows_of(given), now)
+        columns, bodies, fields = self._intake.columns(given, self._came)
         encoded = self._fitting(columns, len(bodies))
         if len(bodies):
+            self._intake.fields = fields
             self._kept.add_table(bodies)
         return self._take(columns, encoded, now)
+
+    def _push_rows(self, tuples: Sequence[Any], now: float | None) -> Released:
+        oldest = self._came if self._core.oldest is None else self._core.oldest
+        found = self._intake.rows(tuples, oldest + self.recipe.delay + 1 - self._came)
+        encoded = self._fitting(found.columns, len(found.rest))
+        self._intake.accept(found)
+        self._kept.add_rows(self._came, found.rest, found.columns.get(self.recipe.subject or ""))
+        return self._take(found.columns, encoded, now)
 
     def tick(self, now: float | None = None) -> list[dict[str, Any]]:
         """Return tuples that leave because they waited for `delay_seconds`, with others of their classes.
@@ -184,17 +213,27 @@ class StreamAnonymizer:
         if self._digits and len(formed.sizes):
             refuse_finer(self._digits, {name: map(str, formed.values[name]) for name in self._digits})
         self._kept.leave(formed.dropped)
+        if len(formed.positions) or len(formed.dropped):
+            self._intake.settle()
+            self._refuse_undeclared(bodies)
         left = Released(formed.positions, formed.sizes, formed.first, formed.values, self.recipe.class_field, bodies)
         if self._witness is not None and len(left):
             self._look(self._witness, left, formed.moments.tolist())
         return left
+
+    def _refuse_undeclared(self, found: Sequence[Bodies]) -> None:
+        """Let nothing be released that was not declared."""
+        if self._declared.named is None:
+            return
+        for bodies in found:
+            refuse_undeclared(self._declared.strange(bodies.rest, self._intake.fields.learnt))
 
     def _look(self, witness: Witness, left: Released, moments: Sequence[int]) -> None:
         """Show the witness every class as it leaves."""
         rows, end = left.to_pylist(), 0
         for moment, size in zip(moments, left.sizes.tolist(), strict=True):
             begin, end = end, end + size
-            witness.look(moment, {n: [row.get(n) for row in rows[begin:end]] for n in self.recipe.confidential})
+            witness.look(moment, {n: [at(row, n) for row in rows[begin:end]] for n in self.recipe.confidential})
 
     def _subjects(self, positions: NDArray[np.int64], found: Sequence[Bodies]) -> Any:
         """Return whom tuples are about, as it was written; None: each is about another subject."""

@@ -106,13 +106,13 @@ class Core:
         found: list[NDArray[Any]] = [clamped, who, codes[good], self.domain.place(values), *values]
         return Encoded(good, found, sorted(faults.items()))
 
-    def fits(self, one: Mapping[str, Any]) -> bool:
-        """Tell at a glance whether a tuple can be read; False: look closer."""
-        who = "nobody" if self.recipe.subject is None else one[self.recipe.subject]
+    def fits(self, cells: Sequence[Any]) -> bool:
+        """Tell at a glance whether a tuple can be read, by its wanted fields; False: look closer."""
+        who = "nobody" if self.recipe.subject is None else cells[len(self.recipe.quasi)]
         plain = type(who) is int or (type(who) is str and bool(who.strip()))
         if self._demanding is not None:
             return False
-        return plain and all(map(_fits, self.domain.attributes, map(one.__getitem__, self.recipe.quasi)))
+        return plain and all(map(_fits, self.domain.attributes, cells))  # quasi-identifiers come first
 
     def take(
         self, positions: Sequence[int] | NDArray[np.int64], columns: Mapping[str, Any], now: float = 0.0
@@ -134,23 +134,23 @@ class Core:
         return self._advance(0)
 
     def expire(self, now: float) -> Formed:
-        """Let those leave that waited for `delay_seconds`, although nothing comes."""
+        """Release the tuples that waited for `delay_seconds`. Too few for a class join the last one that forms now."""
         seconds, since = self.recipe.delay_seconds, self._buffer[_SINCE]
         late = np.flatnonzero(since <= now - seconds) if seconds is not None else _NONE  # a clock may have gone back
-        return self._advance(int(self._buffer[_POSITIONS][late[-1]]) + 1 if len(late) else 0)
+        return self._advance(int(self._buffer[_POSITIONS][late[-1]]) + 1 if len(late) else 0, joining=True)
 
     def flush(self) -> Formed:
         """Let all leave, the oldest first. Too few for a class at the end join the last one that forms now."""
-        return self._advance(_ALL, ending=True)
+        return self._advance(_ALL, joining=True)
 
-    def _advance(self, due: int, *, ending: bool = False) -> Formed:
+    def _advance(self, due: int, *, joining: bool = False) -> Formed:
         positions = self._buffer[_POSITIONS]
         subjects = positions if self.recipe.subject is None else self._buffer[_SUBJECTS]
         waiting = Waiting(self._buffer[_POINTS], positions, subjects, self._buffer[_VALUES], self._old)
         labels, moments = self._forming.advance(waiting, due)
         if self._old == len(positions):  # nothing came since: the last that did may have left already
             moments = np.full(len(moments), self._last)
-        if ending and len(moments):
+        if joining and len(moments):
             labels = self._joined(labels, len(moments) - 1)
         formed = self._formed(labels, moments)
         self._old = len(self._buffer)

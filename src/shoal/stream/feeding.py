@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from shoal import registry
+from shoal.errors import SchemaError
 from shoal.parameters import build
 from shoal.places import Place, place
 
@@ -35,6 +36,13 @@ def as_jsonl(table: pa.Table) -> Iterator[bytes]:
 
 def as_csv(table: pa.Table) -> Iterator[bytes]:
     """Yield the names and then rows as cells; what is missing is an empty cell."""
+    import pyarrow as pa
+
+    for column in table.schema:
+        if pa.types.is_nested(column.type):
+            raise SchemaError(
+                f"Stream: column {column.name!r} holds objects or lists, which CSV cannot hold. Write to a .jsonl file."
+            )
     yield _lines([table.column_names])
     for rows in _rows(table):
         yield _lines([[_cell(value) for value in row.values()] for row in rows])

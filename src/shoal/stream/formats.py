@@ -9,6 +9,7 @@ from pathlib import Path
 from shoal.errors import ParameterError
 from shoal.parameters import unknown
 from shoal.privacy._read_back import CsvReader, JsonlReader, Reader
+from shoal.stream.fields import fields_of
 from shoal.stream.recipe import StreamRecipe
 from shoal.types import Kind
 from shoal.types.stream import Wire
@@ -45,21 +46,30 @@ class Format:
 
 def _jsonl(header: bytes, recipe: StreamRecipe, dialect: Dialect) -> Wire:
     kept = [name for name in recipe.wanted if name not in recipe.quasi]
-    return Jsonl(recipe.wanted, recipe.removed, recipe.class_field, kept, needed=recipe.identifier)
+    fields = fields_of(recipe)
+    return Jsonl(recipe.wanted, recipe.removed, recipe.class_field, kept, needed=recipe.identifier, fields=fields)
 
 
 def _jsonl_reader(header: bytes, head: bytes, recipe: StreamRecipe, dialect: Dialect) -> Reader:
-    return JsonlReader(recipe.quasi, recipe.removed, recipe.class_field)
+    return JsonlReader(recipe.quasi, recipe.removed, recipe.class_field, _named(recipe))
 
 
 def _csv(header: bytes, recipe: StreamRecipe, dialect: Dialect) -> Wire:
     numbers = [known.name for known in recipe.known if known.kind in _NUMBERS]
     how = {"delimiter": dialect.delimiter, "quote": dialect.quote}
-    return Csv(header, recipe.wanted, recipe.removed, recipe.class_field, numbers=numbers, **how)
+    return Csv(
+        header, recipe.wanted, recipe.removed, recipe.class_field, numbers=numbers, fields=fields_of(recipe), **how
+    )
 
 
 def _csv_reader(header: bytes, head: bytes, recipe: StreamRecipe, dialect: Dialect) -> Reader:
-    return CsvReader(header, head, recipe.quasi, recipe.removed, recipe.class_field, dialect.delimiter, dialect.quote)
+    roles = recipe.quasi, recipe.removed, recipe.class_field
+    return CsvReader(header, head, *roles, dialect.delimiter, dialect.quote, _named(recipe))
+
+
+def _named(recipe: StreamRecipe) -> tuple[str, ...] | None:
+    """Return the fields that the gate lets pass unchanged; None: whatever there is."""
+    return None if recipe.unknown == "keep" else recipe.named
 
 
 FORMATS = {

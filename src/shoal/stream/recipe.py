@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import ParameterError, raise_all
-from shoal.parameters import unknown
+from shoal.parameters import unknown as unknown_name
 from shoal.stream import _domains_said, _said
 from shoal.types import Kind, Taxonomy
 from shoal.types.stream import Known
@@ -22,6 +22,7 @@ _TABLES = (
     "resolution",
 )  # fmt: skip
 KEEP = "keep"
+_CORRECTABLE = ("keep", "unknown", "max_rejected")  # no class that was released depends on them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +80,15 @@ class StreamRecipe:
         The field in which a tuple carries the number of its class.
     when_missing
         What a tuple is that lacks a quasi-identifier: ``refuse``, a bad record.
+    keep
+        Fields that are released unchanged. None: those of the first tuples, up to the first class. Confidential fields
+        need not be named. In JSON, ``user.id`` is the field ``id`` of the object ``user``, here and in every other
+        list of fields, unless there is a field of exactly this name.
+    unknown
+        What happens to a field that has no role and is not in `keep`: ``reject`` rejects its record, ``remove`` removes
+        the field, ``keep`` releases it. Objects and lists are unknown unless they are named.
+    max_rejected
+        Largest share of rejected records, of every 1,000 and at the end; with more the stream stops.
     """
 
     quasi: tuple[str, ...]
@@ -106,11 +116,16 @@ class StreamRecipe:
     reference: Mapping[str, Any] = field(default_factory=dict)
     class_field: str = "class"
     when_missing: str = "refuse"
+    keep: tuple[str, ...] | None = None
+    unknown: str = "reject"
+    max_rejected: float = 0.5
 
     def __post_init__(self) -> None:
         raise_all(ParameterError, [*_said.lists(self, _LISTS), *_said.tables(self, _TABLES), *_said.numbers(self)])
         for name in _LISTS:
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        if self.keep is not None:
+            object.__setattr__(self, "keep", tuple(self.keep))
         for name in _TABLES:
             object.__setattr__(self, name, _plain(getattr(self, name)))
         object.__setattr__(self, "bounds", {name: tuple(ends) for name, ends in self.bounds.items()})
@@ -157,6 +172,16 @@ class StreamRecipe:
         return (*self.identifier, *((self.subject,) if self.subject is not None else ()))
 
     @cached_property
+    def declared(self) -> tuple[str, ...]:
+        """The fields that have a role or are kept."""
+        return tuple(dict.fromkeys((*self.wanted, *self.identifier, *(self.keep or ()))))
+
+    @cached_property
+    def named(self) -> tuple[str, ...]:
+        """The declared fields that are released unchanged, whatever they hold."""
+        return tuple(dict.fromkeys((*self.confidential, *(self.keep or ()))))
+
+    @cached_property
     def wanted(self) -> tuple[str, ...]:
         """The fields that a tuple must have."""
         subject = (self.subject,) if self.subject is not None else ()
@@ -179,7 +204,7 @@ class StreamRecipe:
     def from_dict(cls, values: Mapping[str, Any]) -> StreamRecipe:
         """Make a recipe from plain values; an unknown name is an error."""
         known = [f.name for f in fields(cls)]
-        raise_all(ParameterError, [unknown("StreamRecipe", "field", n, known) for n in values if n not in known])
+        raise_all(ParameterError, [unknown_name("StreamRecipe", "field", n, known) for n in values if n not in known])
         needed = [n for n in ("quasi", "k", "delay") if n not in values]
         raise_all(ParameterError, [f"StreamRecipe: {n} must be given, got nothing. Add {n}." for n in needed])
         return cls(**values)
@@ -233,12 +258,17 @@ class StreamRecipe:
         return tuple(f.name for f in fields(self) if mine.get(f.name) != stored.get(f.name))
 
     @property
+    def promised(self) -> dict[str, Any]:
+        """What must stay the same when a stream is resumed: all that classes depend on."""
+        return {name: value for name, value in self.stored.items() if name not in _CORRECTABLE}
+
+    @property
     def fingerprint(self) -> str:
-        """SHA-256 of what is stored: equal for equal guarantees, however they were written."""
+        """SHA-256 of what is promised: equal for equal guarantees, however they were written."""
         import hashlib
         import json
 
-        canonical = json.dumps(self.stored, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        canonical = json.dumps(self.promised, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shoal.errors import SchemaError
 from shoal.stream._bodies import Bodies
 from shoal.stream._columns import UNFIT
+from shoal.wire.fields import put
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,7 +61,8 @@ class Released:
                 found[row] = dict(body)
         for tuple_, own in zip(found, self._of.tolist(), strict=True):
             for name, values in self.values.items():
-                tuple_[name] = values[own]
+                if "." not in name or not put(tuple_, name, values[own]):
+                    tuple_[name] = values[own]
             tuple_[self.class_field] = self.first + own
         return found
 
@@ -82,6 +84,10 @@ class Released:
     def _table(self) -> pa.Table:
         import pyarrow as pa
 
+        if any("." in name for name in self.values) and any(isinstance(bodies.rest, list) for bodies in self.bodies):
+            rows = self.to_pylist()
+            names = list(dict.fromkeys(name for row in rows for name in row))
+            return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
         where = [bodies.find(self.positions) for bodies in self.bodies]
         parts = [bodies.table(at) for bodies, (_, at) in zip(self.bodies, where, strict=True)]
         names = [name for b, part in zip(self.bodies, parts, strict=True) for name in b.names or part.column_names]

@@ -14,6 +14,7 @@ from shoal.parameters import unknown
 from shoal.stream.core import Core
 from shoal.stream.recipe import StreamRecipe
 from shoal.types.stream import Formed, Tally
+from shoal.wire.fields import at
 
 _BATCH = 8192
 
@@ -67,12 +68,18 @@ class Replayed:
 
 def replay_table(table: Any, recipe: StreamRecipe, delays: Sequence[int] | None = None) -> list[Replayed]:
     """Replay a table row by row, for each largest delay from the beginning."""
-    names = table.column_names
-    missing = [name for name in recipe.wanted if name not in names]
-    if missing:
-        raise SchemaError(unknown("replay", "column", missing[0], names))
-    columns = {name: table.column(name).to_pylist() for name in recipe.wanted}
+    columns = {name: _column(table, name) for name in recipe.wanted}
     return [_replayed(columns, table.num_rows, replace(recipe, delay=delay)) for delay in delays or [recipe.delay]]
+
+
+def _column(table: Any, name: str) -> list[Any]:
+    """Return the column of a name, or what the path leads to that it is."""
+    if name in table.column_names:
+        return list(table.column(name).to_pylist())
+    heads = [name[:dot] for dot, sign in enumerate(name) if sign == "." and name[:dot] in table.column_names]
+    if not heads:
+        raise SchemaError(unknown("replay", "column", name, table.column_names))
+    return [at({heads[0]: cell}, name) for cell in table.column(heads[0]).to_pylist()]
 
 
 def _replayed(columns: dict[str, list[Any]], rows: int, recipe: StreamRecipe) -> Replayed:
@@ -84,9 +91,9 @@ def _replayed(columns: dict[str, list[Any]], rows: int, recipe: StreamRecipe) ->
         delays[formed.positions] = np.repeat(formed.moments, formed.sizes) - formed.positions
 
     dead = 0
-    for at in range(0, rows, _BATCH):
-        batch = {name: column[at : at + _BATCH] for name, column in columns.items()}
-        formed, faults = core.take(np.arange(at, min(at + _BATCH, rows)), batch)
+    for begin in range(0, rows, _BATCH):
+        batch = {name: column[begin : begin + _BATCH] for name, column in columns.items()}
+        formed, faults = core.take(np.arange(begin, min(begin + _BATCH, rows)), batch)
         dead += len(faults)
         leave(formed)
     leave(core.flush())

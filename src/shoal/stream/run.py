@@ -19,6 +19,7 @@ from shoal.stream.gauge import Gauge, Snapshot
 from shoal.stream.metrics import serving
 from shoal.stream.pump import How
 from shoal.stream.recipe import StreamRecipe
+from shoal.stream.rejections import Rejections
 from shoal.stream.running import Pace, Running
 from shoal.stream.stopping import StoppedError, Stopping
 from shoal.stream.telling import Telling
@@ -105,7 +106,7 @@ def _journey(source: str, target: str, recipe: StreamRecipe, how: Streaming) -> 
     journey = Journey(
         source,
         target,
-        {**recipe.stored, "format": form},
+        {**recipe.promised, **(_columns(recipe) if csv else {}), "format": form},
         recipe.fingerprint,
         how.dead,
         how.force,
@@ -115,6 +116,12 @@ def _journey(source: str, target: str, recipe: StreamRecipe, how: Streaming) -> 
         feed,
     )
     return journey, form
+
+
+def _columns(recipe: StreamRecipe) -> dict[str, Any]:
+    """Return what decides on the columns of a CSV file: its header is written once, so they stay."""
+    stored = recipe.stored
+    return {name: stored[name] for name in ("keep", "unknown") if name in stored}
 
 
 def _running(
@@ -139,7 +146,8 @@ def _running(
             subject_exact=recipe.subject_exact,
         )
 
-    return Running(link, How(recipe, wire, how.longest, how.dead_payload), gate, Pace(how.rate), watch)
+    shared = How(recipe, wire, how.longest, how.dead_payload, Rejections(recipe.max_rejected))
+    return Running(link, shared, gate, Pace(how.rate), watch)
 
 
 def _is_table(source: str) -> bool:

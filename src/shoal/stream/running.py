@@ -91,6 +91,7 @@ class Running:
         """Whether everything has left for good; lanes that were taken away meanwhile are not over."""
         if not self.over:
             return False
+        self.how.rejections.end()
         if any(lane.pending for lane in self.lanes.values()) or not getattr(self.link, "finished", True):
             self._commit(everything=True)
         self._lanes()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -47,6 +47,11 @@ class Cursor:
     done: bytes = b""  #: a bit for each record from `position` on, lowest bit first; missing bits are 0
     tally: Tally = field(default_factory=Tally)
     memory: Mapping[str, Any] = field(default_factory=dict)  #: what a requirement remembers; plain JSON values
+
+    @property
+    def begun(self) -> bool:
+        """Whether a record is done; if none is, a stream may still begin with another recipe."""
+        return bool(self.tally.released or self.tally.dropped or self.tally.dead)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +188,12 @@ class Wire(Protocol):
 
     def render(self, bodies: Sequence[Any], values: Mapping[str, Any], number: int | str) -> list[bytes]:
         """Return the tuples of one class: released values, the number of the class, no identifiers."""
+
+    def under(self, fields: Any) -> Wire:
+        """Return a wire for one lane that takes no other fields than `shoal.wire.fields.Fields` allows."""
+
+    def others(self, bodies: Sequence[Any]) -> Collection[str]:
+        """Return the fields of some tuples that are released though the recipe does not name them."""
 
 
 @dataclass(frozen=True, slots=True)

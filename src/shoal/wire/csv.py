@@ -13,7 +13,9 @@ import numpy as np
 from shoal.errors import SchemaError, listing
 from shoal.parameters import unknown
 from shoal.types.stream import Parsed
+from shoal.wire._framing import framing
 from shoal.wire._names import lookalike
+from shoal.wire.fields import TO_DECLARE, Fate, Fields
 
 _BOM = b"\xef\xbb\xbf"
 _QUOTES = "a quote of the record is not closed, or a quote or line end stands inside a cell. Check what writes it."
@@ -38,6 +40,8 @@ class Csv:
         Those of `wanted` whose cells are numbers; a cell that is none stays text.
     delimiter, quote
         One ASCII character each.
+    fields
+        Which other columns are released. None: all of them.
 
     >>> wire = Csv(b"name,age,pay", ["age"], ["name"], "class", numbers=["age"])
     >>> parsed = wire.parse([b'"Ann, B.",31,1.10', b"Bob,44"])
@@ -57,6 +61,7 @@ class Csv:
         numbers: Collection[str] = (),
         delimiter: str = ",",
         quote: str = '"',
+        fields: Fields | None = None,
     ) -> None:
         self.delimiter, self.quote = delimiter.encode(), quote.encode()
         mark, sign = re.escape(self.quote), re.escape(self.delimiter)
@@ -73,17 +78,39 @@ class Csv:
         self.wanted = {name: _index(names, name) for name in wanted}
         self._numbers = frozenset(numbers)
         gone = {_index(names, name) for name in removed}
-        if (known := lookalike(names, {*wanted, *removed})) is not None:
+        known_names = {*wanted, *removed} if fields is None else {*fields.declared, *wanted, *removed}
+        if (known := lookalike(names, known_names)) is not None:
             raise SchemaError(
                 f"Header: a column differs from {known!r} only in how it is written. Rename it, or name it as an "
                 "identifier."
             )
+        self._others = {name for name in names if name not in {*wanted, *removed}}
+        self._names = names
+        if fields is not None:
+            gone |= {names.index(name) for name in self._refused(fields)}
         kept = [j for j in range(len(names)) if j not in gone]
         self._kept: Callable[[Any], Any] = (
             itemgetter(*kept) if len(kept) > 1 else lambda cells: [cells[j] for j in kept]
         )
-        self._names = names
         self.head = self.delimiter.join([*self._kept(raw), self._written(class_field)])
+
+    def _refused(self, fields: Fields) -> list[str]:
+        """Return the columns that nobody declared and that are removed."""
+        for name in fields.named:
+            _index(self._names, name)
+        found = sorted(name for name in self._others if fields.fate(name) is Fate.UNKNOWN)
+        self._others -= {*found, *fields.declared}
+        if found and fields.unknown == "reject":
+            raise SchemaError(f"Header: the recipe does not declare the column {found[0]!r}. {TO_DECLARE}")
+        return found
+
+    def under(self, fields: Fields) -> Csv:
+        """Return the same for a lane: the columns are those of the header."""
+        return self
+
+    def others(self, bodies: Sequence[Any]) -> set[str]:
+        """Return the columns that are released though nobody named them."""
+        return self._others
 
     def parse(self, records: Sequence[bytes]) -> Parsed:
         """Take records apart; if all are plain, without a look at each of them."""
@@ -135,6 +162,8 @@ class Csv:
         return None
 
     def _fault(self, record: bytes, cells: list[bytes] | None) -> str:
+        if (wrapped := framing(record)) is not None:
+            return wrapped
         if not _is_utf8(record):
             return _NOT_UTF8
         if cells is None:

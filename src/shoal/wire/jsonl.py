@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from itertools import accumulate, groupby
 from typing import Any
 
@@ -13,8 +14,10 @@ import numpy as np
 
 from shoal.errors import ParameterError, listing
 from shoal.types.stream import Parsed
+from shoal.wire._framing import framing
 from shoal.wire._names import lookalike
-from shoal.wire._shape import Shape
+from shoal.wire._shape import Node, Shape
+from shoal.wire.fields import TO_DECLARE, Fields, undeclared
 
 _NOT_JSON = "the record is not JSON. Check what writes it."
 _NO_OBJECT = "the record must be a JSON object with a name for each field, got something else. Check what writes it."
@@ -58,6 +61,8 @@ class Jsonl:
         Those of `wanted` that leave as they came; the others are released, or removed.
     needed
         Those of `removed` that a record must have, if only null: else they may be there under another name, and leave.
+    fields
+        Which other fields are released. None: all of them.
 
     >>> wire = Jsonl(["age"], ["name"], "class")
     >>> parsed = wire.parse([b'{"name": "ann", "age": 31, "pay": 1.10}', b"nothing"])
@@ -74,6 +79,7 @@ class Jsonl:
         class_field: str,
         kept: Collection[str] = (),
         needed: Collection[str] = (),
+        fields: Fields | None = None,
     ) -> None:
         if odd := [name for name in (*wanted, *removed, class_field) if _ODD.search(name)]:
             raise ParameterError(
@@ -84,12 +90,24 @@ class Jsonl:
         self.class_field = class_field
         self._kept = tuple(name for name in kept if name not in removed)
         self._values = frozenset(self.wanted) - frozenset(self._kept)
-        self._removed = frozenset(removed)
+        quasi = [name for name in self.wanted if name not in self._kept and name not in removed]
+        self.fields = Fields(frozenset(quasi), frozenset(removed), frozenset(self._kept)) if fields is None else fields
         self._needed = frozenset(needed)
-        self._fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
+        self._decode = msgspec.json.Decoder(dict[str, msgspec.Raw])
         self._encode = msgspec.json.Encoder().encode
-        self._shapes: dict[frozenset[str], Shape] = {}
+        self._shapes: dict[frozenset[tuple[tuple[str, ...], bool]], Shape] = {}
         self._last: Shape | None = None
+
+    def under(self, fields: Fields) -> Jsonl:
+        """Return the same for a lane that releases these fields."""
+        made = copy(self)
+        made.fields, made._shapes, made._last = fields, {}, None
+        return made
+
+    def others(self, bodies: Sequence[Any]) -> set[str]:
+        """Return the fields of some tuples that are released though nobody named them."""
+        kinds: dict[Any, None] = dict.fromkeys(map(type, bodies))
+        return {name for kind in kinds for name in kind.shape.others}
 
     @property
     def head(self) -> bytes:
@@ -104,7 +122,8 @@ class Jsonl:
             try:
                 bodies = list(map(self._last.decode, records))
                 columns = {name: self._last.column(name, bodies) for name in self.wanted}
-                return Parsed(np.arange(len(records)), columns, bodies, ())
+                if self._last.fits(bodies, records):
+                    return Parsed(np.arange(len(records)), columns, bodies, ())
             except (msgspec.DecodeError, RecursionError):
                 pass
         return self._one_by_one(records)
@@ -134,37 +153,53 @@ class Jsonl:
             record.decode()
             if self._last is not None:
                 with suppress(msgspec.ValidationError):  # other fields than the last one
-                    return self._last.read(record)
-            fields = self._fields.decode(record)
-            self._last = self._shape(tuple(fields))
+                    found = self._last.read(record)
+                    if self._last.fits([found], [record]):
+                        return found
+            self._last = self._shape(self._nodes(record))
             return self._last.read(record)
         except _Unfit as fault:
             return str(fault)
         except UnicodeDecodeError:
-            return _NOT_UTF8
+            return framing(record) or _NOT_UTF8
         except msgspec.ValidationError:
             return _NUMBER if record.lstrip().startswith(b"{") else _NO_OBJECT
         except (msgspec.DecodeError, RecursionError):
-            return _NOT_JSON
+            return framing(record) or _NOT_JSON
 
-    def _shape(self, names: tuple[str, ...]) -> Shape:
-        key = frozenset(names)
-        if self.class_field in key:
+    def _nodes(self, text: Any, above: tuple[str, ...] = ()) -> tuple[Node, ...]:
+        """Return the fields of an object, with those of the objects in it that are looked into."""
+        found = []
+        for key, value in self._decode.decode(text).items():
+            path, first = (*above, key), memoryview(value)[0]
+            inside = self._nodes(value, path) if first in b"{" and ".".join(path) in self.fields.parents else None
+            found.append(Node(key, path, inside, first in b"{["))
+        return tuple(found)
+
+    def _shape(self, nodes: tuple[Node, ...]) -> Shape:
+        if self.class_field in {node.key for node in nodes}:
             raise _Unfit(f"the record has a field {self.class_field!r} already. Set another class_field.")
-        if any(map(_ODD.search, names)):
+        key = frozenset(_paths(nodes))
+        if any(_ODD.search(part) for path, _ in key for part in path):
             raise _Unfit(_NAMES)
-        if (known := lookalike(names, {*self.wanted, *self._removed})) is not None:
+        if key not in self._shapes:
+            self._shapes[key] = self._checked(Shape(nodes, self.fields, self._values, self._kept))
+            if len(self._shapes) > _SHAPES:
+                self._shapes.pop(next(iter(self._shapes)))
+        return self._shapes[key]
+
+    def _checked(self, shape: Shape) -> Shape:
+        """Return a shape if all of its fields may be there."""
+        if (known := lookalike(shape.names, self.fields.declared)) is not None:
             raise _Unfit(
                 f"the record has a field that differs from {known!r} only in how it is written. Rename it, or name it "
                 "as an identifier."
             )
-        if lacking := sorted(self._needed - key):  # a misspelt one would leave
+        if lacking := sorted(self._needed.difference(shape.names)):  # a misspelt one would leave
             raise _Unfit(_LACKS.format(name=lacking[0]))
-        if key not in self._shapes:
-            self._shapes[key] = Shape(names, self._values, self._kept, self._removed)
-            if len(self._shapes) > _SHAPES:
-                self._shapes.pop(next(iter(self._shapes)))
-        return self._shapes[key]
+        if self.fields.unknown == "reject" and (node := shape.unknown()) is not None:
+            raise _Unfit(f"the record has {undeclared(node.name, nested=node.nested)}. {TO_DECLARE}")
+        return shape
 
     def render(self, bodies: Sequence[Any], values: Mapping[str, Any], number: int | str) -> list[bytes]:
         """Return the tuples of one class, each on one line."""
@@ -181,6 +216,16 @@ class Jsonl:
         if b"\n" in whole or b"\r" in whole:  # between the signs of a value: in texts JSON has none
             return [line.translate(_BLANKS) for line in lines]
         return lines
+
+
+def _paths(nodes: Sequence[Node]) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """Yield the path of each field, and whether an object or a list is there."""
+    for node in nodes:
+        if node.inside is None:
+            yield node.path, node.nested
+        else:
+            yield (*node.path, ""), True
+            yield from _paths(node.inside)
 
 
 def _may_be_deep(record: bytes) -> bool:

@@ -1,0 +1,150 @@
+"""Fields of a stream: which of them are released, removed or unknown, and the dotted paths that name them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from shoal.parameters import shown
+
+#: What to do about a field that nobody declared.
+TO_DECLARE = "Name it in keep or identifier, or set unknown to remove."
+_LONG = 60  # characters of a field's name that a message shows
+
+
+class Fate(Enum):
+    """What becomes of a field."""
+
+    RELEASED = "released"  #: replaced by the value of its class
+    REMOVED = "removed"
+    KEPT = "kept"  #: released unchanged
+    UNKNOWN = "unknown"  #: not declared
+
+
+@dataclass(frozen=True)
+class Fields:
+    """The fields that a recipe declares, and those that a stream has learnt from its first tuples.
+
+    Without an allow-list a stream learns: the fields of its first tuples pass until it is `fixed`, when the first
+    class is released. Objects and lists are never learnt. A name with a point is also a path: ``user.id`` is the field
+    ``id`` of the object ``user``.
+
+    >>> fields = Fields(["age"], ["user.id"], ["note"], "reject", learns=True).seen(["pay"])
+    >>> [fields.fate(name).value for name in ("age", "user.id", "note", "pay", "email")]
+    ['released', 'removed', 'kept', 'kept', 'kept']
+    >>> [fields.settled().fate(name).value for name in ("pay", "email")], fields.parents
+    (['kept', 'unknown'], frozenset({'user'}))
+    """
+
+    quasi: Collection[str]
+    removed: Collection[str]
+    named: Collection[str]  #: released unchanged, whatever they hold
+    unknown: str = "keep"
+    learns: bool = False
+    learnt: frozenset[str] = frozenset()
+    fixed: bool = False  #: whether nothing is learnt any more
+
+    @property
+    def open(self) -> bool:
+        """Whether fields are still learnt."""
+        return self.learns and not self.fixed
+
+    @cached_property
+    def declared(self) -> frozenset[str]:
+        """All fields that a recipe names."""
+        return frozenset((*self.quasi, *self.removed, *self.named))
+
+    @cached_property
+    def parents(self) -> frozenset[str]:
+        """Paths of the objects that are looked into, because a declared field may be in them."""
+        return frozenset(name[:at] for name in self.declared for at, sign in enumerate(name) if sign == ".")
+
+    def seen(self, names: Iterable[str]) -> Fields:
+        """Learn fields, while nothing is released yet."""
+        more = self.learnt.union(names) if self.open else self.learnt
+        return self if more == self.learnt else replace(self, learnt=more)
+
+    def settled(self) -> Fields:
+        """Learn no more."""
+        return replace(self, fixed=True) if self.open else self
+
+    def fate(self, name: str, *, nested: bool = False, inner: bool = False) -> Fate:
+        """Return what becomes of a field; `nested`: it holds an object or a list; `inner`: it is in an object."""
+        if name in self.quasi:
+            return Fate.RELEASED
+        if name in self.removed:
+            return Fate.REMOVED
+        if name in self.named or (inner and any(name.startswith(f"{one}.") for one in self.named)):
+            return Fate.KEPT
+        if self.unknown == "keep" or (not nested and not inner and (self.open or name in self.learnt)):
+            return Fate.KEPT
+        return Fate.UNKNOWN
+
+    def scalar(self, name: str, *, inner: bool = False) -> bool:
+        """Tell whether a field that is kept must hold neither an object nor a list."""
+        if name in self.parents:  # an object there would be looked into
+            return True
+        return self.fate(name, nested=True, inner=inner) is Fate.UNKNOWN
+
+
+def undeclared(name: str, *, nested: bool = False) -> str:
+    """Return how a message calls a field that nobody declared.
+
+    >>> undeclared("email")
+    "the field 'email', which the recipe does not declare"
+    """
+    what = "the field" if not nested else "an object or a list in the field"
+    return f"{what} {shown(name[:_LONG])}, which the recipe does not declare"
+
+
+class Leaf(NamedTuple):
+    """One field of a nested mapping."""
+
+    path: tuple[str, ...]
+    name: str  #: the path with points
+    value: Any
+
+
+def leaves(given: Mapping[str, Any], parents: Collection[str], above: tuple[str, ...] = ()) -> Iterator[Leaf]:
+    """Yield the fields of a mapping; objects at `parents` are looked into.
+
+    >>> [leaf.name for leaf in leaves({"user": {"id": 7, "geo": {"x": 1}}, "a": 2}, {"user"})]
+    ['user.id', 'user.geo', 'a']
+    """
+    for key, value in given.items():
+        path = (*above, str(key))
+        name = ".".join(path)
+        if name in parents and isinstance(value, Mapping):
+            yield from leaves(value, parents, path)
+        else:
+            yield Leaf(path, name, value)
+
+
+def at(row: Mapping[str, Any], name: str) -> Any:
+    """Return what a field holds: the one of exactly this name, else the one at the path; None: there is none.
+
+    >>> at({"user": {"id": 7}}, "user.id"), at({"user.id": 8, "user": {"id": 7}}, "user.id"), at({}, "a")
+    (7, 8, None)
+    """
+    if name in row or "." not in name:
+        return row.get(name)
+    found = sorted(leaves(row, [name[:dot] for dot, sign in enumerate(name) if sign == "."]), key=lambda f: len(f.path))
+    return next((leaf.value for leaf in found if leaf.name == name), None)
+
+
+def put(row: dict[str, Any], name: str, value: Any) -> bool:
+    """Set a field that is there, where its name or path leads to; objects on the way are copied."""
+    if name in row:
+        row[name] = value
+        return True
+    for dot, sign in enumerate(name):
+        inside = row.get(name[:dot]) if sign == "." else None
+        if isinstance(inside, dict):
+            copied = dict(inside)
+            if put(copied, name[dot + 1 :], value):
+                row[name[:dot]] = copied
+                return True
+    return False
