@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.mdav import in_range, mdav
+from shoal.kernels.in_range import in_range
+from shoal.kernels.mdav import mdav
 from shoal.progress import listening
 
 _file = Path(__file__).parent.parent / "oracles" / "mdav.py"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.mdav import in_range
+from shoal.kernels.in_range import in_range
 from shoal.kernels.overlay import class_costs, classes_of, components, labels_of, pooled, recombine
 from shoal.kernels.set_partition import best_of_pool
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from shoal import budget, registry
 from shoal.errors import DataError, ParameterError, raise_all
-from shoal.flow.enforcing import promises_t
 from shoal.parameters import build, declarations, unknown
 from shoal.recipe import Recipe
 from shoal.requirements import resolve
@@ -64,3 +63,8 @@ def enough_records(method: Any, n: int) -> None:
             f"{type(method).__name__}: k must be at most the number of records, got k = {method.k:,} and {n:,} in the "
             f"table. Lower k."
         )
+
+
+def promises_t(method: type) -> bool:
+    """Tell whether a method promises t-closeness itself; one that does must say so."""
+    return bool(getattr(method, "promises_t", False))

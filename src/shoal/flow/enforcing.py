@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import ParameterError
+from shoal.flow.components import promises_t
 from shoal.types import Block, Partition, Points
 
 
@@ -52,11 +53,6 @@ class Enforced:
             return replace(block, labels=merge_until_close(inside.coordinates, block.labels, demands.c))
         labels = satisfy(inside.coordinates, block.labels, self.k, demands)
         return replace(block, labels=labels, promised_t=True)
-
-
-def promises_t(method: type) -> bool:
-    """Tell whether a method promises t-closeness itself; one that does must say so."""
-    return bool(getattr(method, "promises_t", False))
 
 
 def one_block(method: type, blocks: int) -> None:

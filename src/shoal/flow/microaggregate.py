@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from shoal import registry
 from shoal.errors import DataError, ParameterError, data_rows, raise_all
-from shoal.flow.components import enough_records
+from shoal.flow.components import enough_records, promises_t
 from shoal.flow.confidential import confidential_arrays
-from shoal.flow.enforcing import enforced, promises_t
+from shoal.flow.enforcing import enforced
 from shoal.flow.refining import refined
 from shoal.flow.requiring import about_confidential, as_requirements
 from shoal.flow.steering import ArrayColumns, given_tables, needs_confidential, steering_of

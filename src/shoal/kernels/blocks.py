@@ -16,7 +16,8 @@ import numpy as np
 
 from shoal.kernels.arrangement import numbered
 from shoal.kernels.cuts import cut_blocks
-from shoal.kernels.mdav import in_range, mdav
+from shoal.kernels.in_range import in_range
+from shoal.kernels.mdav import mdav
 from shoal.kernels.sweep import swept
 from shoal.kernels.together import both_cores
 from shoal.kernels.whole_classes import arranged, whole_classes

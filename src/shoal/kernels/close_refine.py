@@ -18,8 +18,8 @@ from shoal.kernels.arrangement import numbered
 from shoal.kernels.close_annealing import HOT, annealed_close
 from shoal.kernels.close_halves import halved
 from shoal.kernels.demands import Demands, hold, least_size, rows_of
+from shoal.kernels.in_range import in_range
 from shoal.kernels.main_axes import on_main_axes
-from shoal.kernels.mdav import in_range
 from shoal.kernels.overlay import recombine
 from shoal.kernels.satisfy import satisfy
 from shoal.kernels.set_partition import best_of_pool

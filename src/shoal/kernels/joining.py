@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.frame import frame_of
+from shoal.kernels.in_range import in_range
 from shoal.kernels.index import rebuild, spatial_index
 from shoal.kernels.jit import kernel
-from shoal.kernels.mdav import in_range
 from shoal.kernels.nearest import find_nearest
 
 _FEW = 64  # centroids that are looked at one by one

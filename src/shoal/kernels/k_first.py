@@ -16,10 +16,10 @@ import numpy as np
 from shoal.kernels.earth_mover import Closeness
 from shoal.kernels.exact_sum import exact_sums, mean, subtract
 from shoal.kernels.exchange import count_in, exchange, settle
+from shoal.kernels.in_range import in_range
 from shoal.kernels.jit import announce, kernel, part
 from shoal.kernels.k_first_class import join, refine
 from shoal.kernels.lazy_order import LazyOrder, following, lazy_order, start
-from shoal.kernels.mdav import in_range
 from shoal.progress import report
 
 _LOOK = 32

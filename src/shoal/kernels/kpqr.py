@@ -12,10 +12,11 @@ import numpy as np
 
 from shoal.kernels.around import Around, around, labels_so_far
 from shoal.kernels.by_value import by_value
+from shoal.kernels.in_range import in_range
 from shoal.kernels.jit import announce
 from shoal.kernels.joining import join_nearest
 from shoal.kernels.kpqr_class import Heuristic, kpqr_steps
-from shoal.kernels.mdav import BLOCKS_PER_CALL, in_range, mdav
+from shoal.kernels.mdav import BLOCKS_PER_CALL, mdav
 from shoal.kernels.spread import least_sums, put_all_in, scale_of, spread_of, table_variance
 from shoal.progress import report
 from shoal.types import Confidential

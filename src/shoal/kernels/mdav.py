@@ -5,7 +5,6 @@ r and s are the records of the paper, c the centroid of the remaining records.
 
 from __future__ import annotations
 
-import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ import numpy as np
 from shoal.kernels.brute import brute_steps, pass_space
 from shoal.kernels.brute_halves import halved_steps, halves, worth_halving
 from shoal.kernels.groups import equal_records
+from shoal.kernels.in_range import in_range
 from shoal.kernels.jit import announce
 from shoal.kernels.remaining import Remaining, all_remaining, final_labels, scatter
 from shoal.progress import report
@@ -93,18 +93,6 @@ def mdav(points: np.ndarray, k: int, *, path: str | None = None) -> tuple[np.nda
         trace = _by_brute_force(scatter(remaining), k, trace)
     report(points.shape[0], points.shape[0])
     return final_labels(remaining), trace
-
-
-def in_range(points: np.ndarray) -> np.ndarray:
-    """Scale by a power of two where squares of coordinates would overflow, or all vanish.
-
-    Guarantee: points whose largest magnitude lies in [2⁻⁵⁰⁰, 2⁵⁰⁰] are returned as they are; others come back with
-    a largest magnitude in [½, 1).
-    """
-    largest = max(float(points.max()), -float(points.min()))
-    if largest == 0.0 or 2.0**-500 <= largest <= 2.0**500:
-        return points
-    return np.asarray(np.ldexp(points, -math.frexp(largest)[1]))
 
 
 def frame_for_index(points: np.ndarray, distinct: int, k: int, *, wanted: bool) -> Frame | None:

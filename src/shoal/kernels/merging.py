@@ -14,8 +14,8 @@ import numpy as np
 from shoal.kernels.arrangement import numbered
 from shoal.kernels.coarse import LARGE, coarse, note_join
 from shoal.kernels.earth_mover import Closeness
+from shoal.kernels.in_range import in_range
 from shoal.kernels.jit import announce, kernel, part
-from shoal.kernels.mdav import in_range
 from shoal.kernels.merged_classes import ROUGH, at_least, classes_of, join, labels_of, measure
 from shoal.kernels.moving_points import NONE, moving_points, nearest, put
 from shoal.kernels.remaining import WIDTH

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.kernels.in_range import in_range
 from shoal.kernels.jit import announce, kernel, part
 from shoal.kernels.leaf_boxes import FAN, leaf_boxes
-from shoal.kernels.mdav import in_range
 from shoal.kernels.remaining import WIDTH
 from shoal.kernels.simd import lowest_bit, most16, scan_points
 from shoal.kernels.simd_boxes import scan_apart, scan_queries

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoal.kernels.in_range import in_range
 from shoal.kernels.jit import announce, kernel
-from shoal.kernels.mdav import in_range
 from shoal.progress import report
 
 _ADDITIONS_PER_CALL = 100_000_000  # about a tenth of a second between two reports

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.kernels.in_range import in_range
 from shoal.kernels.jit import announce, kernel, part
-from shoal.kernels.mdav import in_range
 
 
 class Classes(NamedTuple):

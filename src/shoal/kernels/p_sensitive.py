@@ -10,9 +10,10 @@ import numpy as np
 
 from shoal.kernels.around import Around, around, begin, complete, few, join, join_row, labels_so_far, more
 from shoal.kernels.by_value import ByValue, by_value, leave, nearest_of_value
+from shoal.kernels.in_range import in_range
 from shoal.kernels.jit import announce, kernel, part
 from shoal.kernels.joining import join_nearest
-from shoal.kernels.mdav import BLOCKS_PER_CALL, in_range
+from shoal.kernels.mdav import BLOCKS_PER_CALL
 from shoal.kernels.remaining import NO_ROW
 from shoal.progress import report
 

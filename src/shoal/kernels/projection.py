@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.kernels.mdav import in_range
+from shoal.kernels.in_range import in_range
 from shoal.kernels.optimal_cut import cut_labels, optimal_cut
 from shoal.kernels.standardise import location_and_spread, place
 

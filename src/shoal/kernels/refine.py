@@ -17,7 +17,8 @@ from shoal.kernels.annealing import annealed, ground
 from shoal.kernels.arrangement import numbered
 from shoal.kernels.blocks import block_labels
 from shoal.kernels.cost import brute_total, index_least
-from shoal.kernels.mdav import in_range, mdav
+from shoal.kernels.in_range import in_range
+from shoal.kernels.mdav import mdav
 from shoal.kernels.overlay import recombine
 from shoal.kernels.priced_classes import can_price, priced_classes
 from shoal.kernels.set_partition import best_of_pool, best_with

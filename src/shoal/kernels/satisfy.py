@@ -13,8 +13,8 @@ import numpy as np
 from shoal.kernels.arrangement import Arrangement, arrange, numbered
 from shoal.kernels.demands import Demands, hold, least_size, rows_of
 from shoal.kernels.gap import padded
+from shoal.kernels.in_range import in_range
 from shoal.kernels.jit import announce
-from shoal.kernels.mdav import in_range
 from shoal.kernels.merging import merge_until_close
 from shoal.kernels.neighbours import neighbours
 from shoal.kernels.roster import Roster, roster_of

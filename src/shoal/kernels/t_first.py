@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.kernels.brute import pass_space
+from shoal.kernels.in_range import in_range
 from shoal.kernels.jit import announce
-from shoal.kernels.mdav import BLOCKS_PER_CALL, COORDINATES_PER_CALL, frame_for_index, in_range
+from shoal.kernels.mdav import BLOCKS_PER_CALL, COORDINATES_PER_CALL, frame_for_index
 from shoal.kernels.nearest_each import nearest_each
 from shoal.kernels.remaining import Remaining, all_remaining, final_labels, scatter
 from shoal.kernels.subsets import class_size, equal_in_subset, subset_of_rows, subsets_of

@@ -15,7 +15,7 @@ import numpy as np
 
 from shoal.kernels.fragments import greedy_path
 from shoal.kernels.groups import regroup
-from shoal.kernels.mdav import in_range
+from shoal.kernels.in_range import in_range
 from shoal.kernels.neighbours import neighbours
 from shoal.kernels.optimal_cut import cut_labels, optimal_cut
 from shoal.kernels.shorten import shorten

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.kernels.in_range import in_range
 from shoal.kernels.jit import announce, kernel, part
-from shoal.kernels.mdav import in_range
 from shoal.progress import report
 
 _COORDINATES_PER_CALL = 100_000_000  # about a tenth of a second between two reports

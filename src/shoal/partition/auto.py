@@ -69,8 +69,8 @@ class Auto(Checked):
         """Form classes that hold what is required, and lower their loss for as long as there is time."""
         from shoal.kernels.close_refine import EFFORTS, refine_close, seconds_to_refine
         from shoal.kernels.demands import hold, least_size
+        from shoal.kernels.in_range import in_range
         from shoal.kernels.main_axes import on_main_axes
-        from shoal.kernels.mdav import in_range
         from shoal.kernels.refine import seconds_to_start
         from shoal.kernels.satisfy import satisfy
 

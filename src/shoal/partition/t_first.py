@@ -54,7 +54,7 @@ class TFirst(Checked):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of at least k records within t of the table; nothing is random."""
-        from shoal.kernels.mdav import in_range
+        from shoal.kernels.in_range import in_range
         from shoal.kernels.sse import sse
 
         ranked = _ranked(points.confidential)

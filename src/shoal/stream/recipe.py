@@ -135,9 +135,9 @@ class StreamRecipe:
         )
         object.__setattr__(self, "kinds", {name: Kind(kind) for name, kind in self.kinds.items()})
         if self.require or self.t is not None or self.reference:
-            from shoal.stream import demanding
+            from shoal.stream import _demands_said
 
-            raise_all(ParameterError, demanding.faults(self))
+            raise_all(ParameterError, _demands_said.faults(self))
         for name in ("k", "delay"):
             object.__setattr__(self, name, int(getattr(self, name)))
         assert self._trees.keys() == self.taxonomies.keys()  # they are read, and refused if they cannot be

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from shoal.privacy._asked import Asked
 from shoal.privacy._demanded import Witness
 from shoal.privacy._stream_digits import Digits
+from shoal.stream._demands_said import CLOSE, asked
 from shoal.stream.bins import kind_of
-from shoal.stream.demanding import CLOSE, asked
 from shoal.stream_points.datetime import is_date, moment
 from shoal.types import Kind, called
 
