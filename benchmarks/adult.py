@@ -26,16 +26,15 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from shoal.flow.confidential import confidential_columns
-from shoal.flow.encoding import encode
-from shoal.flow.measuring import compared, measures, read_measures
-from shoal.flow.protect import protect_frame
-from shoal.flow.reading import schema_for
-from shoal.kernels.earth_mover import closeness, distances
-from shoal.kernels.merging import merge_until_close
-from shoal.kernels.standardise import extent
+from shoal.flow.protect.protect import protect_frame
+from shoal.flow.stages.encode import confidential_columns, encode
+from shoal.flow.stages.measure import compared, measures, read_measures
+from shoal.flow.stages.read import schema_for
+from shoal.kernels.arithmetic.standardise import extent
+from shoal.kernels.closeness.earth_mover import closeness, distances
+from shoal.kernels.closeness.merge import merge_until_close
 from shoal.points.encoding import Encoding
-from shoal.recipe import Recipe
+from shoal.recipe.recipe import Recipe
 from shoal.release.centroid import Centroid
 from shoal.schema.taxonomy_files import read_taxonomy
 from shoal.types import Footing, Partition, Table

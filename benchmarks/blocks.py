@@ -20,8 +20,8 @@ import re, sys, time
 import numpy as np
 points = np.load(sys.argv[1])
 method, k, size, rounds = sys.argv[2], *map(int, sys.argv[3:])
-from shoal.kernels.blocks import block_labels
-from shoal.kernels.mdav import mdav
+from shoal.kernels.refine.reblock import block_labels
+from shoal.kernels.mdav.mdav import mdav
 start, clock = time.process_time(), time.perf_counter()
 labels = mdav(points, k)[0] if method == "mdav" else block_labels(points, k, size, rounds)
 cpu, wall = time.process_time() - start, time.perf_counter() - clock

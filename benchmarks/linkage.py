@@ -15,8 +15,8 @@ from itertools import combinations
 import numpy as np
 
 from mdav import census_like, clustered
-from shoal.kernels.linkage import as_near, different
-from shoal.kernels.mdav import mdav
+from shoal.kernels.mdav.mdav import mdav
+from shoal.kernels.space.nearest_own import as_near, different
 from shoal.risk.distance_linkage import DistanceLinkage
 from shoal.types import Comparison
 

@@ -15,7 +15,7 @@ import time
 
 import numpy as np
 
-from shoal.kernels.mdav import mdav
+from shoal.kernels.mdav.mdav import mdav
 
 
 def standardised(x):
@@ -131,7 +131,7 @@ import re, sys, time
 import numpy as np
 points = np.load(sys.argv[1])
 start = time.process_time()
-from shoal.kernels.mdav import mdav
+from shoal.kernels.mdav.mdav import mdav
 mdav(points, int(sys.argv[2]))
 peak = re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())
 print(time.process_time() - start, int(peak[1]) // 1024)

@@ -22,10 +22,10 @@ from unittest import mock
 import msgspec
 
 import shoal
-from shoal.channels._journal import Journal
-from shoal.channels._lines import Lines
-from shoal.privacy._leaving import Gate
-from shoal.wire.jsonl import Jsonl
+from shoal.privacy.stream_gate.gate import Gate
+from shoal.stream.channels.file.input import Lines
+from shoal.stream.channels.file.journal import Journal
+from shoal.stream.wire.jsonl import Jsonl
 
 RECIPE = {
     "quasi": ["a", "b", "c", "d"],

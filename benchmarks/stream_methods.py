@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow.csv
 
 from shoal import registry
-from shoal.stream.core import Core
-from shoal.stream.recipe import StreamRecipe
+from shoal.stream.engine.core import Core
+from shoal.stream.recipe.recipe import StreamRecipe
 from shoal.types.stream import Space, Waiting
 
 HOME = Path(__file__).parents[1]
@@ -55,7 +55,7 @@ def streams():
 def run(method, x, k, delay):
     """Return the labels of a whole stream."""
     n, d = x.shape
-    forming = registry.load("stream_partition", method)().begin(Space(("x",) * d, float(d)), k, delay, 0.0)
+    forming = registry.load("stream.partition", method)().begin(Space(("x",) * d, float(d)), k, delay, 0.0)
     at = np.arange(n)
     return forming.advance(Waiting(x, at, at, np.empty((n, 0), np.int64), old=0), n + 1).labels
 

@@ -221,7 +221,7 @@ def individual_ranking_cells(theme: Theme) -> Figure:
 
 def least_error_sizes(theme: Theme) -> Figure:
     """Draw one attribute cut into classes of at least k and of the sizes of least error, with the noise of each."""
-    from shoal.flow.expected_error import expected_error
+    from shoal.flow.explore.expected_error import expected_error
     from shoal.types import Points
 
     epsilon, widths = 1.0, np.array([200.0])
@@ -310,7 +310,7 @@ def mic1d_values(theme: Theme) -> Figure:
 
 def tour_path(theme: Theme) -> Figure:
     """Draw a short path through records, and the classes that the best cut makes of it."""
-    from shoal.kernels.tour import tour_cut
+    from shoal.kernels.order.tour import tour_cut
 
     k = 4
     rng = np.random.default_rng(12)
@@ -346,8 +346,8 @@ def tour_path(theme: Theme) -> Figure:
 
 def blocks_seams(theme: Theme) -> Figure:
     """Draw blocks of records: partitioned on their own, dealt out anew as whole classes, and mended."""
-    from shoal.kernels.cuts import cut_blocks
-    from shoal.kernels.whole_classes import whole_classes
+    from shoal.kernels.refine.block_cuts import cut_blocks
+    from shoal.kernels.refine.reblock import whole_classes
 
     k, size = 5, 80
     X = np.random.default_rng(3).random((4 * size, 2)) * np.array([1.5, 1.0])
@@ -413,8 +413,8 @@ def anneal_cooling(theme: Theme) -> Figure:
 
 def _cooling(points: Array, labels: NDArray[np.int64], k: int) -> tuple[Array, Array, list[float]]:
     """Return moves tried so far, temperatures and losses of one annealing, stage by stage."""
-    from shoal.kernels import annealing
-    from shoal.kernels.arrangement import arrange, total_sse
+    from shoal.kernels.refine import annealing
+    from shoal.kernels.refine.class_state import arrange, total_sse
 
     where = annealing.ground(np.ascontiguousarray(points), k)
     a, random = arrange(where.x, labels, k), np.array([1], np.uint64)
@@ -429,8 +429,8 @@ def _cooling(points: Array, labels: NDArray[np.int64], k: int) -> tuple[Array, A
 
 def t_first_subsets(theme: Theme) -> Figure:
     """Draw subsets by confidential value, a class with a record of each, all classes, and how close they are."""
-    from shoal.kernels.earth_mover import closeness, distances
-    from shoal.kernels.subsets import subset_of_rows
+    from shoal.kernels.closeness.earth_mover import closeness, distances
+    from shoal.kernels.space.nearest_per_subset import subset_of_rows
     from shoal.types import Confidential
 
     k, t, n = 3, 0.17, 48
@@ -500,8 +500,7 @@ def k_first_exchanged(theme: Theme) -> Figure:
 
 def insensitive_strips(theme: Theme) -> Figure:
     """Draw the order of a domain that no record can change, and how far one record moves the means."""
-    from shoal.partition._ploughed import least_noise, moves, numbers, ploughed
-    from shoal.partition.insensitive import Insensitive
+    from shoal.partition.insensitive import Insensitive, least_noise, moves, numbers, ploughed
     from shoal.types import Points
 
     k, n = 5, 80
@@ -818,7 +817,7 @@ def _stream_labels(method: str, X: Array, k: int, delay: int, *, flush: bool = T
     from shoal.types.stream import Space, Waiting
 
     n, d = X.shape
-    forming = registry.load("stream_partition", method)().begin(Space(("x",) * d, float(d)), k, delay, 0.0)
+    forming = registry.load("stream.partition", method)().begin(Space(("x",) * d, float(d)), k, delay, 0.0)
     rows = np.arange(n)
     found = forming.advance(Waiting(X, rows, rows, np.empty((n, 0), np.int64), old=0), n + 1 if flush else 0).labels
     return np.where(found < 0, found.max(), found) if flush else found  # who is left joins the last class
@@ -896,8 +895,8 @@ def _close_panels(
     theme: Theme, points: Array, secret: Array, t: float, shown: tuple[tuple[str, shoal.Partition], ...]
 ) -> Figure:
     """Draw partitions side by side: records by confidential value, classes farther than t from the table in red."""
-    from shoal.flow.confidential import confidential_arrays
-    from shoal.kernels.earth_mover import closeness, distances
+    from shoal.flow.stages.encode import confidential_arrays
+    from shoal.kernels.closeness.earth_mover import closeness, distances
 
     near = closeness(confidential_arrays(secret, len(points)), t)
     figure = _card(theme, 10.4, 4.1)

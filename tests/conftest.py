@@ -124,10 +124,10 @@ def account_of() -> Callable[..., Any]:
         import numpy as np
 
         import shoal
-        from shoal.flow.anonymising import anonymise
-        from shoal.flow.apart import gate
-        from shoal.flow.measuring import measures, read_measures
-        from shoal.flow.reading import schema_for
+        from shoal.flow.gate.gate import gate
+        from shoal.flow.protect.anonymise import anonymise
+        from shoal.flow.stages.measure import measures, read_measures
+        from shoal.flow.stages.read import schema_for
         from shoal.types import Account, Table
 
         meant = shoal.Recipe(**recipe)

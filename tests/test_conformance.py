@@ -14,7 +14,7 @@ import pytest
 
 import shoal
 from shoal import registry
-from shoal.flow.confidential import confidential_arrays
+from shoal.flow.stages.encode import confidential_arrays
 from shoal.parameters import build, declarations
 from shoal.types import Points
 
@@ -277,7 +277,7 @@ def read(which: str) -> Any:
     """What all measures read."""
     import pyarrow as pa
 
-    from shoal.flow.measuring import measures, read_measures
+    from shoal.flow.stages.measure import measures, read_measures
 
     if which == "every kind":
         return read_measures(of_every_kind(), measures({"formula": "pay ~ age + illness"}))

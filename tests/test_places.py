@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from shoal.errors import ParameterError
-from shoal.flow.together import keep_apart
-from shoal.places import Place, Url, place
+from shoal.flow.protect.distinct_locations import keep_apart
+from shoal.locations import Place, Url, place
 
 SECRET = "hunter2"
 

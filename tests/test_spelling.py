@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 import shoal
 from shoal import spelling
 from shoal.errors import DataError, ParameterError, SchemaError
-from shoal.kernels.kpqr import kpqr
+from shoal.kernels.models.kpqr import kpqr
 from shoal.points.confidential import confidential_of
-from shoal.privacy import _spelling as audit_spelling
-from shoal.privacy._formed import fewest
+from shoal.privacy.counting import spelling as audit_spelling
+from shoal.privacy.stream_gate.gate import fewest
 from shoal.stream import StreamAnonymizer
 from shoal.types import Column, Kind, Role
 

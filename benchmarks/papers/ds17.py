@@ -20,8 +20,8 @@ import ds17_stream
 import numpy as np
 
 import shoal
-from shoal.kernels.buckets import least_size
-from shoal.kernels.earth_mover import closeness, distances
+from shoal.kernels.closeness.buckets import least_size
+from shoal.kernels.closeness.earth_mover import closeness, distances
 from shoal.types import Confidential
 
 HOME = Path(__file__).parents[2]

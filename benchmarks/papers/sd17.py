@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.flow.expected_error import expected_error
+from shoal.flow.explore.expected_error import expected_error
 from shoal.partition.individual_ranking import IndividualRanking
 from shoal.partition.least_error import LeastError
 from shoal.partition.mdav import Mdav

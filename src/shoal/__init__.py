@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import ArrayLike
 
-    from shoal.flow.demonstrating import Demonstration
-    from shoal.flow.protect import Protected
-    from shoal.recipe import Recipe
-    from shoal.stream.gauge import Snapshot
-    from shoal.stream.recipe import StreamRecipe
+    from shoal.flow.demo import Demonstration
+    from shoal.flow.protect.protect import Protected
+    from shoal.recipe.recipe import Recipe
+    from shoal.stream.engine.counters import Snapshot
+    from shoal.stream.recipe.recipe import StreamRecipe
     from shoal.stream.replay import Replayed
     from shoal.stream.run import Streamed
     from shoal.types import (
@@ -99,11 +99,11 @@ __all__ = [
 
 
 _LATE = {
-    "Demonstration": "shoal.flow.demonstrating",
-    "Protected": "shoal.flow.protect",
-    "Recipe": "shoal.recipe",
+    "Demonstration": "shoal.flow.demo",
+    "Protected": "shoal.flow.protect.protect",
+    "Recipe": "shoal.recipe.recipe",
     "Replayed": "shoal.stream.replay",
-    "StreamRecipe": "shoal.stream.recipe",
+    "StreamRecipe": "shoal.stream.recipe.recipe",
     "Streamed": "shoal.stream.run",
     **dict.fromkeys(
         (
@@ -166,7 +166,7 @@ def protect(
     GuaranteeError
         If the independent audit of what would be handed over does not find what the recipe promises.
     """
-    from shoal.flow.protect import protect_frame
+    from shoal.flow.protect.protect import protect_frame
 
     return protect_frame(frame, _recipe(recipe), certify=certify, keep_metadata=keep_metadata, repeat=_path(repeat))
 
@@ -214,9 +214,9 @@ def protect_file(
     repeat
         As in :func:`protect`.
     """
-    from shoal.flow.besides import Besides
-    from shoal.flow.protect import protect_file as run
-    from shoal.places import place
+    from shoal.flow.protect.protect import protect_file as run
+    from shoal.flow.protect.side_files import Besides
+    from shoal.locations import place
 
     besides = Besides(_path(save_recipe), _path(report), edition, _path(evidence), _path(receipt))
     return run(
@@ -290,7 +290,7 @@ def audit_file(
     """
     from shoal.flow.audit import Asked
     from shoal.flow.audit import audit_file as run
-    from shoal.places import place
+    from shoal.locations import place
 
     about = (quasi, confidential, subject, require or {}, kinds or {}, taxonomies or {}, weight)
     return run(place(path), Asked(*about, subject_exact=subject_exact), text or {})
@@ -379,7 +379,7 @@ def compare_files(
     """
     from shoal.flow.compare import Compared
     from shoal.flow.compare import compare_files as run
-    from shoal.places import place
+    from shoal.locations import place
 
     said = Compared(
         columns, kinds or {}, taxonomies or {}, orders or {}, confidential, strata, key, set or {}, seed, measures
@@ -442,9 +442,9 @@ def explore(
     >>> found.ran, found.recommended.name
     ('4 of 4 settings fit into 60 s on 2 cores', 'tour, k = 10')
     """
-    from shoal.flow.candidates import Explore
-    from shoal.flow.explore import explore_frame
-    from shoal.flow.noising import with_noise
+    from shoal.flow.explore.explore import explore_frame
+    from shoal.flow.explore.grid import Explore
+    from shoal.flow.plan.release_traits import with_noise
 
     lists = (_tuple(k), _tuple(t), _tuple(methods), _tuple(refine))
     asked = Explore(*lists, seconds, sample, loss, risk, max_loss, max_risk, jobs)
@@ -486,10 +486,10 @@ def explore_file(
     force
         Replace these files if they exist.
     """
-    from shoal.flow.candidates import Explore
-    from shoal.flow.explore import explore_file as run
-    from shoal.flow.noising import with_noise
-    from shoal.places import place
+    from shoal.flow.explore.explore import explore_file as run
+    from shoal.flow.explore.grid import Explore
+    from shoal.flow.plan.release_traits import with_noise
+    from shoal.locations import place
 
     lists = (_tuple(k), _tuple(t), _tuple(methods), _tuple(refine))
     asked = Explore(*lists, seconds, sample, loss, risk, max_loss, max_risk, jobs)
@@ -537,7 +537,7 @@ def verify(
     ParameterError
         If there is an input and no receipt, or if a requirement names no model or no level that there is.
     """
-    from shoal.flow.verify import verify as run
+    from shoal.flow.verify.recheck import verify as run
 
     outputs, source = _place_or_frame(output), _place_or_frame(input)
     return run(Path(evidence), outputs, source, _path(receipt), require=require, strict=strict)
@@ -593,7 +593,7 @@ def inspect_file(
         Columns released unchanged that you have looked at, as in a recipe.
     """
     from shoal.flow.inspect import inspect_file as run
-    from shoal.places import place
+    from shoal.locations import place
 
     return run(place(path), text or {}, recipe=_path(recipe), force=force, reviewed=reviewed)
 
@@ -637,7 +637,7 @@ def microaggregate(
     >>> microaggregate([[0.0], [0.1], [5.0], [5.5], [0.2], [5.1]], k=3).labels.tolist()
     [1, 1, 0, 0, 1, 0]
     """
-    from shoal.flow.microaggregate import microaggregate_points
+    from shoal.flow.classes.microaggregate import microaggregate_points
 
     return microaggregate_points(X, k, method, confidential, seed, refine, steer, require or {}, params)
 
@@ -662,7 +662,7 @@ def lower_bound(X: ArrayLike, k: int, labels: ArrayLike | None = None) -> Certif
     >>> lower_bound([0.0, 0.1, 5.0, 5.5, 0.2, 5.1], k=3).how
     ('optimal cut',)
     """
-    from shoal.flow.microaggregate import bound_points
+    from shoal.flow.classes.microaggregate import bound_points
 
     return bound_points(X, k, labels)
 
@@ -715,9 +715,9 @@ def run_stream(
     Streamed
         ``counts``, ``finished`` (whether it is over; else it goes on when it is run again), ``to_dict()``.
     """
-    from shoal.stream.formats import Dialect
     from shoal.stream.run import Streaming
     from shoal.stream.run import run_stream as run
+    from shoal.stream.service.formats import Dialect
 
     letters = None if dead is None else str(dead)
     how = Streaming(
@@ -751,19 +751,19 @@ def replay(
     >>> short.loss > long.loss
     True
     """
-    from shoal.stream.feeding import read_table
     from shoal.stream.replay import replay_table
+    from shoal.stream.service.formats import read_table
 
     if isinstance(table, (str, Path)):
         return replay_table(read_table(str(table)), _stream_recipe(recipe), delays)
-    from shoal.sources.frame import Frame
+    from shoal.io.sources.frame import Frame
 
     return replay_table(Frame().read(table)[0], _stream_recipe(recipe), delays)
 
 
 def survey(records: int = 5000, seed: int = 0) -> pa.Table:
     """Return a synthetic survey of people: the same for the same arguments, and about nobody."""
-    from shoal.sources.survey import Survey
+    from shoal.flow.demo_survey import Survey
 
     return Survey(records=records, seed=seed).read()
 
@@ -784,7 +784,7 @@ def demo(folder: str | Path = "demo", *, force: bool = False) -> Demonstration:
         ``files``, ``done`` (as from :func:`protect_file`), ``strata`` (an audit of each region), and one household
         ``before`` and ``after``.
     """
-    from shoal.flow.demonstrating import demonstrate
+    from shoal.flow.demo import demonstrate
 
     return demonstrate(Path(folder), force=force)
 
@@ -794,15 +794,15 @@ def write_table(table: pa.Table, target: str | Path, *, force: bool = False, kee
 
     As in :func:`protect_file`, metadata is dropped unless `keep_metadata`, and so are categories that do not occur.
     """
-    from shoal.flow.writing import write_table as run
-    from shoal.places import place
+    from shoal.flow.stages.write import write_table as run
+    from shoal.locations import place
 
     run(table, place(target), force=force, keep_metadata=keep_metadata)
 
 
 def save_recipe(recipe: Recipe, target: str | Path, *, force: bool = False) -> None:
     """Write a recipe to a TOML file, whole or not at all."""
-    from shoal.flow.writing import write_text
+    from shoal.flow.stages.write import write_text
 
     write_text(recipe.to_toml(Path(target).parent), Path(target), force=force)
 
@@ -813,7 +813,7 @@ def _tuple(given: Any) -> Any:
 
 
 def _place_or_frame(given: Any) -> Any:
-    from shoal.places import Place, place
+    from shoal.locations import Place, place
 
     return place(given) if isinstance(given, (str, Path, Place)) else given
 
@@ -823,7 +823,7 @@ def _path(given: str | Path | None) -> Path | None:
 
 
 def _recipe(given: Recipe | Mapping[str, Any] | str | Path) -> Recipe:
-    from shoal.recipe import Recipe
+    from shoal.recipe.recipe import Recipe
 
     if isinstance(given, Recipe):
         return given
@@ -835,7 +835,7 @@ def _recipe(given: Recipe | Mapping[str, Any] | str | Path) -> Recipe:
 
 
 def _stream_recipe(given: StreamRecipe | Mapping[str, Any] | str | Path) -> StreamRecipe:
-    from shoal.stream.recipe import StreamRecipe
+    from shoal.stream.recipe.recipe import StreamRecipe
 
     if isinstance(given, StreamRecipe):
         return given

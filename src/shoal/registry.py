@@ -26,6 +26,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
 }
 
 
+def _folder(room: str) -> Path:
+    """Return the folder of a family: ``io.sources`` is ``io/sources``."""
+    return _HOUSE.joinpath(*room.split("."))
+
+
 @cache
 def keys(room: str) -> tuple[str, ...]:
     """Return the keys of a room: its file names.
@@ -33,14 +38,14 @@ def keys(room: str) -> tuple[str, ...]:
     >>> "mdav" in keys("partition")
     True
     """
-    return tuple(sorted(p.stem for p in (_HOUSE / room).glob("[a-z]*.py")))
+    return tuple(sorted(p.stem for p in _folder(room).glob("[a-z]*.py")))
 
 
 def summary(room: str, key: str) -> str:
     """Return the first line of a file's docstring, without importing it."""
     import ast
 
-    tree = ast.parse((_HOUSE / room / f"{key}.py").read_text(encoding="utf-8"))
+    tree = ast.parse((_folder(room) / f"{key}.py").read_text(encoding="utf-8"))
     return (ast.get_docstring(tree) or "").partition("\n")[0]
 
 
@@ -58,7 +63,7 @@ def says(room: str, key: str, name: str) -> Any:
 
     if key not in keys(room):
         raise ParameterError(unknown(room, "file", key, keys(room)))
-    tree = ast.parse((_HOUSE / room / f"{key}.py").read_text(encoding="utf-8"))
+    tree = ast.parse((_folder(room) / f"{key}.py").read_text(encoding="utf-8"))
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == camel(key)]
     for node in (inner for cls in classes for inner in cls.body):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
@@ -99,7 +104,7 @@ def claims(room: str, claim: str) -> dict[Any, Any]:
 def for_file(room: str, path: Path) -> Any:
     """Return the class of a room that claims the end of a file's name.
 
-    >>> for_file("sources", Path("people.CSV")).__name__
+    >>> for_file("io.sources", Path("people.CSV")).__name__
     'Csv'
     """
     known = claims(room, "suffixes")

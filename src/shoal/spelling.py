@@ -1,6 +1,6 @@
 """When two spellings are one person, or one value: the rule that everything follows which forms classes.
 
-The audit has the same rule in code of its own (`privacy/_spelling.py`).
+The audit has the same rule in code of its own (`privacy/counting/spelling.py`).
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def test_read_only_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: 
 def test_disk_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable) -> None:
     import errno
 
-    from shoal.sinks import atomic
+    from shoal.io.sinks import _atomic as atomic
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from shoal.cli._live import line
-from shoal.stream.gauge import Snapshot
+from shoal.cli._live_line import line
+from shoal.stream.engine.counters import Snapshot
 from shoal.types.stream import Tally
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shoal import registry
-from shoal.recipe import Recipe
+from shoal.recipe.recipe import Recipe
 from shoal.types import Kind, Role
 
 HOME = Path(__file__).resolve().parents[2]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import shoal
-from shoal.sources.survey import taxonomy
+from shoal.flow.demo_survey import taxonomy
 
 QUICK = ("il_sse", "mae", "mse", "sse")  # what protect reads
 

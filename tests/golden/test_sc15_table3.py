@@ -11,9 +11,9 @@ import pyarrow.csv
 import pytest
 
 import shoal
-from shoal.flow.confidential import confidential_arrays
-from shoal.kernels.earth_mover import closeness, distances
-from shoal.kernels.t_first import t_first
+from shoal.flow.stages.encode import confidential_arrays
+from shoal.kernels.closeness.earth_mover import closeness, distances
+from shoal.kernels.closeness.t_first import t_first
 
 TABLE = tomllib.loads((Path(__file__).parent / "sc15_table3.toml").read_text(encoding="utf-8"))
 CASES = [

@@ -49,7 +49,7 @@ def test_proposition_3_the_noise_of_mdav_and_of_ir_2_has_the_same_scale_for_clas
 
 @pytest.mark.parametrize("epsilon", sd17.PAPER["variable"])
 def test_variable_sizes_beat_the_best_fixed_one_in_expectation_too(reference_data: Path, epsilon: float) -> None:
-    from shoal.flow.expected_error import expected_error
+    from shoal.flow.explore.expected_error import expected_error
 
     points = sd17.census(reference_data)
     fixed = expected_error(points, epsilon, sd17.SIZES, "individual_ranking", params={"by": "mdav"})

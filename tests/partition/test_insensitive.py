@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.partition._ploughed import least_noise, moves, numbers
-from shoal.partition.insensitive import Insensitive
+from shoal.partition.insensitive import Insensitive, least_noise, moves, numbers
 from shoal.types import Points
 
 ORACLE = runpy.run_path(str(Path(__file__).parents[1] / "oracles" / "insensitive.py"))

@@ -16,11 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.partition._ploughed import least_noise, moves
-from shoal.partition.insensitive import Insensitive
-from shoal.points.in_line import axis_of, cuts_of, line_of
-from shoal.privacy._spread import spread
-from shoal.schema.taxonomy import taxonomy_of
+from shoal.partition.insensitive import Insensitive, least_noise, moves
+from shoal.points.taxonomy_line import axis_of, cuts_of, line_of
+from shoal.privacy.counting.taxonomy_spread import spread
+from shoal.schema.taxonomy_files import taxonomy_of
 from shoal.types import Axis, Points, Taxonomy
 
 ORACLES = Path(__file__).parents[1] / "oracles"

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.kernels.earth_mover import closeness
-from shoal.kernels.k_first import k_first, k_first_steps
+from shoal.kernels.closeness.earth_mover import closeness
+from shoal.kernels.closeness.k_first import k_first, k_first_steps
 from shoal.partition.k_first import KFirst
 from shoal.types import Confidential, Points
 
@@ -107,7 +107,7 @@ def test_a_second_call_goes_on_where_the_first_stopped(monkeypatch: pytest.Monke
     rng = np.random.default_rng(6)
     X, secret = rng.normal(size=(200, 3)), rng.normal(size=200)
     at_once = shoal.microaggregate(X, 4, method="k_first", confidential=secret, t=0.1).labels
-    monkeypatch.setattr("shoal.kernels.k_first._RECORDS_PER_CALL", 1)
+    monkeypatch.setattr("shoal.kernels.closeness.k_first._RECORDS_PER_CALL", 1)
     assert np.array_equal(shoal.microaggregate(X, 4, method="k_first", confidential=secret, t=0.1).labels, at_once)
 
 

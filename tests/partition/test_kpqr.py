@@ -13,8 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.kernels.kpqr import kpqr, rare_values
-from shoal.kernels.spread import class_variances, scale_of, table_variance
+from shoal.kernels.models.kpqr import kpqr, rare_values
+from shoal.kernels.models.running_variance import class_variances, scale_of, table_variance
 from shoal.partition.kpqr import Kpqr
 from shoal.types import Confidential, Points
 

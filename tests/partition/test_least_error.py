@@ -13,9 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.flow.expected_error import expected_error
-from shoal.kernels.least_error import _least_errors, least_error_cut
-from shoal.kernels.shares import even_shares, least_error_shares, noise_scales, run_sse, width_shares
+from shoal.flow.explore.expected_error import expected_error
+from shoal.kernels.order.least_error import (
+    _least_errors,
+    even_shares,
+    least_error_cut,
+    least_error_shares,
+    noise_scales,
+    run_sse,
+    width_shares,
+)
 from shoal.partition.least_error import LeastError
 from shoal.types import Footing, Partition, Points
 
@@ -91,7 +98,7 @@ def test_the_cut_does_not_depend_on_the_unit(shift: int) -> None:
 def test_a_second_call_goes_on_where_the_first_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.sort(np.random.default_rng(6).normal(size=500))
     at_once = least_error_cut(x, 0.3, 2)
-    monkeypatch.setattr("shoal.kernels.least_error._VALUES_PER_CALL", 17)
+    monkeypatch.setattr("shoal.kernels.order.least_error._VALUES_PER_CALL", 17)
     assert np.array_equal(least_error_cut(x, 0.3, 2), at_once)
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.kernels.optimal_cut import _shortest_paths, optimal_cut
+from shoal.kernels.order.projection import _shortest_paths, optimal_cut
 
 _file = Path(__file__).parents[1] / "oracles" / "optimal_univariate.py"
 _spec = importlib.util.spec_from_file_location("oracle_optimal_univariate", _file)
@@ -74,7 +74,7 @@ def test_the_cut_does_not_depend_on_the_unit(shift: int) -> None:
 def test_a_second_call_goes_on_where_the_first_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.sort(np.random.default_rng(6).normal(size=(500, 1)), axis=0)
     at_once = optimal_cut(X, 4)
-    monkeypatch.setattr("shoal.kernels.optimal_cut._ADDITIONS_PER_CALL", 8 * 17)
+    monkeypatch.setattr("shoal.kernels.order.projection._ADDITIONS_PER_CALL", 8 * 17)
     assert np.array_equal(optimal_cut(X, 4), at_once)
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.kernels.p_sensitive import p_sensitive
+from shoal.kernels.models.p_sensitive import p_sensitive
 from shoal.partition.p_sensitive import PSensitive
 from shoal.types import Confidential, Points
 

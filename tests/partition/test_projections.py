@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.kernels.projection import correlated_blocks, principal_component, uncorrelated_blocks, z_score_sum
+from shoal.kernels.order.projection import correlated_blocks, principal_component, uncorrelated_blocks, z_score_sum
 from shoal.partition.pcp import Pcp
 from shoal.partition.zscores import Zscores
 from shoal.types import Points

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.kernels.arrangement import numbered
-from shoal.kernels.buckets import _match, bucket_numbers, in_unit_ranges, least_size
+from shoal.kernels.closeness.buckets import _match, bucket_numbers, in_unit_ranges, least_size
+from shoal.kernels.refine.class_state import numbered
 from shoal.partition.steered import Steered
 from shoal.types import Confidential, Partition, Points
 

@@ -11,7 +11,7 @@ import pytest
 
 import shoal
 from shoal import registry
-from shoal.flow.confidential import confidential_arrays
+from shoal.flow.stages.encode import confidential_arrays
 
 ORACLES = Path(__file__).parents[1] / "oracles"
 _spec = importlib.util.spec_from_file_location("oracle_t_close_merge", ORACLES / "t_close_merge.py")

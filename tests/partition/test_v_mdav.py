@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.kernels.v_mdav import v_mdav_steps
+from shoal.kernels.mdav.v_mdav import v_mdav_steps
 from shoal.progress import listening
 
 _spec = importlib.util.spec_from_file_location("oracle_v_mdav", Path(__file__).parents[1] / "oracles" / "v_mdav.py")
@@ -65,7 +65,7 @@ def test_leftovers_may_fill_a_class_beyond_2k_minus_1() -> None:
 def test_a_second_call_goes_on_where_the_first_stopped_and_work_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.random.default_rng(6).normal(size=(300, 3))
     at_once = shoal.microaggregate(X, 4, method="v_mdav", gamma=1.0).labels
-    monkeypatch.setattr("shoal.kernels.v_mdav._COORDINATES_PER_CALL", 1)
+    monkeypatch.setattr("shoal.kernels.mdav.v_mdav._COORDINATES_PER_CALL", 1)
     seen: list[tuple[int, int]] = []
 
     class Listener:

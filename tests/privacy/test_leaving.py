@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from shoal.errors import GuaranteeError
-from shoal.privacy._leaving import Gate
-from shoal.privacy._read_back import CsvReader, JsonlReader
+from shoal.privacy.stream_gate.gate import Gate
+from shoal.privacy.stream_gate.read_back import CsvReader, JsonlReader
 from shoal.types.stream import Leaving
 
 SECRET = 31415926

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.privacy import _neighbours, _supersets
+from shoal.privacy.counting import neighbourhoods as _neighbours
+from shoal.privacy.counting import neighbourhoods as _supersets
 from shoal.types import Finding
 
 

@@ -20,8 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.privacy import _earth_mover, _values
-from shoal.privacy._classes import classes_of
+from shoal.privacy.counting import earth_mover as _earth_mover
+from shoal.privacy.counting import values as _values
+from shoal.privacy.counting.classes import classes_of
 from shoal.privacy.k_anonymity import class_sizes
 from shoal.types import Column, Finding, Kind, Release, Role, Schema
 

@@ -18,13 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.flow import protect as flow
-from shoal.flow.anonymising import Anonymised
-from shoal.places import beside, place
+from shoal.flow.protect import protect as flow
+from shoal.flow.protect.anonymise import Anonymised
+from shoal.locations import beside, place
 from shoal.privacy.anatomy_k import AnatomyK
 from shoal.release.anatomy import Anatomy
 from shoal.types import Column, Kind, Partition, Points, Release, Role, Schema, Table
-from shoal.types.statfile import Variable
+from shoal.types.data.statistical_files import Variable
 
 RNG = np.random.default_rng(8)
 N = 60
@@ -243,7 +243,7 @@ def test_classes_that_cross_strata_do_not_leave(monkeypatch: pytest.MonkeyPatch)
 
 
 def _prepared(frame: pa.Table) -> tuple[Table, shoal.Recipe]:
-    from shoal.flow.reading import schema_for
+    from shoal.flow.stages.read import schema_for
 
     recipe = shoal.Recipe.from_dict(RECIPE)
     return Table(frame, schema_for(frame, recipe, None)), recipe

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.release._noise import Noise, exact_means, noisy
+from shoal.release._noise.sampler import Noise, exact_means, noisy
 from shoal.types import Domain
 
 ORACLE = runpy.run_path(str(Path(__file__).parents[1] / "oracles" / "laplace.py"))
@@ -371,7 +371,7 @@ def test_digits_that_are_refused(said: dict[str, Any], sentence: str) -> None:
 
 
 def test_the_audit_fails_where_values_have_more_digits(monkeypatch: pytest.MonkeyPatch) -> None:
-    from shoal.release._grid import Grid
+    from shoal.release._noise.grid import Grid
 
     monkeypatch.setattr(Grid, "rounded", lambda self, values: pa.array(values))
     with pytest.raises(shoal.GuaranteeError, match="values of 'a' have more digits than its resolution"):
@@ -379,7 +379,7 @@ def test_the_audit_fails_where_values_have_more_digits(monkeypatch: pytest.Monke
 
 
 def test_a_recipe_survives_toml() -> None:
-    from shoal.recipe import Recipe
+    from shoal.recipe.recipe import Recipe
 
     for said in ({"bounds": BOUNDS, "epsilon": {"a": 1, "b": 0.5}}, {"bounds": WORDS, "epsilon": 2}):
         recipe = Recipe(quasi=("a", "b"), release="laplace", claim="original", **said)  # type: ignore[arg-type]

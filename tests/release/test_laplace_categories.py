@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.release._categories import chosen, distances
-from shoal.release._noise import Noise
+from shoal.release._noise.representative import chosen, distances
+from shoal.release._noise.sampler import Noise
 from shoal.types import Block, Taxonomy
 
 ILLNESS = {"lungs": ["asthma", "flu"], "belly": {"stomach": ["ulcer"], "gut": ["colitis", "polyp"]}}
@@ -38,7 +38,7 @@ def protect(**said: Any) -> Any:
 def test_distances_equal_the_oracle_and_those_of_the_points() -> None:
     oracle = runpy.run_path(str(Path(__file__).parents[1] / "oracles" / "taxonomy_distance.py"))["distance"]
     assert [[float(oracle(PATHS, a, b)) for b in NAMES] for a in NAMES] == APART.tolist()
-    from shoal.kernels.category_tree import tree_of
+    from shoal.kernels.arithmetic.category_representative import tree_of
 
     inside = tree_of(NAMES, Taxonomy(PATHS)).embedding[: len(NAMES)]
     np.testing.assert_allclose(APART, ((inside[:, None] - inside) ** 2).sum(axis=2), atol=1e-12)

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.flow import protect as flow
-from shoal.flow.anonymising import Anonymised
+from shoal.flow.protect import protect as flow
+from shoal.flow.protect.anonymise import Anonymised
 from shoal.release.swap import dealt, ranks_as_written
 from shoal.types import Release
 

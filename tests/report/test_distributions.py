@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.report._changes import correlations, moments, variation
-from shoal.report._distributions import histogram, missing, shares
-from shoal.report._marks import marks_between
+from shoal.report.charts.histograms import histogram, marks_between, missing, shares
+from shoal.report.sections.changes import correlations, moments, variation
 from shoal.types import Codes, Pair
 
 ORACLE = runpy.run_path(str(Path(__file__).parents[1] / "oracles" / "bars.py"))

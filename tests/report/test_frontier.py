@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from shoal.flow.recommending import on_frontier, recommended
-from shoal.report._scatter import mark, rounds, scatter
+from shoal.flow.explore.explore import on_frontier, recommended
+from shoal.report.charts.scatter import mark, rounds, scatter
 from shoal.report.frontier import render
 from shoal.types import Explored, Setting
 

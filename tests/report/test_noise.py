@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from shoal.flow.weighing import least_expected
-from shoal.report._curves import axis, best_sized, curves, split_curve
-from shoal.report._parts import bars, least_of_each
+from shoal.flow.explore.noise import least_expected
+from shoal.report.charts.curves import axis, best_sized, curves, split_curve
+from shoal.report.charts.parts import bars, least_of_each
 from shoal.report.frontier import render
 from shoal.types import Explored, Setting
 

@@ -10,8 +10,8 @@ import pytest
 
 import shoal
 from shoal import registry
-from shoal.flow.measuring import measures, read_measures
-from shoal.report._published import published
+from shoal.flow.stages.measure import measures, read_measures
+from shoal.report.sections.published import published
 from shoal.types import Comparison, Reading, Readings
 
 MEASURES = [(room, key) for room in registry.ROOMS["measures"] for key in registry.keys(room)]

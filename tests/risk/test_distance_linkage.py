@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.risk import _known, _linking, distance_linkage
-from shoal.risk._known import sets_of
+from shoal.risk import _known_sets as _known
+from shoal.risk import _linking, distance_linkage
+from shoal.risk._known_sets import sets_of
 from shoal.risk.distance_linkage import DistanceLinkage
 from shoal.risk.linkability import Linkability
 from shoal.types import Comparison

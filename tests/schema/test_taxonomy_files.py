@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import shoal
-from shoal.schema.taxonomy import taxonomy_of
+from shoal.schema.taxonomy_files import taxonomy_of
 
 PATHS = {"flu": ("lungs",), "asthma": ("lungs",), "ulcer": ("belly", "severe")}
 NESTED = {"lungs": ["flu", "asthma"], "belly": {"severe": ["ulcer"]}}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal import registry
-from shoal.flow.steering import ArrayColumns
+from shoal.flow.classes.steering import ArrayColumns
 from shoal.parameters import build, declarations
 from shoal.types import Confidential, Points
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import DataError, GuaranteeError, ParameterError
-from shoal.privacy._formed import fewest, hold
+from shoal.privacy.stream_gate.gate import fewest, hold
 from shoal.stream import StreamAnonymizer, StreamRecipe
 
 ORACLE = Path(__file__).parents[1] / "oracles" / "stream_nearest.py"

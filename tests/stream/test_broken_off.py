@@ -13,9 +13,9 @@ import pytest
 import shoal
 from shoal.errors import DataError, GuaranteeError, ParameterError, SchemaError
 from shoal.stream import StreamAnonymizer, StreamRecipe
-from shoal.stream.core import Core
+from shoal.stream.engine.core import Core
+from shoal.stream.wire.jsonl import Jsonl
 from shoal.types.stream import Incoming, Leaving, Letter
-from shoal.wire.jsonl import Jsonl
 
 SAID: dict[str, Any] = {"quasi": ["a"], "bounds": {"a": (0, 100)}, "k": 2, "delay": 2}
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from shoal import registry
 from shoal.parameters import build, declarations
-from shoal.stream.core import Core
-from shoal.stream.recipe import StreamRecipe
+from shoal.stream.engine.core import Core
+from shoal.stream.recipe.recipe import StreamRecipe
 from shoal.types.stream import Cursor, Formed
 
-METHODS = registry.keys("stream_partition")
+METHODS = registry.keys("stream.partition")
 
 
 def classes_of(formed: Formed) -> list[list[int]]:
@@ -137,10 +137,10 @@ def test_after_a_restart_nothing_leaves_twice(stream: Any, stop: int, ahead: int
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_pickles_and_says_what_its_parameters_are_for(method: str) -> None:
-    made = build(registry.load("stream_partition", method), {})
+    made = build(registry.load("stream.partition", method), {})
     assert pickle.loads(pickle.dumps(made)) == made
     assert all(declared.param.description for declared in declarations(type(made)))
-    assert registry.summary("stream_partition", method)
+    assert registry.summary("stream.partition", method)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.stream import StreamAnonymizer
-from shoal.stream.core import Core
-from shoal.stream.recipe import StreamRecipe
+from shoal.stream.engine.core import Core
+from shoal.stream.recipe.recipe import StreamRecipe
 
 ORACLE = Path(__file__).parents[1] / "oracles" / "stream_nearest.py"
 stream_nearest = runpy.run_path(str(ORACLE))["stream_nearest"]

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import ParameterError
-from shoal.privacy._demanded import _told
+from shoal.privacy.stream_gate.witness import _told
 from shoal.stream import StreamAnonymizer, StreamRecipe
-from shoal.stream._identity import identities
+from shoal.stream.engine.demands import identities
 
 SAID: dict[str, Any] = {"quasi": ["a"], "bounds": {"a": (0, 100)}, "k": 2, "delay": 2}
 ASKED: dict[str, Any] = {**SAID, "confidential": ["c"]}

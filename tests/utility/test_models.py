@@ -12,7 +12,7 @@ import pytest
 
 import shoal
 from shoal.types import Codes, Comparison, Pair
-from shoal.utility import _membership
+from shoal.utility import propensity as _membership
 from shoal.utility.propensity import Propensity
 from shoal.utility.regression import Regression
 

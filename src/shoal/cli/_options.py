@@ -11,7 +11,7 @@ import typer
 from shoal.errors import ParameterError
 
 if TYPE_CHECKING:
-    from shoal.recipe import Recipe
+    from shoal.recipe.recipe import Recipe
 
 Delimiter = Annotated[
     str | None, typer.Option(help="Text files: what separates the cells. Found by looking if not given.")
@@ -243,7 +243,7 @@ def text_format(**said: str | None) -> dict[str, Any]:
 
 def recipe_from(path: Path | None, given: dict[str, Any], command: str = "protect") -> Recipe:
     """Make the recipe from a file, from options, or from a file with options that say otherwise."""
-    from shoal.recipe import Recipe
+    from shoal.recipe.recipe import Recipe
 
     said = {name: value for name, value in given.items() if value not in (None, (), {}, [])}
     if "set" in said:
@@ -266,7 +266,7 @@ def merged(base: dict[str, Any], said: dict[str, Any], joined: Sequence[str]) ->
     >>> merged({"k": 5, "set": {"gamma": 1}}, {"k": 3, "set": {"by": "mdav"}}, ["set"])
     {'k': 3, 'set': {'gamma': 1, 'by': 'mdav'}}
     """
-    from shoal.requirements import overridden
+    from shoal.recipe.requirements import overridden
 
     found = {**base, **said}
     for name in joined:

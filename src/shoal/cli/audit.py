@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli import _options as o
-from shoal.cli._show import print_audit, print_json, progress_bar
+from shoal.cli._tables import print_audit, print_json, progress_bar
 
 
 def audit(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli._show import console, print_audit, print_published, print_schema, progress_bar
+from shoal.cli._tables import console, print_audit, print_published, print_schema, progress_bar
 
 if TYPE_CHECKING:
     from shoal import Demonstration

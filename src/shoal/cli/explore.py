@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli import _options as o
-from shoal.cli._show import console, print_json, progress_bar, summary_of
+from shoal.cli._tables import console, print_json, progress_bar, summary_of
 
 if TYPE_CHECKING:
     from shoal.types import Explored, Setting
@@ -164,7 +164,7 @@ def explore(
 
 def _not_in(path: Path | None, noise: dict[str, Any]) -> dict[str, Any]:
     """Return what the recipe file does not say itself: what it says limits the options."""
-    from shoal.recipe import Recipe
+    from shoal.recipe.recipe import Recipe
 
     said = {} if path is None else Recipe.values_in(path)
     return {name: value for name, value in noise.items() if name not in said}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoal.cli import _options as o
-from shoal.cli._show import console, print_json, progress_bar
+from shoal.cli._tables import console, print_json, progress_bar
 
 if TYPE_CHECKING:
     from shoal.types import Inspection, Unchanged

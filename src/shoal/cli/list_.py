@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from shoal import registry
-from shoal.cli._show import console
+from shoal.cli._tables import console
 from shoal.errors import ParameterError
 from shoal.parameters import unknown
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli import _options as o
-from shoal.cli._show import (
+from shoal.cli._tables import (
     print_audit,
     print_certificate,
     print_json,
@@ -188,7 +188,7 @@ def protect(
     }
     made = o.recipe_from(recipe, given)
     import shoal
-    from shoal.places import place
+    from shoal.locations import place
 
     shown = str(place(output))  # without a password
     with progress_bar(quiet=json):

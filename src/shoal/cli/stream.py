@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli import _options as o
-from shoal.cli._live import live_line
-from shoal.cli._show import console, print_json, summary_of
+from shoal.cli._live_line import live_line
+from shoal.cli._tables import console, print_json, summary_of
 from shoal.errors import ParameterError
 
 if TYPE_CHECKING:

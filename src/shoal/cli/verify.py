@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli import _options as o
-from shoal.cli._show import print_json, print_verification, progress_bar
+from shoal.cli._tables import print_json, print_verification, progress_bar
 
 
 def verify(

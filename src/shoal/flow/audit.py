@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from shoal import registry
 from shoal.errors import DataError, SchemaError
-from shoal.flow.reading import listed, open_source
-from shoal.flow.requiring import about_confidential, findings_of, of_persons_in, reported_besides
-from shoal.flow.subjects import named
-from shoal.flow.values import with_values
-from shoal.places import Place
-from shoal.recipe import Recipe
-from shoal.requirements import Required, resolve
+from shoal.flow.plan.required_models import about_confidential, findings_of, of_persons_in, reported_besides
+from shoal.flow.stages.read import listed, open_source
+from shoal.flow.stages.subjects import named
+from shoal.flow.stages.values import with_values
+from shoal.locations import Place
+from shoal.recipe.recipe import Recipe
+from shoal.recipe.requirements import Required, resolve
 from shoal.types import Audit, Dialect, Kind, Release, Role
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Asked:
 
 def audit_frame(frame: Any, asked: Asked) -> Audit:
     """Audit a frame as it is."""
-    from shoal.sources.frame import Frame
+    from shoal.io.sources.frame import Frame
 
     data, unread = Frame().read(frame)
     return _audit(data, None, unread, asked)

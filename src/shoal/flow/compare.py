@@ -11,23 +11,77 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import DataError, ParameterError, SchemaError, raise_all
-from shoal.flow.confidential import confidential_columns
-from shoal.flow.encoding import encode
-from shoal.flow.excluding import complete_rows, only_rows
-from shoal.flow.keys import places_by_key
-from shoal.flow.measuring import compared, measures, read_measures
-from shoal.flow.reading import is_textual, listed, open_source, schema_for
-from shoal.flow.receipt import Receipt
-from shoal.flow.row_order import lined_up
-from shoal.flow.strata import strata_of
-from shoal.flow.values import as_values
+from shoal.flow.classes.strata import strata_of
+from shoal.flow.evidence.receipt import Receipt
+from shoal.flow.protect.row_order import lined_up
+from shoal.flow.stages.complete_cases import complete_rows, only_rows
+from shoal.flow.stages.encode import confidential_columns, encode
+from shoal.flow.stages.measure import compared, measures, read_measures
+from shoal.flow.stages.read import is_textual, listed, open_source, schema_for
+from shoal.flow.stages.values import as_values, categories
+from shoal.locations import Place
 from shoal.parameters import unknown
-from shoal.places import Place
-from shoal.recipe import Recipe
+from shoal.recipe.recipe import Recipe
 from shoal.types import Comparison, Dialect, Kind, Readings, Role, Schema, Table, with_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import NDArray
+
+
+def places_by_key(original: Table, masked: Table, key: str) -> NDArray[np.int64]:
+    """Return for each record of the original its row in the masked table; −1 where it is not there.
+
+    Raises
+    ------
+    SchemaError
+        If a table has no such column.
+    DataError
+        If the key is missing or occurs twice in a table, or a masked record has one that the original has not.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    tables = {"original": original, "masked": masked}
+    raise_all(
+        SchemaError,
+        [
+            unknown(f"Compare, {which} table", "column (key)", key, table.data.column_names)
+            for which, table in tables.items()
+            if key not in table.data.column_names
+        ],
+    )
+    n = len(original)
+    both = pa.chunked_array([_text(key, c) for t in tables.values() for c in t.data.column(key).chunks])
+    codes = categories(key, both, "cannot be a key. Name another column.")
+    faults = []
+    for which, own in (("original", codes[:n]), ("masked", codes[n:])):
+        missing = tables[which].data.column(key).null_count
+        if missing or len(np.unique(own)) < len(own):
+            faults.append(
+                f"Column {key!r}: a key must be there and differ for every record, but not in the {which} table. Name "
+                f"another column."
+            )
+    strange = int((~np.isin(codes[n:], codes[:n])).sum())
+    if strange:
+        faults.append(
+            f"Column {key!r}: every masked record must be in the original, {strange:,} of {len(masked):,} are not. "
+            f"Give the file that was masked and its masked version."
+        )
+    raise_all(DataError, faults)
+    row = np.full(int(codes.max(initial=-1)) + 1, -1, np.int64)
+    row[codes[n:]] = np.arange(len(codes) - n)
+    return np.asarray(row[codes[:n]])
+
+
+def _text(key: str, chunk: pa.Array) -> pa.Array:
+    """Return a key as text: the same number may be a number in one table and text in the other."""
+    import pyarrow as pa
+
+    try:
+        return chunk.cast(pa.large_string())
+    except pa.ArrowException:
+        raise DataError(f"Column {key!r}: {chunk.type} cannot be a key. Name another column.") from None
 
 
 @dataclass(frozen=True)
@@ -128,7 +182,7 @@ class Compared:
 
 def compare_frames(original: Any, masked: Any, asked: Compared) -> Readings:
     """Measure what a masked frame lost, row by row."""
-    from shoal.sources.frame import Frame
+    from shoal.io.sources.frame import Frame
 
     (before, unread), (after, lost) = (Frame().read(frame) for frame in (original, masked))
     schema = asked.schema(before, None, unread)
@@ -239,7 +293,7 @@ def _values(masked: Table, original: Table, names: Sequence[str]) -> pa.Table:
     import pyarrow as pa
 
     from shoal.schema.cells import without_nan
-    from shoal.schema.user_missing import without_user_missing
+    from shoal.schema.order import without_user_missing
 
     faults: list[str] = []
     found = {}
@@ -263,7 +317,7 @@ def _without_codes(field: pa.Field, cells: pa.ChunkedArray) -> pa.ChunkedArray:
     import pyarrow as pa
 
     from shoal.schema.cells import is_text
-    from shoal.types.statfile import Variable
+    from shoal.types.data.statistical_files import Variable
 
     noted = Variable.of(field)
     ranges = [pair for pair in noted.missing if not isinstance(pair[0], str)] if noted is not None else []

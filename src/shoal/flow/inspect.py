@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from shoal import progress
 from shoal.errors import ParameterError, SchemaError, raise_all
-from shoal.flow.reading import listed, open_source
-from shoal.flow.starter import STARTER_K, starter
-from shoal.flow.unchanged import UNCHANGED, Coded, coded, combination_sizes, count_unique
+from shoal.flow.plan.unchanged_columns import UNCHANGED, Coded, coded, combination_sizes, count_unique
+from shoal.flow.stages.read import listed, open_source
+from shoal.flow.starter_recipe import STARTER_K, starter
+from shoal.locations import Place
 from shoal.parameters import unknown
-from shoal.places import Place
 from shoal.schema.guess import A_HOUSEHOLD, AMOUNTS, Seen, role_of
 from shoal.types import Combination, Dialect, Guess, Inspection, Kind, Role, Unchanged
 
@@ -34,7 +34,7 @@ _SPOKEN = {Role.WEIGHT: "weights", Role.SUBJECT: "subjects", Role.STRATA: "strat
 
 def inspect_frame(frame: Any, reviewed: Sequence[str] = ()) -> Inspection:
     """Look at a frame of pandas, polars or pyarrow."""
-    from shoal.sources.frame import Frame
+    from shoal.io.sources.frame import Frame
 
     data, unread = Frame().read(frame)
     return _inspect(data, None, unread, {}, "table", listed("reviewed", reviewed))
@@ -44,8 +44,8 @@ def inspect_file(
     place: Place, text: Mapping[str, Any], *, recipe: Path | None, force: bool, reviewed: Sequence[str] = ()
 ) -> Inspection:
     """Look at a file; the recipe to begin with is written whole, or not at all."""
-    from shoal.flow.writing import write_text
-    from shoal.sinks.atomic import same_file
+    from shoal.flow.stages.write import write_text
+    from shoal.io.sinks._atomic import same_file
 
     if recipe is not None and isinstance(place.at, Path) and same_file(place.at, recipe):
         raise ParameterError(f"{recipe}: the recipe must not replace the input. Name another file.")
@@ -125,7 +125,7 @@ def _look(data: pa.Table, name: str, dialect: Dialect | None) -> tuple[Seen, NDA
 
     from shoal.schema.cells import is_text, tidy, without_nan
     from shoal.schema.infer import kind_of
-    from shoal.schema.user_missing import without_user_missing
+    from shoal.schema.order import without_user_missing
 
     field, n = data.schema.field(name), data.num_rows
     column = without_nan(without_user_missing(field, data.column(name)))

@@ -34,7 +34,7 @@ class Projected(Checked):
         """Return the blocks of attributes, by name."""
         if self.settled_blocks or self.group == "none":
             return self.settled_blocks or (tuple(points.places),)
-        from shoal.kernels.projection import correlated_blocks, correlations, uncorrelated_blocks
+        from shoal.kernels.order.projection import correlated_blocks, correlations, uncorrelated_blocks
 
         names, places = list(points.places), list(points.places.values())
         strength = correlations(points.coordinates, places)
@@ -52,7 +52,7 @@ class Projected(Checked):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of at least k records in each block; nothing is random."""
-        from shoal.kernels.projection import projected_labels
+        from shoal.kernels.order.projection import projected_labels
 
         blocks = []
         for names in self.blocks(points):

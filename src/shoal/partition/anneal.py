@@ -45,7 +45,7 @@ class Anneal(Checked):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of k to 2k−1 records."""
-        from shoal.kernels.refine import EFFORTS, quick_start, refine
+        from shoal.kernels.refine.refine import EFFORTS, quick_start, refine
 
         x = points.coordinates
         seed = int(rng.integers(1 << 60))

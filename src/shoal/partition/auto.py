@@ -51,7 +51,7 @@ class Auto(Checked):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of at least k records by the method that fits."""
-        from shoal.kernels.demands import demands_of
+        from shoal.kernels.models.demands import demands_of
 
         if self.t is not None:
             confidential(self, points)
@@ -67,12 +67,12 @@ class Auto(Checked):
 
     def _demanding(self, points: Points, rng: np.random.Generator, demands: Any) -> Partition:
         """Form classes that hold what is required, and lower their loss for as long as there is time."""
-        from shoal.kernels.close_refine import EFFORTS, refine_close, seconds_to_refine
-        from shoal.kernels.demands import hold, least_size
-        from shoal.kernels.in_range import in_range
-        from shoal.kernels.main_axes import on_main_axes
-        from shoal.kernels.refine import seconds_to_start
-        from shoal.kernels.satisfy import satisfy
+        from shoal.kernels.arithmetic.in_range import in_range
+        from shoal.kernels.models.demands import hold, least_size
+        from shoal.kernels.refine.refine import seconds_to_start
+        from shoal.kernels.repair.refine import EFFORTS, refine_close, seconds_to_refine
+        from shoal.kernels.repair.repair import satisfy
+        from shoal.kernels.space.principal_axes import on_main_axes
 
         key, given = self._first(points)
         n, d = points.coordinates.shape
@@ -116,7 +116,7 @@ class Auto(Checked):
 
     def _candidates(self, n: int, d: int) -> Iterator[tuple[str, dict[str, Any], float]]:
         """Yield what may be taken, the lowest loss first, and the seconds it takes."""
-        from shoal.kernels.refine import EFFORTS, seconds_of, seconds_to_start
+        from shoal.kernels.refine.refine import EFFORTS, seconds_of, seconds_to_start
 
         if n * d * 8 < _BYTES:
             for effort in ("best", "default", "fast"):

@@ -41,7 +41,7 @@ class Blocks(Checked):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of k to 2k−1 records; nothing is random."""
-        from shoal.kernels.blocks import block_labels
+        from shoal.kernels.refine.reblock import block_labels
 
         labels = block_labels(points.coordinates, self.k, self.size, self.rounds)
         return Partition.of(labels, tuple(dict.fromkeys(points.owners)))

@@ -49,8 +49,8 @@ class IndividualRanking(Checked):
         )
 
     def _labels(self, column: NDArray[np.float64], name: str) -> NDArray[np.int64]:
-        from shoal.kernels.mdav import mdav
-        from shoal.kernels.projection import projected_labels
+        from shoal.kernels.mdav.mdav import mdav
+        from shoal.kernels.order.projection import projected_labels
 
         if self.by == "mdav":
             return np.asarray(mdav(column, self.k)[0])

@@ -50,9 +50,9 @@ class KFirst(Checked):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes, exchange records as they form, and merge those still too far; nothing is random."""
-        from shoal.kernels.earth_mover import closeness
-        from shoal.kernels.k_first import k_first
-        from shoal.kernels.merging import merge_until_close
+        from shoal.kernels.closeness.earth_mover import closeness
+        from shoal.kernels.closeness.k_first import k_first
+        from shoal.kernels.closeness.merge import merge_until_close
 
         near = closeness(confidential(self, points), self.t)
         formed = k_first(points.coordinates, self.k, near)

@@ -61,7 +61,7 @@ class Kpqr(Checked):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes around random records with rare values, then the others by MDAV."""
-        from shoal.kernels.kpqr import kpqr, rare_values
+        from shoal.kernels.models.kpqr import kpqr, rare_values
 
         attributes = confidential(self, points)
         if len(attributes) > 1:
@@ -87,8 +87,8 @@ class Kpqr(Checked):
 
     def _note(self, attribute: Confidential, labels: NDArray[np.int64]) -> str:
         """Say how much classes with rare values vary, by the heuristic and by the definition."""
-        from shoal.kernels.kpqr import rare_values
-        from shoal.kernels.spread import class_variances, scale_of, table_variance
+        from shoal.kernels.models.kpqr import rare_values
+        from shoal.kernels.models.running_variance import class_variances, scale_of, table_variance
 
         scale, rare = scale_of(attribute), rare_values(attribute.counts, self.q)
         holds = np.zeros(int(labels.max()) + 1, np.bool_)

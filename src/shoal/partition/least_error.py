@@ -72,9 +72,8 @@ class LeastError(Checked):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form the classes of least expected error for each attribute; nothing is random."""
-        from shoal.kernels.least_error import least_error_cut
-        from shoal.kernels.optimal_cut import cut_labels
-        from shoal.kernels.shares import noise_scales
+        from shoal.kernels.order.least_error import least_error_cut, noise_scales
+        from shoal.kernels.order.projection import cut_labels
 
         self._refuse(points)
         columns = [points.coordinates[:, place] for place, *_ in points.places.values()]
@@ -123,7 +122,7 @@ class LeastError(Checked):
         self, points: Points, ordered: list[NDArray[np.float64]], widths: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return the ε of each attribute."""
-        from shoal.kernels.shares import even_shares, in_own_units, least_error_shares, width_shares
+        from shoal.kernels.order.least_error import even_shares, in_own_units, least_error_shares, width_shares
 
         if isinstance(self.epsilon, Mapping):
             return np.array([float(self.epsilon[name]) for name in points.places])

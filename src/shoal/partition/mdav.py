@@ -39,7 +39,7 @@ class Mdav(Checked):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of at least k records; nothing is random."""
-        from shoal.kernels.mdav import mdav
+        from shoal.kernels.mdav.mdav import mdav
 
         labels, _ = mdav(points.coordinates, self.k)
         return Partition.of(labels, tuple(dict.fromkeys(points.owners)))

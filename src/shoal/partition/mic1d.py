@@ -59,7 +59,7 @@ class Mic1d(Checked):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Make the values that leave; nothing is random."""
-        from shoal.kernels.mic1d import fixed_runs, mic1d, optimal_runs
+        from shoal.kernels.order.mic1d import fixed_runs, mic1d, optimal_runs
 
         x = points.coordinates
         if x.size < self.k:

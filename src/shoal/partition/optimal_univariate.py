@@ -40,7 +40,7 @@ class OptimalUnivariate(Checked):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form the classes with the least SSE; nothing is random."""
-        from shoal.kernels.optimal_cut import cut_labels, optimal_cut
+        from shoal.kernels.order.projection import cut_labels, optimal_cut
 
         owners = tuple(dict.fromkeys(points.owners))
         d = points.coordinates.shape[1]

@@ -55,7 +55,7 @@ class PSensitive(Checked):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes with at least k records and p values, from records in random order."""
-        from shoal.kernels.p_sensitive import p_sensitive
+        from shoal.kernels.models.p_sensitive import p_sensitive
 
         attributes = tuple(attribute.counted for attribute in confidential(self, points))
         enough_values(self, attributes, self.p)

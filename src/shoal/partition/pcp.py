@@ -41,6 +41,6 @@ class Pcp(Projected):
     @staticmethod
     def project(points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return each record's first principal component."""
-        from shoal.kernels.projection import principal_component
+        from shoal.kernels.order.projection import principal_component
 
         return np.asarray(principal_component(points))

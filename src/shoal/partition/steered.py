@@ -80,10 +80,10 @@ class Steered(Checked):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Number the records by buckets, partition them with their numbers, and mend what is too far from the table."""
-        from shoal.kernels.arrangement import numbered
-        from shoal.kernels.buckets import bucket_numbers, in_unit_ranges, least_size
-        from shoal.kernels.earth_mover import closeness, distances
-        from shoal.kernels.merging import merge_until_close
+        from shoal.kernels.closeness.buckets import bucket_numbers, in_unit_ranges, least_size
+        from shoal.kernels.closeness.earth_mover import closeness, distances
+        from shoal.kernels.closeness.merge import merge_until_close
+        from shoal.kernels.refine.class_state import numbered
 
         codes = self._attribute(points).codes
         x = in_unit_ranges(points.coordinates)

@@ -71,8 +71,8 @@ class TCloseMerge(Checked):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes by the first method, then merge those that are too far from the table with their neighbours."""
-        from shoal.kernels.earth_mover import closeness
-        from shoal.kernels.merging import merge_until_close
+        from shoal.kernels.closeness.earth_mover import closeness
+        from shoal.kernels.closeness.merge import merge_until_close
 
         near = closeness(confidential(self, points), self.t)
         method: Any = build(registry.load("partition", self.first), {"k": self.k})

@@ -54,8 +54,8 @@ class TFirst(Checked):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of at least k records within t of the table; nothing is random."""
-        from shoal.kernels.in_range import in_range
-        from shoal.kernels.sse import sse
+        from shoal.kernels.arithmetic.in_range import in_range
+        from shoal.kernels.arithmetic.overlay import sse
 
         ranked = _ranked(points.confidential)
         x = in_range(points.coordinates)
@@ -67,9 +67,9 @@ class TFirst(Checked):
         self, x: Array, ranked: list[Confidential], attributes: tuple[Confidential, ...]
     ) -> Iterator[NDArray[np.int64]]:
         """Yield partitions within t: one if there is one attribute."""
-        from shoal.kernels.earth_mover import closeness
-        from shoal.kernels.merging import merge_until_close
-        from shoal.kernels.t_first import t_first
+        from shoal.kernels.closeness.earth_mover import closeness
+        from shoal.kernels.closeness.merge import merge_until_close
+        from shoal.kernels.closeness.t_first import t_first
 
         near = closeness(attributes, self.t)
         ranks = [_ranks(attribute) for attribute in ranked]

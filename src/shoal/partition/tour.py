@@ -41,7 +41,7 @@ class Tour(Checked):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of k to 2k−1 records; nothing is random."""
-        from shoal.kernels.tour import tour_labels
+        from shoal.kernels.order.tour import tour_labels
 
         labels = tour_labels(points.coordinates, self.k)
         return Partition.of(labels, tuple(dict.fromkeys(points.owners)))

@@ -47,7 +47,7 @@ class VMdav(Checked):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of at least k records; nothing is random."""
-        from shoal.kernels.v_mdav import v_mdav
+        from shoal.kernels.mdav.v_mdav import v_mdav
 
         labels = v_mdav(points.coordinates, self.k, self.gamma)
         return Partition.of(labels, tuple(dict.fromkeys(points.owners)))

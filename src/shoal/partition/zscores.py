@@ -40,6 +40,6 @@ class Zscores(Projected):
     @staticmethod
     def project(points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum of each record's z-scores."""
-        from shoal.kernels.projection import z_score_sum
+        from shoal.kernels.order.projection import z_score_sum
 
         return np.asarray(z_score_sum(points))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import SchemaError
-from shoal.kernels.class_means import class_means_of_integers
+from shoal.kernels.arithmetic.class_means import class_means_of_integers
 from shoal.points._digits import own_unit, to_unit, unit_for
 from shoal.points.numeric import coordinate, placed, present
 from shoal.types import Categories, Kind, Placed, Resolution, Scale

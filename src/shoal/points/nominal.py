@@ -9,10 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError
-from shoal.kernels.category_tree import Tree, tree_of
-from shoal.kernels.likest import below, common_ancestor, likest_leaf, likest_node
-from shoal.points._column import as_column
+from shoal.kernels.arithmetic.category_representative import (
+    Tree,
+    below,
+    common_ancestor,
+    likest_leaf,
+    likest_node,
+    tree_of,
+)
 from shoal.points._digits import no_resolution
+from shoal.points.compared import as_column
 from shoal.types import Categories, Column, Footing, Kind, Placed, Resolution, Scale, called
 
 if TYPE_CHECKING:

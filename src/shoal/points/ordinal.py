@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError
-from shoal.kernels.medians import medians
-from shoal.points._column import as_column
+from shoal.kernels.arithmetic.class_means import medians
 from shoal.points._digits import no_resolution
+from shoal.points.compared import as_column
 from shoal.points.numeric import coordinate, placed, present
 from shoal.types import Categories, Kind, Placed, Resolution, Scale
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.parameters import Checked, Param
-from shoal.privacy._in_order import follows
-from shoal.privacy._paired import codes_of, numbered, sizes_of
-from shoal.privacy._values import normal
+from shoal.privacy.counting.before_after import codes_of, numbered, sizes_of
+from shoal.privacy.counting.row_order import follows
+from shoal.privacy.counting.values import normal
 from shoal.types import Finding, Release
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.parameters import Checked, Param
-from shoal.privacy._paired import numbered
-from shoal.privacy._spread import spread
-from shoal.privacy._values import normal
+from shoal.privacy.counting.before_after import numbered
+from shoal.privacy.counting.taxonomy_spread import spread
+from shoal.privacy.counting.values import normal
 from shoal.types import Entry, Finding, Ledger, Release, called
 
 #: By what part of a record's change a value changes, one over this: the mean is shared by all, a medoid is one record.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from shoal.parameters import Checked, Param
-from shoal.privacy._distinct import Fewest, fewest_values
+from shoal.privacy.counting.histograms import Fewest, fewest_values
 from shoal.types import Finding, Release
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
-from shoal.privacy._entropy import at_least, effective, entropies, kinds
-from shoal.privacy._histograms import Histograms, histograms_of
-from shoal.privacy._levels import beside, worst, written
+from shoal.privacy.counting.entropy import at_least, effective, entropies, kinds
+from shoal.privacy.counting.histograms import Histograms, histograms_of
+from shoal.privacy.counting.levels import beside, worst, written
 from shoal.types import Finding, Release
 
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
-from shoal.privacy._histograms import Histograms, histograms_of
-from shoal.privacy._levels import nearest, rounded, worst, written
-from shoal.privacy._numbers import Numbers, numbers_of
-from shoal.privacy._variances import Runs, variances
+from shoal.privacy.counting.histograms import Histograms, histograms_of
+from shoal.privacy.counting.levels import nearest, rounded, worst, written
+from shoal.privacy.counting.numbers import Numbers, numbers_of
+from shoal.privacy.counting.variances import Runs, variances
 from shoal.types import Finding, Release
 
 

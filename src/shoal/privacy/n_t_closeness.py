@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
-from shoal.privacy._classes import Classes, classes_of
-from shoal.privacy._earth_mover import noted, within
-from shoal.privacy._neighbours import places
-from shoal.privacy._supersets import ROUNDING, Supersets
-from shoal.privacy._values import Values, values_of
+from shoal.privacy.counting.classes import Classes, classes_of
+from shoal.privacy.counting.earth_mover import noted, within
+from shoal.privacy.counting.neighbourhoods import ROUNDING, Supersets, places
+from shoal.privacy.counting.values import Values, values_of
 from shoal.types import Finding, Release
 
 _WORST = 5

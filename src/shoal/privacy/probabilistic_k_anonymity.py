@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.parameters import Checked, Param
-from shoal.privacy._paired import codes_of, numbered, sizes_of
-from shoal.privacy._values import normal
+from shoal.privacy.counting.before_after import codes_of, numbered, sizes_of
+from shoal.privacy.counting.values import normal
 from shoal.types import Finding, Release
 
 _WORST = 5

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
-from shoal.privacy._histograms import Histograms, histograms_of
-from shoal.privacy._levels import worst, written
+from shoal.privacy.counting.histograms import Histograms, histograms_of
+from shoal.privacy.counting.levels import worst, written
 from shoal.types import Finding, Release
 
 _EXACT = 2**62

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError, ParameterError
 from shoal.parameters import Checked, Param
-from shoal.release._taken import refuse_values
+from shoal.release._taken_cells import refuse_values
 from shoal.types import Column, Kind, Partition, Points, Release, Role, Schema, Table, with_columns
 
 if TYPE_CHECKING:

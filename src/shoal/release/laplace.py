@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param
-from shoal.release._budget import shares
-from shoal.release._categories import as_declared
-from shoal.release._cells import Cells
-from shoal.release._grid import Grid, step_of
-from shoal.release._noise import Noise
-from shoal.release._refused import refuse_missing, refuse_table, refuse_unknown
-from shoal.release._representative import STAND_INS
-from shoal.release._taken import refuse_values
+from shoal.release._noise.grid import Grid, step_of
+from shoal.release._noise.representative import STAND_INS, Cells, as_declared
+from shoal.release._noise.sampler import Noise
+from shoal.release._noise.split import shares
+from shoal.release._noise.unsupported import refuse_missing, refuse_table, refuse_unknown
+from shoal.release._taken_cells import refuse_values
 from shoal.types import (
     Block,
     Entry,

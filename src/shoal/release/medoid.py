@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.class_means import class_means
+from shoal.kernels.arithmetic.class_means import class_means
 from shoal.parameters import Checked
-from shoal.release._taken import cell_ranks, refuse_values, taken
+from shoal.release._taken_cells import cell_ranks, refuse_values, taken
 from shoal.types import Partition, Points, Release, Table
 
 _TIE = 1e-9  # of the largest squared distance of a class: records that are as near as this are equally near

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal import secret
 from shoal.parameters import Checked, Param
-from shoal.release._taken import refuse_values, taken
+from shoal.release._taken_cells import refuse_values, taken
 from shoal.types import Partition, Points, Release, Table
 
 if TYPE_CHECKING:

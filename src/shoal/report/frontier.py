@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from shoal import registry
-from shoal.report._scatter import mark, methods_of, scatter
-from shoal.report._settings import notes, others, page, recipe
+from shoal.report.charts.scatter import mark, methods_of, scatter
 from shoal.report.noise import render_noise
+from shoal.report.sections.settings import notes, others, page, recipe
 from shoal.types import Explored, Setting
 
 _BESIDES = ("il", "id", "dr", "score")

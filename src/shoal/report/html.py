@@ -71,14 +71,11 @@ class Html(Checked):
 
     def _said(self, account: Account) -> dict[str, Any]:
         """Return all that the page says."""
-        from shoal.report._attributes import of_attributes
-        from shoal.report._budget import budget
-        from shoal.report._limits import limits, promises
-        from shoal.report._overview import certificate, facts, notes, places, sizes, versions
-        from shoal.report._published import outward
-        from shoal.report._sentences import done, verdict
-        from shoal.report._tables import audited, besides, readings, unchanged
-        from shoal.report._told import Telling
+        from shoal.report.sections.attributes import of_attributes
+        from shoal.report.sections.overview import budget, certificate, facts, notes, places, sizes, versions
+        from shoal.report.sections.published import outward
+        from shoal.report.sections.sentences import done, limits, promises, verdict
+        from shoal.report.sections.tables import Telling, audited, besides, readings, unchanged
 
         external = self.edition == "external"
         account = outward(account) if external else account

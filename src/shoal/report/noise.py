@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from shoal.report._curves import best_sized, curves, split_curve
-from shoal.report._parts import bars
-from shoal.report._scatter import mark
-from shoal.report._settings import notes, others, page, recipe
+from shoal.report.charts.curves import best_sized, curves, split_curve
+from shoal.report.charts.parts import bars
+from shoal.report.charts.scatter import mark
+from shoal.report.sections.settings import notes, others, page, recipe
 from shoal.types import Explored, Setting
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.linkage import Masked, as_near, different
+from shoal.kernels.space.nearest_own import Masked, as_near, different
 from shoal.types import Comparison
 
 _LINKS = 5_000_000  # records × sets of attributes that are looked at, unless somebody says how many records

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
 from shoal.risk._intervals import within_ranks
-from shoal.risk._known import classes_of
+from shoal.risk._known_sets import classes_of
 from shoal.types import Comparison, Confidential, Reading
 
 

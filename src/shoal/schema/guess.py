@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shoal.schema import words
+from shoal.schema import name_words as words
 from shoal.types import Kind, Role
 
 #: From this share of different values on, a column tells nearly everybody apart.

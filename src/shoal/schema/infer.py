@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from shoal.schema import cells
 from shoal.types import Dialect, Kind
-from shoal.types.statfile import Variable, declared_missing
+from shoal.types.data.statistical_files import Variable, declared_missing
 
 if TYPE_CHECKING:
     import pyarrow as pa

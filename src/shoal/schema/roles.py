@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import SchemaError, raise_all
 from shoal.parameters import unknown
 from shoal.schema.infer import kind_of
-from shoal.schema.taxonomy import taxonomy_of
+from shoal.schema.taxonomy_files import taxonomy_of
 from shoal.spelling import alike
 from shoal.types import Column, Dialect, Kind, Role, Schema, Taxonomy, called
 

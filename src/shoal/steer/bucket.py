@@ -35,7 +35,7 @@ class Bucket(Checked):
 
     def coordinates(self, points: Points, columns: Columns) -> NDArray[np.float64]:
         """Number the records bucket by bucket, in coordinates scaled by their ranges."""
-        from shoal.kernels.buckets import bucket_numbers, in_unit_ranges
+        from shoal.kernels.closeness.buckets import bucket_numbers, in_unit_ranges
 
         if self.buckets > len(points):
             raise DataError(

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shoal.stream.anonymizer import StreamAnonymizer
-    from shoal.stream.recipe import StreamRecipe
-    from shoal.stream.released import Released
+    from shoal.stream.engine.bodies import Released
+    from shoal.stream.recipe.recipe import StreamRecipe
 
 __all__ = ["Released", "StreamAnonymizer", "StreamRecipe"]
 
-_WHERE = {"Released": "released", "StreamAnonymizer": "anonymizer", "StreamRecipe": "recipe"}
+_WHERE = {"Released": "engine.bodies", "StreamAnonymizer": "anonymizer", "StreamRecipe": "recipe.recipe"}
 
 
 def __getattr__(name: str) -> Any:

@@ -12,21 +12,19 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError, GuaranteeError, ParameterError, listing
 from shoal.parameters import shown
-from shoal.privacy._declared import Declared, refuse_undeclared
-from shoal.privacy._demanded import Witness
-from shoal.privacy._formed import hold
-from shoal.privacy._stream_digits import refuse_finer
-from shoal.stream._bodies import Bodies, Kept
-from shoal.stream._columns import columns_of, rows_of
-from shoal.stream._domains_said import is_real
-from shoal.stream._intake import Intake
-from shoal.stream.core import Core, Encoded
-from shoal.stream.recipe import StreamRecipe
-from shoal.stream.released import Released
-from shoal.stream.witnessing import digits_of, witness_of
-from shoal.stream_points._cells import listed
+from shoal.privacy.stream_gate.declared_fields import Declared, refuse_undeclared
+from shoal.privacy.stream_gate.digits import refuse_finer
+from shoal.privacy.stream_gate.gate import hold
+from shoal.privacy.stream_gate.witness import Witness
+from shoal.stream.engine.bodies import Bodies, Kept, Released, columns_of, rows_of
+from shoal.stream.engine.core import Core, Encoded
+from shoal.stream.engine.demands import digits_of, witness_of
+from shoal.stream.engine.intake import Intake
+from shoal.stream.points._cells import listed
+from shoal.stream.recipe.domains import is_real
+from shoal.stream.recipe.recipe import StreamRecipe
+from shoal.stream.wire.fields import at
 from shoal.types.stream import Formed, Tally
-from shoal.wire.fields import at
 
 
 class StreamAnonymizer:

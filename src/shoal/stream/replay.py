@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from shoal.errors import SchemaError
 from shoal.parameters import unknown
-from shoal.stream.core import Core
-from shoal.stream.recipe import StreamRecipe
+from shoal.stream.engine.core import Core
+from shoal.stream.recipe.recipe import StreamRecipe
+from shoal.stream.wire.fields import at
 from shoal.types.stream import Formed, Tally
-from shoal.wire.fields import at
 
 _BATCH = 8192
 

@@ -10,20 +10,18 @@ from typing import Any, cast
 
 from shoal import registry
 from shoal.errors import ParameterError
-from shoal.places import place
-from shoal.privacy._leaving import Gate
+from shoal.locations import place
+from shoal.privacy.stream_gate.gate import Gate
 from shoal.progress import listening
-from shoal.stream.feeding import FEEDS, read_table
-from shoal.stream.formats import FORMATS, Dialect, chosen, format_of
-from shoal.stream.gauge import Gauge, Snapshot
-from shoal.stream.metrics import serving
-from shoal.stream.pump import How
-from shoal.stream.recipe import StreamRecipe
-from shoal.stream.rejections import Rejections
-from shoal.stream.running import Pace, Running
-from shoal.stream.stopping import StoppedError, Stopping
-from shoal.stream.telling import Telling
-from shoal.stream.witnessing import digits_of
+from shoal.stream.engine.counters import Gauge, Snapshot
+from shoal.stream.engine.demands import digits_of
+from shoal.stream.engine.lane import How
+from shoal.stream.engine.loop import Pace, Running, StoppedError, Stopping
+from shoal.stream.engine.rejections import Rejections
+from shoal.stream.recipe.recipe import StreamRecipe
+from shoal.stream.service.formats import FEEDS, FORMATS, Dialect, chosen, format_of, read_table
+from shoal.stream.service.messages import Telling
+from shoal.stream.service.prometheus import serving
 from shoal.types.stream import Channel, Cursor, Journey, Link
 
 _DAY = 86_400.0
@@ -81,7 +79,7 @@ def run_stream(
     """Run a stream until it is over, or told to stop."""
     journey, form = _journey(source, target, recipe, how)
     with Stopping(how.drain_seconds) as stopping, listening(Telling(say)):
-        channel = cast(Channel, registry.load("channels", _channel(source, target))())
+        channel = cast(Channel, registry.load("stream.channels", _channel(source, target))())
         try:
             with stopping.at_once():
                 opened = channel.open(journey)
@@ -154,8 +152,8 @@ def _is_table(source: str) -> bool:
     """Tell whether an input must be read whole before its rows can come: a Parquet file, a table of a database."""
     scheme = _scheme(source)
     if scheme is not None:
-        return scheme not in registry.keys("channels")
-    known = registry.claims("sources", "suffixes")
+        return scheme not in registry.keys("stream.channels")
+    known = registry.claims("io.sources", "suffixes")
     return (
         source != "-" and format_of(source) is None and any(source.lower().partition("?")[0].endswith(s) for s in known)
     )
@@ -169,7 +167,7 @@ def _scheme(given: str) -> str | None:
 def _channel(source: str, target: str) -> str:
     """Return the channel that both ends are of."""
     ends = [_scheme(target) or "files", "files" if _is_table(source) else _scheme(source) or "files"]
-    if ends[0] not in registry.keys("channels"):
+    if ends[0] not in registry.keys("stream.channels"):
         raise ParameterError(f"{ends[0]}://: a stream cannot be written there. Write it to a file.")
     if ends[0] != ends[1]:
         raise ParameterError(

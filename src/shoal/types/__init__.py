@@ -7,16 +7,22 @@ Rows are positions, never index labels. Only numpy is needed to import this modu
 
 from __future__ import annotations
 
-from shoal.types.account import Account
-from shoal.types.axis import Axis, Cut
-from shoal.types.columns import as_it_was, plain, without_unused
-from shoal.types.comparison import Codes, Comparison, Pair
-from shoal.types.domain import FROM_THE_DATA, Domain, domains
-from shoal.types.explored import Explored
-from shoal.types.inspection import Combination, Guess, Inspection
-from shoal.types.ledger import CLAIMS, Entry, Ledger
-from shoal.types.partition import Block, Partition
-from shoal.types.points import (
+from shoal.types.data.columns import as_it_was, plain, without_unused
+from shoal.types.data.resolution import UNITS, Resolution, Step
+from shoal.types.data.table import Column, Columns, Dialect, Kind, Role, Schema, Table, Taxonomy, called, with_columns
+from shoal.types.results.account import Account
+from shoal.types.results.explored import Explored
+from shoal.types.results.inspection import Combination, Guess, Inspection
+from shoal.types.results.privacy_ledger import CLAIMS, Entry, Ledger
+from shoal.types.results.reading import Reading, Readings
+from shoal.types.results.release import Audit, Certificate, Finding, Release
+from shoal.types.results.setting import Setting
+from shoal.types.results.unchanged import Unchanged
+from shoal.types.results.verification import Check, Promise, Verdict, Verification
+from shoal.types.space.axis import FROM_THE_DATA, Axis, Cut, Domain, domains
+from shoal.types.space.comparison import Codes, Comparison, Pair
+from shoal.types.space.partition import Block, Partition
+from shoal.types.space.points import (
     Attribute,
     Categories,
     Confidential,
@@ -27,24 +33,6 @@ from shoal.types.points import (
     Requirement,
     Scale,
 )
-from shoal.types.reading import Reading, Readings
-from shoal.types.release import Audit, Certificate, Finding, Release
-from shoal.types.resolution import UNITS, Resolution, Step
-from shoal.types.setting import Setting
-from shoal.types.table import (
-    Column,
-    Columns,
-    Dialect,
-    Kind,
-    Role,
-    Schema,
-    Table,
-    Taxonomy,
-    called,
-    with_columns,
-)
-from shoal.types.unchanged import Unchanged
-from shoal.types.verification import Check, Promise, Verdict, Verification
 
 __all__ = [
     "Resolution",

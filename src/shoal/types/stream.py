@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from shoal.types.table import Kind, Taxonomy
+    from shoal.types.data.table import Kind, Taxonomy
 
 #: What `Decided.labels` holds for a tuple that is in no class.
 WAITS, DROPPED = -1, -2
@@ -190,7 +190,7 @@ class Wire(Protocol):
         """Return the tuples of one class: released values, the number of the class, no identifiers."""
 
     def under(self, fields: Any) -> Wire:
-        """Return a wire for one lane that takes no other fields than `shoal.wire.fields.Fields` allows."""
+        """Return a wire for one lane that takes no other fields than `shoal.stream.wire.fields.Fields` allows."""
 
     def others(self, bodies: Sequence[Any]) -> Collection[str]:
         """Return the fields of some tuples that are released though the recipe does not name them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.total import orderless_total
+from shoal.kernels.arithmetic.total import orderless_total
 from shoal.types import Comparison
 
 

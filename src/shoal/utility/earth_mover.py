@@ -43,7 +43,7 @@ class EarthMover:
         columns = comparison.confidential
         if not columns or comparison.classes is None or not len(comparison):
             return nothing("earth_mover", self, "no confidential column was named")
-        from shoal.kernels.earth_mover import closeness, distances
+        from shoal.kernels.closeness.earth_mover import closeness, distances
 
         found, _ = distances(closeness(columns, 1.0), comparison.classes)
         parts = []

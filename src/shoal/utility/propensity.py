@@ -2,12 +2,170 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
-from shoal.types import Comparison, Reading
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.types import Codes, Comparison, Pair, Reading
 from shoal.utility._columns import nothing
-from shoal.utility._membership import columns_of, fitted, rank, too_large
+
+_BLOCK = 16_384  # records
+_LEVELS = 30  # of a category; the others together are the reference
+_STEPS = 25
+_FEW = 100_000  # records that lead to a first guess
+_SAME = 1e-7  # a combination of terms that varies less, for each record, does not vary
+_CLOSE = 1e-10  # of what a step could still gain in likelihood, for each record
+_FAR = 1e6  # deviations: no original lies so far off unless there are 10¹² of them, and squares stay finite
+_RIDGE = 1e-9  # for each record: keeps coefficients finite where the two can be told apart for sure
+
+
+class Square(NamedTuple):
+    """A column of numbers and its square, standardised by the original."""
+
+    pair: Pair
+    moments: tuple[float, float, float, float]  #: mean and deviation of the values, and of their squares
+    missing: bool  #: whether a value is missing before or after, which gets a column of its own
+
+    @property
+    def width(self) -> int:
+        """How many terms it has."""
+        return 3 if self.missing else 2
+
+    def every(self, so_many: int) -> Square:
+        """Return the column with one of so many records."""
+        return self._replace(pair=Pair(self.pair.before[::so_many], self.pair.after[::so_many]))
+
+    def terms(self, side: int, begin: int, out: NDArray[np.float64]) -> None:
+        """Fill in the terms of some records."""
+        values = self.pair[side][begin : begin + len(out)]
+        mean, spread, other, wide = self.moments
+        np.subtract(values, mean, out=out[:, 0])
+        out[:, 0] /= spread
+        np.clip(out[:, 0], -_FAR, _FAR, out=out[:, 0])
+        np.multiply(out[:, 0], out[:, 0], out=out[:, 1])
+        out[:, 1] -= other
+        out[:, 1] /= wide
+        if self.missing:
+            out[:, 2] = np.isnan(values)
+            np.nan_to_num(out, copy=False)
+
+
+class Levels(NamedTuple):
+    """The most frequent categories of a column, missing ones among them, but the most frequent of all."""
+
+    codes: Codes
+    levels: NDArray[np.int64]
+
+    @property
+    def width(self) -> int:
+        """How many terms it has."""
+        return len(self.levels)
+
+    def every(self, so_many: int) -> Levels:
+        """Return the column with one of so many records."""
+        before, after = self.codes.before[::so_many], self.codes.after[::so_many]
+        return self._replace(codes=self.codes._replace(before=before, after=after))
+
+    def terms(self, side: int, begin: int, out: NDArray[np.float64]) -> None:
+        """Fill in the terms of some records."""
+        codes = self.codes.after if side else self.codes.before
+        out[:] = codes[begin : begin + len(out), None] == self.levels
+
+
+def columns_of(comparison: Comparison) -> list[Square | Levels]:
+    """Return the attributes as a logistic regression takes them."""
+    found: list[Square | Levels] = []
+    for name in comparison.attributes:
+        if name in comparison.numbers:
+            found += _square(comparison.numbers[name])
+        elif name in comparison.categories:
+            codes = comparison.categories[name]
+            levels, counts = np.unique(np.concatenate(codes[:2]), return_counts=True)
+            found.append(Levels(codes, levels[np.argsort(-counts, kind="stable")][1 : _LEVELS + 1]))
+    return found
+
+
+def _square(pair: Pair) -> list[Square | Levels]:
+    known = pair.before[~np.isnan(pair.before)]
+    missing = bool(np.isnan(pair.before).any() or np.isnan(pair.after).any())
+    if not len(known):
+        return []
+    mean, spread = float(known.mean()), float(known.std()) or 1.0
+    squares = ((known - mean) / spread) ** 2
+    return [Square(pair, (mean, spread, float(squares.mean()), float(squares.std()) or 1.0), missing)]
+
+
+def too_large(columns: list[Square | Levels]) -> bool:
+    """Tell whether an attribute holds numbers so large that they have no mean or deviation."""
+    return any(isinstance(column, Square) and not np.isfinite(column.moments).all() for column in columns)
+
+
+class State(NamedTuple):
+    """Coefficients, and what is known of the likelihood there."""
+
+    at: NDArray[np.float64]
+    likelihood: float
+    gradient: NDArray[np.float64]
+    curvature: NDArray[np.float64]
+    squares: float  #: Σ (propensity − ½)²
+
+
+def fitted(columns: list[Square | Levels], n: int) -> State:
+    """Fit by Newton's steps, halved while they lead downhill. A large table starts where every so many records lead."""
+    start = np.zeros(1 + sum(column.width for column in columns))
+    every = n // _FEW
+    if every > 1:
+        start = fitted([column.every(every) for column in columns], (n + every - 1) // every).at
+    state = _look(start, columns, n)
+    for _ in range(_STEPS):
+        step = np.linalg.lstsq(state.curvature, state.gradient, rcond=1e-12)[0]
+        if state.gradient @ step <= _CLOSE * n:
+            break
+        found = _look(state.at + step, columns, n)
+        while not found.likelihood >= state.likelihood and np.abs(step).max() > 1e-6:
+            step = step / 2
+            found = _look(state.at + step, columns, n)
+        state = found
+    return state
+
+
+def rank(columns: list[Square | Levels], n: int) -> int:
+    """Return how many terms there are besides the intercept, not counting those that others say already."""
+    curvature = sum(X.T @ X for _, X in _blocks(columns, n))
+    return int(np.linalg.matrix_rank(curvature, tol=_SAME * n, hermitian=True)) - 1
+
+
+def _look(at: NDArray[np.float64], columns: list[Square | Levels], n: int) -> State:
+    """Go through all records once."""
+    ridge = _RIDGE * n
+    sides = [np.zeros(len(at)), np.zeros(len(at))]  # apart, so that equal tables cancel exactly
+    curvature = ridge * np.eye(len(at))
+    likelihood, squares = -ridge / 2 * float(at @ at), 0.0
+    for side, X in _blocks(columns, n):
+        away = X @ at
+        p = 0.5 * (1.0 + np.tanh(0.5 * away))
+        wrong = 1.0 - p if side else p
+        sides[side] += wrong @ X
+        curvature += X.T @ (X * (p * (1.0 - p))[:, None])
+        likelihood -= float(np.logaddexp(0.0, -away if side else away).sum())
+        squares += float(((p - 0.5) ** 2).sum())
+    return State(at, likelihood, sides[1] - sides[0] - ridge * at, curvature, squares)
+
+
+def _blocks(columns: list[Square | Levels], n: int) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Yield the terms of originals (0) and masked records (1), some at a time."""
+    width = 1 + sum(column.width for column in columns)
+    for side in (0, 1):
+        for begin in range(0, n, _BLOCK):
+            X = np.ones((min(_BLOCK, n - begin), width), order="F")
+            at = 1
+            for column in columns:
+                column.terms(side, begin, X[:, at : at + column.width])
+                at += column.width
+            yield side, X
 
 
 @dataclass(frozen=True)

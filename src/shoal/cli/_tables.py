@@ -1,0 +1,361 @@
+"""How results look on a terminal: tables for people, JSON for programs, a bar for long work."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from shoal import progress, registry
+from shoal.errors import EngineError
+from shoal.types.results.verification import Verdict
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+
+    from shoal.types import (
+        Audit,
+        Certificate,
+        Finding,
+        Ledger,
+        Partition,
+        Reading,
+        Readings,
+        Schema,
+        Unchanged,
+        Verification,
+    )
+
+
+_NAMED = 4  # columns that are named one by one
+_ROWS = 40  # of a table of columns, that are shown
+_FATES = {"quasi": "one value per class", "identifier": "not at all", "subject": "not at all"}
+
+
+def console() -> Console:
+    """Return the console of standard output; names of columns are not markup."""
+    from rich.console import Console
+
+    return Console(markup=False, highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def print_json(values: dict[str, Any]) -> None:
+    """Print one JSON object and nothing else."""
+    typer.echo(json.dumps(_finite(values), ensure_ascii=False, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    """Return values that JSON can hold: what is not finite becomes null."""
+    if isinstance(value, dict):
+        return {name: _finite(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@contextmanager
+def summary_of(output: str) -> Iterator[None]:
+    """Say, if standard output fails, that only the summary was lost: the output is there by now."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (OSError, AttributeError):
+        sys.stdout = None  # else the interpreter complains once more when it ends
+        raise EngineError(f"{output}: was written and audited, but the summary could not be printed.") from None
+
+
+def print_schema(schema: Schema, partition: Partition, release: str, weight: str = "record") -> None:
+    """Print what each column was taken for, and how the release makes it leave."""
+    from rich.table import Table
+
+    made = {name for block in partition.blocks if block.values is not None for name in block.attributes}
+    made_by = registry.load("release", release)
+    known = {
+        **_FATES,
+        "quasi": getattr(made_by, "fate", _FATES["quasi"]),
+        "confidential": getattr(made_by, "fate_of_confidential", "as it is"),
+    }
+    if not getattr(made_by, "two_tables", False):
+        known["weight"] = {"class": "mean of its class", "none": "removed"}.get(weight, "as it is")
+    if "strata were merged" in partition.note:
+        known["strata"] = "as it is; merged ones as one"
+    fates = {c.name: known.get(c.role, "as it is") for c in schema.columns}
+    fates |= dict.fromkeys(made, "as the method makes it")
+    table = Table("Column", "Role", "Kind", "How it leaves", title="Columns", title_justify="left")
+    for column in schema.columns[:40]:
+        table.add_row(column.name, column.role.value, column.kind.value, fates[column.name])
+    if len(schema.columns) > 40:
+        table.add_row(f"… {len(schema.columns) - 40:,} more", "", "", "")
+    console().print(table)
+
+
+def print_audit(audit: Audit) -> None:
+    """Print what the audit found: what was asked for line by line, and in a table of its own what is only reported."""
+    from rich.table import Table
+
+    table = Table("Model", "Over", "Required", "Achieved", "Classes", "Verdict", title="Audit", title_justify="left")
+    for column in table.columns[:4]:
+        column.overflow = "fold"  # a name or a level cut short would hide what was audited
+    table.columns[-1].no_wrap = True
+    besides = [f for f in audit.findings if f.confidential is not None and f.required is None and f.promised]
+    asked = [f for f in audit.findings if f not in besides]
+    for finding in asked:
+        over = _over(finding, audit.quasi)
+        table.add_row(finding.model, over, *finding.levels, f"{finding.classes:,}", _verdict(finding))
+    console().print(table)
+    if besides:
+        _print_besides(besides)
+    for finding in asked:
+        if not finding.holds:
+            typer.echo(_worst(finding))
+    for name, value in audit.overall.found:
+        if name == "weighted_k":
+            typer.echo(f"By sampling weights, the smallest class stands for {value:,.6g}.")
+    for note in _notes(audit):
+        typer.echo(note)
+
+
+def _print_besides(findings: list[Finding]) -> None:
+    """Print what holds of confidential columns though nobody asked for it: a row for each column."""
+    from rich.table import Table
+
+    shorts = {finding.short: _given(finding) for finding in findings}
+    heads = [f"{short} ({given})" if given else short for short, given in shorts.items()]
+    table = Table("Column", *heads, title="Reported of confidential columns", title_justify="left")
+    table.columns[0].overflow = "fold"
+    for column, head in zip(table.columns[1:], heads, strict=True):
+        column.min_width = max(map(len, head.split()))  # a level without its name would say nothing
+    for name in dict.fromkeys(finding.confidential for finding in findings):
+        found = {finding.short: finding.levels[1] for finding in findings if finding.confidential == name}
+        table.add_row(name, *(found.get(short, "") for short in shorts))
+    console().print(table)
+
+
+def print_unchanged(found: Unchanged | None, schema: Schema) -> None:
+    """Print what columns that are released unchanged single out: each within its class, and all together."""
+    from rich.table import Table
+
+    if found is None or not found.columns:
+        return
+    if found.in_class is not None:
+        heads = ("Column", "Role", "Reviewed", "Unique within class", "Share")
+        table = Table(*heads, title="Columns released unchanged", title_justify="left")
+        table.columns[0].overflow = "fold"
+        for at in (3, 4):
+            table.columns[at].justify = "right"
+        for name, unique in found.in_class[:_ROWS]:
+            reviewed = "yes" if name in found.reviewed else "no"
+            share = f"{100 * unique / found.records:.1f} %"
+            table.add_row(name, schema[name].role.value, reviewed, f"{unique:,}", share)
+        if len(found.in_class) > _ROWS:
+            table.add_row(f"… {len(found.in_class) - _ROWS:,} more", "", "", "", "")
+        console().print(table)
+    for sentence in found.figures:
+        typer.echo(sentence)
+
+
+def _given(finding: Finding) -> str:
+    return ", ".join(f"{name} = {value:g}" for name, value in finding.given)
+
+
+def _over(finding: Finding, quasi: tuple[str, ...]) -> str:
+    over = _short(finding.attributes, quasi)
+    if finding.confidential is None:
+        return over
+    given = _given(finding)
+    return f"{finding.confidential} given {over}{f' ({given})' if given else ''}"
+
+
+def _worst(finding: Finding) -> str:
+    listed = ", ".join(f"class {number} ({level:.6g})" for number, level in finding.worst)
+    if finding.confidential is None:
+        return f"The worst, in order of their first rows: {listed}."
+    return f"The worst in {finding.confidential}, numbered in order of their first rows: {listed}."
+
+
+def _notes(audit: Audit) -> list[str]:
+    """Return what the reader must know, each once: of the findings that share it."""
+    sharing: dict[tuple[str, str], list[Finding]] = {}
+    for finding in audit.findings:
+        if finding.note:
+            sharing.setdefault((finding.model, finding.note), []).append(finding)
+    return [_note(found, audit) for found in sharing.values()]
+
+
+def _note(found: list[Finding], audit: Audit) -> str:
+    model, note = found[0].model, found[0].note
+    if found[0].confidential is not None:
+        return f"{model} of {', '.join(dict.fromkeys(str(f.confidential) for f in found))}: {note}."
+    if len(found) > 1 and len(found) == sum(f.model == model for f in audit.findings):
+        return f"{model}: {note}."
+    return f"{model} over {'; over '.join(', '.join(f.attributes) for f in found)}: {note}."
+
+
+def _verdict(finding: Finding) -> str:
+    if not finding.promised:
+        return "not promised"
+    if finding.required is None:
+        return "reported"
+    return "holds" if finding.holds else "DOES NOT HOLD"
+
+
+def _short(attributes: tuple[str, ...], quasi: tuple[str, ...]) -> str:
+    """Return some columns in few words; where all quasi-identifiers are among them, what is there besides is named."""
+    if len(attributes) <= _NAMED:
+        return ", ".join(attributes)
+    if len(quasi) >= _NAMED and attributes[: len(quasi)] == quasi:
+        return ", ".join([f"all {len(quasi)} quasi", *attributes[len(quasi) :]])
+    return f"{', '.join(attributes[:_NAMED])} and {len(attributes) - _NAMED} more"
+
+
+def print_published(readings: Readings) -> None:
+    """Print the readings that may be published with a release; they have 3 significant digits."""
+    _print_readings(readings, lambda reading: f"{reading.value:,.6g} {reading.unit}".rstrip())
+
+
+def print_readings(readings: Readings) -> None:
+    """Print what was lost, and what an intruder gains; what could not be read in a line each, with the reason."""
+    _print_readings(readings, _figure)
+    for reading in readings.readings:
+        if reading.note:
+            verb = "was not read, for " if math.isnan(reading.value) else ""
+            typer.echo(f"{reading.name}: {verb}{reading.note.rstrip('.')}.")
+
+
+def _figure(reading: Reading) -> str:
+    return f"{reading.value:.3f} {reading.unit}" if reading.unit else f"{reading.value:,.6g}"
+
+
+def _print_readings(readings: Readings, written: Callable[[Reading], str]) -> None:
+    from rich.table import Table
+
+    for room, title in (("utility", "Loss"), ("risk", "Risk")):
+        found = [r for r in readings.readings if r.measure in registry.keys(room) and not math.isnan(r.value)]
+        if not found:
+            continue
+        table = Table("Measure", "Value", "What it is", title=title, title_justify="left")
+        for reading in found:
+            table.add_row(reading.name, written(reading), _meaning(room, reading))
+        console().print(table)
+
+
+def _meaning(room: str, reading: Reading) -> str:
+    if reading.name.endswith("_partition"):
+        return "The same of the partition: with exact means, before rounding."
+    return registry.summary(room, reading.measure)
+
+
+def print_certificate(certificate: Certificate) -> None:
+    """Print how far the partition may be from the best there is, with 3 significant digits."""
+    from rich.table import Table
+
+    found = certificate.published
+    table = Table(
+        "", "SSE", "IL", title=f"Certificate: classes of at least {certificate.k} records", title_justify="left"
+    )
+    table.add_row("reached", f"{found['sse']:,.6g}", f"{found['il']:.6g} %")
+    table.add_row("no partition is below", f"{found['sse_bound']:,.6g}", f"{found['il_bound']:.6g} %")
+    console().print(table)
+    typer.echo(f"Another partition could save at most {found['gap']:.6g} % of the loss.")
+    typer.echo(f"How the bound was obtained: {'; '.join(certificate.how)}.")
+
+
+def print_ledger(ledger: Ledger) -> None:
+    """Print where ε went, and what draws the noise; what ε means is in the notes of the audit."""
+    from rich.table import Table
+
+    title = f"Budget: ε = {ledger.total:g}, claimed for {ledger.claim} records"
+    if not ledger.private:
+        title = f"Budget: NOT PRIVATE, ε would be {ledger.total:g}"
+    heads = ("Block", "Attribute", "ε", "Sensitivity", "Scale of noise", "Classes")
+    table = Table(*heads, title=title, title_justify="left")
+    table.columns[1].overflow = "fold"
+    for line in ledger.lines:
+        table.add_row(*line.cells, end_section=line.entry is None)
+    console().print(table)
+    typer.echo(f"Noise from {ledger.noise}. How ε adds up: {ledger.composition}.")
+
+
+def print_verification(found: Verification) -> None:
+    """Print what was promised, each claim with what was found of it, and the verdict."""
+    from rich.table import Table
+
+    typer.echo(found.promise)
+    table = Table("Claim", "Verdict", "Why", title="Verification", title_justify="left")
+    for column in table.columns:
+        column.overflow = "fold"  # what does not hold must not be cut short
+    table.columns[1].no_wrap = True
+    for check in found.checks:
+        loud = check.verdict in (Verdict.FAILS, Verdict.NOT_PROMISED)
+        shown = check.verdict.upper() if loud else check.verdict.value
+        table.add_row(check.claim, shown, check.why)
+    console().print(table)
+    count = len(found.unchecked)
+    unchecked = f" {count} claim{'s' * (count > 1)} cannot be checked from the output." if count else ""
+    if found.holds:
+        typer.echo(f"{found.output}: everything that can be checked holds.{unchecked}")
+    elif not found.failed:
+        names = "; ".join(check.claim for check in found.unverified)
+        typer.echo(f"{found.output}: everything that can be checked holds, but not everything is verified: {names}.")
+    else:
+        typer.echo(f"{found.output}: {len(found.failed)} of {len(found.checks)} claims do not hold.{unchecked}")
+
+
+class Bar:
+    """Shows the progress of work as a bar with the time left."""
+
+    def __init__(self, bar: Progress) -> None:
+        self.bar = bar
+        self.task: TaskID | None = None
+        self.shown = 0.0
+
+    def stage(self, name: str) -> None:
+        """Begin a new line of the bar."""
+        if self.task is not None:
+            self.bar.remove_task(self.task)
+        self.task = self.bar.add_task(name, total=None)
+
+    def report(self, done: int, total: int) -> None:
+        """Move the bar, ten times a second at most."""
+        now = time.monotonic()
+        if self.task is not None and (now - self.shown > 0.1 or done >= total):
+            self.shown = now
+            self.bar.update(self.task, completed=done, total=total)
+
+    def say(self, text: str) -> None:
+        """Print a line above the bar."""
+        self.bar.console.print(text)
+
+
+@contextmanager
+def progress_bar(*, quiet: bool = False) -> Iterator[None]:
+    """Show progress on a terminal; in a pipe, show nothing."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description:<10}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar, progress.listening(Bar(bar)):
+        yield

@@ -1,0 +1,1 @@
+"""Classes: partition, repair, refinement, strata and households."""

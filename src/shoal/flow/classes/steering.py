@@ -1,0 +1,178 @@
+"""Points → Points with artificial coordinates, and back: steered microaggregation SM(D, k, M, 𝒜, Ω) of any method.
+
+The artificial coordinates are there for the partition only: whatever comes after sees the points as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import registry
+from shoal.errors import DataError, ParameterError
+from shoal.flow.stages.encode import confidential_columns
+from shoal.flow.stages.values import categories
+from shoal.parameters import build, shown, unknown
+from shoal.recipe.recipe import Recipe
+from shoal.types import Columns, Footing, Partition, Points, Table
+
+_HEAVIEST = 1e300  # so that no coordinate overflows
+
+
+@dataclass(frozen=True, eq=False)
+class Steering:
+    """Artificial coordinates, times their weights, and the name of the attribute each belongs to."""
+
+    coordinates: NDArray[np.float64] = field(repr=False)
+    owners: tuple[str, ...]
+    method: str  #: whom it steers
+
+    def onto(self, points: Points) -> Points:
+        """Return the points with the artificial coordinates: [DS17] Definition 3, step 1."""
+        if not self.owners:
+            return points
+        return replace(
+            points,
+            coordinates=np.ascontiguousarray(np.column_stack((points.coordinates, self.coordinates))),
+            owners=(*points.places, *self.owners) if not points.owners else (*points.owners, *self.owners),
+            footings=(*points.footings, *(Footing(0.0, 1.0, 0) for _ in self.owners)) if points.footings else (),
+        )
+
+    def without(self, partition: Partition, points: Points) -> Partition:
+        """Return a partition of steered points as one of the points as they were."""
+        if not self.owners:
+            return partition
+        if len(partition.blocks) > 1:
+            raise ParameterError(
+                f"{self.method}: steer must be left out where a method forms blocks of attributes, got "
+                f"{len(partition.blocks)} of them. Leave out steer, or take another method."
+            )
+        names = tuple(dict.fromkeys(points.owners))
+        return replace(partition, blocks=(replace(partition.blocks[0], attributes=names),))
+
+
+@dataclass(frozen=True, eq=False)
+class TableColumns:
+    """The columns of a table, for what steers by them."""
+
+    table: Table
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """Return the values of a column of numbers or dates."""
+        from shoal.flow.stages.encode import numbers_in
+
+        return numbers_in(self.table, name, "a column that steers by its values")
+
+    def categories(self, name: str) -> NDArray[np.int64]:
+        """Return a number for each different value of a column, a missing one among them."""
+        column = self.table.data.column(self.table.schema[name].name)
+        return categories(name, column, "cannot steer. Take another column.")
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayColumns:
+    """Arrays by name, for what steers bare points by them."""
+
+    arrays: Mapping[str, NDArray[Any]] = field(repr=False)
+    n: int
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """Return an array of finite numbers, one for each point."""
+        array = self._array(name)
+        if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
+            raise DataError(f"microaggregate: {name} must hold finite numbers. Take by = region for other values.")
+        return np.asarray(array, np.float64)
+
+    def categories(self, name: str) -> NDArray[np.int64]:
+        """Return a number for each different value of an array."""
+        return np.asarray(np.unique(self._array(name), return_inverse=True)[1], np.int64)
+
+    def _array(self, name: str) -> NDArray[Any]:
+        if name not in self.arrays or self.arrays[name].shape != (self.n,):
+            raise DataError(
+                f"microaggregate: the column of {name} must be an array of one value for each of the {self.n:,} points."
+            )
+        return self.arrays[name]
+
+
+def given_tables(steer: object) -> tuple[list[dict[str, Any]], dict[str, NDArray[Any]]]:
+    """Return tables that name their columns, and these columns, of what was given as pairs or with arrays inside."""
+    if not isinstance(steer, Sequence) or isinstance(steer, str):
+        raise ParameterError(f"microaggregate: steer must be a list of pairs or tables, got {shown(steer)}.")
+    tables, arrays = [], {}
+    for at, item in enumerate(steer):
+        name = f"steer {at + 1}"
+        if isinstance(item, Mapping):
+            table = dict(item)
+        elif isinstance(item, tuple) and len(item) == 2:
+            by = "column" if np.asarray(item[0]).dtype.kind in "biuf" else "region"
+            table = {"by": by, "column": item[0], "weight": item[1]}
+        else:
+            raise ParameterError(
+                f"microaggregate: steer must hold pairs (values, weight) or tables, {name} is neither. "
+                f"Write for example steer=[(values, 2.0)]."
+            )
+        if "column" in table and not isinstance(table["column"], str):
+            arrays[name], table["column"] = np.asarray(table["column"]), name
+        tables.append(table)
+    return tables, arrays
+
+
+def steering_of(tables: Sequence[Mapping[str, Any]], method: Any, points: Points, columns: Columns) -> Steering:
+    """Make the artificial attributes that tables ask for, each with its weight."""
+    if tables:
+        _steerable(type(method))
+    made, owners = [], []
+    for at, table in enumerate(tables):
+        maker, weight = _maker(table)
+        coordinates = weight * maker.coordinates(points, columns)
+        made.append(coordinates)
+        owners += [f"steer {at + 1}: {table['by']}"] * coordinates.shape[1]
+    none = np.empty((len(points), 0))
+    return Steering(np.column_stack(made) if made else none, tuple(owners), type(method).__name__)
+
+
+def steering_in(recipe: Recipe, method: Any, points: Points, table: Table) -> Steering:
+    """Make the artificial attributes of a recipe."""
+    if needs_confidential(recipe.steer) and not points.confidential:
+        points = replace(points, confidential=confidential_columns(table))
+    return steering_of(recipe.steer, method, points, TableColumns(table))
+
+
+def needs_confidential(tables: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether some artificial attribute is made of confidential ones."""
+    known = registry.keys("steer")
+    return any(
+        getattr(registry.load("steer", table["by"]), "needs_confidential", False)
+        for table in tables
+        if table.get("by") in known
+    )
+
+
+def _maker(table: Mapping[str, Any]) -> tuple[Any, float]:
+    """Return what makes an artificial attribute, and its weight."""
+    by, weight = table.get("by"), table.get("weight", 1.0)
+    if by not in registry.keys("steer"):
+        raise ParameterError(unknown("steer", "steering (by)", by, registry.keys("steer")))
+    if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 <= float(weight) <= _HEAVIEST:
+        raise ParameterError(f"steer: weight must be a number ≥ 0 and ≤ {_HEAVIEST:g}, got {shown(weight)}.")
+    rest = {name: value for name, value in table.items() if name not in ("by", "weight")}
+    return build(registry.load("steer", str(by)), rest), float(weight)
+
+
+def _steerable(method: type) -> None:
+    """Refuse methods that artificial coordinates would not steer, or that have their own."""
+    why = ""
+    if not getattr(method, "promises_k", True):
+        why = "for this method forms no classes of at least k records"
+    elif getattr(method, "dimensions", None) is not None:
+        why = f"for this method takes exactly {method.dimensions} coordinate"  # type: ignore[attr-defined]
+    elif getattr(method, "steers", False):
+        why = "for this method has an artificial attribute of its own, and scales all others"
+    if why:
+        raise ParameterError(f"{method.__name__}: steer must be left out, {why}. Take another method.")

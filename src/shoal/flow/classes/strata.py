@@ -1,0 +1,231 @@
+"""Strata: classes never cross their values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.errors import DataError, listing
+from shoal.flow.stages.values import categories
+from shoal.types import Partition, Points, Role, Table, with_columns
+from shoal.types.data.statistical_files import Variable
+from shoal.types.data.table import called
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+
+_AND = " + "
+_LARGEST = 1_000_000  # of a new code
+
+
+def as_merged(table: Table, strata: NDArray[np.int64]) -> Table:
+    """Return a table whose columns of strata are the same in all records of strata that were merged.
+
+    Categories and whole numbers leave with the names of all that were merged, in their order: ``north + south``; a
+    column of whole numbers is text then. A number of a statistical package, where labels say what it means, leaves as a
+    new number, with the labels of all. Of other columns there is no such value: they are missing in these records, and
+    so is what was missing in one of them.
+
+    **Guarantee.** Records of one stratum, as merged, are equal in all columns of strata; a column in which those that
+    were merged do not differ is as it was; a stratum that was not merged has the values that it had.
+
+    >>> import pyarrow as pa
+    >>> from shoal.types import Column, Kind, Schema
+    >>> schema = Schema((Column("region", Role.STRATA, Kind.NOMINAL),))
+    >>> as_merged(Table(pa.table({"region": list("abc")}), schema), np.array([0, 1, 0])).data["region"].to_pylist()
+    ['a + c', 'b', 'a + c']
+    """
+    data = table.data
+    for name in table.schema.names(Role.STRATA):
+        numbers = categories(name, table.data.column(name), "cannot be strata. Give it another role.")
+        pairs = np.unique(np.column_stack((strata, numbers)), axis=0)
+        differing = np.bincount(pairs[:, 0]) > 1
+        if differing.any():
+            field, column = _one_value(table, name, strata, differing)
+            data = data.set_column(data.schema.get_field_index(name), field, column)
+    return replace(table, data=data)
+
+
+def _one_value(
+    table: Table, name: str, strata: NDArray[np.int64], differing: NDArray[np.bool_]
+) -> tuple[pa.Field, pa.ChunkedArray]:
+    """Return a column with one value in each stratum in which it has several, and what is noted of it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from shoal.schema.cells import is_text, without_missing, without_nan
+    from shoal.schema.order import without_user_missing
+
+    field, column = table.data.schema.field(name), table.data.column(name)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    mask, known = pa.array(differing[strata]), without_nan(without_user_missing(field, column))
+    if is_text(known) and table.dialect is not None:
+        known = without_missing(known, table.dialect)
+    inside = {int(s): known.filter(pa.array(strata == s)).unique().to_pylist() for s in np.flatnonzero(differing)}
+    values: dict[int, Any] = {s: None if None in found else sorted(found) for s, found in inside.items()}
+    variable = Variable.of(field)
+    if variable is not None and not is_text(known):
+        variable, values = _with_codes(variable, known, values)
+        field = variable.onto(field)
+    elif is_text(known) or _whole(known):
+        values = {s: found and _AND.join(map(called, found)) for s, found in values.items()}
+        if not is_text(column):
+            texts = [None if v is None else called(v) for v in known.to_pylist()]
+            column = pa.chunked_array([pa.array(texts, pa.string())])
+    else:
+        values = {}
+    fresh = pa.array([values.get(int(one)) for one in strata], column.type)
+    found = pc.if_else(mask, pa.chunked_array([fresh]), column)
+    if pa.types.is_dictionary(field.type):
+        found = found.dictionary_encode()
+    return field.with_type(found.type).with_nullable(True), found
+
+
+def _with_codes(
+    variable: Variable, known: pa.ChunkedArray, values: dict[int, Any]
+) -> tuple[Variable, dict[int, float | int | None]]:
+    """Return new codes for lists of codes, and the variable with their labels: numbers above all that there are."""
+    import pyarrow as pa
+
+    labels = dict(variable.labels)
+    whole = _whole(known)
+    taken = [v for v in (*known.unique().to_pylist(), *labels) if isinstance(v, int | float) and abs(v) < _LARGEST]
+    new = int(max(taken, default=0)) if whole else 0
+    codes: dict[int, float | int | None] = {}
+    for stratum, found in values.items():
+        new += 1
+        while whole and new < _LARGEST and _declared(variable, new):
+            new += 1
+        if found is None or not whole or new >= _LARGEST:
+            codes[stratum] = None
+            continue
+        codes[stratum] = new if pa.types.is_integer(known.type) else float(new)
+        labels[new] = _AND.join(str(labels.get(value, called(value))) for value in found)
+    return replace(variable, labels=tuple(labels.items())), codes
+
+
+def _declared(variable: Variable, code: int) -> bool:
+    return any(low <= code <= high for low, high in variable.missing if not isinstance(low, str | None))  # type: ignore[operator]
+
+
+def _whole(column: pa.ChunkedArray) -> bool:
+    """Tell whether values are whole numbers, also where they are kept as others."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_floating(column.type):
+        return bool(pa.types.is_integer(column.type))
+    return pc.all(pc.equal(column, pc.floor(column))).as_py() is not False
+
+
+def strata_of(table: Table) -> NDArray[np.int64] | None:
+    """Return the stratum of each record, from 0; None if no column names them."""
+    import numpy as np
+
+    names = table.schema.names(Role.STRATA)
+    if not names:
+        return None
+    strata = np.zeros(len(table), np.int64)
+    for name in names:
+        codes = categories(name, table.data.column(name), "cannot be strata. Give it another role.")
+        strata = np.unique(strata * (codes.max() + 1) + codes, return_inverse=True)[1].astype(np.int64)
+    return strata
+
+
+def refuse_small(table: Table, strata: NDArray[np.int64] | None, k: int) -> None:
+    """Refuse strata that no class of k records fits into."""
+    import numpy as np
+
+    if strata is None:
+        return
+    sizes, names = np.bincount(strata), table.schema.names(Role.STRATA)
+    if sizes.min() < k:
+        raise DataError(
+            f"Strata of {listing([repr(n) for n in names])}: every stratum must hold at least k = {k} records, "
+            f"{int((sizes < k).sum()):,} of {len(sizes):,} hold fewer (the smallest {int(sizes.min())}). "
+            f"Let them be merged (small_strata = merge), or lower k."
+        )
+
+
+def merge_small(
+    points: Points, strata: NDArray[np.int64], k: int, subjects: NDArray[np.int64] | None
+) -> NDArray[np.int64]:
+    """Merge strata that hold fewer than k records, of k different subjects where these are named, with the nearest.
+
+    While there is such a stratum: the smallest (of several the first) joins the one whose mean point is nearest.
+
+    **Guarantee.** Every stratum that is returned holds k, or is the only one; each is a union of strata that were
+    given, one of which held fewer than k if there are several.
+
+    **Complexity.** O(s²d) for s strata of points in d coordinates.
+
+    >>> import numpy as np
+    >>> merge_small(Points(np.array([[0.0], [0.1], [9.0], [5.0], [5.2]])), np.array([0, 0, 1, 2, 2]), 2, None).tolist()
+    [0, 0, 1, 1, 1]
+    """
+    import numpy as np
+
+    count = np.bincount(strata)
+    exponent = int(np.frexp(abs(points.coordinates).max(initial=0.0))[1])  # squares must not overflow
+    total = np.zeros((len(count), points.coordinates.shape[1]))
+    np.add.at(total, strata, np.ldexp(points.coordinates, -exponent))
+    members = None if subjects is None else [set(subjects[strata == s].tolist()) for s in range(len(count))]
+    size = count.copy() if members is None else np.array([len(one) for one in members])
+    into = np.arange(len(count))
+    there = np.ones(len(count), np.bool_)
+    while there.sum() > 1 and size[there].min() < k:
+        small = int(np.flatnonzero(there)[size[there].argmin()])
+        others = np.flatnonzero(there & (np.arange(len(there)) != small))
+        means = total[others] / count[others, None]
+        nearest = int(others[((means - total[small] / count[small]) ** 2).sum(axis=1).argmin()])
+        total[nearest] += total[small]
+        count[nearest] += count[small]
+        if members is not None:
+            members[nearest] |= members[small]
+        size[nearest] = count[nearest] if members is None else len(members[nearest])
+        there[small], into[into == small] = False, nearest
+    return np.asarray(np.unique(into[strata], return_inverse=True)[1], np.int64)
+
+
+def merged_note(before: NDArray[np.int64], after: NDArray[np.int64], k: int) -> str:
+    """Say how many strata were merged; nothing if none was."""
+    import numpy as np
+
+    pairs = np.unique(np.column_stack((after, before)), axis=0)
+    held = np.bincount(pairs[:, 0])
+    if held.max() == 1:
+        return ""
+    return (
+        f"{int(held[held > 1].sum()):,} of {len(pairs):,} strata were merged into {int((held > 1).sum()):,}, because "
+        f"some held fewer than k = {k}; those that were merged leave as one"
+    )
+
+
+def with_strata(data: pa.Table, names: Sequence[str], strata: NDArray[np.int64]) -> pa.Table:
+    """Return a table whose columns of strata say the strata as they were merged, and nothing else."""
+    import numpy as np
+    import pyarrow as pa
+
+    columns = {name: pa.array(np.zeros(len(strata), np.int64)) for name in names}
+    return with_columns(data, {**columns, names[0]: pa.array(strata)})
+
+
+def partition_strata(
+    points: Points, method: Any, strata: NDArray[np.int64] | None, rng: np.random.Generator
+) -> Partition:
+    """Partition the points, stratum by stratum where there are strata."""
+    import numpy as np
+
+    if strata is None:
+        whole: Partition = method.partition(points, rng)
+        return whole
+    if hasattr(method, "settled"):  # what is found in the points must not differ from stratum to stratum
+        method = method.settled(points)
+    rows = np.split(np.argsort(strata, kind="stable"), np.cumsum(np.bincount(strata))[:-1])
+    return Partition.joined([method.partition(points.rows(where), rng) for where in rows], rows)

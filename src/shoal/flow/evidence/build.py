@@ -1,0 +1,185 @@
+"""Account → Evidence: what a run promised and found, with digests in place of everything that is a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal import secret
+from shoal.flow.evidence.column_semantics import columns_of
+from shoal.flow.evidence.digests import Digest, of_file, of_name, of_table
+from shoal.flow.evidence.receipt import Commitment, Receipt
+from shoal.report.evidence import FORMAT, Evidence, digest_of
+from shoal.report.sections.published import published, publishes
+from shoal.types import Account, Audit, Dialect, Finding, Release
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+_HIDDEN = "hmac-sha256:"
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """What evidence needs in addition to an account: the release as it was read back, and what the tables are.
+
+    Attributes
+    ----------
+    leaving
+        The release as it was read back.
+    outputs
+        The name and the digest of each released table, one or two.
+    salt
+        The key of the digests of category names, new for every evidence.
+    receipt
+        Makes the receipt of the run, with a new nonce.
+    """
+
+    leaving: Release = field(repr=False)
+    outputs: tuple[tuple[str, Digest], ...]
+    salt: bytes = field(repr=False)
+    receipt: Callable[[], Receipt] = field(repr=False)
+
+    @classmethod
+    def of_frame(cls, leaving: Release, receipt: Callable[[], Receipt]) -> Proof:
+        """Return the proof of a frame: its content counts, not how it is held."""
+        ends = tuple(zip(("", "confidential"), (of_table(one.data) for one in tables_of(leaving)), strict=False))
+        return cls(leaving, ends, secret.fresh(), receipt)
+
+    @classmethod
+    def of_files(cls, leaving: Release, ends: Sequence[tuple[str, Any]], receipt: Callable[[], Receipt]) -> Proof:
+        """Return the proof of staged tables: the bytes of files as they will be, the content of databases."""
+        tables = tables_of(leaving)
+        outputs = tuple((name, digest_at(at, table.data)) for (name, at), table in zip(ends, tables, strict=True))
+        return cls(leaving, outputs, secret.fresh(), receipt)
+
+
+def digest_at(at: Any, data: pa.Table) -> Digest:
+    """Return the digest of a file's bytes, or of a table's content where it is in no file."""
+    return of_file(at) if isinstance(at, Path) else of_table(data)
+
+
+def evidence_of(account: Account, proof: Proof, commitment: Commitment | None = None) -> Evidence:
+    """Return what others need to check a release.
+
+    **Guarantee.** No cell is in it, neither of the input nor of the output. Of the input it holds the commitment at
+    most, which nobody can test guesses against without the receipt. Names of categories are keyed digests, and only of
+    those that occur in the output. Figures that were computed from original values have 3 significant digits, and are
+    such that an exchange of two members of a class does not change them.
+    """
+    recipe, audit = dict(account.recipe), _told(account.audit)
+    leaving = proof.leaving
+    over = list(account.audit.quasi if leaving.link is None else (leaving.link,))
+    return Evidence(
+        {
+            "format": FORMAT,
+            "recipe": _without_names(recipe, proof.salt),
+            "fingerprint": account.fingerprint,
+            "seed": recipe["seed"],
+            "versions": dict(account.versions),
+            "salt": proof.salt.hex(),
+            "commitment": None if commitment is None else {"of": commitment.of, "sha256": commitment.sha256},
+            "outputs": [
+                {**_end(name, digest), "sha256": digest.hex, "records": table.data.num_rows}
+                for (name, digest), table in zip(proof.outputs, tables_of(leaving), strict=True)
+            ],
+            "records": account.audit.records,
+            "columns": {
+                name: one
+                for table in tables_of(leaving)
+                for name, one in columns_of(table, proof.salt, placed="n" in recipe).items()
+            },
+            "text": None if leaving.dialect is None else _text(leaving.dialect),
+            "link": leaving.link,
+            "audit": audit.to_dict(),
+            "findings": [finding_as_dict(finding) for finding in audit.findings],
+            "class_sizes": {"over": over, "sizes": histogram(leaving, over)},
+            "readings": published(account.readings, recipe["release"]).to_dict(),
+            **({} if account.ledger is None else {"ledger": account.ledger.to_dict()}),
+            **(
+                {"certificate": account.certificate.published}
+                if account.certificate is not None and publishes(recipe["release"])
+                else {}
+            ),
+        }
+    )
+
+
+def _told(audit: Audit) -> Audit:
+    return replace(audit, overall=told(audit.overall), findings=tuple(map(told, audit.findings)))
+
+
+def told(finding: Finding) -> Finding:
+    """Return what may be told of a finding: what a class of one record weighs is a cell, and is left out.
+
+    >>> told(Finding("k_anonymity", ("age",), 1, None, True, 9, found=(("weighted_k", 7.5),))).found
+    ()
+    """
+    lonely = finding.confidential is None and not finding.achieved > 1
+    return replace(finding, found=()) if lonely else finding
+
+
+def finding_as_dict(finding: Finding) -> dict[str, Any]:
+    """Return all of a finding but which classes are the worst, which only helps an intruder."""
+    return {
+        "model": finding.model,
+        "attributes": list(finding.attributes),
+        "confidential": finding.confidential,
+        "given": dict(finding.given),
+        "level": finding.level,
+        "required": finding.required,
+        "achieved": finding.achieved,
+        "found": dict(finding.found),
+        "classes": finding.classes,
+        "holds": finding.holds,
+        "promised": finding.promised,
+        "short": finding.short,
+        "note": finding.note,
+    }
+
+
+def histogram(release: Release, over: Sequence[str]) -> list[list[int]]:
+    """Return how many classes there are of each size in records: pairs, the smallest first."""
+    import numpy as np
+
+    from shoal.privacy.k_anonymity import class_sizes
+
+    sizes, counts = np.unique(class_sizes(replace(release, subjects=None), tuple(over)), return_counts=True)
+    return [[int(size), int(count)] for size, count in zip(sizes, counts, strict=True)]
+
+
+def tables_of(release: Release) -> tuple[Release, ...]:
+    """Return the tables that leave: one, or two."""
+    return (release,) if release.apart is None else (release, release.apart)
+
+
+def _end(name: str, digest: Digest) -> dict[str, Any]:
+    return {"name": name, "of": digest.of, "bytes": digest.size}
+
+
+def _without_names(recipe: dict[str, Any], salt: bytes) -> dict[str, Any]:
+    """Return a recipe with digests for what names categories: orders, taxonomies, and cells that mean no value."""
+    for field_ in ("orders", "taxonomies"):
+        if field_ in recipe:
+            recipe[field_] = {name: _hidden(salt, value) for name, value in recipe[field_].items()}
+    if "missing" in recipe.get("text", {}):
+        recipe["text"] = {**recipe["text"], "missing": _hidden(salt, recipe["text"]["missing"])}
+    return recipe
+
+
+def _hidden(salt: bytes, value: Any) -> str:
+    return _HIDDEN + of_name(salt, digest_of(value))
+
+
+def names_hidden(recipe: Mapping[str, Any]) -> bool:
+    """Tell whether a recipe of an evidence has digests in it, so that its fingerprint cannot be found again."""
+    return bool(recipe.get("orders") or recipe.get("taxonomies") or "missing" in recipe.get("text", {}))
+
+
+def _text(dialect: Dialect) -> dict[str, Any]:
+    """Return how a text file is written; which cells mean no value is said of each column."""
+    names = ("delimiter", "quote", "encoding", "decimal", "datetime")
+    return {name: getattr(dialect, name) for name in names}

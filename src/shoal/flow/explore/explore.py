@@ -1,0 +1,259 @@
+"""Try many settings on a table, and say which one to take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from shoal import progress
+from shoal.errors import GuaranteeError, ParameterError, ShoalError, listing
+from shoal.flow.explore.grid import RISK, Explore, candidates
+from shoal.flow.explore.noise import weigh
+from shoal.flow.explore.run_setting import Bench, Result, fitting, read_for, seconds_for, setting_of
+from shoal.flow.explore.sample import sampled, stand_ins
+from shoal.flow.plan.declaration import completed, covers_originals
+from shoal.flow.plan.floor import demands, of_demands, unmet
+from shoal.flow.protect.distinct_locations import keep_apart
+from shoal.flow.stages.complete_cases import complete_rows, only_rows
+from shoal.flow.stages.read import open_source, read_table, schema_for
+from shoal.locations import Place
+from shoal.recipe.recipe import Recipe
+from shoal.types import Explored, Role, Setting, Table
+
+_Value = Callable[[Setting], tuple[float, float]]
+
+
+def on_frontier(settings: Sequence[Setting]) -> tuple[Setting, ...]:
+    """Mark the settings that no other one beats: none has less of loss or risk and no more of the other.
+
+    Only settings that ran, keep their promise, meet the recipe's demands, and have both are compared.
+
+    **Complexity.** O(s²) for s settings, of which there are dozens.
+    """
+    compared = [setting for setting in settings if setting.comparable]
+    return tuple(
+        replace(one, frontier=one.comparable and not any(_beats(other, one) for other in compared)) for one in settings
+    )
+
+
+def _beats(one: Setting, other: Setting) -> bool:
+    return one.loss <= other.loss and one.risk <= other.risk and (one.loss < other.loss or one.risk < other.risk)
+
+
+def recommended(
+    settings: Sequence[Setting],
+    max_loss: float | None = None,
+    max_risk: float | None = None,
+    demanded: Mapping[str, float] = MappingProxyType({}),
+) -> tuple[Setting | None, str, str]:
+    """Choose the setting to take, by a rule that can be said in a sentence.
+
+    Parameters
+    ----------
+    settings
+        With the frontier marked.
+    max_loss, max_risk
+        What the loss and the risk may be at most. With one of them the other is the least; with both or none, their
+        mean is.
+    demanded
+        The levels that the recipe demands, to say why nothing is recommended.
+
+    Returns
+    -------
+    tuple
+        The setting, or None if none keeps the limits; why; and the rule. Of equals the one with the lower k, then the
+        one that stands first.
+    """
+    front = [setting for setting in settings if setting.frontier]
+    kept = [s for s in front if _within(s.loss, max_loss) and _within(s.risk, max_risk)]
+    limits = _limits(max_loss, max_risk)
+    what, value = _goal(max_loss, max_risk)
+    rule = f"of the settings that no other beats in loss and risk{limits}, the one with the least {what}"
+    if not kept:
+        weak = not front and any(setting.state == "ran" and not setting.meets for setting in settings)
+        return None, unmet(demanded) if weak else _none_kept(front, limits), rule
+    best = min(kept, key=lambda s: (value(s), s.asked[0]))
+    among = f"of the {len(kept):,} settings" if len(kept) > 1 else "it is the only setting"
+    those = f" that no other beats in both{limits}"
+    why = f"{among}{those}, it has the least {what}" if len(kept) > 1 else f"{among}{those}"
+    return best, f"{best.name}: it loses {best.loss:.2f} % and risks {best.risk:.2f} %; {why}.", rule
+
+
+def _within(value: float, most: float | None) -> bool:
+    return most is None or value <= most
+
+
+def _limits(max_loss: float | None, max_risk: float | None) -> str:
+    parts = [
+        f"a {what} of at most {most:g} %" for what, most in (("loss", max_loss), ("risk", max_risk)) if most is not None
+    ]
+    return f" and that have {' and '.join(parts)}" if parts else ""
+
+
+def _goal(max_loss: float | None, max_risk: float | None) -> tuple[str, _Value]:
+    if max_loss is None and max_risk is not None:
+        return "loss", lambda s: (s.loss, s.risk)
+    if max_risk is None and max_loss is not None:
+        return "risk", lambda s: (s.risk, s.loss)
+    return "mean of loss and risk", lambda s: ((s.loss + s.risk) / 2, 0.0)
+
+
+def _none_kept(front: Sequence[Setting], limits: str) -> str:
+    if not front:
+        return "No setting that ran promises k over all quasi-identifiers and has a loss and a risk."
+    loss, risk = min(front, key=lambda s: s.loss), min(front, key=lambda s: s.risk)
+    return (
+        f"There are no settings{limits.replace(' and', '', 1)}. The least loss is {loss.loss:.2f} % ({loss.name}), the "
+        f"least risk {risk.risk:.2f} % ({risk.name}). Raise a limit, or try other k."
+    )
+
+
+_CLASSES = 3  # of the largest k, that must fit into what is drawn from a stratum
+
+
+def explore_frame(frame: Any, recipe: Recipe, asked: Explore) -> Explored:
+    """Try settings on a frame of pandas, polars or pyarrow."""
+    from shoal.io.sources.frame import Frame, index_as_columns
+
+    data, unread = Frame().read(index_as_columns(frame, (*recipe.identifier, *recipe.columns(Role.SUBJECT)))[0])
+    if covers_originals(recipe):
+        return _without_cells(data.num_rows, (*data.column_names, *unread), recipe, asked)
+    return _explore(Table(data, schema_for(data, recipe, None, unread)), recipe, asked)
+
+
+def explore_file(
+    source: Place,
+    recipe: Recipe,
+    asked: Explore,
+    *,
+    target: Path | None = None,
+    save_recipe: Path | None = None,
+    force: bool = False,
+) -> Explored:
+    """Try settings on a file; the page, and the recipe of the recommended one, appear whole or not at all."""
+    from shoal.io.sinks._atomic import atomic
+    from shoal.report.frontier import render
+
+    _keep_apart(source, target, save_recipe)
+    with ExitStack() as stack:
+        page = None if target is None else stack.enter_context(atomic(target, force=force))
+        saved = None if save_recipe is None else stack.enter_context(atomic(save_recipe, force=force))
+        progress.stage("Read")
+        found = replace(_of_file(source, recipe, asked), source=source.name)
+        if saved is not None and save_recipe is not None:
+            if found.recommended is None:
+                raise GuaranteeError(f"{found.reason} Nothing was written.")
+            saved.write_text(Recipe.from_dict(found.recommended.recipe).to_toml(save_recipe.parent), encoding="utf-8")
+        if page is not None:
+            page.write_text(render(found), encoding="utf-8")
+    return found
+
+
+def _of_file(source: Place, recipe: Recipe, asked: Explore) -> Explored:
+    """Read the table and try settings on it."""
+    if not covers_originals(recipe):
+        return _explore(read_table(source, recipe, textual=False), recipe, asked)
+    data, _ = open_source(source, recipe.text).read(source.at)
+    return _without_cells(data.num_rows, data.column_names, recipe, asked)
+
+
+def _without_cells(records: int, names: Sequence[str], recipe: Recipe, asked: Explore) -> Explored:
+    """Try settings on made-up records: of the table only the number of records and the names of columns are taken."""
+    whole = completed(recipe)
+    found = weigh(stand_ins(records, names, whole), whole, asked)
+    added = [name for name in whole.kinds if name not in recipe.kinds]
+    if not added:
+        return found
+    note = (
+        f"The recipe declares the kind of {listing(added)} by the bounds: integer where both are whole numbers. Change "
+        f"it to continuous where values have decimals."
+    )
+    return replace(found, notes=(*found.notes, note))
+
+
+def _keep_apart(source: Place, target: Path | None, save_recipe: Path | None) -> None:
+    """Refuse a page or a recipe that would replace the input, or each other; and a page that passes for data."""
+    besides = {"recipe": save_recipe} if save_recipe is not None else {}
+    first = target if target is not None else save_recipe
+    if first is not None:
+        keep_apart(source, Place(first), {} if target is None else besides)
+    if target is not None and target.suffix.lower() not in (".html", ".htm"):
+        raise ParameterError(f"{target}: the name of the page must end in .html. Rename it.")
+
+
+def _explore(table: Table, recipe: Recipe, asked: Explore) -> Explored:
+    """Choose the settings that fit into the time, try them, and recommend one."""
+    if recipe.epsilon is not None:
+        return weigh(table, recipe, asked)
+    risk = asked.risk or RISK
+    rows = complete_rows(table, recipe)
+    drawn = sampled(table, rows, asked.sample, recipe.seed, _CLASSES * max(asked.k or (25, recipe.k)))
+    bench = Bench(only_rows(table, drawn), drawn, read_for(asked.loss, risk))
+    n, d = len(bench.table), bench.coordinates(recipe)
+    every = candidates(bench.table, recipe, asked, d)
+    costs = [0.0 if one.recipe is None else seconds_for(one.recipe, n, d) for one in every]
+    picked = sorted(fitting(costs, [one.level for one in every], asked.seconds * asked.jobs))
+    results = dict(zip(picked, bench.all_tried([every[at] for at in picked], asked.jobs), strict=True))
+    settings = on_frontier(
+        [setting_of(one, costs[at], results.get(at), asked.loss, risk) for at, one in enumerate(every)]
+    )
+    demanded = demands(recipe)
+    best, reason, rule = recommended(settings, asked.max_loss, asked.max_risk, demanded)
+    leaving = len(table) if rows is None else len(rows)
+    return Explored(
+        settings,
+        best,
+        reason,
+        rule,
+        asked.loss,
+        risk,
+        n,
+        len(table),
+        asked.seconds,
+        asked.jobs,
+        toml="" if best is None else Recipe.from_dict(best.recipe).to_toml(),
+        notes=(
+            *_of_records(n, leaving, len(table)),
+            *of_demands(settings, demanded),
+            *_of_settings(settings, best, results, (asked.loss, risk)),
+        ),
+        demands=demanded,
+    )
+
+
+def _of_records(n: int, leaving: int, whole: int) -> Iterator[str]:
+    if leaving < whole:
+        yield f"{whole - leaving:,} records lack a quasi-identifier and are left out, as the recipe says."
+    if n < leaving:
+        yield (
+            f"A random sample of {n:,} of {leaving:,} records was looked at. In the whole table neighbours are nearer: "
+            f"loss and risk are lower there, and a larger k may be best. Compare methods by these figures, quote those "
+            f"of shoal protect and shoal compare, or look at more records. The recipe is for the whole table."
+        )
+
+
+def _of_settings(
+    settings: Sequence[Setting],
+    best: Setting | None,
+    results: Mapping[int, Result | ShoalError],
+    names: tuple[str, str],
+) -> Iterator[str]:
+    if weaker := sum(s.state == "ran" and not s.keeps for s in settings):
+        yield f"{weaker:,} settings promise less than was asked for; they are shown, but never recommended."
+    if len({s.asked[1] for s in settings}) > 1:
+        yield (
+            "Loss and risk do not see what t promises, so that the largest t is most often recommended. Choose t by "
+            "what must not be learnt, and look at what it costs."
+        )
+    if best is not None and len(sizes := {s.asked[0] for s in settings}) > 1 and best.asked[0] == max(sizes):
+        yield "The recommended k is the largest that was tried; a larger one may be better still."
+    at = next((at for at in results if settings[at] is best), None)
+    result = None if at is None else results[at]
+    if isinstance(result, Result):
+        for reading in result.readings.readings:
+            if reading.note and reading.name in names:
+                yield f"{reading.name} of the recommended setting: {reading.note.rstrip('.')}."

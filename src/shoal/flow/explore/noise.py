@@ -1,0 +1,330 @@
+"""Try many settings with noise: what microaggregation loses against what noise adds, and where their sum is least."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from shoal.errors import SchemaError, ShoalError, listing, rows_kept
+from shoal.flow.classes.form import Formed, form
+from shoal.flow.explore.grid import Candidate, Explore
+from shoal.flow.explore.noise_grid import noise_candidates, refuse_options, sized
+from shoal.flow.explore.run_setting import Bench, at_once, fitting, seconds_for, weaker
+from shoal.flow.explore.sample import sampled
+from shoal.flow.plan.declaration import covers_originals
+from shoal.flow.plan.floor import demands, of_demands, unmet
+from shoal.flow.stages.complete_cases import complete_rows, only_rows
+from shoal.recipe.recipe import Recipe
+from shoal.types import FROM_THE_DATA, Block, Domain, Explored, Numbers, Setting, Table, domains
+from shoal.types.results.privacy_ledger import sequential
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+_SERIES = 0.01  # below it a difference of nearly equal numbers would lose its digits
+_FAR = 700.0  # scales off, where nothing is cut: e⁻⁷⁰⁰ is still a number
+
+
+class ExpectedLoss(NamedTuple):
+    """What a release is expected to lose, in percent of the total variation, as the measure il_sse.
+
+    >>> ExpectedLoss(3.0, 4.0).total
+    7.0
+    """
+
+    lost: float  #: by microaggregation: means in place of values, and values that were moved to their bounds
+    noise: float  #: by noise, as far as clipping lets it leave
+
+    @property
+    def total(self) -> float:
+        """The mean of il_sse over all draws of the noise."""
+        return self.lost + self.noise
+
+
+def expected_loss(made: Formed) -> ExpectedLoss:
+    """Return the il_sse to expect when the classes of a table leave by the release ``laplace``.
+
+    A class of m records with mean x̄ leaves as c = clip(μ + L): μ is the mean of its values moved to their bounds, L
+    Laplace noise of the scale b that ε needs. The squared errors of its members add up to Σ(x − μ)², which is lost by
+    microaggregation, and to m·(E[D²] + 2(μ − x̄)·E[D]), which the noise adds, with D = c − μ. L has the sign + or − with
+    probability ½, and an exponential size T, which is cut at p = μ − low or q = high − μ:
+    E[min(T, q)] = b(1 − e^(−q/b)) and E[min(T, q)²] = 2b²(1 − (1 + q/b)·e^(−q/b)).
+
+    Guarantee: exactly the expected il_sse of what leaves, for either claim, but for rounding of 64-bit numbers.
+    Rounding of released values to their resolution is ignored: it is small beside the noise.
+
+    Complexity: O(n·d).
+
+    References: [SD17] Section 3, where values are not clipped.
+    """
+    from shoal.release._noise.split import shares
+
+    numbers = _refused(made)
+    limits = domains(made.release.bounds, list(numbers.values()))
+    budget = shares(made.release, made.partition, limits)
+    lost, noise, variation = 0.0, 0.0, 0.0
+    for block in made.partition.blocks:
+        for j, name in enumerate(name for name in made.points.places if name in block.attributes):
+            reach = _reach(block, j, limits[name], whole=made.release.claim == "original")
+            parts = _of_attribute(numbers[name], block, limits[name], reach / budget[name])
+            lost, noise, variation = lost + parts[0], noise + parts[1], variation + parts[2]
+    variation = variation or lost + noise  # where nothing varies, il_sse is 100 for any change
+    return ExpectedLoss(100.0 * lost / variation, 100.0 * noise / variation) if variation else ExpectedLoss(0.0, 0.0)
+
+
+def _refused(made: Formed) -> dict[str, Numbers]:
+    """Return the attributes by name, all of numbers; refuse what the release would refuse, and categories."""
+    from shoal.release._noise.unsupported import refuse_missing, refuse_unknown
+    from shoal.release._taken_cells import refuse_values
+
+    refuse_missing(made.typed)
+    refuse_values(made.release, made.partition)
+    refuse_unknown(made.release, made.partition)
+    if others := [a.name for a in made.attributes if not isinstance(a, Numbers)]:
+        raise SchemaError(
+            f"Explore: with epsilon quasi-identifiers must be numbers, {listing(others)} is of categories, whose error "
+            f"is not known before they are drawn. Leave it out, or give it another role."
+        )
+    return {a.name: a for a in made.attributes if isinstance(a, Numbers)}
+
+
+def _reach(block: Block, j: int, domain: Domain, *, whole: bool) -> NDArray[np.float64]:
+    """Return by how much the mean of each class can change; for the claim ``original`` the list of all of them."""
+    import numpy as np
+
+    if not whole:
+        return np.asarray(domain.width / block.sizes)  # [SD17] Proposition 2
+    assert block.moves is not None  # or it was refused
+    return np.full(len(block), block.moves[j] * domain.width)
+
+
+def _of_attribute(
+    attribute: Numbers, block: Block, domain: Domain, scales: NDArray[np.float64]
+) -> tuple[float, float, float]:
+    """Return what an attribute loses by microaggregation and by noise, and how much it varies; standardised."""
+    import numpy as np
+
+    from shoal.points.encoding import standard_or_unit
+    from shoal.points.numeric import coordinate
+
+    placed = attribute.place(standard_or_unit)  # as tables are compared
+    x, (footing,), sizes, labels = placed.coordinates[:, 0], placed.footings, block.sizes, block.labels
+    with np.errstate(over="ignore", under="ignore"):
+        means = np.bincount(labels, coordinate(domain.clamped(attribute.values), footing)[:, 0]) / sizes
+        low, high = coordinate(np.array(domain), footing)[:, 0]
+        b = scales / np.ldexp(footing.spread, footing.exponent)
+        (up, up2), (down, down2) = (_cut_moments(b, room) for room in (high - means, means - low))
+        moved = means - np.bincount(labels, x) / sizes  # by clamping
+        added = sizes * ((up2 + down2) / 2 + moved * (up - down))
+        return float(((x - means[labels]) ** 2).sum()), float(added.sum()), float(((x - x.mean()) ** 2).sum())
+
+
+def _cut_moments(b: NDArray[np.float64], room: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the first and the second moment of an exponential size of mean b that is cut at `room`.
+
+    >>> import numpy as np
+    >>> [float(m[0].round(6)) for m in _cut_moments(np.array([2.0]), np.array([1e9]))]
+    [2.0, 8.0]
+    >>> [float(m[0].round(6)) for m in _cut_moments(np.array([1e9]), np.array([3.0]))]
+    [3.0, 9.0]
+    """
+    import numpy as np
+
+    room = np.maximum(room, 0.0)  # a mean at the bound may be rounded beyond it
+    r = np.minimum(np.divide(room, b, out=np.full(len(b), _FAR), where=b > 0), _FAR)
+    series = r * r * (1 / 2 - r * (1 / 3 - r * (1 / 8 - r * (1 / 30 - r / 144))))
+    second = np.where(r < _SERIES, series, 1.0 - (1.0 + r) * np.exp(-r))
+    return -b * np.expm1(-r), 2.0 * b * b * second
+
+
+_CLASSES = 3  # of the largest k asked for, that must fit into what is drawn from a stratum
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """What is to be expected of a setting."""
+
+    loss: ExpectedLoss
+    smallest: int  #: records of the smallest class of any block
+    classes: int
+    weaker: str
+
+
+def weigh(table: Table, recipe: Recipe, asked: Explore) -> Explored:
+    """Choose the settings that fit into the time, compute what each is expected to lose, and recommend the least.
+
+    Nothing is released and nothing drawn. Where ε is claimed for original records, the table must be one of stand-ins.
+    """
+    refuse_options(recipe, asked)
+    rows = complete_rows(table, recipe)
+    drawn = _looked_at(table, rows, recipe, asked)
+    bench = Bench(only_rows(table, drawn), drawn, ())
+    n, d = len(bench.table), bench.coordinates(recipe)
+    every = noise_candidates(recipe, asked, n, d)
+    costs = [0.0 if one.recipe is None else seconds_for(one.recipe, n, d, measured=False) for one in every]
+    picked = sorted(fitting(costs, [one.level for one in every], asked.seconds * asked.jobs))
+    tried = at_once(lambda one: _weighed(bench, one), [every[at] for at in picked], asked.jobs)
+    results = dict(zip(picked, tried, strict=True))
+    demanded = demands(recipe)
+    settings = tuple(_setting(one, costs[at], results.get(at), demanded) for at, one in enumerate(every))
+    best, reason, rule = least_expected(settings, asked.max_loss, demanded)
+    leaving = len(table) if rows is None else len(rows)
+    epsilon = recipe.epsilon
+    return Explored(
+        settings,
+        best,
+        reason,
+        rule,
+        asked.loss,
+        "",
+        n,
+        len(table),
+        asked.seconds,
+        asked.jobs,
+        toml="" if best is None else Recipe.from_dict(best.recipe).to_toml(),
+        notes=(
+            *_of_choice(recipe, n),
+            *_of_records(n, leaving, len(table)),
+            *of_demands(settings, demanded),
+            *_of_weaker(settings, best),
+            *_of_settings(settings, best, n),
+        ),
+        epsilon=sequential(epsilon.values()) if isinstance(epsilon, Mapping) else float(epsilon or 0.0),
+        claim=recipe.claim,
+        stand_ins=covers_originals(recipe),
+        demands=demanded,
+    )
+
+
+def least_expected(
+    settings: Sequence[Setting],
+    max_loss: float | None = None,
+    demanded: Mapping[str, float] = MappingProxyType({}),
+) -> tuple[Setting | None, str, str]:
+    """Choose the setting with the least expected loss; of equals the one with the lower k, then the first.
+
+    Settings that are weaker than what the recipe has `demanded` are never chosen.
+
+    Returns
+    -------
+    tuple
+        The setting, or None if even the least is above `max_loss`; why; and the rule.
+    """
+    finite = [s for s in settings if s.state == "ran" and s.loss < float("inf")]
+    ran = [s for s in finite if s.meets]
+    rule = "the setting with the least expected loss, microaggregation and noise together"
+    if max_loss is not None:
+        rule += f", if that is at most {max_loss:g} %"
+    if finite and not ran:
+        return None, unmet(demanded), rule
+    if not ran:
+        return None, "No setting that ran has a finite expected loss. Raise epsilon, or narrow bounds.", rule
+    best = min(ran, key=lambda s: (s.loss, s.asked[0]))
+    loss, lost, noise = best.figures
+    parts = f"{lost} % by microaggregation and {noise} % by noise"
+    if max_loss is not None and best.loss > max_loss:
+        said = f"There is no setting that is expected to lose at most {max_loss:g} %. The least is {loss} %"
+        return None, f"{said} ({best.name}): {parts}. Raise the limit or epsilon, or narrow bounds.", rule
+    many, one = ("that were tried", "tried")
+    if len(finite) > len(ran):
+        many, one = ("that meet the recipe's demands", "that meets the recipe's demands")
+    among = f"of the {len(ran):,} settings {many}, the least" if len(ran) > 1 else f"the only setting {one}"
+    return best, f"{best.name}: it is expected to lose {loss} %, {parts}; {among}.", rule
+
+
+def _looked_at(
+    table: Table, rows: NDArray[np.int64] | None, recipe: Recipe, asked: Explore
+) -> NDArray[np.int64] | None:
+    """Return the records to look at; all of stand-ins, for with the number of records their noise would change."""
+    if covers_originals(recipe):
+        return rows
+    return sampled(table, rows, asked.sample, recipe.seed, _CLASSES * max(asked.k or (25, recipe.k)))
+
+
+def _weighed(bench: Bench, recipe: Recipe) -> Weighed:
+    with rows_kept(bench.rows):
+        made = form(bench.table, recipe)
+        found = expected_loss(made)
+    blocks = made.partition.blocks
+    smallest, classes = min(int(block.sizes.min()) for block in blocks), sum(len(block) for block in blocks)
+    return Weighed(found, smallest, classes, weaker(recipe, made.partition))
+
+
+def _setting(
+    candidate: Candidate, seconds: float, result: Weighed | ShoalError | None, demanded: Mapping[str, float]
+) -> Setting:
+    values, meets = candidate.values, not candidate.shortfall
+    free = not sized(values["method"], values.get("set", {}))
+    if result is None:
+        return Setting(values, seconds, sized=not free, meets=meets)
+    if isinstance(result, ShoalError):
+        return Setting(values, seconds, "failed", note=str(result), sized=not free, meets=meets)
+    return Setting(
+        values,
+        seconds,
+        "ran",
+        result.loss.total,
+        k=result.smallest,
+        classes=result.classes,
+        keeps=not result.weaker,
+        note=result.weaker,
+        noise=result.loss.noise,
+        sized=not free,
+        meets=meets and not ("k" in demanded and result.weaker),
+    )
+
+
+def _of_choice(recipe: Recipe, n: int) -> Iterator[str]:
+    """Say what the choice itself looked at."""
+    if recipe.bounds == FROM_THE_DATA:
+        yield f"NOT PRIVATE: bounds were taken {FROM_THE_DATA}."
+    if covers_originals(recipe):
+        yield (
+            f"No cell was looked at: {n:,} made-up records, uniform within the bounds, stand in for those of the "
+            f"table, of which only the number is taken, and that is public. So the choice costs nothing of ε. Records "
+            f"that fill their bounds less lose more in percent, for noise is the same and they vary less."
+        )
+    else:
+        yield (
+            "The choice looks at the data: all figures here, and the method and the k that are recommended, depend on "
+            "every record, and ε does not cover that. Where it must, choose on other data, or claim original records."
+        )
+
+
+def _of_records(n: int, leaving: int, whole: int) -> Iterator[str]:
+    if leaving < whole:
+        yield f"{whole - leaving:,} records lack a quasi-identifier and are left out, as the recipe says."
+    if n < leaving:
+        yield (
+            f"A random sample of {n:,} of {leaving:,} records was looked at. In the whole table neighbours are nearer: "
+            f"at the same k noise is the same, and less is lost by microaggregation, so that a larger k may be best. "
+            f"The recipe is for the whole table."
+        )
+
+
+def _of_weaker(settings: Sequence[Setting], best: Setting | None) -> Iterator[str]:
+    """Say what could be had without the demand of k, where that is less."""
+    weaker = [s for s in settings if s.state == "ran" and not s.meets and s.loss < float("inf")]
+    least = min(weaker, key=lambda s: s.loss, default=None)
+    if least is not None and (best is None or least.loss < best.loss):
+        said = f"The least of them is {least.name}: {least.figures[0]} %."
+        yield f"{said} To allow it, lower k in the recipe, or leave it out."
+
+
+def _of_settings(settings: Sequence[Setting], best: Setting | None, n: int) -> Iterator[str]:
+    if best is None:
+        return
+    if not best.keeps:
+        yield f"Of the recommended setting {best.note}; what protects is the noise. Its smallest class has {best.k:,}."
+    sizes = {s.asked[0] for s in settings if s.state == "ran" and s.sized}
+    if best.sized and len(sizes) > 1 and best.asked[0] == max(sizes):
+        if best.asked[0] < n:
+            yield "The recommended k is the largest that was tried; a larger one may be better still."
+        else:
+            yield "All records are one class: noise is so much that nothing but the means can leave. Raise ε."
+    if best.loss > 100:
+        yield "More is lost than if every record left with the mean of all, which is 100 %. Raise ε, or narrow bounds."

@@ -1,0 +1,127 @@
+"""What there is to try where noise is added: ways to form classes × ways to share ε × k."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+from shoal import registry
+from shoal.errors import ParameterError, raise_all
+from shoal.flow.explore.grid import Candidate, Explore, coarse_first, set_for, told_to_sinks
+from shoal.flow.plan.floor import demands, shortfall
+from shoal.parameters import declarations
+from shoal.recipe.recipe import Recipe
+
+_STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)  # round numbers, about as far apart as each other
+_EVEN, _BY_WIDTH, _LEAST = "even", "expression1", "least"
+
+
+def refuse_options(recipe: Recipe, asked: Explore) -> None:
+    """Refuse what cannot be weighed against noise."""
+    error = "the error to expect is what settings are compared by"
+    said = {
+        "t": (asked.t is not None or recipe.t is not None, error),
+        "require": (bool(recipe.require), error),
+        "risk": (asked.risk is not None, "nothing is drawn, and so no risk can be measured"),
+        "max_risk": (asked.max_risk is not None, "nothing is drawn, and so no risk can be measured"),
+        "loss": (asked.loss != "il_sse", "only of il_sse it is known what to expect"),
+    }
+    raise_all(
+        ParameterError,
+        [
+            f"Explore: {name} must be left out with epsilon, for {why}. Leave out one of them."
+            for name, (given, why) in said.items()
+            if given
+        ],
+    )
+
+
+class Way(NamedTuple):
+    """How classes are formed, and how ε is shared among blocks of attributes; None: there is nothing to choose."""
+
+    method: str
+    refine: str | None
+    split: str | None
+
+
+def noise_candidates(recipe: Recipe, asked: Explore, n: int, d: int) -> list[Candidate]:
+    """Return every setting there is to try on n records of d coordinates, by way and k.
+
+    A method that takes the sizes it likes is tried once, whatever the list of k.
+    """
+    ks = sorted({int(k) for k in asked.k}) if asked.k else usual_sizes(n, recipe.k)
+    ways = list(_ways(recipe, asked, d))
+    told = told_to_sinks(recipe, [way.method for way in ways])
+    demanded, found = demands(recipe), []
+    soon = coarse_first([not shortfall(demanded, k) for k in ks])
+    for way in ways:
+        own = {**set_for(way.method, recipe), **({} if way.split is None else {"split": way.split})}
+        sizes = list(zip(ks, soon, strict=True)) if sized(way.method, own) else [(recipe.k, 0)]
+        made = (_candidate(recipe, way, k, own, told, level) for k, level in sizes)
+        found += [one._replace(shortfall=shortfall(demanded, int(one.values["k"]))) for one in made]
+    return found
+
+
+def usual_sizes(n: int, k: int) -> list[int]:
+    """Return class sizes from 2 to half the records, about as far apart as each other, then all; and one more k.
+
+    >>> usual_sizes(100, 5)
+    [2, 3, 5, 7, 10, 15, 20, 30, 50, 100]
+    """
+    powers = range(len(str(n)))
+    rounds = {int(step * 10**power) for power, step in product(powers, _STEPS)}
+    return sorted({size for size in (*rounds, k) if 2 <= size <= n // 2} | {max(n, 2)})
+
+
+def sized(method: str, given: Mapping[str, Any]) -> bool:
+    """Tell whether k says how large the classes of a method are; one that needs to be told says by which parameter."""
+    switch = registry.says("partition", method, "k_counts_with")
+    return switch is None or bool(given.get(switch))
+
+
+def _candidate(recipe: Recipe, way: Way, k: int, own: Mapping[str, Any], told: set[str], level: int) -> Candidate:
+    said = {**recipe.to_dict(), "k": k, "method": way.method, "refine": way.refine, "set": own}
+    values = {name: value for name, value in said.items() if value is not None and value != {}}
+    try:
+        made = Recipe.from_dict(values)
+        run = Recipe.from_dict({**values, "set": {name: own[name] for name in own if name not in told}})
+        return Candidate(made.to_dict(), run, None, level)
+    except ParameterError as error:
+        return Candidate(values, None, error, level)
+
+
+def _ways(recipe: Recipe, asked: Explore, d: int) -> Iterator[Way]:
+    efforts = [None if effort == "none" else effort for effort in asked.refine or ()] or [recipe.refine]
+    for method, refine in product(dict.fromkeys(asked.methods or _suiting(recipe, d)), dict.fromkeys(efforts)):
+        for split in _splits(method, recipe, d):
+            yield Way(method, refine, split)
+
+
+def _suiting(recipe: Recipe, d: int) -> Sequence[str]:
+    if recipe.claim == "original":
+        return ("insensitive",)
+    if d == 1:
+        return ("optimal_univariate", "least_error")
+    if len(recipe.all_blocks) > 1:  # least_error forms blocks itself, and would take all of ε for each of these
+        return ("mdav",)
+    return ("mdav", "individual_ranking", "least_error")
+
+
+def _splits(method: str, recipe: Recipe, d: int) -> Sequence[str | None]:
+    """Return how ε can be shared, where it makes a difference and nobody has said it."""
+    if "split" in recipe.set or isinstance(recipe.epsilon, Mapping) or d == 1:
+        return (None,)
+    both = (_EVEN, _BY_WIDTH) if recipe.claim == "original" or _widths_differ(recipe) else (_EVEN,)
+    if recipe.claim == "original":
+        return both
+    maker = registry.load("partition", method)
+    if any(declared.name == "split" for declared in declarations(maker)):  # it weighs the noise itself
+        return (*both, _LEAST)
+    return both if len(recipe.all_blocks) > 1 or getattr(maker, "forms_blocks", False) else (None,)
+
+
+def _widths_differ(recipe: Recipe) -> bool:
+    if isinstance(recipe.bounds, str):
+        return True
+    return len({float(high) - float(low) for low, high in recipe.bounds.values()}) > 1

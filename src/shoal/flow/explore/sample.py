@@ -1,0 +1,95 @@
+"""Some records of a large table that stand for all: whole subjects, of every stratum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from shoal.errors import ParameterError, SchemaError, raise_all
+from shoal.flow.classes.strata import strata_of
+from shoal.flow.plan.declaration import completed
+from shoal.flow.plan.declared_table import declared_schema
+from shoal.flow.stages.complete_cases import only_rows
+from shoal.flow.stages.subjects import subjects_of
+from shoal.parameters import unknown
+from shoal.recipe.recipe import Recipe
+from shoal.types import Table
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def sampled(table: Table, rows: NDArray[np.int64] | None, most: int, seed: int, least: int) -> NDArray[np.int64] | None:
+    """Return about `most` of some records, drawn at random; all of them where they are no more.
+
+    All records of a subject (or a household) are drawn, or none. Every stratum gives the same share of its records, but
+    at least so many that classes can be formed in it.
+
+    Parameters
+    ----------
+    table, rows
+        The records to draw from; None: all.
+    most
+        How many records to draw.
+    seed
+        Where randomness starts.
+    least
+        Records to draw from each stratum at least, if it has them.
+
+    Returns
+    -------
+    array or None
+        Positions in the table, in order; None: all.
+    """
+    import numpy as np
+
+    n = len(table) if rows is None else len(rows)
+    if n <= most:
+        return rows
+    inside = only_rows(table, rows)
+    units, strata = subjects_of(inside), strata_of(inside)
+    units = np.arange(n) if units is None else np.unique(units, return_inverse=True)[1].reshape(-1)
+    strata = np.zeros(n, np.int64) if strata is None else strata
+    sizes = np.bincount(units)
+    own = np.empty(len(sizes), np.int64)
+    own[units[::-1]] = strata[::-1]  # the stratum of a unit's first record
+    order = np.random.default_rng(seed).permutation(len(sizes))
+    taken = np.zeros(len(sizes), np.bool_)
+    for stratum in np.unique(own):
+        inner = order[own[order] == stratum]
+        before = np.cumsum(sizes[inner]) - sizes[inner]
+        total = int(sizes[inner].sum())
+        taken[inner] = before < max(total * most / n, least)
+    chosen = np.flatnonzero(taken[units])
+    return chosen if rows is None else rows[chosen]
+
+
+def stand_ins(records: int, names: Sequence[str], recipe: Recipe) -> Table:
+    """Return a table of so many records, each quasi-identifier uniform within its bounds or over its taxonomy.
+
+    Only the number of records and the names of columns come from the data; both are public. Other columns are left out.
+
+    >>> recipe = Recipe(quasi=["age"], release="laplace", epsilon=1.0, claim="original", bounds={"age": [0, 9]})
+    >>> stand_ins(3, ["age", "name"], recipe).data.column("age").to_numpy().round(2).tolist()
+    [5.73, 2.43, 0.37]
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    if isinstance(recipe.bounds, str):
+        raise ParameterError(
+            "Explore: with claim = original bounds must be numbers, for no cell is looked at, and bounds from the data "
+            "would look at all of them. Give the ends of each domain, from what is known without the data."
+        )
+    said = {**recipe.roles, **recipe.kinds, **recipe.taxonomies}
+    raise_all(SchemaError, [unknown("Schema", "column", name, names) for name in said if name not in names])
+    schema, rng = declared_schema(completed(recipe)), np.random.default_rng(recipe.seed)
+    made = {}
+    for column in schema.columns:
+        if column.taxonomy is not None:
+            made[column.name] = pa.array(rng.choice(sorted(column.taxonomy.paths), records), pa.string())
+        else:
+            low, high = recipe.bounds.get(column.name, (0.0, 1.0))  # what lacks bounds is refused later
+            made[column.name] = pa.array(rng.uniform(float(low), float(high), records))
+    return Table(pa.table(made), schema)

@@ -1,0 +1,1 @@
+"""Gate: the release is read back and audited before it is published."""

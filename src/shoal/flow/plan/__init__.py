@@ -1,0 +1,1 @@
+"""Decisions before classes are formed, and refusals."""

@@ -1,0 +1,272 @@
+"""What releases differ in: whose cells leave, and what is promised of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from shoal import registry
+from shoal.errors import ParameterError, listing, raise_all
+from shoal.flow.plan.declaration import covers_originals, undeclared
+from shoal.flow.plan.floor import refuse_weaker_noise
+from shoal.flow.plan.required_models import of_values
+from shoal.flow.stages.values import as_values
+from shoal.recipe.recipe import Recipe
+from shoal.recipe.requirements import resolve
+from shoal.types import Axis, Footing, Numbers, Points, Release, Schema, Table, domains, with_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def refuse_noise(recipe: Recipe, method: type) -> None:
+    """Refuse what a recipe asks for besides noise and what would break the claim, or lacks and the claim needs."""
+    if recipe.epsilon is None:
+        return
+    faults = []
+    if recipe.together is not None:
+        faults.append("Laplace: together must be left out: ε is for single records, not for groups. Leave it out.")
+    if covers_originals(recipe):
+        owner = method.__name__
+        if not getattr(method, "insensitive", False):
+            faults.append(
+                f"{owner}: with claim = original the classes must come from an order that does not depend on the data, "
+                f"these depend on it. Take method = insensitive, or claim = microaggregated."
+            )
+        said = {
+            "refine": recipe.refine is not None,
+            "t": recipe.t is not None,
+            "require": bool(recipe.require),
+            "steer": bool(recipe.steer),
+            "attribute_weights": bool(recipe.attribute_weights),
+            "scale": "scale" in recipe.set,
+        }
+        faults += [
+            f"Laplace: with claim = original {name} must be left out, for classes would depend on the data. Leave it "
+            f"out."
+            for name, given in said.items()
+            if given
+        ]
+        if len(recipe.all_blocks) > 1:
+            faults.append(
+                "Laplace: with claim = original blocks must be left out: records of one class in one block are in "
+                "several of another, and rows that leave would tell which. Leave it out, or protect each block by "
+                "itself: what they spend of ε adds up."
+            )
+        if recipe.row_order == "keep":
+            faults.append(
+                "Laplace: with claim = original row_order must be 'auto' or 'shuffle', got 'keep': the order of the "
+                "input shows ranks, which ε does not cover. Leave it out."
+            )
+        if recipe.when_missing == "exclude":
+            faults.append(
+                "Laplace: with claim = original when_missing must not be 'exclude', because the number of released "
+                "records is public and would depend on the data. Set when_missing = fill."
+            )
+        faults += undeclared(recipe)
+    raise_all(ParameterError, faults)
+
+
+def with_noise(recipe: Recipe, epsilon: Any, bounds: Any, claim: str | None) -> Recipe:
+    """Return a recipe with what was said of noise besides it; the release is then ``laplace``, unless it says another.
+
+    >>> made = with_noise(Recipe(quasi=["age"]), 1.0, {"age": [0, 120]}, None)
+    >>> made.release, made.epsilon, made.claim
+    ('laplace', 1.0, 'microaggregated')
+    """
+    said = {"epsilon": epsilon, "bounds": bounds, "claim": claim}
+    said = {name: value for name, value in said.items() if value is not None}
+    if not said:
+        return recipe
+    base = recipe.to_dict()
+    if "epsilon" not in {**base, **said}:
+        raise ParameterError(
+            f"Explore: {listing(list(said))} must be given with epsilon, got none: only noise needs it. Say how much "
+            f"may be told, for example epsilon = 1, or leave it out."
+        )
+    plain = base["release"] == "centroid"  # what is taken where nobody says
+    made = recipe.override(**({"release": "laplace"} if plain else {}), **said)
+    refuse_weaker_noise(recipe, made)
+    return made
+
+
+def bounded(points: Points, recipe: Recipe, table: Table) -> Points:
+    """Return points within the bounds, and how wide these are; as they were, if nobody gave any.
+
+    For the claim ``original`` coordinates are scaled by the bounds, never by the data, and domains are put in line.
+    """
+    import numpy as np
+
+    from shoal.points.numeric import coordinate
+
+    if recipe.epsilon is None:
+        return points
+    numbers = {a.name: a for a in points.attributes if isinstance(a, Numbers)}
+    limits = domains(recipe.bounds, list(numbers.values()))
+    coordinates, footings = points.coordinates.copy(), list(points.footings)
+    lows, widths = np.zeros((2, coordinates.shape[1]))  # categories have no ends: their noise is of another kind
+    for name, attribute in numbers.items():
+        ((j,), domain) = points.places[name], limits[name]
+        if recipe.claim == "original":
+            footings[j] = Footing(domain.low, domain.width, 0)  # from 0 to 1
+        coordinates[:, j] = coordinate(domain.clamped(attribute.values), footings[j])[:, 0]
+        with np.errstate(over="ignore"):  # bounds may be as far off as numbers go
+            lows[j], high = np.nan_to_num(coordinate(np.array(domain), footings[j])[:, 0])
+            widths[j] = np.nan_to_num(high - lows[j])
+    points = replace(points, coordinates=coordinates, footings=tuple(footings), widths=widths, lows=lows)
+    return replace(points, axes=_in_line(points, table)) if recipe.claim == "original" else points
+
+
+def _in_line(points: Points, table: Table) -> tuple[Axis, ...]:
+    """Return the domains of the attributes in line, by bounds and taxonomies alone; categories first.
+
+    Few cells in front are gone through once; what comes after is gone through once for each of them.
+    """
+    import numpy as np
+
+    from shoal.points.taxonomy_line import axis_of
+
+    categories, numbers = [], []
+    for attribute in points.attributes:
+        taxonomy = table.schema[attribute.name].taxonomy
+        if isinstance(attribute, Numbers):
+            (j,) = points.places[attribute.name]
+            numbers.append(Axis(attribute.name, np.clip(points.coordinates[:, j], 0.0, 1.0)))
+        elif taxonomy is not None:  # others were refused
+            categories.append(axis_of(attribute.name, table.data.column(attribute.name), taxonomy))
+    return (*categories, *numbers)
+
+
+_GROUPING = "k_anonymity"
+
+
+def as_written(release: Any) -> bool:
+    """Tell whether the cells that leave are cells of the table, as they were written; such a release must say so."""
+    return bool(getattr(type(release), "as_written", False))
+
+
+def guarantee(recipe: Recipe) -> str:
+    """Return the model that the release of a recipe promises: k-anonymity by grouping, unless it says otherwise."""
+    return str(getattr(registry.load("release", recipe.release), "guarantee", _GROUPING))
+
+
+def by_grouping(recipe: Recipe) -> bool:
+    """Tell whether the classes can be seen in what leaves: records that are equal in their quasi-identifiers."""
+    return guarantee(recipe) == _GROUPING
+
+
+def in_two_tables(recipe: Recipe) -> bool:
+    """Tell whether confidential columns leave in a second table; such a release must say so."""
+    return bool(getattr(registry.load("release", recipe.release), "two_tables", False))
+
+
+def deals_by_key(recipe: Recipe) -> bool:
+    """Tell whether the release of a recipe deals values by a secret key, which its receipt keeps."""
+    deals = getattr(registry.load("release", recipe.release), "deals_by_key", False)
+    return bool(deals) and recipe.set.get("not_private_seed") is None
+
+
+def refuse_what_cannot_be_released(release: Any, recipe: Recipe, table: Table) -> None:
+    """Refuse what a recipe asks for and its release cannot give, and a table that it does not take."""
+    owner = type(release).__name__
+    if in_two_tables(recipe):
+        _refuse_in_two_tables(owner, recipe)
+    elif not by_grouping(recipe) and (recipe.t is not None or of_values(resolve("Recipe", recipe.require))):
+        raise ParameterError(
+            f"{owner}: t and require must be left out, for the classes cannot be seen in what leaves, and "
+            f"nothing is promised of confidential values. Leave them out, or take the release centroid or medoid."
+        )
+    if not by_grouping(recipe) and not in_two_tables(recipe) and recipe.together is not None:
+        raise ParameterError(
+            f"{owner}: together must be left out, for records of a group would leave with different values. "
+            f"Leave it out, or take the release centroid or medoid."
+        )
+    if as_written(release) and recipe.when_missing == "fill":
+        raise ParameterError(
+            f"{owner}: when_missing must be 'category' or 'exclude', got 'fill': cells leave as they were "
+            f"written, and none is filled. Take one of these, or the release centroid."
+        )
+    if hasattr(release, "refuse"):  # a release that does not take every table
+        release.refuse(table)
+
+
+def _refuse_in_two_tables(owner: str, recipe: Recipe) -> None:
+    """Refuse what a recipe asks for and cannot be said of classes whose members leave as they are."""
+    faults = []
+    if len(recipe.all_blocks) > 1:
+        faults.append(
+            f"{owner}: there must be one block of quasi-identifiers, got {len(recipe.all_blocks)}: a confidential row "
+            f"is of one class. Leave out blocks and household_level, or take another release."
+        )
+    if not getattr(registry.load("partition", recipe.method), "promises_k", True):
+        faults.append(
+            f"{owner}: the method must form classes of at least k records, {recipe.method} does not. Take another "
+            f"method, or another release."
+        )
+    if recipe.n is not None:
+        faults.append(
+            f"{owner}: n must be left out: records leave where they are, and a class has no place by itself. Leave it "
+            f"out, or take the release centroid."
+        )
+    if recipe.small_strata == "merge":
+        faults.append(
+            f"{owner}: small_strata must be 'refuse', got 'merge': the column leaves as it is, and would tell small "
+            f"strata apart. Join its categories before, or take another release."
+        )
+    raise_all(ParameterError, faults)
+
+
+def with_origins(release: Release, typed: pa.Table) -> pa.Table:
+    """Return the values of cells that were written by other records, for the measures."""
+    import pyarrow as pa
+
+    return pa.table({name: typed.column(name).take(pa.array(rows)) for name, rows in release.origins.items()})
+
+
+def comparable_with_original(release: Release) -> Release:
+    """Return a release whose quasi-identifiers are read as values, after as before, for an audit that compares them.
+
+    What a file declares to be missing is a value here: it must have been there before, too. Another package
+    has other words for it: there it is missing, before and after.
+    """
+    if release.original is None:
+        return release
+    left = release.data.select(release.original.column_names)
+    before, after = (_read(_undeclared(one, release.original, left), release) for one in (release.original, left))
+    read = {**release.read, **{name: after.column(name) for name in after.column_names}}
+    return replace(release, read=read, original=before)
+
+
+def _undeclared(data: pa.Table, before: pa.Table, after: pa.Table) -> pa.Table:
+    """Return columns without what files declare to be missing, where they do not declare the same."""
+    from shoal.schema.order import without_user_missing
+    from shoal.types.data.statistical_files import Variable
+
+    found = {}
+    for name in data.column_names:
+        fields = [table.schema.field(name) for table in (before, after)]
+        old, new = map(Variable.of, fields)
+        if old is not None and new is not None and old.missing != new.missing:
+            column = data.column(name)
+            for field in fields:
+                column = without_user_missing(field, column)
+            found[name] = column
+    return with_columns(data, found)
+
+
+def _read(data: pa.Table, release: Release) -> pa.Table:
+    """Return the columns with their cells of text read, whatever files note of them and whatever their order is."""
+    import pyarrow as pa
+
+    from shoal.schema.cells import is_text
+
+    found = {}
+    for name in data.column_names:
+        column = data.column(name)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if is_text(column):
+            schema = Schema((replace(release.schema[name], order=()),))
+            column = as_values(name, Table(pa.table({name: column}), schema, release.dialect), exact=True)
+        found[name] = column
+    return pa.table(found)

@@ -1,0 +1,147 @@
+"""Uniqueness by columns that are released unchanged.
+
+Such columns can identify records however well the quasi-identifiers are protected. Counts are made of the output and
+of the classes only, so that an exchange of two members of a class does not change them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.flow.plan.release_traits import by_grouping, in_two_tables
+from shoal.recipe.recipe import Recipe
+from shoal.types import Partition, Release, Role, Unchanged
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+#: Roles whose columns are always released unchanged; a weight is if the recipe says so.
+UNCHANGED = (Role.OTHER, Role.CONFIDENTIAL, Role.STRATA)
+_LARGEST = 1 << 62  # a combination of values is numbered by one int64
+
+
+class Coded(NamedTuple):
+    """The value of each record as a number from 0."""
+
+    codes: NDArray[np.int64]
+    distinct: int  #: number of different values, a missing one among them
+
+
+def count_unchanged(release: Release, recipe: Recipe, partition: Partition) -> Unchanged:
+    """Count the records of a release that are unique by the columns that it leaves unchanged.
+
+    **Complexity.** O(n log n) for n records and each column; a column in which all values differ is not sorted.
+    """
+    n = release.data.num_rows
+    names = _unchanged_columns(release, recipe)
+    if not names:
+        return Unchanged(n)
+    columns = {name: coded(_cells(release, name)) for name in names}
+    found = count_unique(n, columns, recipe.reviewed)
+    classes = _classes(release, recipe, partition)
+    if classes is None:
+        return found
+    return replace(found, in_class=tuple((name, unique_records([classes, one])) for name, one in columns.items()))
+
+
+def count_unique(records: int, columns: Mapping[str, Coded], reviewed: Sequence[str]) -> Unchanged:
+    """Count the records that are unique by all of some columns, and by those that are not reviewed."""
+    unique = unique_records(list(columns.values()))
+    looked_at = tuple(name for name in columns if name in reviewed)
+    rest = [one for name, one in columns.items() if name not in looked_at]
+    unreviewed = unique if not looked_at else unique_records(rest)
+    return Unchanged(records, tuple(columns), unique, looked_at, unreviewed)
+
+
+def unique_records(columns: Sequence[Coded]) -> int:
+    """Return how many records share their combination of values with no other record.
+
+    >>> unique_records([Coded(np.array([0, 0, 1]), 2), Coded(np.array([0, 1, 1]), 2)])
+    3
+    >>> unique_records([Coded(np.array([0, 0, 1]), 2)]), unique_records([])
+    (1, 0)
+    """
+    if not columns:
+        return 0
+    if any(one.distinct == len(one.codes) for one in columns):
+        return len(columns[0].codes)
+    sizes = combination_sizes(columns)
+    return int((sizes == 1).sum())
+
+
+def combination_sizes(columns: Sequence[Coded]) -> NDArray[np.int64]:
+    """Return how many records have each combination of values that occurs."""
+    keys, most = columns[0]
+    for codes, count in columns[1:]:
+        if most * count >= _LARGEST:
+            found, keys = np.unique(keys, return_inverse=True)
+            most = len(found)
+        keys, most = keys * count + codes, most * count
+    keys = np.sort(keys)
+    begins = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    return np.diff(np.append(begins, len(keys)))
+
+
+def coded(column: pa.ChunkedArray) -> Coded:
+    """Number the values of a column; a missing value is a value.
+
+    >>> import pyarrow as pa
+    >>> coded(pa.chunked_array([["b", None, "b"]])).distinct
+    2
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return coded(column.cast(kind.storage_type))
+    if pa.types.is_dictionary(kind):
+        return coded(column.cast(kind.value_type))
+    if pa.types.is_run_end_encoded(kind):
+        return coded(pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], kind.value_type))
+    if pa.types.is_nested(kind):
+        return _as_text(column)
+    try:
+        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    except pa.ArrowException:
+        return _as_text(column)
+    return Coded(encoded.indices.to_numpy().astype(np.int64), len(encoded.dictionary))
+
+
+def _as_text(column: pa.ChunkedArray) -> Coded:
+    """Number values that Arrow cannot compare, such as lists and structures, by how they are written."""
+    import pyarrow as pa
+
+    return coded(pa.chunked_array([pa.array([repr(value) for value in column.to_pylist()], pa.large_string())]))
+
+
+def _cells(release: Release, name: str) -> pa.ChunkedArray:
+    return release.data.column(name) if name in release.data.column_names else release.read[name]
+
+
+def _unchanged_columns(release: Release, recipe: Recipe) -> list[str]:
+    """Return the columns of the output that are released unchanged; with two tables, those of the first one."""
+    weight = recipe.release_weight == "record" or in_two_tables(recipe)
+    roles = (*UNCHANGED, *([Role.WEIGHT] if weight else []))
+    there = {*release.data.column_names, *release.read} - {release.link}
+    return [name for name in release.schema.names(*roles) if name in there]
+
+
+def _classes(release: Release, recipe: Recipe, partition: Partition) -> Coded | None:
+    """Return the class of each record; None where it has none of at least k, or one in each of several blocks."""
+    from shoal.privacy.counting.classes import classes_of
+
+    if not all(block.promised for block in partition.blocks) or (len(partition.blocks) > 1 and not recipe.nested):
+        return None
+    if not by_grouping(recipe) and release.link is None:  # the output does not show classes
+        return Coded(partition.labels, len(partition))
+    found = classes_of(release, recipe.quasi if release.link is None else (release.link,))
+    labels = np.empty(release.data.num_rows, np.int64)
+    labels[found.rows] = np.repeat(np.arange(len(found.sizes)), found.sizes)
+    return Coded(labels, len(found.sizes))

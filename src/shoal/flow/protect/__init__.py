@@ -1,0 +1,1 @@
+"""`protect`: from a table to audited, published files."""

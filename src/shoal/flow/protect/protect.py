@@ -1,0 +1,341 @@
+"""Protect a frame or a file, from source to audit."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal import progress
+from shoal.errors import ParameterError, rows_kept
+from shoal.flow.evidence.build import Proof, digest_at
+from shoal.flow.evidence.digests import Digest, of_table
+from shoal.flow.evidence.receipt import Receipt, receipt_of
+from shoal.flow.gate.gate import gate
+from shoal.flow.gate.metadata import check_metadata, hand_over, with_released_metadata
+from shoal.flow.gate.one_table import read_back
+from shoal.flow.plan.declaration import covers_originals, whole_lists
+from shoal.flow.plan.release_traits import in_two_tables
+from shoal.flow.protect.account import account_of
+from shoal.flow.protect.anonymise import Anonymised, anonymise
+from shoal.flow.protect.distinct_locations import keep_apart, keep_receipt
+from shoal.flow.protect.input import read_file, read_frame
+from shoal.flow.protect.repeat import read_receipt, refuse_other_input
+from shoal.flow.protect.row_order import RowOrder, order_rows
+from shoal.flow.protect.side_files import NOTHING, Besides, path_or_none
+from shoal.flow.stages.complete_cases import complete_rows, only_rows
+from shoal.flow.stages.subjects import told_apart
+from shoal.flow.stages.write import open_sink, staged, staged_both
+from shoal.locations import Place, beside
+from shoal.recipe.recipe import Recipe
+from shoal.report.sections.published import published
+from shoal.types import Audit, Certificate, Comparison, Ledger, Partition, Readings, Release, Role, Schema, Table
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+#: What pickling keeps of a result: what may be published, and nothing that was computed record by record.
+_PICKLED = (
+    "data",
+    "partition",
+    "audit",
+    "readings",
+    "recipe",
+    "schema",
+    "certificate",
+    "left_out",
+    "confidential",
+    "beside",
+    "ledger",
+    "notes",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Protected:
+    """What came out: the data, the classes, what the audit found, what was lost."""
+
+    data: Any = field(repr=False)  # a repr must never show a cell
+    partition: Partition
+    audit: Audit
+    readings: Readings
+    recipe: Recipe
+    schema: Schema
+    certificate: Certificate | None = None  #: a lower bound on the SSE, if it was asked for
+    left_out: int = 0  #: records that do not leave, because a quasi-identifier of theirs is missing
+    confidential: Any = field(default=None, repr=False)  #: the second table, where the release makes two
+    beside: str = ""  #: where the second table was written
+    comparison: Comparison | None = field(default=None, repr=False)  #: the table before and after, for the report
+    ledger: Ledger | None = None  #: where ε went, if noise was added
+    proof: Callable[[], Proof] | None = field(default=None, repr=False)  #: what evidence of a frame is made of
+    rows: NDArray[np.int64] | None = field(default=None, repr=False)
+    """For each released row the number of its row in the input, from 0; None: all rows, in the order of the input."""
+    notes: tuple[str, ...] = ()  #: what the user should know of the run
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what pickling keeps: the original records, and whatever could give them away, are dropped."""
+        return {name: getattr(self, name) for name in _PICKLED}
+
+    def __copy__(self) -> Protected:
+        return replace(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Protected:
+        """Return a result with data of its own; the rest cannot be changed and is shared."""
+        return replace(self, data=copy.deepcopy(self.data, memo), confidential=copy.deepcopy(self.confidential, memo))
+
+    def _refuse_unpickled(self, what: str) -> None:
+        if self.comparison is None:
+            raise ParameterError(
+                f"{what}: must be written before the result is pickled, for pickling drops what was computed from the "
+                f"original records. Protect the table again."
+            )
+
+    def report(self, path: str | Path, edition: str = "internal", *, force: bool = False) -> None:
+        """Write a report that people read: one HTML file, which needs nothing else.
+
+        Parameters
+        ----------
+        path
+            Where it goes; the name ends in .html.
+        edition
+            ``internal``, or ``external``: without what would help an intruder.
+        force
+            Replace the file if it exists.
+        """
+        self._refuse_unpickled("Report")
+        besides = Besides(report=Path(path), edition=edition)
+        with besides.staged(force=force) as hidden:
+            besides.write_report(hidden, account_of(self))
+
+    @property
+    def published(self) -> Readings:
+        """The readings that may be published with the release: bare values with 3 significant digits."""
+        return published(self.readings, self.recipe.release)
+
+    def evidence(self, path: str | Path, *, receipt: str | Path | None = None, force: bool = False) -> None:
+        """Write evidence that others can check with :func:`shoal.verify`: a JSON file without any value of the table.
+
+        Parameters
+        ----------
+        path
+            Where it goes; the name ends in .json.
+        receipt
+            Where to write a receipt as well; see :meth:`receipt`. The evidence then holds a commitment to the input,
+            which only the receipt opens.
+        force
+            Replace the files if they exist.
+        """
+        self._prove("Evidence", "evidence", Besides(evidence=Path(path), receipt=path_or_none(receipt)), force=force)
+
+    def receipt(self, path: str | Path, *, force: bool = False) -> None:
+        """Write a receipt, for yourself only: a JSON file of mode 0600, by which the run can be repeated.
+
+        Parameters
+        ----------
+        path
+            Where it goes; the name ends in .json.
+        force
+            Replace the file if it exists.
+        """
+        self._prove("Receipt", "receipt", Besides(receipt=Path(path)), force=force)
+
+    def _prove(self, owner: str, what: str, besides: Besides, *, force: bool) -> None:
+        self._refuse_unpickled(owner)
+        if self.proof is None:
+            raise ParameterError(
+                f"{owner}: of a file it must be asked for when this is protected. Say protect_file(…, {what}=…)."
+            )
+        with besides.staged(force=force) as hidden:
+            besides.write_proof(hidden, account_of(self, quick=True), self.proof())
+
+
+def protect_frame(
+    frame: Any, recipe: Recipe, *, certify: bool = False, keep_metadata: bool = False, repeat: Path | None = None
+) -> Protected:
+    """Protect a frame of pandas, polars or pyarrow; the same kind comes back, audited as it is handed over."""
+    from shoal.io.sinks.frame import Frame as FrameSink
+    from shoal.io.sources.frame import Frame as FrameSource
+    from shoal.io.sources.frame import index_as_columns
+
+    earlier = None if repeat is None else read_receipt(repeat, recipe)
+    frame, index, note = index_as_columns(frame, (*recipe.identifier, *recipe.columns(Role.SUBJECT)))
+    table, data = read_frame(frame, recipe)
+    given = data.drop_columns(index)
+    if earlier is not None:
+        refuse_other_input(earlier, of_table(given))
+    kept = complete_rows(table, recipe)
+    table = only_rows(table, kept)
+    order = order_rows(table, kept, recipe, is_frame=True, repeat=earlier)
+    table = order.arranged(table)
+    if order.rows is not None:
+        frame = FrameSink().rows(frame, order.rows)
+    with rows_kept(order.rows):
+        made = anonymise(table, recipe, certified=certify, key=None if earlier is None else earlier.swap_key)
+    progress.stage("Audit")
+    release = order.marked(made.release)
+    native, second = (
+        one
+        if one is None
+        else hand_over(frame, one, table.schema, keep=keep_metadata, whole=whole_lists(recipe, table))
+        for one in _as_frames(frame, release, table, recipe)
+    )
+    leaving = _as_handed_over(release, native)
+    if release.apart is not None:
+        leaving = replace(leaving, apart=replace(release.apart, data=FrameSource().read(second)[0]))
+    audit = gate(leaving, recipe, made.partition)
+    about = check_metadata(data.schema, leaving, keep=keep_metadata, whole=whole_lists(recipe, table))
+    done = _protected(made, native, audit, recipe, table.schema, data.num_rows - len(table), second)
+    notes = (*(said for said in (note, order.note) if said), *about)
+    receipt = _receipt(made, table, order, lambda: of_table(given))
+    return replace(done, proof=partial(Proof.of_frame, leaving, receipt), rows=order.rows, notes=notes)
+
+
+def _as_handed_over(release: Release, native: Any) -> Release:
+    """Return a release as the frame shows it; columns that Arrow cannot hold are read as text."""
+    import narwhals as nw
+    import pyarrow as pa
+
+    from shoal.io.sources.frame import Frame as FrameSource
+
+    data, unread = FrameSource().read(native)
+    cells: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
+    texts = {name: pa.chunked_array([list(map(repr, cells[name].to_list()))], pa.string()) for name in unread}
+    return replace(release, data=data, read={**release.read, **texts})
+
+
+def _receipt(made: Anonymised, table: Table, order: RowOrder, source: Callable[[], Digest]) -> Callable[[], Receipt]:
+    """Return what makes the receipt of a run; the input is digested when a receipt is wanted."""
+
+    def receipt() -> Receipt:
+        column = next(iter(table.schema.names(Role.SUBJECT)), None)
+        subjects = None if column is None else told_apart(table, column, exact=made.release.subject_exact)
+        key = made.release.swap_key
+        return receipt_of(source(), made.partition, swap_key=key, subjects=subjects, rows=order.rows)
+
+    return receipt
+
+
+def _as_frames(frame: Any, release: Release, table: Table, recipe: Recipe) -> tuple[Any, Any]:
+    """Return the frame with what is new in it, without what does not leave; and a second one, where there are two."""
+    from shoal.io.sinks.frame import Frame as FrameSink
+
+    if covers_originals(recipe):  # nothing of the frame is kept, be it types, an index or other columns
+        return FrameSink().fresh(frame, release.data), None
+    schema, left = table.schema, release.data.column_names
+    weights = schema.names(Role.WEIGHT)
+    gone = (*schema.names(Role.IDENTIFIER, Role.SUBJECT), *(name for name in weights if name not in left))
+    averaged = weights if recipe.release_weight == "class" and release.apart is None else ()
+    merged = recipe.strata if recipe.small_strata == "merge" else ()
+    merged = tuple(n for n in merged if not release.data.column(n).equals(table.data.column(n)))
+    if release.apart is None or release.link is None:
+        return FrameSink().write(
+            frame, release.data.select([*schema.names(Role.QUASI), *averaged, *merged]), gone
+        ), None
+    apart, link = release.apart, release.link
+    confidential = schema.names(Role.CONFIDENTIAL)
+    first = FrameSink().write(frame, release.data.select([link, *merged]), (*gone, *confidential))
+    sorted_ = FrameSink().rows(frame, apart.origins[confidential[0]])
+    others = [column.name for column in schema.columns if column.name not in confidential]
+    second = FrameSink().write(sorted_, apart.data.select([link]), others)
+    return first, FrameSink().in_order(second, apart.data.column_names)
+
+
+def protect_file(
+    source: Place,
+    target: Place,
+    recipe: Recipe,
+    *,
+    force: bool = False,
+    besides: Besides = NOTHING,
+    certify: bool = False,
+    keep_metadata: bool = False,
+    repeat: Path | None = None,
+) -> Protected:
+    """Protect a file; the output appears whole and audited, or not at all, and so does what is written besides."""
+    sink = open_sink(target, recipe.set)
+    second = beside(target) if in_two_tables(recipe) else None
+    earlier = None if repeat is None else read_receipt(repeat, recipe)
+    for place in (target, second):
+        if place is not None:
+            keep_apart(source, place, besides.paths)
+            keep_receipt(repeat, place, besides.paths)
+    with ExitStack() as stack:
+        papers = stack.enter_context(besides.staged(force=force))
+        besides.write_recipe(papers, recipe)
+        hidden = (
+            (stack.enter_context(staged(sink, target, force=force)),)
+            if second is None
+            else stack.enter_context(staged_both(sink, target, second, force=force))
+        )
+        progress.stage("Read")
+        whole = read_file(source, recipe, textual=sink.textual)
+        if earlier is not None:
+            refuse_other_input(earlier, digest_at(source.at, whole.data))
+        kept = complete_rows(whole, recipe)
+        table = only_rows(whole, kept)
+        order = order_rows(table, kept, recipe, is_frame=False, repeat=earlier)
+        table = order.arranged(table)
+        with rows_kept(order.rows):
+            key = None if earlier is None else earlier.swap_key
+            made = anonymise(table, recipe, certified=certify, sink=type(sink), key=key)
+        progress.stage("Write")
+        lists = whole_lists(recipe, table)
+        release = with_released_metadata(order.marked(made.release), keep=keep_metadata, whole=lists)
+        release = _written(release, sink, target, hidden)
+        progress.stage("Audit")
+        leaving = _read_back(release, hidden)
+        audit = gate(leaving, recipe, made.partition)
+        about = check_metadata(whole.data.schema, leaving, hidden, keep=keep_metadata, whole=lists)
+        confidential = None if release.apart is None else release.apart.data
+        done = _protected(made, release.data, audit, recipe, table.schema, len(whole) - len(table), confidential)
+        done = replace(done, rows=order.rows, notes=(*((order.note,) if order.note else ()), *about))
+        if besides.report is not None:
+            progress.stage("Report")
+            besides.write_report(papers, account_of(done, source.name, target.name))
+        if besides.evidence is not None or besides.receipt is not None:
+            names = (target.name, "" if second is None else second.name)
+            receipt = _receipt(made, table, order, lambda: digest_at(source.at, whole.data))
+            proof = Proof.of_files(leaving, tuple(zip(names, hidden, strict=False)), receipt)
+            besides.write_proof(papers, account_of(done, source.name, target.name, quick=True), proof)
+    return done if second is None else replace(done, beside=str(second))
+
+
+def _protected(
+    made: Anonymised, data: Any, audit: Audit, recipe: Recipe, schema: Schema, left_out: int, confidential: Any
+) -> Protected:
+    return Protected(
+        data,
+        made.partition,
+        audit,
+        made.readings,
+        recipe,
+        schema,
+        made.certificate,
+        left_out,
+        confidential,
+        comparison=made.comparison,
+        ledger=made.release.ledger,
+    )
+
+
+def _written(release: Release, sink: Any, target: Place, hidden: tuple[Any, ...]) -> Release:
+    """Write the tables of a release, and return it as it was written: in the types, and the text, of the format."""
+    if hasattr(sink, "fitted"):  # a format that has not all types says what it makes of them, or refuses
+        before = None if release.original is None else sink.fitted(release.original)  # or "" would differ from none
+        release = replace(release, data=sink.fitted(release.data), original=before)
+    dialect = sink.dialect_for(target.at, release.dialect) if sink.textual else None
+    sink.write(release.data, hidden[0], dialect)
+    apart = None if release.apart is None else _written(release.apart, sink, target, hidden[1:])
+    return replace(release, dialect=dialect, apart=apart)
+
+
+def _read_back(release: Release, hidden: tuple[Any, ...]) -> Release:
+    """Read what was written, table by table."""
+    apart = None if release.apart is None else _read_back(release.apart, hidden[1:])
+    return replace(read_back(hidden[0], release, release.dialect), apart=apart)

@@ -1,0 +1,1 @@
+"""Stages that several commands share: reading, values, subjects, measures."""

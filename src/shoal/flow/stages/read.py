@@ -1,0 +1,94 @@
+"""Source → Table + Schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import ParameterError, SchemaError, listing, raise_all
+from shoal.locations import Place
+from shoal.parameters import build, shown, unknown
+from shoal.recipe.recipe import Recipe
+from shoal.types import Dialect, Kind, Role, Schema, Table, with_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def listed(field: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return names as a tuple; one text would pass for a list of its letters."""
+    if isinstance(names, str):
+        what = "names" if field == "measures" else "column names"
+        raise ParameterError(f"{field} must be a list of {what}, got {shown(names)}. Put it in a list.")
+    if not names and field == "columns":
+        raise ParameterError("columns must name at least one column, got none. Name those to compare.")
+    return tuple(names)
+
+
+def open_source(place: Place, text: Mapping[str, Any]) -> Any:
+    """Return the source that reads a place, told what was said about text files; others must not be told."""
+    from shoal import registry
+
+    source = registry.for_place("io.sources", place.at)
+    if _is_textual(source):
+        return build(source, {**text, **place.options})
+    if text:
+        raise ParameterError(f"{_name(place)}: is no text file, so {listing(list(text))} cannot be set. Leave it out.")
+    return build(source, place.options)
+
+
+def _is_textual(source: type) -> bool:
+    return bool(getattr(source, "textual", False))
+
+
+def is_textual(place: Place) -> bool:
+    """Tell whether a place is a text file, of which much must be said that others say themselves."""
+    from shoal import registry
+
+    return _is_textual(registry.for_place("io.sources", place.at))
+
+
+def _name(place: Place) -> str:
+    return str(getattr(place.at, "name", place))
+
+
+def read_table(place: Place, recipe: Recipe, *, textual: bool) -> Table:
+    """Read a table with its schema. For an output that is not text, cells become values from the start.
+
+    What is said about text holds for the output where the input is none.
+    """
+    if textual and recipe.text and not is_textual(place):
+        from shoal.io.sources.csv import Csv
+
+        data, _ = open_source(place, {}).read(place.at)
+        dialect = build(Csv, recipe.text).dialect()
+        return Table(data, schema_for(data, recipe, None), dialect)
+    data, dialect = open_source(place, recipe.text).read(place.at)
+    table = Table(data, schema_for(data, recipe, dialect), dialect)
+    return table if dialect is None or textual else _as_values(table, dialect)
+
+
+def _as_values(table: Table, dialect: Dialect) -> Table:
+    """Return the table with values for cells; a column that would lose something by it stays text."""
+    from shoal.flow.stages.values import as_values
+    from shoal.schema.cells import lossless, tidy, values, without_missing
+
+    typed = {}
+    for column in table.schema.columns:
+        cells = table.data.column(column.name)
+        if column.role is Role.QUASI and column.kind in (Kind.NOMINAL, Kind.ORDINAL):  # of which some may be missing
+            typed[column.name] = tidy(cells, dialect) if column.order else as_values(column.name, table, exact=True)
+        elif column.role in (Role.QUASI, Role.WEIGHT) or lossless(cells, column.kind, dialect):
+            typed[column.name] = values(cells, column.name, column.kind, dialect)
+        elif column.role is Role.CONFIDENTIAL and column.kind is Kind.NOMINAL:
+            typed[column.name] = without_missing(cells, dialect)
+    return Table(with_columns(table.data, typed), table.schema)
+
+
+def schema_for(data: pa.Table, recipe: Recipe, dialect: Dialect | None, unread: tuple[str, ...] = ()) -> Schema:
+    """Return what a recipe and the columns themselves say of a table."""
+    from shoal.schema.roles import schema_of
+
+    names = [*data.column_names, *unread]
+    raise_all(SchemaError, [unknown("Schema", "column", n, names) for n in recipe.reviewed if n not in names])
+    return schema_of(data, recipe.roles, recipe.kinds, dialect, unread, recipe.taxonomies, recipe.orders)

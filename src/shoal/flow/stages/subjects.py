@@ -1,0 +1,89 @@
+"""Whom records are about, for methods that count subjects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoal.flow.stages.values import categories
+from shoal.recipe.recipe import Recipe
+from shoal.types import Role, Table
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+
+def subjects_of(table: Table, *, exact: bool = False) -> NDArray[np.int64] | None:
+    """Return the number of the subject of each record; None if no column names them.
+
+    Spellings that may well be one subject are one, unless `exact`; all records without a subject are of one.
+    """
+    names = table.schema.names(Role.SUBJECT)
+    if not names:
+        return None
+    return categories(names[0], told_apart(table, names[0], exact=exact), "cannot be a subject. Give it another role.")
+
+
+def named(data: pa.Table, name: str | None) -> pa.ChunkedArray | None:
+    """Return whom records are about, for audits: codes that mean no answer name nobody. None if no column says it."""
+    from shoal.schema.order import without_user_missing
+
+    return None if name is None else without_user_missing(data.schema.field(name), data.column(name))
+
+
+def told_apart(table: Table, name: str, *, exact: bool = False) -> pa.ChunkedArray:
+    """Return a column so that one subject is not taken for two; where there is none, the value is missing.
+
+    `exact`: every spelling is another subject, unless it is blank.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from shoal.spelling import people
+
+    column = named(table.data, name)
+    assert column is not None
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    column = _bytes_as_text(column)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        if exact:
+            blank = pc.equal(pc.utf8_trim_whitespace(column), "")
+            return pc.if_else(blank, pa.scalar(None, column.type), column)
+        encoded = column.combine_chunks().dictionary_encode()
+        return pa.chunked_array([people(encoded.dictionary).take(encoded.indices)])
+    if pa.types.is_floating(column.type):
+        column = pc.add(column, pa.scalar(0.0, column.type))
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    return column
+
+
+def respelled(table: Table, recipe: Recipe) -> str:
+    """Return a sentence on the spellings that were taken for another one of the same group; nothing if there are none.
+
+    It ends refusals, which these may be the reason for.
+    """
+    name = recipe.counted
+    if name is None or recipe.subject_exact:
+        return ""
+    apart, together = (set(told_apart(table, name, exact=exact).unique().to_pylist()) for exact in (True, False))
+    count = len(apart - {None}) - len(together - {None})
+    if count <= 0:
+        return ""
+    what = "1 name was taken for another spelling" if count == 1 else f"{count:,} names were taken for other spellings"
+    return f" In column {name!r} {what} of the same one; if they differ, set subject_exact = true."
+
+
+def _bytes_as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return text that is stored as bytes, or in views, as text; other bytes as they are."""
+    import pyarrow as pa
+
+    kind = column.type
+    stored = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_string_view)
+    if not any(test(kind) for test in stored):
+        return column
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowException:  # these bytes are no text
+        return column

@@ -1,0 +1,70 @@
+"""Cells → values, for audits and for those that read columns one by one; nothing here is known of points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import DataError
+from shoal.schema.cells import is_text, readable, tidy, values
+from shoal.schema.order import in_order, without_user_missing
+from shoal.types import Dialect, Kind, Release, Role, Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def categories(name: str, column: pa.ChunkedArray, otherwise: str) -> NDArray[np.int64]:
+    """Return a number for each different value of a column, a missing one among them.
+
+    `otherwise` is what to say of a column of lists or structures: what it cannot do, and what to do about it.
+    """
+    import pyarrow as pa
+
+    try:
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    except pa.ArrowException:
+        raise DataError(f"Column {name!r}: {column.type} {otherwise}") from None
+    return np.asarray(encoded.indices.to_numpy(), np.int64)
+
+
+_READ = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATETIME)
+
+
+def as_values(name: str, table: Table, *, exact: bool = False) -> pa.ChunkedArray:
+    """Return a column whose cells are read: as numbers or dates where its kind says so, as missing where they are.
+
+    A quasi-identifier of integers is read as numbers with decimals, which its means may have, unless it is to be
+    `exact`: as the table came.
+    """
+    column = without_user_missing(table.data.schema.field(name), table.data.column(name))
+    dialect = table.dialect or Dialect()
+    role, kind = table.schema[name].role, table.schema[name].kind
+    if not is_text(column):
+        return in_order(table.schema[name], column)
+    if role is Role.QUASI and kind is Kind.INTEGER and not exact:
+        kind = Kind.CONTINUOUS  # means of integers leave as they are
+    if kind in _READ:
+        return values(column, name, kind, dialect)
+    read = column if table.dialect is None else tidy(column, dialect)
+    if table.schema[name].order:
+        return in_order(table.schema[name], read)
+    for number in (Kind.INTEGER, Kind.CONTINUOUS) if kind is Kind.ORDINAL else ():  # 1 leaves as 1, not as 1.0
+        if readable(tidy(column, dialect), number, dialect):
+            return values(column, name, number, dialect)
+    return read
+
+
+def with_values(release: Release, names: Sequence[str]) -> Release:
+    """Return a release with the cells of some columns also read as values, for the audits that look at values."""
+    table = Table(release.data, release.schema, release.dialect)
+    unread = [name for name in names if name not in release.read]
+    if not unread:
+        return release  # with what audits have found of it so far
+    return replace(release, read={**release.read, **{name: as_values(name, table) for name in unread}})

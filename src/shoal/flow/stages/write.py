@@ -1,0 +1,58 @@
+"""Write a table or a text, whole or not at all: staged first, and only when it is complete under its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal import registry
+from shoal.io.sinks._atomic import atomic, both
+from shoal.locations import Place
+from shoal.parameters import build, declarations
+from shoal.types.data.metadata import released
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def open_sink(place: Place, settings: Mapping[str, Any] | None = None) -> Any:
+    """Return the sink that writes to a place; of some settings it takes those that it declares."""
+    maker = registry.for_place("io.sinks", place.at)
+    given = settings or {}
+    said = {declared.name: given[declared.name] for declared in declarations(maker) if declared.name in given}
+    return build(maker, {**said, **place.options})
+
+
+def staged(sink: Any, place: Place, *, force: bool) -> AbstractContextManager[Any]:
+    """Give something that the sink writes and its source reads; on leaving the block it gets its name, all at once.
+
+    A file is hidden until then. What a URL leads to is staged by its sink.
+    """
+    if isinstance(place.at, Path):
+        return atomic(place.at, force=force)
+    held: AbstractContextManager[Any] = sink.staged(place.at, force=force)
+    return held
+
+
+def staged_both(sink: Any, first: Place, second: Place, *, force: bool) -> AbstractContextManager[tuple[Any, Any]]:
+    """Give two of these; on leaving the block both get their names, or neither."""
+    if isinstance(first.at, Path) and isinstance(second.at, Path):
+        return both(first.at, second.at, force=force)
+    held: AbstractContextManager[tuple[Any, Any]] = sink.staged_both(first.at, second, force=force)
+    return held
+
+
+def write_table(data: pa.Table, target: Place, *, force: bool, keep_metadata: bool = False) -> None:
+    """Write a table to a file of any known format, or to a database."""
+    sink = open_sink(target)
+    data = released(data, data.column_names, keep=keep_metadata)
+    with staged(sink, target, force=force) as hidden:
+        sink.write(data, hidden, None)
+
+
+def write_text(text: str, target: Path, *, force: bool) -> None:
+    """Write a text to a file."""
+    with atomic(target, force=force) as hidden:
+        hidden.write_text(text, encoding="utf-8")

@@ -1,0 +1,1 @@
+"""Verification of evidence against a release."""

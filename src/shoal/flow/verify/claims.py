@@ -1,0 +1,167 @@
+"""The claims of an evidence, each looked at anew in what left."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from shoal import registry
+from shoal.errors import DataError, ParameterError, SchemaError, listing
+from shoal.flow.evidence.build import told
+from shoal.flow.evidence.column_semantics import Left
+from shoal.parameters import build, declarations
+from shoal.recipe.requirements import of_confidential
+from shoal.report.evidence import Evidence
+from shoal.types import Check, Finding, Role, Verdict
+
+_CLOSE = 1e-9  # logarithms and sums may differ in their last digits from machine to machine
+
+
+def claims_of(evidence: Evidence) -> tuple[Finding, ...]:
+    """Return the findings that an evidence claims."""
+    return tuple(
+        Finding(
+            model=one["model"],
+            attributes=tuple(map(str, one["attributes"])),
+            achieved=one["achieved"] if one["achieved"] is not None else math.nan,
+            required=one["required"],
+            holds=one["holds"],
+            classes=one["classes"],
+            note=one["note"],
+            promised=one["promised"],
+            confidential=one["confidential"],
+            short=one["short"],
+            given=tuple(one["given"].items()),
+            level=one["level"],
+            found=tuple(one["found"].items()),
+        )
+        for one in evidence["findings"]
+    )
+
+
+def look_again(claim: Finding, left: Left, *, in_subjects: bool) -> Check:
+    """Audit what a claim is about from the table alone, and compare.
+
+    k in subjects cannot be counted, for these did not leave. A class has no more subjects than records, so what is seen
+    can refute the claim, but never show that it holds.
+    """
+    import pyarrow as pa
+
+    try:
+        found = _audited(claim, left)
+    except (DataError, SchemaError, ParameterError) as error:
+        return Check(claim.subject, Verdict.FAILS, str(error))
+    except pa.ArrowException:  # whose message may hold a value
+        return Check(claim.subject, Verdict.FAILS, "the output holds values that cannot be audited")
+    if in_subjects:
+        return _in_subjects(claim, found)
+    if differing := _differing(claim, found):
+        shown, said = _said(found), _said(claim)
+        why = f"the output shows {shown}; the evidence says {said}"
+        if shown == said:
+            why = f"the evidence says otherwise than the output shows in {listing(differing)}"
+        return Check(claim.subject, Verdict.FAILS, why)
+    if not found.holds:
+        return Check(claim.subject, Verdict.FAILS, _said(found))
+    return Check(claim.subject, Verdict.HOLDS, _said(found) + ("" if claim.promised else ", as claimed; not promised"))
+
+
+def _in_subjects(claim: Finding, found: Finding) -> Check:
+    """Compare with a count of records what is claimed of subjects: it may refute the claim, but not more."""
+    least = max(claim.achieved, claim.required or 0)
+    found = found if claim.achieved > 1 else replace(found, found=())  # of which nothing is told
+    other = [what for what in _differing(claim, found) if what not in ("what is achieved", "whether it holds")]
+    if other or not claim.holds:
+        why = f"the evidence says otherwise than the output shows in {listing(other or ['whether it holds'])}"
+        return Check(claim.subject, Verdict.FAILS, why)
+    if not found.achieved >= least:
+        why = f"a class has {found.achieved:,} records, which cannot be {least:,} subjects"
+        return Check(claim.subject, Verdict.FAILS, why)
+    why = f"counted in subjects, which did not leave; in records the smallest class has {found.achieved:,}"
+    return Check(claim.subject, Verdict.UNSEEN, why)
+
+
+def look_at_persons(claim: Finding, left: Left, hidden: str) -> Check:
+    """Compare a share of a person with what records alone show: the largest is no less, and classes are as many.
+
+    `hidden` says what the share depends on that is not in the output.
+    """
+    import pyarrow as pa
+
+    try:
+        found = _audited(claim, left)
+    except (DataError, SchemaError, ParameterError, pa.ArrowException):
+        return Check(claim.subject, Verdict.FAILS, "the output holds values that cannot be audited")
+    other = [what for what in _differing(claim, found) if what not in ("what is achieved", "whether it holds")]
+    if claim.holds is not (claim.required is None or claim.achieved <= claim.required):
+        other.append("whether it holds")
+    if other or not claim.holds:
+        why = f"the evidence says otherwise than the output shows in {listing(other or ['whether it holds'])}"
+        return Check(claim.subject, Verdict.FAILS, why)
+    if not found.achieved * (1 - _CLOSE) <= claim.achieved <= 1:
+        why = f"one record of a class holds {found.achieved:.3g} of it, so that no person's largest share is less"
+        return Check(claim.subject, Verdict.FAILS, why)
+    return Check(claim.subject, Verdict.UNSEEN, f"cannot be checked from the output, which has no {hidden}")
+
+
+def _audited(claim: Finding, left: Left) -> Finding:
+    """Return what a model finds in a table, with the levels of a claim."""
+    named = [*claim.attributes, *([] if claim.confidential is None else [claim.confidential])]
+    if lacking := [name for name in named if name not in left.release.data.column_names]:
+        raise SchemaError(f"the output lacks {listing(lacking)}")
+    weights = left.release.schema.names(Role.WEIGHT)  # which are added up class by class
+    for name in (*weights, *left.release.schema.names(Role.QUASI), claim.confidential):
+        if name is not None and name in left.faults:
+            raise DataError(left.faults[name])
+    cls = registry.load("privacy", claim.model)
+    levels = {**dict(claim.given), claim.level: claim.required}
+    known = {declared.name for declared in declarations(cls)}
+    model = build(cls, {name: level for name, level in levels.items() if name in known and level is not None})
+    if of_confidential(claim.model) != (claim.confidential is not None):
+        raise ParameterError("the evidence does not say of which column")
+    if claim.confidential is not None:
+        (found,) = model.audit(left.release, claim.attributes, [claim.confidential])
+    else:
+        found = model.audit(left.release, claim.attributes)
+    assert isinstance(found, Finding)
+    return told(found)
+
+
+def _differing(claim: Finding, found: Finding) -> list[str]:
+    """Return in which respects a claim is not what was found."""
+    pairs = {
+        "what is achieved": (claim.achieved, found.achieved),
+        "what is required": (claim.required, found.required),
+        "the number of classes": (claim.classes, found.classes),
+        "whether it holds": (claim.holds, found.holds),
+        "what the level is for": (dict(claim.given), dict(found.given)),
+        "what else is achieved": (dict(claim.found), dict(found.found)),
+        "what the level is called": ((claim.level, claim.short), (found.level, found.short)),
+    }
+    return [what for what, (one, other) in pairs.items() if not same(one, other)]
+
+
+def same(one: Any, other: Any) -> bool:
+    """Tell whether two plain values are the same, but for the last digits of numbers; what is not finite is nothing.
+
+    >>> same({"t": 0.1 + 0.2}, {"t": 0.3}), same(5, 6), same(math.inf, None), same(True, 1)
+    (True, False, True, False)
+    """
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(map(same, one, other))
+    one, other = (None if isinstance(v, float) and not math.isfinite(v) else v for v in (one, other))
+    if isinstance(one, bool) is not isinstance(other, bool):
+        return False
+    if isinstance(one, (int, float)) and isinstance(other, (int, float)) and float in (type(one), type(other)):
+        return math.isclose(one, other, rel_tol=_CLOSE, abs_tol=1e-300)
+    return bool(one == other)
+
+
+def _said(finding: Finding) -> str:
+    required, achieved = finding.levels
+    asked = "" if finding.required is None else f", of {required} required"
+    return f"{finding.level} = {achieved}{asked}, in {finding.classes:,} classes"

@@ -1,0 +1,351 @@
+"""The audit of an output from scratch, by what a recipe promises, beside what an evidence claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal import registry
+from shoal.errors import DataError, ParameterError, ShoalError, listing
+from shoal.flow.evidence.build import histogram, names_hidden
+from shoal.flow.evidence.column_semantics import Left, as_left, taken_on_trust
+from shoal.flow.evidence.digests import Digest, of_file, of_table
+from shoal.flow.evidence.receipt import Receipt
+from shoal.flow.stages.read import open_source
+from shoal.flow.verify.claims import claims_of, look_again, look_at_persons, same
+from shoal.flow.verify.promised import met, promised_k, promises_in, without_promise
+from shoal.flow.verify.promises import all_claimed, guarantee_of, in_two_tables
+from shoal.io.sources._file import read_bytes
+from shoal.locations import Place, beside
+from shoal.parameters import build
+from shoal.recipe.recipe import Recipe
+from shoal.recipe.requirements import Required, resolve
+from shoal.report.evidence import Evidence, finite
+from shoal.types import Audit, Check, Dialect, Finding, Role, Verdict, Verification
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """A table as a verifier finds it: what it is called, its cells, and where they are unless in memory."""
+
+    name: str
+    data: pa.Table = field(repr=False)
+    dialect: Dialect | None = None
+    place: Place | None = None
+
+    def digest(self, of: str) -> Digest:
+        """Return the digest of its bytes or of its content; of a table without bytes always of the content."""
+        if of == "bytes" and self.place is not None and isinstance(self.place.at, Path):
+            return of_file(self.place.at)
+        return of_table(self.data)
+
+
+def read_evidence(path: Path) -> Evidence:
+    """Read an evidence from its file."""
+    try:
+        text = read_bytes(path).decode("utf-8")
+        found = Evidence.read(path.name, text)
+        bytes.fromhex(found["salt"])
+    except ValueError:
+        raise DataError(f"{path.name}: must be JSON in UTF-8, it is not. Give the file of --evidence.") from None
+    return found
+
+
+def outputs_of(said: Evidence, given: Any) -> list[Seen]:
+    """Read the tables that an evidence is about: one, or two of which the second lies beside the first."""
+    ends = said["outputs"]
+    if not 1 <= len(ends) <= 2:
+        raise DataError(f"Evidence: there must be one output or two, got {len(ends)}. Give the file as it was written.")
+    if isinstance(given, Place):
+        return [read_seen(said, place) for place in (given, *([beside(given)] if len(ends) == 2 else []))]
+    frames = given if isinstance(given, (list, tuple)) else [given]
+    if len(frames) != len(ends):
+        raise ParameterError(f"verify: {len(ends)} tables left, got {len(frames)}. Give each of them, in a list.")
+    return [frame_seen(frame, "frame") for frame in frames]
+
+
+def read_seen(said: Evidence | None, place: Place) -> Seen:
+    """Read a place; a text file as the evidence says that it is written."""
+    source, text = registry.for_place("io.sources", place.at), None if said is None else said["text"]
+    if text is not None and getattr(source, "textual", False):
+        if place.options:
+            raise ParameterError(
+                f"{place.name}: the evidence says how it is written, so {listing(list(place.options))} cannot be set. "
+                f"Leave it out."
+            )
+        try:
+            reader = build(source, text)
+        except ParameterError:
+            raise DataError("Evidence: text must say how a text file is written, and does not.") from None
+    else:
+        reader = open_source(place, {})
+    data, dialect = reader.read(place.at)
+    return Seen(place.name, data, dialect, place)
+
+
+def frame_seen(frame: Any, name: str) -> Seen:
+    """Return a frame as a verifier finds it."""
+    from shoal.io.sources.frame import Frame
+
+    return Seen(name, Frame().read(frame)[0])
+
+
+_K, _RANDOM = "k_anonymity", "probabilistic_k_anonymity"
+
+
+def audited(
+    said: Evidence, recipe: Recipe, tables: Sequence[Seen], required: Sequence[Required] = ()
+) -> Iterator[Check]:
+    """Audit the tables from scratch by what the recipe promises, and compare with what is claimed and required."""
+    claims, link = claims_of(said), said["link"]
+    lefts = [as_left(said, table.data, table.dialect) for table in tables]
+    if (link is not None, len(tables) == 2) != (in_two_tables(recipe),) * 2:
+        yield Check("The tables are those of the release", Verdict.FAILS, "the recipe says another number of tables")
+        return
+    yield _columns(said, recipe, tables)
+    yield from _meanings(said, lefts)
+    yield all_claimed(recipe, claims, link)
+    yield from without_promise(recipe, claims, link)
+    seen = [(claim, _look(claim, lefts, recipe, link)) for claim in claims]
+    yield from (check for claim, check in seen if claim.required is not None or not claim.promised)
+    yield from _besides([check for claim, check in seen if claim.required is None and claim.promised])
+    yield _summary(said, recipe, claims)
+    yield _sizes(said, recipe, lefts[0], link)
+    yield from met(required, recipe, seen, link)
+
+
+def _look(claim: Finding, lefts: Sequence[Left], recipe: Recipe, link: str | None) -> Check:
+    """Look at one claim in the table that it is about."""
+    if claim.model == "differential_privacy":
+        verdict = Verdict.UNSEEN if claim.holds else Verdict.FAILS
+        return Check(claim.subject, verdict, "noise cannot be seen in what left; the ledger is what the maker says")
+    if claim.model == _RANDOM:
+        verdict = Verdict.UNSEEN if claim.holds else Verdict.FAILS
+        return Check(claim.subject, verdict, "which records were one class cannot be seen in what left")
+    if claim.model == "anatomy_k":
+        return _two_tables(claim, lefts, recipe)
+    in_subjects = recipe.counted is not None and claim.model == _K
+    about = lefts[1] if link is not None and claim.attributes == (link,) else lefts[0]
+    if claim.model == "dominance" and guarantee_of(recipe) == _RANDOM:
+        verdict = Verdict.UNSEEN if claim.holds else Verdict.FAILS
+        return Check(claim.subject, verdict, "cannot be checked from the output, which does not show the classes")
+    if claim.model == "dominance" and (hidden := _hidden(recipe)):
+        return look_at_persons(claim, about, hidden)
+    return look_again(claim, about, in_subjects=in_subjects)
+
+
+def _hidden(recipe: Recipe) -> str:
+    """Say what shares of persons depend on that is not in the output; nothing: they can be counted."""
+    weights = recipe.weight is not None and recipe.release_weight != "record"
+    found = {"subjects": recipe.counted is not None, "original weights": weights}
+    return listing([name for name, hidden in found.items() if hidden])
+
+
+def _two_tables(claim: Finding, lefts: Sequence[Left], recipe: Recipe) -> Check:
+    """Look at what two tables show: as many confidential rows as records in each class. Whose they are is not seen."""
+    if len(claim.attributes) != 1:
+        return Check(claim.subject, Verdict.FAILS, "two tables are joined by one column, the evidence says otherwise")
+    if any(claim.attributes[0] not in left.release.data.column_names for left in lefts):
+        return Check(claim.subject, Verdict.FAILS, f"the output lacks {listing(claim.attributes)}")
+    numbers = [_counted(left, claim.attributes[0]) for left in lefts]
+    least = min((count for one in numbers for count in one.values()), default=0)
+    if numbers[0] != numbers[1] or None in numbers[0]:
+        why = "a class has not as many confidential rows as records"
+        return Check(claim.subject, Verdict.FAILS, why)
+    exact = recipe.counted is None
+    if least < claim.achieved or least < recipe.k or not claim.holds or (exact and claim.classes != len(numbers[0])):
+        why = f"the smallest class has {least:,} records, of {len(numbers[0]):,} classes: the evidence says otherwise"
+        return Check(claim.subject, Verdict.FAILS, why)
+    why = f"every class has {least:,} confidential rows or more; that they are those of its records cannot be seen"
+    return Check(claim.subject, Verdict.UNSEEN, why)
+
+
+def _counted(left: Left, name: str) -> dict[Any, int]:
+    counts = left.release.data.column(name).value_counts()
+    return {str(one["values"]) if one["values"].is_valid else None: one["counts"].as_py() for one in counts}
+
+
+def _besides(checks: Sequence[Check]) -> Iterator[Check]:
+    """Return one check for all levels that are only reported."""
+    said, failed = "Levels that are only reported", [check for check in checks if check.verdict is Verdict.FAILS]
+    yield from (check for check in checks if check.verdict is Verdict.UNSEEN)
+    if failed:
+        names = listing([check.claim for check in failed], most=2)
+        why = f"{len(failed):,} of {len(checks):,} are not as the output shows them: {names}"
+        yield Check(said, Verdict.FAILS, why)
+    elif seen := [check for check in checks if check.verdict is Verdict.HOLDS]:
+        yield Check(said, Verdict.HOLDS, f"all {len(seen):,} are as the output shows them")
+
+
+def _columns(said: Evidence, recipe: Recipe, tables: Sequence[Seen]) -> Check:
+    claim, names = "No column left that must not", [list(table.data.column_names) for table in tables]
+    there = [name for one in names for name in one]
+    if stray := [n for n in (*recipe.identifier, *recipe.columns(Role.SUBJECT)) if n in there]:
+        return Check(claim, Verdict.FAILS, f"identifiers are in the output: {listing(stray)}")
+    if list(dict.fromkeys(there)) != list(said["columns"]):
+        return Check(claim, Verdict.FAILS, "the columns of the output are not those of the evidence")
+    roles = {name: role.value for name, role in recipe.roles.items()}
+    if any(roles.get(n, "other") != said["columns"][n]["role"] for n in there if n != said["link"]):
+        return Check(claim, Verdict.FAILS, "columns have other roles in the evidence than in the recipe")
+    if shared := [name for name in names[0] if name in recipe.confidential and len(names) == 2]:
+        return Check(claim, Verdict.FAILS, f"confidential columns are in the first table: {listing(shared)}")
+    if joined := [name for one in names[1:] for name in one if name in names[0] and name != said["link"]]:
+        return Check(claim, Verdict.FAILS, f"columns are in both tables, which they join: {listing(joined)}")
+    why = f"{len(set(there)):,} columns, none of which the recipe calls an identifier"
+    return Check(claim, Verdict.HOLDS, why)
+
+
+def _meanings(said: Evidence, lefts: Sequence[Left]) -> Iterator[Check]:
+    """Say what the audit takes from the evidence: it decides how close values are, and cells do not show it."""
+    taken = [one for left in lefts for one in taken_on_trust(said, left)]
+    if taken:
+        yield Check("What cells mean", Verdict.UNSEEN, f"as the maker says: {listing(taken)}")
+
+
+def _summary(said: Evidence, recipe: Recipe, claims: Sequence[Finding]) -> Check:
+    """Compare what is said in short of the audit with its findings."""
+    claim = "The summary of the audit is that of its findings"
+    overall = [f for f in claims if f.model == _K and f.attributes == recipe.quasi]
+    if not overall:
+        return Check(claim, Verdict.FAILS, "no finding is over all quasi-identifiers")
+    audit = Audit(said["records"], recipe.quasi, recipe.confidential, overall[0], tuple(claims), said["link"])
+    if not same(finite(audit.to_dict()), said["audit"]):
+        return Check(claim, Verdict.FAILS, "they differ")
+    return Check(claim, Verdict.HOLDS, f"k = {overall[0].achieved:g} in {overall[0].classes:,} classes")
+
+
+def _sizes(said: Evidence, recipe: Recipe, left: Left, link: str | None) -> Check:
+    over = recipe.quasi if link is None else (link,)
+    claim, table = f"Class sizes over {listing(over)}", left.release
+    if lacking := [name for name in over if name not in table.data.column_names]:
+        return Check(claim, Verdict.FAILS, f"the output lacks {listing(lacking)}")
+    try:
+        found = histogram(table, over)
+    except ShoalError as error:
+        return Check(claim, Verdict.FAILS, str(error))
+    if {"over": list(over), "sizes": found} != said["class_sizes"]:
+        return Check(claim, Verdict.FAILS, "the evidence says otherwise than the output shows")
+    return Check(claim, Verdict.HOLDS, f"from {found[0][0]:,} to {found[-1][0]:,} records")
+
+
+def verify(
+    evidence: Path,
+    output: Any,
+    source: Any = None,
+    receipt: Path | None = None,
+    *,
+    require: Mapping[str, Any] | None = None,
+    strict: bool = False,
+) -> Verification:
+    """Check an output with nothing but its evidence; with the receipt of the run, the input as well.
+
+    Output and input are places, or frames; of two released tables, two frames, or the place of the first. What is
+    required must be promised and confirmed. If strict, nothing about the output's protection may be left unverified.
+
+    Raises
+    ------
+    DataError
+        If evidence, output, input or receipt cannot be read. Claims that are not true raise nothing.
+    ParameterError
+        If there is an input and no receipt, or if a requirement names no model or no level that there is.
+    """
+    required = resolve("verify", require or {})
+    if source is not None and receipt is None:
+        raise ParameterError(
+            "verify: an input must be given with the receipt of the run, got none: without it nothing in the evidence "
+            "can be compared with an input. Give --receipt R.json as well, or leave out --input."
+        )
+    said = read_evidence(evidence)
+    kept = None if receipt is None else Receipt.read(receipt)
+    tables = outputs_of(said, output)
+    checks = [_sealed(said), *_same_outputs(said, tables)]
+    recipe, about = _recipe(said)
+    checks.append(about)
+    claims = claims_of(said)
+    if recipe is not None:
+        checks += audited(said, recipe, tables, required)
+    checks += [_input(said, source, kept), _unseen()]
+    k = None if recipe is None else promised_k(recipe, claims)
+    return Verification(tables[0].name, tuple(checks), said["audit"], promises_in(claims), k, strict)
+
+
+def _sealed(said: Evidence) -> Check:
+    claim = "The evidence is as it was written"
+    if said.sealed:
+        return Check(claim, Verdict.HOLDS, "its seal fits; who wants to deceive can make another, unless it is signed")
+    return Check(claim, Verdict.FAILS, "something in it was changed: its seal does not fit")
+
+
+def _same_outputs(said: Evidence, tables: Sequence[Seen]) -> Iterator[Check]:
+    """Compare each table with its digest."""
+    for end, table in zip(said["outputs"], tables, strict=True):
+        claim = f"{table.name} is what left"
+        found = table.digest(end["of"])
+        if end["of"] != found.of:
+            why = f"the evidence is about {end['of']} and there is only {found.of}"
+            yield Check(claim, Verdict.FAILS, f"it is another one: {why}")
+        elif found.hex != end["sha256"] or found.size != end["bytes"]:
+            yield Check(claim, Verdict.FAILS, "it is another one: its SHA-256 is not that of the evidence")
+        elif table.data.num_rows != end["records"] or said["records"] != said["outputs"][0]["records"]:
+            yield Check(claim, Verdict.FAILS, f"it has {table.data.num_rows:,} records, the evidence says otherwise")
+        else:
+            size = f"{found.size:,} bytes" if found.size is not None else "its content, rows in any order"
+            yield Check(claim, Verdict.HOLDS, f"SHA-256 of {size}; {table.data.num_rows:,} records")
+
+
+def _recipe(said: Evidence) -> tuple[Recipe | None, Check]:
+    """Return the recipe of an evidence without what names categories, and whether it has its fingerprint."""
+    claim, given = "The recipe has its fingerprint", said["recipe"]
+    plain = {name: value for name, value in given.items() if name not in ("orders", "taxonomies", "text")}
+    try:
+        recipe = Recipe.from_dict(plain)
+    except (ShoalError, TypeError, ValueError, AttributeError):
+        return None, Check(claim, Verdict.FAILS, "it is no recipe, so that nothing can be audited by it")
+    if names_hidden(given):
+        why = "names of categories are digests in it; who has the recipe can compare"
+        return recipe, Check(claim, Verdict.UNSEEN, why)
+    whole = Recipe.from_dict(given)
+    if whole.fingerprint != said["fingerprint"] or whole.seed != said["seed"]:
+        return recipe, Check(claim, Verdict.FAILS, "it is another recipe than the one that was run, or another seed")
+    return recipe, Check(claim, Verdict.HOLDS, f"{said['fingerprint'][:16]}…, with seed {whole.seed}")
+
+
+def _input(said: Evidence, source: Any, receipt: Receipt | None) -> Check:
+    """Open the commitment to the input by the receipt."""
+    claim, made = "The input is the one that was protected", said["commitment"]
+    if made is None:
+        verdict = Verdict.UNSEEN if receipt is None else Verdict.FAILS
+        return Check(
+            claim, verdict, "the evidence commits to no input: it was written without a receipt", essential=False
+        )
+    if receipt is None:
+        return Check(claim, Verdict.UNSEEN, "whoever has the input and the receipt can check it", essential=False)
+    if made != {"of": receipt.commitment.of, "sha256": receipt.commitment.sha256}:
+        return Check(claim, Verdict.FAILS, "the receipt is of another run: its commitment is not that of the evidence")
+    if source is None:
+        return Check(claim, Verdict.UNSEEN, "the receipt is of this run; the input was not given", essential=False)
+    if not receipt.commitment.opens(_digest_of(source)):
+        return Check(claim, Verdict.FAILS, "it is another one: the commitment of the evidence does not open to it")
+    return Check(claim, Verdict.HOLDS, "the receipt opens the commitment of the evidence to it")
+
+
+def _digest_of(source: Any) -> Digest:
+    """Return the digest of an input: of a file's bytes, or of a table's content."""
+    if isinstance(source, Place) and isinstance(source.at, Path):
+        return of_file(source.at)
+    seen = read_seen(None, source) if isinstance(source, Place) else frame_seen(source, "input")
+    return of_table(seen.data)
+
+
+def _unseen() -> Check:
+    return Check(
+        "Measures, versions, and how it was made",
+        Verdict.UNSEEN,
+        "the input would be needed: the measures are what the maker says",
+        essential=False,
+    )

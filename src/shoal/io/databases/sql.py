@@ -1,0 +1,209 @@
+"""Any SQL database, through SQLAlchemy: reached by URL, failing in sentences that hold neither password nor value."""
+
+from __future__ import annotations
+
+import sqlite3
+import warnings
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from shoal.errors import DataError, EngineError, ParameterError, ShoalError
+from shoal.io.databases import mysql
+from shoal.io.databases.tables import TableName
+from shoal.locations import Url
+from shoal.registry import package
+
+_BUSY = "is in use by somebody else. Try again when they are done"
+_DAMAGED = "is no SQLite database, or is damaged. Fetch it again"
+_READ_ONLY = "may not be changed here. Ask for permission, or let the query only select"
+_DENIED = "the database does not permit this to this user. Ask for permission"
+_FULL = "could not be written, the disk or the quota is full. Free some space"
+_DEPENDS = "something depends on the table, such as a view, so that it cannot be replaced. Choose another name"
+
+#: SQLite's by name, PostgreSQL's by SQLSTATE, MySQL's and MariaDB's by number.
+_CODES = {
+    "SQLITE_BUSY": _BUSY,
+    "55P03": _BUSY,
+    "1205": _BUSY,
+    "SQLITE_NOTADB": _DAMAGED,
+    "SQLITE_CORRUPT": _DAMAGED,
+    "SQLITE_READONLY": _READ_ONLY,
+    "25006": _READ_ONLY,
+    "1792": _READ_ONLY,
+    "1290": _READ_ONLY,
+    "42501": _DENIED,
+    "1044": _DENIED,
+    "1142": _DENIED,
+    "SQLITE_FULL": _FULL,
+    "53100": _FULL,
+    "1021": _FULL,
+    "1114": _FULL,
+    "2BP01": _DEPENDS,
+    "1217": _DEPENDS,
+    "1451": _DEPENDS,
+    "3730": _DEPENDS,
+    "3F000": "there is no such schema. Create it, or choose another",
+    "1049": "there is no such database. Create it, or choose another",
+    "1060": "the names of columns must differ by more than capitals here. Rename one of those that do not",
+    "1292": "must have times with a zone from 1970 to 2038 only, got others. Leave out the zone, or write a file",
+}
+
+#: What they say when somebody else was faster.
+TAKEN = ("42P07", "23505", "42710", "1050")
+
+
+def code(error: BaseException | None) -> str | None:
+    """Return the code that a database gave an error."""
+    first = error.args[0] if error is not None and error.args else None
+    if isinstance(first, int):  # MySQL's, which tells more than its SQLSTATE
+        return str(first)
+    found = getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", None)
+    return None if found is None else str(found)
+
+
+def sentence(url: Url, what: str, do: str, error: BaseException | None) -> str:
+    """Return what went wrong in a sentence: by its code if it has one that is known, else what was being done."""
+    found = code(error)
+    if found in _CODES:
+        return f"{url}: {_CODES[found]}."
+    named = f"{type(error).__name__}{', ' + found if found else ''}"
+    return f"{url}: {what} ({named}). {do}."
+
+
+#: The databases that SQLAlchemy knows without more packages than their driver.
+SCHEMES = ("sqlite", "postgresql", "postgres", "mysql", "mariadb", "oracle", "mssql")
+_DRIVERS = {
+    "postgresql": "postgresql+psycopg",
+    "postgres": "postgresql+psycopg",
+    "mysql": "mysql+pymysql",
+    "mariadb": "mariadb+pymysql",
+}
+
+_CHECK = "Check that the database runs and lets this user in, and the names in the URL"
+
+
+@contextmanager
+def connected(url: Url, *, write: bool, file: Path | None = None) -> Iterator[Any]:
+    """Give a connection of SQLAlchemy; what is not committed inside the block is undone.
+
+    Parameters
+    ----------
+    url
+        Which database.
+    write
+        Whether something is to be written; else the database is asked to permit nothing of the kind.
+    file
+        Another file than the URL's, for a database that is a file and is not there yet.
+    """
+    sa = package("sqlalchemy", "sql", url)
+    with said(url, "could not be reached"):
+        engine = _engine(sa, url, write=write, file=file)
+        try:
+            with closing(engine.connect()) as connection:
+                if not write and url.scheme.startswith("postgres"):
+                    connection.execution_options(postgresql_readonly=True)
+                yield connection
+        finally:
+            engine.dispose()
+
+
+def _engine(sa: Any, url: Url, *, write: bool, file: Path | None) -> Any:
+    if url.scheme == "sqlite":
+        return _sqlite(sa, file or url.file, write=write)
+    scheme, _, rest = url.address.partition("://")
+    try:
+        address = sa.make_url(f"{_DRIVERS.get(scheme, scheme)}://{rest}")
+        engine = sa.create_engine(address, hide_parameters=True, poolclass=sa.pool.NullPool)
+    except (sa.exc.ArgumentError, ValueError):
+        raise ParameterError(
+            f"{url}: is no URL of a database. Write {url.scheme}://user@host:port/database?table=name, with signs such "
+            "as @, / and ? in a password as %40, %2F and %3F."
+        ) from None
+    except ModuleNotFoundError as error:
+        raise ParameterError(
+            f"{url}: needs the driver {error.name}. Install it with pip install "
+            f"{'shoal[sql]' if url.scheme in _DRIVERS else error.name}."
+        ) from None
+    if mysql.is_mysql(engine.dialect):
+        sa.event.listen(engine, "connect", lambda driver, _: mysql.begin_session(driver, write=write))
+    return engine
+
+
+def _sqlite(sa: Any, file: Path, *, write: bool) -> Any:
+    """Return an engine for a file of SQLite that is there; SQLite itself would make one."""
+    if file.is_dir():
+        raise DataError(f"{file}: must be a file, got a folder. Name a file in it.")
+    if not file.exists():
+        raise DataError(f"{file}: there is no such file. Check the path.")
+    place = f"file:{quote(str(file))}?mode={'rw' if write else 'ro'}"
+
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(place, uri=True, isolation_level=None, check_same_thread=False)
+
+    engine = sa.create_engine("sqlite://", creator=connect, hide_parameters=True, poolclass=sa.pool.NullPool)
+    begin = "BEGIN IMMEDIATE" if write else "BEGIN"  # Python's module would begin only after tables were made
+    sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+    return engine
+
+
+@contextmanager
+def said(url: Url, what: str, do: str = _CHECK) -> Iterator[None]:
+    """Say in a sentence what goes wrong with a database inside the block; its own words may hold values."""
+    import sqlalchemy as sa
+
+    try:
+        yield
+    except ShoalError:
+        raise
+    except sa.exc.DBAPIError as error:
+        raise EngineError(sentence(url, what, do, error.orig)) from None
+    except (sa.exc.SQLAlchemyError, sqlite3.Error, UnicodeError) as error:  # a text that is not in its encoding
+        raise EngineError(sentence(url, what, do, error)) from None
+
+
+def quoted(connection: Any, table: TableName) -> str:
+    """Return the name of a table as its database writes it, for statements whose per cent signs the driver reads."""
+    quote = connection.dialect.identifier_preparer.quote_identifier
+    return ".".join(quote(part) for part in (table.schema, table.name) if part is not None)
+
+
+def described(connection: Any, url: Url, table: TableName) -> list[tuple[str, str]]:
+    """Return the columns of a table, each with the type that the database declares, in its words.
+
+    Raises
+    ------
+    DataError
+        If there is no such table.
+    """
+    import sqlalchemy as sa
+
+    inspector = sa.inspect(connection)
+    if url.scheme == "sqlite":  # whose types are whatever somebody wrote
+        rows = connection.exec_driver_sql(f"PRAGMA table_xinfo({TableName(table.name).quoted()})").fetchall()
+        found = [(row[1], row[2]) for row in rows if row[6] != 1]  # not what virtual tables hide
+    elif mysql.is_mysql(connection.dialect):  # whose names and types SQLAlchemy does not all read
+        found = mysql.described(connection, quoted(connection, table))
+    else:
+        try:
+            with warnings.catch_warnings(action="ignore"):  # about types that SQLAlchemy does not know
+                columns = inspector.get_columns(table.name, schema=table.schema)
+        except sa.exc.NoSuchTableError:
+            columns = []
+        found = [(column["name"], _declared(column["type"], connection.dialect)) for column in columns]
+    if not found:
+        raise DataError(
+            f"{url}: there is no such table. Check its name, which is taken as it is written, and its schema."
+        )
+    return found
+
+
+def _declared(kind: Any, dialect: Any) -> str:
+    import sqlalchemy as sa
+
+    try:
+        return str(kind.compile(dialect=dialect))
+    except sa.exc.SQLAlchemyError:  # a type that SQLAlchemy does not know
+        return ""

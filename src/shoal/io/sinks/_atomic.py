@@ -1,0 +1,259 @@
+"""All of a file or nothing: it appears under its name only when it is complete."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from shoal.errors import EngineError, ParameterError, ShoalError
+from shoal.io.sinks._leftovers import locked, new_mark, remove_leftovers
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say in a sentence what goes wrong with the disk inside the block."""
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def unwritable(path: Path, error: OSError) -> ShoalError:
+    """Return the error that says why a file cannot be written, and what to do.
+
+    >>> unwritable(Path("a.csv"), OSError(errno.ENOSPC, "")).args[0]
+    'a.csv: could not be written, the disk or the quota is full. Free some space, or choose another folder.'
+    """
+    code = error.errno
+    if code == errno.EISDIR:
+        return ParameterError(f"{path}: must be a file, got a folder. Add a file name to it.")
+    if code in _FULL:
+        why, do = "the disk or the quota is full", "Free some space, or choose another folder"
+    elif code == errno.EFBIG:
+        why, do = "it is larger than files may be here", "Raise the limit, or choose another folder"
+    elif code in _FORBIDDEN:
+        why, do = "the folder may not be written to", "Choose another folder, or ask for permission"
+    elif code in (errno.ENOENT, errno.ENOTDIR):
+        why, do = f"there is no folder {path.parent}", "Create it, or choose another"
+    elif code == errno.ENAMETOOLONG:
+        why, do = "its name is too long", "Choose a shorter one"
+    else:
+        why, do = error.strerror or type(error).__name__, "Check the disk, or choose another folder"
+    return EngineError(f"{path}: could not be written, {why}. {do}.")
+
+
+_NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
+_NO_FOLDER_SYNC = (errno.EINVAL, errno.EACCES, errno.EPERM, errno.EOPNOTSUPP, errno.EBADF)
+_LONGEST_STEM = 64
+
+
+@contextmanager
+def atomic(path: Path, *, force: bool, private: bool = False) -> Iterator[Path]:
+    """Give a temporary path to write to; on leaving the block the file gets its name, all at once.
+
+    Guarantee: if the block ends normally the file is on disk under its name. If it ends with any exception,
+    KeyboardInterrupt among them, what was under that name before is untouched and nothing is left behind.
+    Until it is complete only this user can read it. Without `force` no file is ever replaced, not even one
+    that somebody else makes meanwhile. A run that is killed (``kill -9``) leaves the staged file behind; the next one
+    that writes to the folder removes it.
+
+    Parameters
+    ----------
+    path
+        What the file shall be called. A symbolic link stays, and what it points to is written.
+    force
+        Whether a file of that name may be replaced. Its permissions are kept.
+    private
+        Give the file mode 0600, whatever was there before: only its owner can read it.
+
+    Yields
+    ------
+    Path
+        A hidden file in the same folder, with the same suffix, empty.
+
+    Raises
+    ------
+    ParameterError
+        If the file is there and `force` is not given, or if it is a folder or a device.
+    EngineError
+        If the disk is full, the folder is missing or may not be written to.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic(Path(folder, "a.txt"), force=False) as staged:
+    ...         _ = staged.write_text("whole")
+    ...     Path(folder, "a.txt").read_text()
+    'whole'
+    """
+    target = Path(os.path.realpath(path))
+    mark = new_mark()
+    staged = target.with_name(f".{target.stem[:_LONGEST_STEM]}.{mark}{target.suffix}")
+    try:
+        mode = _mode(path, target, force=force)
+        remove_leftovers(target.parent)
+        with locked(target.parent, mark), _removed_at_last(staged):
+            mode = _usual_mode(staged) if mode is None else mode
+            os.close(os.open(staged, _NEW, 0o600))
+            yield staged
+            _sync(staged)
+            os.chmod(staged, 0o600 if private else mode)
+            _publish(path, target, staged, force=force)
+    except BrokenPipeError:  # somebody stopped listening to this program; the disk is well
+        raise
+    except OSError as error:
+        raise unwritable(path, error) from None
+    except ShoalError as error:
+        if staged.name not in str(error):
+            raise
+        raise type(error)(str(error).replace(str(staged), str(path)).replace(staged.name, path.name)) from None
+
+
+@contextmanager
+def _removed_at_last(staged: Path) -> Iterator[None]:
+    """Remove a staged file on leaving the block, whatever happens in it."""
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            staged.unlink(missing_ok=True)
+
+
+def same_file(a: Path, b: Path) -> bool:
+    """Return whether two paths lead to one file, be it through symbolic or hard links.
+
+    >>> same_file(Path("people.csv"), Path("./people.csv"))
+    True
+    """
+    try:
+        return os.path.samefile(a, b)
+    except OSError:  # one of them is not there
+        return os.path.realpath(a) == os.path.realpath(b)
+
+
+def _exists(path: Path) -> ParameterError:
+    return ParameterError(f"{path}: exists already; give --force to replace it, or another name.")
+
+
+def _mode(path: Path, target: Path, *, force: bool) -> int | None:
+    """Return the permissions of the file that is replaced, None if there is none; raise if it must not be written."""
+    try:
+        there = target.stat()
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(there.st_mode):
+        raise ParameterError(f"{path}: must be a file, got a folder. Add a file name to it.")
+    if not stat.S_ISREG(there.st_mode):
+        raise ParameterError(f"{path}: must be a regular file, got a device or a pipe. Choose another name.")
+    if not force:
+        raise _exists(path)
+    return stat.S_IMODE(there.st_mode) & 0o777
+
+
+def _usual_mode(staged: Path) -> int:
+    """Return the permissions of new files here, by making one: asking for the umask would change it."""
+    with _removed_at_last(staged):
+        descriptor = os.open(staged, _NEW, 0o666)
+        try:
+            return stat.S_IMODE(os.fstat(descriptor).st_mode)
+        finally:
+            os.close(descriptor)
+
+
+def _publish(path: Path, target: Path, staged: Path, *, force: bool) -> None:
+    """Give the file its name."""
+    if force:
+        os.replace(staged, target)
+    else:
+        try:
+            _publish_new(target, staged)
+        except FileExistsError:
+            raise _exists(path) from None
+    if os.name == "posix":
+        _sync_folder(target.parent)
+
+
+def _publish_new(target: Path, staged: Path) -> None:
+    """Give the file its name, or raise FileExistsError if the name is taken."""
+    try:
+        os.link(staged, target)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        # A file system without hard links: take the name first, which only one can, then fill it.
+        os.close(os.open(target, _NEW, 0o600))
+        os.replace(staged, target)
+
+
+def _sync(file: Path) -> None:
+    descriptor = os.open(file, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring the folder's entry to disk, where the file system can."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno not in _NO_FOLDER_SYNC:
+            raise
+
+
+@contextmanager
+def both(first: Path, second: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
+    """Give two temporary paths to write to; on leaving the block both files get their names.
+
+    Guarantee: as that of :func:`atomic`, for two files. If the first cannot get its name after the second has, the
+    second is what it was before. Only if the program is killed between these two steps is the second there alone.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with both(Path(folder, "a.txt"), Path(folder, "b.txt"), force=False) as staged:
+    ...         _ = [path.write_text("whole") for path in staged]
+    ...     sorted(path.name for path in Path(folder).iterdir())
+    ['a.txt', 'b.txt']
+    """
+    target = Path(os.path.realpath(second))
+    mark = new_mark()
+    kept = target.with_name(f".kept.{mark}{target.suffix}")
+    published = False
+    with ExitStack() as stack:  # holds the lock of what is kept until it is back, or gone
+        try:
+            with atomic(first, force=force) as one:
+                with atomic(second, force=force) as other:
+                    yield one, other
+                    stack.enter_context(locked(target.parent, mark))
+                    _keep(target, kept)
+                published = True
+        except BaseException:
+            if published:
+                os.replace(kept, target) if kept.exists() else target.unlink(missing_ok=True)
+            raise
+        finally:
+            with suppress(OSError):
+                kept.unlink(missing_ok=True)
+
+
+def _keep(target: Path, kept: Path) -> None:
+    """Keep what is there, if something is, under another name."""
+    if not target.exists():
+        return
+    try:
+        os.link(target, kept)
+    except OSError:  # a file system without hard links
+        shutil.copy2(target, kept)

@@ -1,0 +1,161 @@
+"""Columns of Arrow → the types that a database declares, and the values that its driver takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import DataError, raise_all
+from shoal.io.sinks._text_cells import to_text
+from shoal.types import Dialect
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+#: SQLite keeps numbers as doubles, which hold so many digits; a decimal of more is kept as text.
+_DIGITS_OF_A_DOUBLE = 15
+_MYSQL = ("mysql", "mariadb")
+
+
+def plain(owner: object, table: pa.Table) -> pa.Table:
+    """Return the table with types that databases have; categories become their values, moments have microseconds.
+
+    Raises
+    ------
+    DataError
+        If columns hold lists, records or other things that a cell of a table cannot, or nanoseconds.
+    """
+    import pyarrow as pa
+
+    columns, faults = [], []
+    for field, column in zip(table.schema, table.columns, strict=True):
+        try:
+            columns.append(_plain(column))
+        except pa.ArrowInvalid:
+            faults.append(
+                f"{owner}: column {field.name!r} has times finer than a microsecond, which databases do not hold. "
+                "Round them, or write Parquet."
+            )
+        except TypeError:
+            faults.append(
+                f"{owner}: column {field.name!r} must be of numbers, texts, truth values or times, got {field.type}. "
+                "Drop the column, or write Parquet."
+            )
+    raise_all(DataError, faults)
+    return pa.Table.from_arrays(columns, names=table.column_names)
+
+
+def check_finite(owner: object, table: pa.Table) -> None:
+    """Raise if a number is infinite or none, for databases that have no such numbers."""
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    floats = [name for name in table.column_names if types.is_floating(table.schema.field(name).type)]
+    if wrong := [name for name in floats if pc.any(pc.invert(pc.is_finite(table[name]))).as_py()]:
+        raise DataError(
+            f"{owner}: column {wrong[0]!r} must hold finite numbers, or missing ones, in this database. Leave out the "
+            "others, or write Parquet."
+        )
+
+
+def _plain(column: Any) -> Any:
+    import pyarrow as pa
+    from pyarrow import types
+
+    kind = column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _plain(column.cast(kind.storage_type))
+    if types.is_dictionary(kind):
+        return _plain(column.cast(kind.value_type))
+    wider = [
+        (types.is_timestamp, pa.timestamp("us", getattr(kind, "tz", None))),
+        (types.is_time, pa.time64("us")),
+        (types.is_date, pa.date32()),
+        (types.is_null, pa.string()),
+        (types.is_large_string, pa.string()),
+        (types.is_string_view, pa.string()),
+        (types.is_float16, pa.float32()),
+        (types.is_uint64, pa.decimal128(20, 0)),
+    ]
+    column = next((column.cast(other) for fits, other in wider if fits(kind)), column)
+    if not any(fits(column.type) for fits, *_ in _types(column.type)):
+        raise TypeError(str(kind))
+    return column
+
+
+def sql_type(kind: Any, *, sqlite: bool) -> Any:
+    """Return the type of SQLAlchemy for a type of Arrow.
+
+    SQLite declares what shoal reads again; its own types are integer, float, text and bytes.
+    """
+    words, typed = next(found for fits, *found in _types(kind) if fits(kind))
+    return _Declared(words) if sqlite else typed
+
+
+def _types(kind: Any) -> list[tuple[Any, str, Any]]:
+    """Return what tells types of Arrow apart, what SQLite shall declare, and the type of SQLAlchemy."""
+    import sqlalchemy as sa
+    from pyarrow import types
+    from sqlalchemy.dialects import mssql, mysql, oracle
+
+    server: Any = mssql  # whose types have no types
+    digits, places = getattr(kind, "precision", None), getattr(kind, "scale", None)
+    decimal = "DECIMAL" if digits is None or digits <= _DIGITS_OF_A_DOUBLE else "DECIMALTEXT"
+    zone = getattr(kind, "tz", None) is not None
+    moment = sa.DateTime(timezone=zone).with_variant(sa.TIMESTAMP(timezone=zone), "oracle")
+    moment = moment.with_variant(server.DATETIMEOFFSET(6) if zone else server.DATETIME2(6), "mssql")
+    moment = moment.with_variant(mysql.TIMESTAMP(fsp=6) if zone else mysql.DATETIME(fsp=6), *_MYSQL)
+    clock = sa.Time().with_variant(mysql.TIME(fsp=6), *_MYSQL).with_variant(server.TIME(6), "mssql")
+    text = sa.UnicodeText().with_variant(mysql.LONGTEXT(), *_MYSQL)
+    return [
+        (types.is_decimal, f"{decimal}({digits}, {places})", sa.Numeric(digits, places)),
+        (types.is_timestamp, f"TIMESTAMP{' WITH TIME ZONE' * zone}", moment),
+        (types.is_date, "DATE", sa.Date()),
+        (types.is_time, "TIME", clock),
+        (types.is_boolean, "BOOLEAN", sa.Boolean()),
+        (lambda kind: kind in _small_integers(), "INTEGER", sa.SmallInteger()),
+        (lambda kind: types.is_int32(kind) or types.is_uint16(kind), "INTEGER", sa.Integer()),
+        (types.is_integer, "INTEGER", sa.BigInteger()),
+        (types.is_float32, "REAL", sa.REAL().with_variant(oracle.BINARY_FLOAT(), "oracle")),
+        (types.is_floating, "REAL", sa.Double().with_variant(oracle.BINARY_DOUBLE(), "oracle")),
+        (types.is_string, "TEXT", text),
+        (types.is_binary, "BLOB", sa.LargeBinary().with_variant(mysql.LONGBLOB(), *_MYSQL)),
+    ]
+
+
+def _small_integers() -> tuple[Any, ...]:
+    import pyarrow as pa
+
+    return pa.int8(), pa.int16(), pa.uint8()
+
+
+def _Declared(text: str) -> Any:  # noqa: N802 - the class needs SQLAlchemy, which is imported late
+    """Return a type that is declared in these words, and passes values as they are."""
+    from sqlalchemy.types import UserDefinedType
+
+    class Words(UserDefinedType[Any]):
+        cache_ok = True
+
+        def get_col_spec(self, **_: Any) -> str:
+            return text
+
+    return Words()
+
+
+def values(column: pa.ChunkedArray, database: str) -> list[Any]:
+    """Return the values of a column as the driver of a database takes them; `database` is SQLAlchemy's name.
+
+    SQLite takes moments and decimals as text. MySQL's driver leaves out zones, and writes small decimals as floats.
+    """
+    import pyarrow as pa
+    from pyarrow import types
+
+    kind = column.type
+    if database == "sqlite" and (types.is_temporal(kind) or types.is_decimal(kind)):
+        column = to_text(pa.table({"": column}), Dialect(moment=" ")).column(0)
+    if database in _MYSQL and types.is_timestamp(kind):
+        column = column.cast(pa.timestamp("us"))  # which is that of UTC, as the session's
+    found: list[Any] = column.to_pylist()
+    if database in _MYSQL and types.is_decimal(kind):
+        return [None if value is None else f"{value:f}" for value in found]
+    return found

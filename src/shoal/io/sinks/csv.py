@@ -1,0 +1,161 @@
+"""Text files with a delimiter, written as the input was."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from shoal.errors import DataError, ParameterError, listing
+from shoal.io.sinks._atomic import writing
+from shoal.io.sinks._text_cells import to_text
+from shoal.types import Dialect
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+_TAB_SUFFIXES = (".tsv", ".tab")
+_CELLS = 1 << 19
+_ROWS = 1 << 12
+_BYTES = 1 << 28
+
+
+@dataclass(frozen=True)
+class Csv:
+    """Text files with a delimiter, written as the input was.
+
+    Only cells that need quotes get them: those that hold a delimiter, a quote or a line end, and the empty
+    text, which is written as two quotes because a null is written as nothing. In a table of one column a null
+    therefore is a blank line, which shoal reads as a null again.
+    """
+
+    suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".txt", ".tab", ".data")
+    textual: ClassVar[bool] = True  #: cells leave as they came
+
+    @staticmethod
+    def dialect_for(path: Path, dialect: Dialect | None = None) -> Dialect:
+        """Return how a file of this name is written: as its table was, but with tabs where the name says so.
+
+        A table that was no text file before is written with commas, in UTF-8.
+
+        >>> Csv.dialect_for(Path("a.tsv"), Dialect(delimiter=";", decimal=",")).delimiter
+        '\\t'
+        """
+        tabs = path.name.lower().endswith(_TAB_SUFFIXES)
+        dialect = dialect or Dialect()
+        if tabs or (dialect.delimiter == "\t" and path.name.lower().endswith(".csv")):
+            plain = ";" if dialect.decimal == "," else ","
+            return replace(dialect, delimiter="\t" if tabs else plain)
+        return dialect
+
+    def write(self, table: pa.Table, path: Path, dialect: Dialect | None) -> None:
+        """Write the table; without a dialect, as :meth:`dialect_for` says.
+
+        Raises
+        ------
+        DataError
+            If a column is of a type that has no text, or holds characters that the encoding has not.
+        EngineError
+            If the disk does not take it.
+        """
+        dialect = dialect or self.dialect_for(path)
+        text = to_text(table, dialect)
+        encode, plain = _encoder(dialect.encoding)
+        with writing(path), path.open("wb") as file:
+            try:
+                for piece in _pieces(text, dialect):
+                    file.write(piece if plain else encode(str(piece, "utf-8")))
+            except UnicodeEncodeError:
+                raise DataError(_unencodable(text, dialect.encoding)) from None
+
+
+def _encoder(encoding: str) -> tuple[Callable[[str], bytes], bool]:
+    """Return what encodes one text after another, and whether there is nothing to do because it is UTF-8."""
+    try:
+        codec = codecs.lookup(encoding)
+        return codecs.getincrementalencoder(encoding)().encode, codec.name == "utf-8"
+    except LookupError:
+        raise ParameterError(
+            f"Csv: encoding must be one that Python knows, such as utf-8 or cp1252, got {encoding!r}. Correct its name."
+        ) from None
+
+
+def _pieces(text: pa.Table, dialect: Dialect) -> Iterator[memoryview]:
+    """Give the file piece by piece, in UTF-8."""
+    yield memoryview(_header(text.column_names, dialect).encode())
+    if text.num_rows < _ROWS * max(column.num_chunks for column in text.columns):
+        text = text.combine_chunks()  # every piece costs time for each of its columns
+    for batch in text.to_batches(max_chunksize=max(_ROWS, _CELLS // text.num_columns)):
+        parts = max(1, -(-batch.nbytes // _BYTES))  # the texts of one Arrow array end at 2 GiB
+        rows = -(-batch.num_rows // parts)
+        for start in range(0, batch.num_rows, max(1, rows)):
+            yield _joined(batch.slice(start, rows), dialect)
+
+
+def _header(names: list[str], dialect: Dialect) -> str:
+    quote = dialect.quote
+    marks = (dialect.delimiter, quote, "\r", "\n", "\ufeff")  # the last would pass for a byte order mark
+    cells = [
+        quote + name.replace(quote, quote * 2) + quote if not name or any(m in name for m in marks) else name
+        for name in names
+    ]
+    return dialect.delimiter.join(cells) + dialect.newline
+
+
+def _joined(batch: Any, dialect: Dialect) -> memoryview:
+    """Return the rows of a batch as the file has them."""
+    import pyarrow.compute as pc
+
+    cells = [_quoted(column, dialect) for column in batch.columns]
+    cells[-1] = pc.binary_join_element_wise(cells[-1], "", dialect.newline, null_handling="replace")
+    rows = pc.binary_join_element_wise(*cells, dialect.delimiter, null_handling="replace") if cells[1:] else cells[0]
+    return _values(rows)
+
+
+def _values(texts: Any) -> memoryview:
+    """Return the texts of an array one after another, without what an offset or a slice leaves out."""
+    import numpy as np
+
+    _, offsets, values = texts.buffers()
+    if values is None or len(texts) == 0:
+        return memoryview(b"")
+    ends = np.frombuffer(offsets, np.int32)
+    return memoryview(values)[int(ends[texts.offset]) : int(ends[texts.offset + len(texts)])]
+
+
+def _quoted(cells: Any, dialect: Dialect) -> Any:
+    """Return the cells with quotes around those that need them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    marks = (dialect.delimiter, dialect.quote, "\r", "\n")
+    needs: Any = pc.equal(cells, pa.scalar(""))
+    held = bytes(_values(cells))
+    for mark in marks:
+        if mark.encode() in held:  # most columns hold none, and to look through the bytes is fast
+            needs = pc.or_(needs, pc.match_substring(cells, mark))
+    needs = pc.fill_null(needs, False)
+    if not pc.any(needs).as_py():
+        return cells
+    inner = pc.replace_substring(cells.filter(needs), dialect.quote, dialect.quote * 2)
+    return pc.replace_with_mask(cells, needs, pc.binary_join_element_wise(dialect.quote, inner, dialect.quote, ""))
+
+
+def _unencodable(text: pa.Table, encoding: str) -> str:
+    """Return the sentence that says which columns have characters that the encoding lacks."""
+
+    def lacks(cell: str | None) -> bool:
+        try:
+            (cell or "").encode(encoding)
+        except UnicodeEncodeError:
+            return True
+        return False
+
+    counts = {name: sum(map(lacks, text.column(name).to_pylist())) for name in text.column_names}
+    found = [f"{name!r} ({count:,} cells)" for name, count in counts.items() if count]
+    names = [repr(name) for name in text.column_names if lacks(name)]
+    where = [f"columns {listing(found)}"] * bool(found) + [f"the names of columns {listing(names)}"] * bool(names)
+    return f"Csv: {encoding} has not all characters of {' and of '.join(where)}. Choose utf-8 as encoding."

@@ -1,0 +1,160 @@
+"""A table of a DuckDB database, by URL: written in a transaction, audited, and only then given its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from shoal.errors import DataError, ParameterError, raise_all
+from shoal.io.databases.duckdb import Late, opened, said, what_is
+from shoal.io.databases.tables import StagedTable, TableName, exists_already
+from shoal.io.sinks._atomic import atomic
+from shoal.locations import Place, Url
+from shoal.parameters import Checked, Param
+from shoal.types import Dialect
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+_VIEW = "shoal_release"
+
+
+@dataclass(frozen=True)
+class Duckdb(Checked):
+    """A table of a DuckDB database, with the types of the release.
+
+    **Guarantee.** As that of the sink `sql`: the table is there complete, or the database is as it was. A database
+    that was not there appears whole, as files do.
+    """
+
+    schemes: ClassVar[tuple[str, ...]] = ("duckdb",)
+    textual: ClassVar[bool] = False  #: cells become values
+
+    table: Annotated[str | None, Param("The table, or schema.table.")] = None
+
+    @contextmanager
+    def staged(self, url: Url, *, force: bool) -> Iterator[StagedTable]:
+        """Give a table to write to; on leaving the block it gets its name.
+
+        Raises
+        ------
+        ParameterError
+            If the table is there and `force` is not given, or if it is a view.
+        EngineError
+            If the database is in use, or does not take it.
+        """
+        name = TableName.read(url, self.table)
+        if url.file.exists():
+            with opened(url, write=False) as connection:
+                _check_free(connection, url, name, force=force)
+            with _held(url, name, None, force=force) as table:
+                yield table
+            return
+        with atomic(url.file, force=False) as hidden:
+            hidden.unlink()  # DuckDB takes an empty file for a damaged one
+            try:
+                with _held(url, name, hidden, force=force) as table:
+                    yield table
+            finally:
+                with suppress(OSError):
+                    hidden.with_name(hidden.name + ".wal").unlink(missing_ok=True)
+
+    @contextmanager
+    def staged_both(self, url: Url, other: Place, *, force: bool) -> Iterator[tuple[StagedTable, StagedTable]]:
+        """Give two tables to write to, in one transaction; on leaving the block both get their names."""
+        name, place = TableName.read(other, other.options.get("table")), other.at
+        assert isinstance(place, Url)
+        if url.file.exists():
+            with opened(url, write=False) as connection:
+                _check_free(connection, place, name, force=force)
+        with self.staged(url, force=force) as first:
+            second = replace(first, url=place, table=name.hidden)
+            yield first, second
+            with said(place, "did not take the table"):
+                _rename(second, name, force=force)  # committed with the first
+
+    def write(self, table: pa.Table, staged: StagedTable, dialect: Dialect | None) -> None:
+        """Write the table; a dialect is for text files and has no say here.
+
+        Raises
+        ------
+        DataError
+            If columns hold durations that the database does not keep exactly.
+        EngineError
+            If the database does not take it.
+        """
+        import pyarrow as pa
+
+        table = _with_intervals(staged.url, table)
+        kinds = [pa.string() if pa.types.is_null(kind) else kind for kind in table.schema.types]
+        typed = table.cast(pa.schema(list(zip(table.column_names, kinds, strict=True))))
+        with said(staged.url, "did not take the table"):
+            connection = staged.connection.now
+            staged.connection.begin()
+            connection.register(_VIEW, typed)
+            connection.execute(f"CREATE TABLE {staged.table.quoted()} AS SELECT * FROM {_VIEW}")
+            connection.unregister(_VIEW)
+
+
+def _with_intervals(url: Url, table: pa.Table) -> pa.Table:
+    """Return the table with durations in microseconds, as the database keeps them; it would cut finer ones silently."""
+    import pyarrow as pa
+
+    faults = []
+    for at, field in enumerate(table.schema):
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if pa.types.is_duration(kind):
+            try:
+                table = table.set_column(at, field.name, table.column(at).cast(kind).cast(pa.duration("us")))
+            except pa.ArrowInvalid:
+                faults.append(
+                    f"{url}: column {field.name!r} must have durations of whole microseconds, at most 292,000 years, "
+                    "got others. Round them, or write Parquet."
+                )
+        elif _holds_durations(kind):
+            faults.append(
+                f"{url}: column {field.name!r} must not have durations inside lists or records, got some. "
+                "Drop the column, or write Parquet."
+            )
+    raise_all(DataError, faults)
+    return table
+
+
+def _holds_durations(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    inner = [kind.field(at).type for at in range(kind.num_fields)]
+    return any(pa.types.is_duration(one) or _holds_durations(one) for one in inner)
+
+
+@contextmanager
+def _held(url: Url, name: TableName, file: Path | None, *, force: bool) -> Iterator[StagedTable]:
+    """Give a table in a transaction; on leaving the block it gets its name. Closing undoes what is not committed."""
+    with Late(url, file) as late:
+        table = StagedTable(url.scheme, url, late, name.hidden)
+        yield table
+        with said(url, "did not take the table"):
+            _rename(table, name, force=force)
+            late.now.execute("COMMIT")
+
+
+def _rename(staged: StagedTable, name: TableName, *, force: bool) -> None:
+    """Give the table its name, in place of one that was there."""
+    connection = staged.connection.now
+    if _check_free(connection, staged.url, name, force=force):
+        connection.execute(f"DROP TABLE {name.quoted()}")
+    connection.execute(f"ALTER TABLE {staged.table.quoted()} RENAME TO {TableName(name.name).quoted()}")
+
+
+def _check_free(connection: Any, url: Url, name: TableName, *, force: bool) -> bool:
+    """Return whether a table is there that may be replaced; raise if it may not."""
+    there = what_is(connection, name)
+    if there == "VIEW":
+        raise ParameterError(f"{url}: must be a table, got a view. Choose another name.")
+    if there is not None and not force:
+        raise exists_already(url)
+    return there is not None

@@ -1,0 +1,263 @@
+"""Files of statistical packages → columns, with what the file knows of each, through pyreadstat.
+
+One process serves all reads of a program, since starting it takes longer than most files. It ends with the program.
+Tables come through a pipe: nothing is written to a disk.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import warnings
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from shoal.errors import EngineError
+from shoal.types.data.statistical_dates import Clock
+from shoal.types.data.statistical_files import FileNotes, Variable, tag, tag_range
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+_READY, _TABLE, _DAMAGED, _TOO_LARGE = b"r", b"t", b"d", b"m"
+_PATIENCE = 10.0  # seconds
+_SERVE = "from shoal.io.sources._isolated_reader import serve; serve()"
+
+
+class Damaged(Exception):  # noqa: N818 - said in a sentence by whoever knows the format
+    """Raised if a file could not be read, be it that its reader refused or that it died."""
+
+
+class _Apart:
+    """The process, started when it is first asked and again when it has died."""
+
+    def __init__(self) -> None:
+        self._child: subprocess.Popen[bytes] | None = None
+        self._owner = 0
+        self._one = threading.Lock()
+
+    def read(self, request: dict[str, Any]) -> pa.Table:
+        """Return the table that a file holds; raise Damaged or MemoryError if none is to be had."""
+        import pyarrow as pa
+
+        with self._one:
+            child = self._running()
+            try:
+                _pipe(child.stdin).write(json.dumps(request).encode() + b"\n")
+                _pipe(child.stdin).flush()
+                answer = _pipe(child.stdout).read(1)
+                if answer == _TABLE:
+                    return pa.ipc.open_stream(_pipe(child.stdout)).read_all()
+            except (OSError, pa.ArrowException):  # it died before it could answer, or while it did
+                answer = b""
+            except BaseException:  # Ctrl-C: what is under way is of no use any more
+                self.end()
+                raise
+            died = answer not in (_DAMAGED, _TOO_LARGE)
+            if died:
+                with suppress(subprocess.TimeoutExpired):
+                    child.wait(_PATIENCE)  # how it ended is known only then
+                self.end()
+        if answer == _TOO_LARGE or (died and child.returncode == -signal.SIGKILL):  # as happens for want of memory
+            raise MemoryError
+        raise Damaged
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        child = self._child
+        if child is not None and self._owner == os.getpid() and child.poll() is None:
+            return child
+        self.end()
+        places = os.pathsep.join(os.path.abspath(place) for place in sys.path)
+        try:
+            child = subprocess.Popen(
+                [sys.executable, "-P", "-c", _SERVE],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": places},
+                start_new_session=True,  # Ctrl-C is for this program, which ends the other
+            )
+        except OSError:
+            raise EngineError("The process that reads the file could not be started. Close other programs.") from None
+        self._child, self._owner = child, os.getpid()
+        if _pipe(child.stdout).read(1) != _READY:
+            self.end()
+            raise EngineError("The process that reads the file ended early. Check that pyreadstat can be imported.")
+        return child
+
+    def end(self) -> None:
+        """End the process, if it is this program's own."""
+        child, self._child = self._child, None
+        if child is not None and self._owner == os.getpid():
+            child.kill()
+            child.wait()
+            with suppress(OSError):  # of what is still to be sent
+                _pipe(child.stdin).close()
+            _pipe(child.stdout).close()
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    assert pipe is not None
+    return pipe
+
+
+_apart = _Apart()
+atexit.register(_apart.end)
+
+
+def read_apart(path: Path, package: str, reader: str, most: int) -> pa.Table:
+    """Return what :func:`shoal.io.sources._isolated_reader.read` does, of a process that may die of it.
+
+    Raises
+    ------
+    Damaged
+        If the file is not read.
+    MemoryError
+        If there is too little memory for it.
+    """
+    return _apart.read({"path": str(path.absolute()), "package": package, "reader": reader, "most": most})
+
+
+def serve() -> None:
+    """Read files as long as somebody asks; this is what the process does."""
+    import pyarrow as pa
+
+    with os.fdopen(os.dup(1), "wb") as answers, open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 1)  # the library may print
+        answers.write(_READY)
+        answers.flush()
+        for line in sys.stdin.buffer:
+            request = json.loads(line)
+            try:
+                table = read(Path(request["path"]), request["package"], request["reader"], request["most"])
+            except MemoryError:
+                answers.write(_TOO_LARGE)
+            except Exception:  # a damaged file raises anything
+                answers.write(_DAMAGED)
+            else:
+                answers.write(_TABLE)
+                with pa.ipc.new_stream(answers, table.schema) as stream:
+                    stream.write_table(table)
+                del table
+            answers.flush()
+
+
+_LARGEST = 2.0**53  # beyond, a double does not hold every integer
+
+
+def read(path: Path, package: str, reader: str, most: int) -> pa.Table:
+    """Read a file with one of pyreadstat's readers; `most` is how many values the file can hold.
+
+    Whatever is wrong with the file raises whatever it likes, with messages that may hold a value.
+    """
+    import pyreadstat
+
+    with warnings.catch_warnings(action="ignore"):
+        return _table(getattr(pyreadstat, reader), path, package, most)
+
+
+def _table(read: Any, path: Path, package: str, most: int) -> pa.Table:
+    """Return values and what is known of them; a file that claims more values than it can hold is not read."""
+    import pyarrow as pa
+
+    options = {"output_format": "dict", "disable_datetime_conversion": True}
+    if read.__name__ != "read_xport":  # where missing values have no letters that pyreadstat could tell
+        options["user_missing"] = True
+    values, meta = read(str(path), metadataonly=True, **options)
+    if (meta.number_rows or 0) * (meta.number_columns or 0) > most:
+        raise ValueError("more values than bytes")
+    if meta.number_rows != 0:
+        values, meta = read(str(path), **options)
+    columns, fields = [], []
+    for name in meta.column_names:
+        column, variable = _column(values[name], _variable(name, package, meta))
+        columns.append(column)
+        fields.append(variable.onto(pa.field(name, column.type)))
+    notes = FileNotes(package, meta.file_label, meta.file_encoding, tuple(meta.notes))
+    return pa.table(columns, schema=pa.schema(fields, metadata=notes.metadata()))
+
+
+def _variable(name: str, package: str, meta: Any) -> Variable:
+    """Return what the file says of a variable."""
+    labels = meta.variable_value_labels.get(name, {})
+    ranges = meta.missing_ranges.get(name, [])
+    width = meta.variable_storage_width[name]
+    if package == "stata":
+        width = max(width - 1, 0)  # it counts the NUL at the end, which is no part of the text
+    return Variable(
+        package=package,
+        label=meta.column_names_to_labels[name],
+        format=meta.original_variable_types[name],
+        measure=meta.variable_measure[name].replace("undetermined", "unknown"),
+        storage=meta.readstat_variable_types[name],
+        width=width if meta.readstat_variable_types[name] == "string" else 0,
+        display=meta.variable_display_width[name],
+        alignment=meta.variable_alignment[name].replace("undetermined", "unknown"),
+        labels=tuple(labels.items()),
+        missing=tuple((one["lo"], one["hi"]) for one in ranges),
+        tagged=name in meta.missing_user_values,
+    )
+
+
+def _column(values: list[Any], variable: Variable) -> tuple[pa.ChunkedArray, Variable]:
+    """Return the values in the type that fits them: text, moments, integers where all are whole, or numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if variable.storage == "string":
+        text = pa.chunked_array([pa.array(values, pa.string())])
+        empty = pc.equal(text, "")  # the only way there is to have no text
+        return pc.if_else(empty, pa.scalar(None, pa.string()), text), variable
+    whole = variable.storage.startswith("int")
+    values, variable = _with_tags(values, variable, whole)
+    numbers = pa.chunked_array([pa.array(values, pa.int64() if whole else pa.float64())])
+    clock = Clock.of(variable.package, variable.format)
+    moments = clock.moments(numbers) if clock is not None and not variable.tagged else None
+    if moments is not None:
+        return moments, variable
+    if not whole and not variable.tagged and _counts(variable):
+        numbers = _integers(numbers)
+    return numbers, variable
+
+
+def _with_tags(values: list[Any], variable: Variable, whole: bool) -> tuple[list[Any], Variable]:
+    """Return values and labels with numbers for missing values that have letters; SAS has one without a letter."""
+    codes: Any = {value: _code(value, whole) for value, _ in variable.labels if isinstance(value, str)}
+    variable = variable.relabelled({key: code for key, code in codes.items() if code is not None})
+    if not variable.tagged:
+        return values, variable
+    values = [_code(value, whole) if isinstance(value, str) else value for value in values]
+    return values, replace(variable, missing=(tag_range(whole=whole),))
+
+
+def _code(letter: str, whole: bool) -> int | float | None:
+    return tag(letter.lower(), whole=whole) if letter.isalpha() else None
+
+
+def _counts(variable: Variable) -> bool:
+    """Tell whether integers are meant where all values are whole: categories, or a format without decimals."""
+    if variable.measure in ("nominal", "ordinal"):
+        return True
+    return (
+        variable.package == "spss" and re.fullmatch(r"(F|N|COMMA|DOT)[0-9]+(\.0)?", variable.format or "") is not None
+    )
+
+
+def _integers(numbers: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return doubles as integers, if these would be the same doubles again."""
+    import numpy as np
+    import pyarrow as pa
+
+    x = np.asarray(numbers.fill_null(0.0).to_numpy())
+    with np.errstate(invalid="ignore"):
+        same = (x == np.rint(x)) & (np.abs(x) <= _LARGEST) & ~((x == 0) & np.signbit(x))
+    return numbers.cast(pa.int64()) if same.all() else numbers

@@ -1,0 +1,260 @@
+"""Text files with a delimiter: comma, semicolon, tab or another, found by looking."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import io
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, fields, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from shoal.errors import DataError, ParameterError, SchemaError, raise_all
+from shoal.io.sources._csv_rows import Rows
+from shoal.io.sources._encoding import check_utf8, codec, to_utf8
+from shoal.io.sources._file import check_names, read_bytes
+from shoal.parameters import Checked, Param
+from shoal.types import Dialect
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+#: What may part cells, likelier first where two part them equally well: commas also occur inside numbers.
+DELIMITERS = ("\t", ";", "|", ",")
+_SAMPLE = 1 << 16
+_RECORDS = 200
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first record of a text file: its cells, where the rows begin, and how its line ends."""
+
+    names: tuple[str, ...]
+    end: int
+    newline: str
+
+
+def find_delimiter(text: bytes, quote: str, *, decimal: str = ".", first: str | None = None) -> str | None:
+    """Return the delimiter that parts the first records into equally many cells, or None for a single column.
+
+    Parameters
+    ----------
+    text
+        The file in UTF-8.
+    quote
+        What stands around cells that hold a delimiter.
+    decimal
+        The decimal mark, which is not taken for a delimiter.
+    first
+        The delimiter that the file's name speaks for: taken if it is in the header at all.
+
+    >>> find_delimiter(b"age;income\\n31;1,5\\n44;2,5\\n", '"')
+    ';'
+    """
+    found: list[tuple[float, int, str]] = []
+    for delimiter in DELIMITERS:
+        if delimiter in (decimal, quote):
+            continue
+        header, *rows = _counts(text, delimiter, quote) or [0]
+        if header > 1 and delimiter == first:
+            return first
+        if header > 1 and (not rows or max(rows) > 1):
+            alike = sum(count == header for count in rows) / max(len(rows), 1)
+            found.append((alike, header, delimiter))
+    return max(found, key=lambda one: one[:2])[2] if found else None
+
+
+def in_header(text: bytes, names: Collection[str], quote: str) -> str | None:
+    """Return the delimiter that parts the header into cells among which all names are; None if there is none.
+
+    No record is looked at, so none can change the answer.
+
+    >>> in_header(b"age;income\\n31,1;5,2\\n44,3;2,5\\n", ["age", "income"], '"')
+    ';'
+    """
+    line = next((line for line in text[:_SAMPLE].splitlines() if line.strip()), b"").decode("utf-8", errors="replace")
+    for delimiter in DELIMITERS:
+        if delimiter == quote:
+            continue
+        header = next(csv.reader([line], delimiter=delimiter, quotechar=quote), [])
+        if len(header) > 1 and set(names) <= set(header):
+            return delimiter
+    return None
+
+
+def _counts(text: bytes, delimiter: str, quote: str) -> list[int]:
+    """Return the number of cells of each of the first records."""
+    sample = text[:_SAMPLE].decode("utf-8", errors="replace")
+    lines = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter, quotechar=quote)
+    counts = [len(record) for record in islice(lines, _RECORDS) if record]
+    if len(text) > _SAMPLE and 1 < len(counts) < _RECORDS:
+        counts.pop()  # the sample ends inside it
+    return counts
+
+
+def read_header(owner: str, text: bytes, delimiter: str, quote: str) -> Header:
+    """Return the first record that is not blank.
+
+    Raises
+    ------
+    DataError
+        If there is none, or if the file is not in UTF-8.
+    SchemaError
+        If a cell of it is too long for a name.
+    """
+    lines = _Lines(text)
+    names = None
+    try:
+        names = next((r for r in csv.reader(lines, delimiter=delimiter, quotechar=quote) if r), None)
+    except UnicodeDecodeError:  # the error holds the bytes, so what follows must not be raised from here
+        lines.valid = False
+    except csv.Error:
+        raise SchemaError(
+            f"{owner}: a name in the header is longer than {csv.field_size_limit():,} characters. "
+            "Check that its quotes are closed."
+        ) from None
+    if not lines.valid:
+        check_utf8(owner, text)
+    if names is None:
+        raise DataError(f"{owner}: must hold a header and rows, got an empty file. Check that it is the right one.")
+    if any("\0" in name for name in names):
+        raise DataError(
+            f"{owner}: the header holds NUL characters. Give the file's encoding, for example --encoding utf-16-le."
+        )
+    return Header(tuple(names), lines.read, "\r\n" if lines.last.endswith("\r\n") else "\n")
+
+
+class _Lines(Iterator[str]):
+    """The lines of a text, counting the bytes that were taken."""
+
+    def __init__(self, text: bytes) -> None:
+        self._lines = io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", newline="")
+        self.read = 0
+        self.last = ""
+        self.valid = True
+
+    def __next__(self) -> str:
+        self.last = next(self._lines)
+        self.read += len(self.last.encode())
+        return self.last
+
+
+_TAB_SUFFIXES = (".tsv", ".tab")
+
+
+@dataclass(frozen=True)
+class Csv(Checked):
+    """Text files with a delimiter: comma, semicolon, tab or another, found by looking.
+
+    Every column is text, every cell exactly as the file has it, so that ``007`` and ``1.50`` survive. An
+    empty cell is null, an empty cell in quotes is the empty text. Cells that `missing` lists stay as they are:
+    the dialect tells those who interpret cells. Rows are counted from 1, the header not counted. Blank lines
+    hold no record; only in a file of one column a blank line is a row whose cell is null.
+
+    Parameters
+    ----------
+    delimiter
+        One ASCII character; None to find it by looking.
+    quote
+        One ASCII character; stands around cells that hold delimiters, line ends or (doubled) quotes.
+    encoding
+        None for what the byte order mark says, or else UTF-8.
+    decimal
+        ``.`` or ``,``.
+    missing
+        Further cells that mean "no value".
+    datetime
+        How dates and times are written, as in ``strptime``; None for ISO 8601.
+    """
+
+    suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".txt", ".tab", ".data", ".csv.gz", ".tsv.gz")
+    textual: ClassVar[bool] = True  #: cells come as they are written
+
+    delimiter: Annotated[str | None, Param("What separates the cells; none: found by looking.")] = None
+    quote: Annotated[str, Param("What stands around cells that hold a delimiter.")] = '"'
+    encoding: Annotated[str | None, Param("The encoding; none: UTF-8, or what the byte order mark says.")] = None
+    decimal: Annotated[str, Param("The decimal sign.")] = "."
+    missing: Annotated[tuple[str, ...] | list[str], Param("Cells that mean no value, besides the empty one.")] = ()
+    datetime: Annotated[str | None, Param("How dates and times are written; none: ISO 8601.")] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        faults = []
+        for field, value in (("delimiter", self.delimiter), ("quote", self.quote)):
+            if value is not None and not (len(value) == 1 and value.isascii() and value not in "\r\n\0"):
+                faults.append(f"Csv: {field} must be one ASCII character, got {value!r}. Give a single one.")
+        if self.decimal not in (".", ","):
+            faults.append(f"Csv: decimal must be '.' or ',', got {self.decimal!r}. Give one of the two.")
+        if self.quote in (self.delimiter, self.decimal):
+            faults.append(f"Csv: quote must differ from delimiter and decimal, got {self.quote!r}. Change one of them.")
+        if not all(isinstance(text, str) for text in self.missing):
+            faults.append('Csv: missing must be a list of texts, got something else. Write for example ["NA", "-9"].')
+        if self.datetime is not None and not _reads_back(self.datetime):
+            faults.append(
+                f"Csv: datetime must be a format that reads back what it writes, got {self.datetime!r}. "
+                "Write for example %d.%m.%Y; zones are understood only in ISO 8601."
+            )
+        raise_all(ParameterError, faults)
+        if self.encoding is not None:
+            codec("Csv", self.encoding)
+
+    @classmethod
+    def of(cls, dialect: Dialect) -> Csv:
+        """Return the source that reads what was written in this dialect, without looking for anything.
+
+        >>> Csv.of(Dialect(delimiter=";", decimal=",")).delimiter
+        ';'
+        """
+        return cls(**{f.name: getattr(dialect, f.name) for f in fields(cls)})
+
+    def dialect(self) -> Dialect:
+        """Return how to write a file as this source would read it."""
+        delimiter = self.delimiter or (";" if self.decimal == "," else ",")
+        missing = tuple(self.missing)
+        return Dialect(delimiter, self.quote, self.encoding or "utf-8", self.decimal, "\n", missing, self.datetime)
+
+    def read(self, path: Path, *, names: Collection[str] = ()) -> tuple[pa.Table, Dialect | None]:
+        """Return the file's cells as text, and how to write them again.
+
+        With `names` of columns, the delimiter is found in the header alone: it parts the header into these names.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be read or parsed, or has no rows.
+        SchemaError
+            If names in the header are empty or there twice.
+        """
+        name = path.name
+        encoding = None if self.encoding is None else codec("Csv", self.encoding)
+        text, encoding = to_utf8(name, read_bytes(path), encoding)
+        first = "\t" if path.name.lower().removesuffix(".gz").endswith(_TAB_SUFFIXES) else None
+        found = self.delimiter or (in_header(text, names, self.quote) if names else None)
+        found = found or find_delimiter(text, self.quote, decimal=self.decimal, first=first)
+        header = read_header(name, text, found or _absent(text), self.quote)
+        check_names(name, header.names)
+        rows = Rows(name, text, header.end, header.names, found or _absent(text), self.quote)
+        if not text[header.end : header.end + 1] or (table := rows.read()).num_rows == 0:
+            raise DataError(
+                f"{name}: must hold at least one row below the header, got none. "
+                "Check that it is the right file, and that the quotes in its header are closed."
+            )
+        written = self.dialect()
+        return table, replace(written, delimiter=found or written.delimiter, encoding=encoding, newline=header.newline)
+
+
+def _reads_back(pattern: str) -> bool:
+    """Tell whether a format of dates reads the date it writes."""
+    moment = dt.datetime(2001, 2, 3, 14, 5, 6)
+    try:
+        return dt.datetime.strptime(moment.strftime(pattern), pattern).date() == moment.date()
+    except ValueError:
+        return False
+
+
+def _absent(text: bytes) -> str:
+    """Return a delimiter that the text does not hold, for a file of one column."""
+    return next((mark for mark in map(chr, range(1, 32)) if mark not in "\r\n" and mark.encode() not in text), "\t")

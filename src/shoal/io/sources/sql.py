@@ -1,0 +1,94 @@
+"""A table of any SQL database, or what a query finds in it, by URL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from shoal.errors import ParameterError
+from shoal.io.databases import mysql
+from shoal.io.databases.arrow_types import arrow_type
+from shoal.io.databases.sql import SCHEMES, connected, described, quoted, said
+from shoal.io.databases.tables import StagedTable, TableName
+from shoal.io.sources._cell_columns import column
+from shoal.io.sources._file import check_table
+from shoal.locations import Url
+from shoal.parameters import Checked, Param
+from shoal.types import Dialect
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Sql(Checked):
+    """A table of any SQL database, or what a query finds in it: ``sqlite:///people.db?table=survey``.
+
+    Columns have the types that the database declares: integers, floats, decimals, truth values, dates, times with and
+    without a zone, text. What is declared but not kept (SQLite lets anything be stored) is taken as the values are; a
+    column of values of several kinds is refused. Other types, such as JSON, are read as text.
+
+    Parameters
+    ----------
+    table
+        ``name`` or ``schema.name``, as the database writes it.
+    query
+        A query in place of a table. The database is asked to let it change nothing.
+    """
+
+    schemes: ClassVar[tuple[str, ...]] = SCHEMES
+
+    table: Annotated[str | None, Param("The table, or schema.table.")] = None
+    query: Annotated[str | None, Param("A query in place of a table.")] = None
+
+    def read(self, at: Url | StagedTable) -> tuple[pa.Table, Dialect | None]:
+        """Return the table, and no dialect.
+
+        Raises
+        ------
+        ParameterError
+            If neither table nor query is named, or both are.
+        DataError
+            If there is no such table, it has no rows, or a column holds values of several kinds.
+        EngineError
+            If the database cannot be reached, or cannot do what it is asked.
+        """
+        if isinstance(at, StagedTable):
+            return self._read(at.connection, at.url, at.table), None
+        if (self.table is None) == (self.query is None):
+            raise ParameterError(
+                f"{at}: must name either a table or a query. Add ?table=name, or ?query=SELECT… with %20 for blanks."
+            )
+        name = None if self.table is None else TableName.read(at, self.table)
+        with connected(at, write=False) as connection:
+            return self._read(connection, at, name), None
+
+    def _read(self, connection: Any, url: Url, name: TableName | None) -> pa.Table:
+        import pyarrow as pa
+
+        wrong = ("could not be read",) if self.query is None else ("the query could not be run", "Check the query")
+        with said(url, *wrong):
+            columns = [] if name is None else described(connection, url, name)
+            if name is None:
+                raw = {"no_parameters": True}  # a % in it is a %
+                result = connection.exec_driver_sql(self.query, execution_options=raw)
+            else:
+                result = connection.exec_driver_sql(_select(connection, name, columns))
+            names = [column for column, _ in columns] or list(result.keys())
+            ours = mysql.is_mysql(connection.dialect)
+            found = mysql.types_found(result.cursor) if ours else [None] * len(names)
+            rows = result.fetchall()
+        held: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+        kinds = [arrow_type(text, connection.dialect.name) for _, text in columns] or found
+        if ours:
+            held = [mysql.values(url, *one) for one in zip(names, held, kinds, strict=True)]
+        arrays = [column(url, title, cells, kind) for title, cells, kind in zip(names, held, kinds, strict=True)]
+        return check_table(str(url), pa.Table.from_arrays(arrays, names=names))
+
+
+def _select(connection: Any, name: TableName, columns: list[tuple[str, str]]) -> str:
+    """Return the query for a table, with the names as the database writes them."""
+    cells = [(quoted(connection, TableName(column)), declared) for column, declared in columns]
+    if mysql.is_mysql(connection.dialect):
+        cells = [(mysql.selected(cell, declared), declared) for cell, declared in cells]
+    return f"SELECT {', '.join(cell for cell, _ in cells)} FROM {quoted(connection, name)}"

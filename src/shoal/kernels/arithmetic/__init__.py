@@ -1,0 +1,1 @@
+"""Exact sums, class means and scaling."""

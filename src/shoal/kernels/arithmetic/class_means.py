@@ -1,0 +1,124 @@
+"""Means of the classes of a partition: no order of rows changes a bit of them, and no number range is left."""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.arithmetic.members import Members, members
+from shoal.kernels.runtime.jit import kernel
+
+
+def class_means(
+    values: NDArray[np.float64], labels: NDArray[np.int64], weights: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Return the mean of each class as the heaviest member's value plus the mean difference from it.
+
+    **Guarantee.** Members that are equal give exactly their value; no mean lies outside its class's range; no
+    overflow up to the largest float. The order of rows does not matter: members are added up in the order of their
+    values. From the heaviest, what rounding loses of a weighted total is small beside the total of absolute values,
+    however unequal the weights are. A class whose weights are all zero gets its unweighted mean.
+
+    >>> class_means(np.array([0.1, 0.1, 0.1, 3.0]), np.array([0, 0, 0, 1])).tolist()
+    [0.1, 3.0]
+    """
+    exponent = max(int(np.frexp(np.max(np.abs(values)))[1]) - 1000, 0)  # beyond 2¹⁰⁰⁰ sums may overflow: scale first
+    small = np.ldexp(values, -exponent) if exponent else values
+    found = members(small, labels, weights)
+    anchors, offsets = np.empty(len(found.starts) - 1), np.empty(len(found.starts) - 1)
+    _means(found.starts, found.values, found.weights, anchors, offsets)
+    low, high = _ends(found)
+    means = np.clip(anchors + offsets, low, high)
+    if not exponent:
+        return np.asarray(means + 0.0)
+    equal = low == high  # whose own value may have lost a bit by scaling
+    exact = np.empty(len(means))
+    exact[labels] = values
+    return np.asarray(np.where(equal, exact, np.ldexp(means, exponent)) + 0.0)
+
+
+def class_means_of_integers(
+    values: NDArray[np.int64], labels: NDArray[np.int64], weights: NDArray[np.float64] | None = None
+) -> NDArray[np.int64]:
+    """Return the mean of each class rounded to the nearest integer (halves to even), without leaving 64 bits.
+
+    The order of rows does not matter, as for :func:`class_means`.
+
+    >>> class_means_of_integers(np.array([2**62, 2**62 + 1, 2**62 + 2]), np.array([0, 0, 0])).tolist()[0] - 2**62
+    1
+    """
+    low = np.full(int(labels.max()) + 1, np.iinfo(np.int64).max)
+    high = np.full(len(low), np.iinfo(np.int64).min)
+    np.minimum.at(low, labels, values)
+    np.maximum.at(high, labels, values)
+    if int(values.max()) - int(values.min()) >= 2**63:  # differences leave 64 bits, those of halves do not
+        means = 2 * class_means_of_integers(values >> 1, labels, weights)
+    else:
+        offsets = (values - low[labels]).astype(np.float64)
+        means = low + np.rint(class_means(offsets, labels, weights)).astype(np.int64)
+    return np.clip(means, low, high)
+
+
+def class_sums(values: NDArray[np.float64], labels: NDArray[np.int64], classes: int) -> NDArray[np.float64]:
+    """Return the sum of each class, added up from the lowest value to the highest: no order of rows changes it.
+
+    >>> class_sums(np.array([0.1, 1e16, 0.2, -1e16]), np.array([0, 0, 0, 0]), 2).tolist()
+    [0.0, 0.0]
+    """
+    order = np.argsort(values, kind="stable")
+    return np.asarray(np.bincount(labels[order], values[order], classes), np.float64)
+
+
+def _ends(found: Members) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the least and the largest member of each class."""
+    last = len(found.values) - 1
+    return found.values[np.minimum(found.starts[:-1], last)], found.values[found.starts[1:] - 1]
+
+
+@kernel
+def _means(starts, values, weights, anchors, offsets):
+    """Write for each class its heaviest member's value (of several the lowest), and the mean difference from it."""
+    for c in range(starts.shape[0] - 1):
+        begin, end = starts[c], starts[c + 1]
+        if begin == end:
+            anchors[c], offsets[c] = 0.0, np.nan
+            continue
+        mass, heaviest = 0.0, begin
+        for i in range(begin, end):
+            mass += weights[i]
+            if weights[i] > weights[heaviest]:
+                heaviest = i
+        anchor, total = values[heaviest], 0.0
+        for i in range(begin, end):
+            total += (values[i] - anchor) * (weights[i] if mass > 0.0 else 1.0)
+        anchors[c] = anchor
+        offsets[c] = total / (mass if mass > 0.0 else end - begin)
+
+
+_PARTS = 2.0**52  # so many parts of a class's weight are told apart
+_TIE = 1e-12  # and what lacks so little of a half is one
+
+
+def medians(
+    values: NDArray[np.float64], labels: NDArray[np.int64], weights: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Return the lower median of each class: the least value up to which at least half of the weight lies.
+
+    >>> medians(np.array([3.0, 1.0, 2.0, 5.0]), np.array([0, 0, 0, 1]), None).tolist()
+    [2.0, 5.0]
+    """
+    order = np.lexsort((values, labels) if weights is None else (weights, values, labels))  # whatever the order of rows
+    label, share = labels[order], np.ones(len(order)) if weights is None else weights[order]
+    whole = np.bincount(label, share)
+    share = np.where(whole[label] > 0, share, 1.0)  # weights that are all 0 count the same
+    # in parts of each class's own weight, as integers: sums over all classes may wrap, differences are still exact, so
+    # that heavy classes do not swallow light ones
+    parts = np.rint(share / np.bincount(label, share)[label] * _PARTS).astype(np.uint64)
+    so_far = np.cumsum(parts)
+    begins = np.flatnonzero(np.diff(label, prepend=-1))
+    before = so_far[begins] - parts[begins]
+    all_of = so_far[np.append(begins[1:], len(label)) - 1] - before
+    first = np.flatnonzero(so_far - before[label] >= (all_of[label] - np.uint64(_TIE * _PARTS)) / 2)
+    found: NDArray[np.float64] = values[order][first[np.unique(label[first], return_index=True)[1]]]
+    return found

@@ -1,0 +1,191 @@
+"""The linear relaxation of microaggregation, by column generation: a lower bound on the SSE of any partition.
+
+A partition into classes C of at least k records is a solution of: minimise Σ SSE(C)·x_C, every record in exactly one
+class. Let x be fractional, and the value can only fall. Its dual asks for prices u with Σ_{i∈C} u_i ≤ SSE(C) for every
+class; Σ u_i is then a lower bound, whatever the prices came from. Classes of exactly k records are enough: the SSE of a
+larger one is at least the average price its subsets of k allow (docs/certificate.md).
+
+Prices come from the relaxation over few classes; pricing finds every class that they are too high for; these join, and
+so on. In each round the prices are lowered until no class is violated, which gives a bound that holds whatever the
+solver did. Distances are lowered and prices raised by more than rounding can amount to before they are compared.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import combinations, islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.kernels.arithmetic.overlay import class_costs, classes_of
+from shoal.kernels.bound.milp import Master
+from shoal.kernels.bound.pricing import Found, Growth, Lists, fill_lists, grow_classes, scaled_squares
+from shoal.kernels.mdav.mdav import mdav
+from shoal.kernels.runtime.jit import announce, kernel
+from shoal.kernels.space.neighbours import neighbours
+from shoal.progress import report
+
+_CLOSE = 1e-6  # the bound is this near to the value of the relaxation: enough
+_BACK = 1e-9  # prices are lowered by so much before pricing, so that classes that just pay are not found again
+_SETS = 3_000  # sets grown from one record, before the next is taken
+_CAPACITY = 60  # classes found per record
+_QUOTA = 3  # new classes per record and round
+
+
+@kernel
+def _lower(members, profit, order, prices, cut):
+    """Lower the prices, class by class, until none of these classes has a profit; `cut` says by how much."""
+    k = members.shape[1]
+    for at in range(order.shape[0]):
+        c = order[at]
+        left = profit[c]
+        for b in range(k):
+            left -= cut[members[c, b]]
+        if left > 0.0:
+            for b in range(k):
+                cut[members[c, b]] += left / k
+    for i in range(prices.shape[0]):
+        prices[i] -= cut[i]
+
+
+@kernel
+def _spread(members, order, quota, taken, chosen):
+    """Choose classes in order, unless each record is already in so many of the chosen; return how many."""
+    count = 0
+    for at in range(order.shape[0]):
+        c = order[at]
+        few = False
+        for b in range(members.shape[1]):
+            few = few or taken[members[c, b]] < quota
+        if few:
+            for b in range(members.shape[1]):
+                taken[members[c, b]] += 1
+            chosen[count] = c
+            count += 1
+    return count
+
+
+class Pricing:
+    """Finds the classes of k records that given prices are too high for."""
+
+    def __init__(self, x: np.ndarray, k: int) -> None:
+        n, d = x.shape
+        self.k, self.n = k, n
+        self.slack = 8 * math.comb(k, 2) * (d + 4 * k + 32) * 2.0**-53
+        self.squares = np.empty((n, n))
+        announce(grow_classes)
+        scaled_squares(x, (1.0 - self.slack) / k, self.squares)
+        self.lists = self._room(32 * n)
+        self.found = Found(np.empty((_CAPACITY * n, k), np.int32), np.empty(_CAPACITY * n), np.zeros(2, np.int64))
+        whole = np.zeros(k + 1, np.int64)
+        self.growth = Growth(whole[:k].copy(), np.zeros(k + 1), np.zeros((k + 1, k)), whole, whole.copy(), np.zeros(k))
+
+    def _room(self, size: int) -> Lists:
+        return Lists(np.empty(self.n + 1, np.int64), np.empty(size, np.int32), np.empty(size), np.empty(self.n))
+
+    def find(self, prices: np.ndarray, each: int) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Return the classes with a profit, their profits, and whether these are all."""
+        half = (prices + self.slack * np.abs(prices)) / (self.k - 1)
+        reach = (self.k - 2) / 2
+        if (needed := fill_lists(self.squares, half, reach, self.lists)) > len(self.lists.record):
+            self.lists = self._room(needed + needed // 4)
+            fill_lists(self.squares, half, reach, self.lists)
+        short = grow_classes(self.squares, half, self.lists, self.growth, self.found, self.k, each)
+        count = int(self.found.counts[0])
+        return self.found.members[:count], self.found.profit[:count], short == 0
+
+
+class Relaxation(NamedTuple):
+    """What column generation ended with."""
+
+    bound: float  #: on the SSE of any partition; −∞ if no pricing was completed
+    optimal: bool  #: whether the bound is the value of the relaxation, but for a millionth
+    prices: np.ndarray | None  #: (n,) of the records, in the last round that was solved
+    pricing: Pricing  #: ready to look for classes at other prices
+
+
+def column_bound(x: np.ndarray, k: int, rounds: int = 40) -> tuple[float, bool]:
+    """Return a lower bound on the SSE of any partition of the points into classes of at least k records.
+
+    Parameters
+    ----------
+    x : (n, d) float64, C-contiguous
+        Finite coordinates with squares that neither overflow nor vanish; n ≥ 2k.
+    k : int
+        Least size of a class, at least 2.
+    rounds : int
+        How often the relaxation is solved at most.
+
+    Returns
+    -------
+    bound : float
+        Holds in exact arithmetic; −∞ if no pricing was completed.
+    optimal : bool
+        Whether it is the value of the relaxation, but for a millionth.
+    """
+    found = relaxation(x, k, rounds, lambda turn: report(turn, rounds))
+    return found.bound, found.optimal
+
+
+def relaxation(x: np.ndarray, k: int, rounds: int = 40, tell: Callable[[int], None] = lambda turn: None) -> Relaxation:
+    """Solve the linear relaxation; parameters are those of :func:`column_bound`, and `tell` hears of each round."""
+    master, pricing, best, each, last = _start(x, k), Pricing(x, k), -np.inf, _SETS, None
+    for turn in range(rounds):
+        value, prices = master.solve()
+        if prices is None:
+            break
+        prices -= _BACK * np.abs(prices)
+        last = prices
+        members, profit, all_found = pricing.find(prices, each)
+        order = np.argsort(-profit, kind="stable")
+        if all_found:
+            best = max(best, floor_sum(repaired(prices, members, profit)))
+        tell(turn + 1)
+        if best >= value - _CLOSE * abs(value):
+            return Relaxation(best, True, last, pricing)
+        order = order[: int((profit > _CLOSE * master.unit).sum())]
+        chosen = np.empty(len(order), np.int64)
+        chosen = chosen[: _spread(members, order, _QUOTA, np.zeros(len(x), np.int64), chosen)]
+        if len(chosen) == 0:
+            if all_found:
+                return Relaxation(best, True, last, pricing)
+            each *= 8
+            if each > _SETS * 8**3:
+                break
+        _join(master, x, members[chosen].astype(np.int64))
+    return Relaxation(best, False, last, pricing)
+
+
+def repaired(prices: np.ndarray, members: np.ndarray, profit: np.ndarray) -> np.ndarray:
+    """Return prices that no class violates, given all classes with a profit, the largest profit first."""
+    lower = prices.copy()
+    _lower(members, profit, np.argsort(-profit, kind="stable"), lower, np.zeros(len(prices)))
+    return lower
+
+
+def floor_sum(values: np.ndarray) -> float:
+    """Return the sum of the values, rounded downwards."""
+    return math.nextafter(math.fsum(values.tolist()), -math.inf)
+
+
+def _start(x: np.ndarray, k: int) -> Master:
+    """Return the relaxation over the classes of MDAV, and of each record with some of its nearest."""
+    n = len(x)
+    first = classes_of(x, mdav(x, k)[0])
+    master = Master(n, first)
+    near = neighbours(x, k + 4).astype(np.int64)
+    ranks = sorted(combinations(range(near.shape[1]), k - 1), key=lambda chosen: (sum(chosen), chosen))
+    rows = np.arange(n)[:, None]
+    classes = np.concatenate([np.hstack((rows, near[:, list(chosen)])) for chosen in islice(ranks, 40)])
+    classes.sort(axis=1)
+    _join(master, x, np.unique(classes, axis=0))
+    return master
+
+
+def _join(master: Any, x: np.ndarray, classes: np.ndarray) -> None:
+    if len(classes):
+        members, bounds = classes.ravel(), np.arange(0, classes.size + 1, classes.shape[1])
+        master.add(members, bounds, class_costs(x, members, bounds))

@@ -1,0 +1,1 @@
+"""t-closeness: the earth mover's distance, merging, k-first and t-first."""

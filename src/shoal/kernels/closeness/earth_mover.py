@@ -1,0 +1,236 @@
+"""The earth mover's distance between classes and the table they are part of, from prefix sums.
+
+Values are the ends of a tree whose edges have lengths; the distance between two values is the length of the path
+between them. Then
+
+    EMD(C, T) = Σ over edges: length · |share of C below − share of T below|.
+
+Ordered values are a path of m − 1 edges of length 1 / (m − 1); unordered ones a star of edges of length ½; a taxonomy
+is itself the tree, its edges so long that two leaves are as far apart as their lowest common ancestor is high.
+
+Every share is a count over s = |C| or n = |T| and every length an integer over a common scale, so that the *work*
+n · s · scale · EMD is an integer, and is kept as one.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.runtime.jit import kernel, part
+from shoal.types import Confidential
+
+_FINEST = 10**9  # t is rounded down to a multiple of its inverse
+_MARGIN = 1e-9  # by which a class too large for exact work must be closer than it need be
+
+
+class Closeness(NamedTuple):
+    """What every class must be close to: the distribution of each confidential attribute in the table.
+
+    Values and, where there is a tree, the nodes above them are numbered attribute by attribute; `first` says where
+    those of an attribute begin. The values of a tree stand in such an order that those below a node are neighbours.
+    """
+
+    codes: np.ndarray  #: (attributes, records) int32, the value of each record, from 0
+    first: np.ndarray  #: (attributes + 1,) int64
+    line: np.ndarray  #: (attributes,) bool: ordered values
+    below: np.ndarray  #: (nodes,) int64: line: records with this value or a lower one; tree: records below the node
+    area: np.ndarray  #: (nodes,) int64: line: sum of `below` over lower values
+    rank: np.ndarray  #: (attributes, n) int32: line: the value of the record of that rank
+    parent: np.ndarray  #: (nodes,) int64: tree: the node above, counted from `first`; −1: none that counts
+    low: np.ndarray  #: (nodes,) int64: tree: the first value below the node
+    high: np.ndarray  #: (nodes,) int64: tree: the value after the last
+    length: np.ndarray  #: (nodes,) int64: tree: of the edge upwards
+    whole: np.ndarray  #: (attributes,) int64: tree: Σ length · below
+    scale: np.ndarray  #: (attributes,) int64
+    exact: np.ndarray  #: (attributes,) int64: the largest class whose work is surely no more than 2⁶²
+    n: int  #: records of the table
+    quota: np.ndarray  #: (attributes,) int64: whole part of t · n · scale …
+    rest: np.ndarray  #: (attributes,) int64: … and what is left of it, in units of 1 / finest
+    finest: int
+    t: float
+
+
+def closeness(attributes: Sequence[Confidential], t: float) -> Closeness:
+    """Lay out what classes must be close to, by at most t in each attribute.
+
+    Complexity: O(n + m) for each attribute.
+    """
+    trees = [_line(a) if a.ordered else _tree(a) for a in attributes]
+    n = int(attributes[0].counts.sum())
+    first = np.concatenate(([0], np.cumsum([len(tree["below"]) for tree in trees]))).astype(np.int64)
+    scale = [int(tree["scale"]) for tree in trees]
+    wanted = Fraction(str(float(t)))
+    fine = wanted.numerator * _FINEST // wanted.denominator  # rounded down: closer than asked for, never less close
+    joined = {
+        name: np.concatenate([tree[name] for tree in trees]).astype(np.int64)
+        for name in ("below", "area", "parent", "low", "high", "length")
+    }
+    rank = np.zeros((len(trees), n), np.int32)
+    for at, a in enumerate(attributes):
+        if a.ordered:
+            rank[at] = np.repeat(np.arange(len(a.counts), dtype=np.int32), a.counts)
+    return Closeness(
+        codes=np.ascontiguousarray([a.codes for a in attributes], dtype=np.int32),
+        first=first,
+        line=np.array([a.ordered for a in attributes]),
+        rank=rank,
+        whole=np.array([int((tree["length"] * tree["below"]).sum()) for tree in trees], np.int64),
+        scale=np.array(scale, np.int64),
+        exact=np.array([2**62 // (n * s) for s in scale], np.int64),
+        n=n,
+        quota=np.array([fine * n * s // _FINEST for s in scale], np.int64),
+        rest=np.array([fine * n * s % _FINEST for s in scale], np.int64),
+        finest=_FINEST,
+        t=fine / _FINEST,
+        **joined,
+    )
+
+
+def _line(a: Confidential) -> dict[str, np.ndarray]:
+    below = np.cumsum(a.counts)
+    nothing = np.zeros(len(below), np.int64)
+    area = np.concatenate(([0], np.cumsum(below)[:-1]))
+    scale = np.array(max(len(below) - 1, 1))
+    return dict.fromkeys(("parent", "low", "high", "length"), nothing) | {"below": below, "area": area, "scale": scale}
+
+
+def _tree(a: Confidential) -> dict[str, np.ndarray]:
+    values = len(a.counts)
+    if a.parents is None:
+        nothing, one, own = np.zeros(values, np.int64), np.ones(values, np.int64), np.arange(values)
+        star = {"parent": -one, "low": own, "high": own + 1, "length": one, "below": a.counts}
+        return star | {"area": nothing, "scale": np.array(2)}
+    parent = np.asarray(a.parents)
+    nodes = len(parent)
+    low, high, below, height = (np.zeros(nodes, np.int64) for _ in range(4))
+    low[:], low[:values], high[:values] = values, np.arange(values), np.arange(values) + 1
+    below[:values] = a.counts
+    for node in range(nodes):  # parents stand after their children
+        if (up := parent[node]) >= 0:
+            low[up], high[up] = min(low[up], low[node]), max(high[up], high[node])
+            below[up] += below[node]
+            height[up] = max(height[up], height[node] + 1)
+    top = int(height.max()) + 1
+    length = np.where(parent >= 0, height[parent], top) - height
+    found = {"parent": parent, "low": low, "high": high, "length": length, "below": below}
+    return found | {"area": np.zeros(nodes, np.int64), "scale": np.array(2 * top)}
+
+
+@part
+def _line_work(c, at, codes, s, n, size):
+    """Add up |n · records of C up to a value − s · records of T up to it| over all values but the last.
+
+    `n` and `size` are n and s, as integers, or as floats where integers would not do.
+    """
+    begin, values = c.first[at], c.first[at + 1] - c.first[at]
+    total = n * 0
+    v = 0  # value up to which it is done
+    for j in range(s + 1):
+        end = codes[j] if j < s else values - 1
+        if end <= v:
+            continue
+        need = (c.n * j + s - 1) // s  # the first value up to which at least n · j / s records of T lie
+        x = min(max(c.rank[at, need - 1] if need > 0 else v, v), end)
+        total += n * j * (x - v) - size * (c.area[begin + x] - c.area[begin + v])
+        last = c.area[begin + end]
+        total += size * (last - c.area[begin + x]) - n * j * (end - x)
+        v = end
+    return total
+
+
+@part
+def _tree_work(c, at, codes, s, n, size):
+    """Add up length · |n · records of C below a node − s · records of T below it|, by what differs from C empty."""
+    begin = c.first[at]
+    total = size * c.whole[at]
+    for p in range(s):
+        node = np.int64(codes[p])
+        if p > 0 and codes[p] == codes[p - 1]:
+            continue
+        while node >= 0 and (p == 0 or c.low[begin + node] > codes[p - 1]):  # or it was met before
+            count = p + 1
+            while count < s and codes[count] < c.high[begin + node]:
+                count += 1
+            there = size * c.below[begin + node]
+            total += c.length[begin + node] * (abs(n * (count - p) - there) - there)
+            node = c.parent[begin + node]
+    return total
+
+
+@part
+def work(c, at, codes, s):
+    """Return n · s · scale · EMD of a class of s records with these codes, ascending, for one attribute.
+
+    Exact if s ≤ c.exact[at]. O(s), for a tree O(s · its height) steps, and more where values are repeated.
+    """
+    n, size = np.int64(c.n), np.int64(s)
+    if c.line[at]:
+        return _line_work(c, at, codes, s, n, size)
+    return _tree_work(c, at, codes, s, n, size)
+
+
+@part
+def distance(c, at, codes, s):
+    """Return the EMD of a class of s records with these codes, ascending, for one attribute."""
+    if s <= c.exact[at]:
+        return work(c, at, codes, s) / (float(c.n) * s * c.scale[at])
+    n, size = float(c.n), float(s)
+    rough = _line_work(c, at, codes, s, n, size) if c.line[at] else _tree_work(c, at, codes, s, n, size)
+    return rough / (n * size * c.scale[at])
+
+
+@part
+def most_work(c, at, s):
+    """Return the most work that a class of s records may take and be close enough."""
+    return c.quota[at] * s + c.rest[at] * s // c.finest
+
+
+@part
+def is_close(c, at, codes, s):
+    """Tell whether a class of s records with these codes, ascending, is within t of the table in one attribute."""
+    if s <= c.exact[at]:
+        return work(c, at, codes, s) <= most_work(c, at, s)
+    return distance(c, at, codes, s) <= c.t - _MARGIN
+
+
+@part
+def over(c, at, codes, s):
+    """Return s · (EMD − t) of a class of s records with these codes, ascending; 0 if and only if it is close enough."""
+    if s > c.exact[at]:
+        return max(distance(c, at, codes, s) - c.t + _MARGIN, 0.0) * s
+    more = work(c, at, codes, s) - most_work(c, at, s)
+    return more / (float(c.n) * c.scale[at]) if more > 0 else 0.0
+
+
+@kernel
+def _distances(c, codes, bounds, at, out, close):
+    for q in range(bounds.shape[0] - 1):
+        begin, end = bounds[q], bounds[q + 1]
+        out[q] = distance(c, at, codes[begin:end], end - begin)
+        close[q] = is_close(c, at, codes[begin:end], end - begin)
+
+
+def distances(c: Closeness, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the EMD of every class in every attribute, and whether it is close enough.
+
+    Returns
+    -------
+    distances : (attributes, classes) float64
+    close : (attributes, classes) bool
+
+    >>> ranks = Confidential("pay", np.arange(6), np.ones(6, np.int64))
+    >>> distances(closeness([ranks], 0.25), np.array([0, 1, 0, 1, 1, 0]))
+    (array([[0.1, 0.1]]), array([[ True,  True]]))
+    """
+    bounds = np.concatenate(([0], np.cumsum(np.bincount(labels))))
+    shape = (len(c.line), len(bounds) - 1)
+    found, close = np.empty(shape), np.empty(shape, np.bool_)
+    for at in range(len(c.line)):
+        order = np.lexsort((c.codes[at], labels))
+        _distances(c, c.codes[at][order], bounds, at, found[at], close[at])
+    return found, close

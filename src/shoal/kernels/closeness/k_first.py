@@ -1,0 +1,201 @@
+"""k-anonymity-first ([SC15] Algorithm 2): classes of k nearest records, exchanged for others while that brings them
+closer to the table.
+
+Symbols of the paper: x the record a class is formed around, X' the remaining records, y a candidate to join the class,
+y' the member it would replace. Remaining points lie coordinate by coordinate in the order of rows; one that is gone is
+NaN.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.arithmetic.exact_sum import exact_sums, mean, subtract
+from shoal.kernels.arithmetic.in_range import in_range
+from shoal.kernels.closeness.earth_mover import Closeness
+from shoal.kernels.closeness.k_first_class import join, refine
+from shoal.kernels.closeness.swap_distance import count_in, exchange, settle
+from shoal.kernels.runtime.jit import announce, kernel, part
+from shoal.kernels.space.lazy_sort import LazyOrder, following, lazy_order, start
+from shoal.progress import report
+
+_LOOK = 32
+_RECORDS_PER_CALL = 20_000_000  # some seconds at most between two reports
+
+
+class _State(NamedTuple):
+    x: np.ndarray  # (d, n) points, NaN where they are gone
+    row: np.ndarray  # (n,) row of each slot
+    label: np.ndarray  # (n,) class of each row, -1 while it remains
+    bits: np.ndarray  # (n, d) the points as integers
+    limbs: np.ndarray  # exact column sums of what remains
+    base: np.ndarray
+    digits: np.ndarray
+    q: np.ndarray  # (d,) distances are measured from here
+    distance: np.ndarray  # (n,) of each slot
+    order: LazyOrder
+    slot: np.ndarray  # (n,) slot of each row
+    by_value: np.ndarray  # (n,) rows by their value on a single line, which has …
+    first: np.ndarray  # (values + 1,) … its first row here; empty where there is no single line
+    member: np.ndarray  # (k,) slots of the class, in the order in which they joined
+    counts: np.ndarray  # records remaining; classes formed; slots in use; records looked at
+
+
+@part
+def _measure(s):
+    """Compute the squared distance of every slot from q."""
+    used = s.counts[2]
+    s.counts[3] += used
+    for i in range(used):
+        s.distance[i] = 0.0
+    for j in range(s.x.shape[0]):
+        for i in range(used):
+            gap = s.x[j, i] - s.q[j]
+            s.distance[i] += gap * gap
+
+
+@part
+def _farthest(s):
+    best, at = -1.0, 0
+    for i in range(s.counts[2]):
+        if s.distance[i] > best:
+            best, at = s.distance[i], i
+    return at
+
+
+@part
+def _take(s, slot):
+    row = s.row[slot]
+    s.label[row] = s.counts[1]
+    s.counts[0] -= 1
+    for j in range(s.x.shape[0]):
+        subtract(s.limbs, s.base, j, s.bits[row, j])
+        s.x[j, slot] = np.nan
+    s.distance[slot] = np.nan
+
+
+@part
+def _compact(s):
+    to = 0
+    for i in range(s.counts[2]):
+        if s.label[s.row[i]] >= 0:
+            continue
+        for j in range(s.x.shape[0]):
+            s.x[j, to] = s.x[j, i]
+        s.row[to], s.slot[s.row[i]] = s.row[i], to
+        to += 1
+    s.counts[2] = to
+
+
+@part
+def _generate_cluster(c, s, e, x, look):
+    """[SC15] Alg. 2, GenerateCluster."""
+    k, used = s.member.shape[0], s.counts[2]
+    if s.counts[0] < 2 * k:
+        for i in range(used):
+            if s.label[s.row[i]] < 0:
+                _take(s, i)
+        s.counts[1] += 1
+        return
+    for j in range(s.q.shape[0]):
+        s.q[j] = s.x[j, x]
+    _measure(s)
+    size = 0
+    for i in range(used):
+        if i != x and s.label[s.row[i]] < 0:
+            s.order.key[size], s.order.slot[size] = s.distance[i], i
+            size += 1
+    start(s.order, size)
+    for i in range(k):
+        join(c, s, e, i, x if i == 0 else following(s.order), -1)
+    for at in range(e.work.shape[0]):
+        settle(c, e, at)
+    if look >= 0:
+        refine(c, s, e, x, look)
+    for i in range(k):
+        for at in range(e.work.shape[0]):
+            if not c.line[at]:
+                count_in(c, e, at, e.code[at, i], -1)
+        _take(s, s.member[i])
+    s.counts[1] += 1
+
+
+@kernel
+def k_first_steps(c, s, e, look, budget):
+    """Form classes, two at a time, until none remains or `budget` records were looked at.
+
+    With a negative `look` no records are exchanged.
+    """
+    s.counts[3] = 0
+    while s.counts[0] > 0 and s.counts[3] < budget:
+        if s.counts[2] - s.counts[0] > s.counts[2] // 8:
+            _compact(s)
+        mean(s.limbs, s.base, s.counts[0], s.digits, s.q)
+        _measure(s)
+        _generate_cluster(c, s, e, _farthest(s), look)
+        if s.counts[0] > 0:
+            _generate_cluster(c, s, e, _farthest(s), look)  # distances are still those from x_0
+
+
+def k_first(points: np.ndarray, k: int, c: Closeness, *, look: int = _LOOK) -> np.ndarray:
+    """Partition points by [SC15] Algorithm 2; classes may still be too far from the table.
+
+    Parameters
+    ----------
+    points : (n, d) float64, C-contiguous
+        Finite coordinates, n ≥ k, d ≥ 1. Left as they are.
+    k : int
+        Least size of a class, at least 2.
+    c : Closeness
+        What classes should be close to, and how close.
+    look : int
+        Candidates in a row that do not help, before those that do are sought by value. Changes the time only.
+
+    Returns
+    -------
+    labels : (n,) int64
+        Class of each record; classes are numbered in the order they are formed.
+
+    Guarantee: every class has k records, but for the last, which has k to 2k - 1. Labels are those of the definition:
+    squared distances are sums of (xⱼ - qⱼ)² in float64 in coordinate order, the average is the correctly rounded sum
+    divided by the number of records, distances from the table are compared as integers; ties go to the lowest row,
+    and among members to the one that joined first.
+
+    Complexity: O(n²·d/k) for distances. Up to n²/2k candidates, each O(log n) for its place in the order; O(log k) to
+    see that it cannot help on one ordered attribute, else O(k) for each attribute, times the height of a tree. O(n·d)
+    memory.
+
+    Departures: where n · k · (m - 1) is beyond 2⁶² for m different values, no records are exchanged: merging must do.
+    """
+    announce(k_first_steps)
+    points = np.ascontiguousarray(in_range(points))
+    n, d = points.shape
+    limbs, base = exact_sums(points.view(np.int64))
+    line = len(c.line) == 1 and c.line[0]
+    values = np.arange(len(c.below) + 1 if line else 0)
+    by_value = np.argsort(c.codes[0], kind="stable")
+    s = _State(
+        points.T.copy(),
+        np.arange(n),
+        np.full(n, -1),
+        points.view(np.int64),
+        limbs,
+        base,
+        np.empty(limbs.shape[1], np.int64),
+        np.empty(d),
+        np.empty(n),
+        lazy_order(n),
+        np.arange(n),
+        by_value,
+        np.searchsorted(c.codes[0][by_value], values),
+        np.empty(k, np.int64),
+        np.array([n, 0, n, 0]),
+    )
+    room, look = exchange(c, k), look if k <= c.exact.min() else -1
+    while s.counts[0] > 0:
+        k_first_steps(c, s, room, look, _RECORDS_PER_CALL)
+        report(n - int(s.counts[0]), n)
+    return s.label

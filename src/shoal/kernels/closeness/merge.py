@@ -1,0 +1,341 @@
+"""Classes that are merged one with another, and how far each is from the table: measured only where it matters.
+
+A class is a chain of *pieces*, the classes that were given. Its codes lie in the places of its pieces, ascending along
+the chain when it was last measured; merging two classes ties two chains together and moves nothing.
+
+With s records, s · EMD is a norm: of a merged class it is at most the sum of the two, and at least their difference. So
+bounds are known without looking, and narrower ones of large classes from :mod:`shoal.kernels.closeness.binned_bounds`:
+a class that swallows its neighbours one by one is not measured each time.
+
+The class farthest from the table is on top of a heap. Entries of classes that have changed since stay there until they
+come to the top. The nearest class is found through a tree of boxes over the means.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.arithmetic.in_range import in_range
+from shoal.kernels.closeness.binned_bounds import LARGE, bounds_of, coarse, note_join
+from shoal.kernels.closeness.earth_mover import Closeness, distance, is_close, most_work, work
+from shoal.kernels.refine.class_state import numbered
+from shoal.kernels.runtime.jit import announce, kernel, part
+from shoal.kernels.space.moving_points import NONE, moving_points, nearest, put
+from shoal.kernels.space.remaining import WIDTH
+from shoal.progress import report
+
+_UP, _DOWN = 1.0 + 1e-14, 1.0 - 1e-14  # more than rounding can do
+ROUGH = 2e-9  # more than the margin of a class too large for exact work, and its error
+
+
+class MergedClasses(NamedTuple):
+    """A partition on its way."""
+
+    codes: np.ndarray  # (attributes, n) int32, piece after piece
+    bounds: np.ndarray  # (pieces + 1,) where the codes of each begin
+    after: np.ndarray  # (pieces,) the next piece of the chain, -1 at its end
+    last: np.ndarray  # (pieces,) of a class, the last piece of its chain
+    into: np.ndarray  # (pieces,) the class it was merged into, itself if none
+    size: np.ndarray  # (pieces,) records of a class
+    total: np.ndarray  # (pieces, d) sum of its records
+    low: np.ndarray  # (attributes, pieces) bounds of size · EMD
+    high: np.ndarray  # (attributes, pieces)
+    far: np.ndarray  # (pieces,) upper bound of the greatest EMD; -1: close, or merged into another
+    sure: np.ndarray  # (pieces,) bool: `far` is the distance itself
+    run: np.ndarray  # (2, n) int32, scratch
+
+
+def classes_of(points: np.ndarray, labels: np.ndarray, c: Closeness) -> MergedClasses:
+    """Lay out the classes of a partition, numbered without gaps, and measure them all. O(n·d + n log n)."""
+    sizes = np.bincount(labels)
+    pieces = len(sizes)
+    shape = (len(c.line), pieces)
+    classes = MergedClasses(
+        np.array([c.codes[at][np.lexsort((c.codes[at], labels))] for at in range(len(c.line))]),
+        np.concatenate(([0], np.cumsum(sizes))),
+        np.full(pieces, -1),
+        np.arange(pieces),
+        np.arange(pieces),
+        sizes,
+        np.column_stack([np.bincount(labels, weights=column) for column in points.T]),
+        np.empty(shape),
+        np.empty(shape),
+        np.empty(pieces),
+        np.zeros(pieces, np.bool_),
+        np.empty((2, len(labels)), np.int32),
+    )
+    _measure_all(c, classes)
+    return classes
+
+
+@kernel
+def _measure_all(c, classes):
+    for a in range(classes.far.shape[0]):
+        measure(c, classes, a)
+
+
+@part
+def _sort(runs, s):
+    """Merge ascending runs of ``runs[0, :s]`` until there is one; return where it is, and how many there were."""
+    at, most = 0, 0
+    while True:
+        source, target, count, begin = runs[at], runs[1 - at], 0, 0
+        while begin < s:
+            middle = begin + 1
+            while middle < s and source[middle - 1] <= source[middle]:
+                middle += 1
+            count += 1
+            if middle == s and count == 1:
+                return at, max(most, 1)
+            end = min(middle + 1, s)
+            while end < s and source[end - 1] <= source[end]:
+                end += 1
+            count += middle < s
+            i, j = begin, middle
+            for k in range(begin, end):
+                if j == end or (i < middle and source[i] <= source[j]):
+                    target[k] = source[i]
+                    i += 1
+                else:
+                    target[k] = source[j]
+                    j += 1
+            begin = end
+        at, most = 1 - at, max(most, count)
+
+
+@part
+def _ascending(classes, at, a):
+    """Put the codes of a class in ascending order along its chain; return which row of `run` holds them too."""
+    s, codes = classes.size[a], classes.codes[at]
+    place, piece = 0, a
+    while piece >= 0:
+        for i in range(classes.bounds[piece], classes.bounds[piece + 1]):
+            classes.run[0, place] = codes[i]
+            place += 1
+        piece = classes.after[piece]
+    where, runs = _sort(classes.run, s)
+    if runs > 1:
+        place, piece = 0, a
+        while piece >= 0:
+            for i in range(classes.bounds[piece], classes.bounds[piece + 1]):
+                codes[i] = classes.run[where, place]
+                place += 1
+            piece = classes.after[piece]
+    return where
+
+
+@part
+def measure(c, classes, a):
+    """Find out how far a class is from the table, and whether it is close enough in every attribute."""
+    s, far, close = classes.size[a], 0.0, True
+    for at in range(c.line.shape[0]):
+        codes = classes.run[_ascending(classes, at, a), :s]
+        if s <= c.exact[at]:
+            done = work(c, at, codes, s)
+            here, slack = done / (float(c.n) * s * c.scale[at]), 0.0
+            close &= done <= most_work(c, at, s)
+        else:
+            here, slack = distance(c, at, codes, s), ROUGH
+            close &= is_close(c, at, codes, s)
+        classes.low[at, a], classes.high[at, a] = max(here - slack, 0.0) * s * _DOWN, (here + slack) * s * _UP
+        far = max(far, here)
+    classes.sure[a] = True
+    classes.far[a] = -1.0 if close else far
+
+
+@part
+def at_least(classes, a):
+    """Return a lower bound of the greatest EMD of a class."""
+    low = 0.0
+    for at in range(classes.low.shape[0]):
+        low = max(low, classes.low[at, a] / classes.size[a] * _DOWN)
+    return low
+
+
+@part
+def join(c, classes, k, a, b):
+    """Merge class b into class a, which must be the lower number; bounds say how far it may be from the table."""
+    far = 0.0
+    for at in range(classes.low.shape[0]):
+        low = max(classes.low[at, a] - classes.high[at, b], classes.low[at, b] - classes.high[at, a])
+        classes.low[at, a] = max(low, 0.0) * _DOWN
+        classes.high[at, a] = (classes.high[at, a] + classes.high[at, b]) * _UP
+        size = classes.size[a] + classes.size[b]
+        if c.line[at] and k.room[a] >= 0:
+            low, high = bounds_of(c, k, k.room[a], at, size)
+            classes.low[at, a], classes.high[at, a] = max(classes.low[at, a], low), min(classes.high[at, a], high)
+        far = max(far, classes.high[at, a] / size * _UP)
+    for j in range(classes.total.shape[1]):
+        classes.total[a, j] += classes.total[b, j]
+    classes.after[classes.last[a]], classes.last[a] = b, classes.last[b]
+    classes.size[a] += classes.size[b]
+    classes.into[b], classes.far[b] = a, -1.0
+    classes.sure[a], classes.far[a] = False, far if far > c.t - ROUGH else -1.0
+
+
+def labels_of(classes: MergedClasses, labels: np.ndarray) -> np.ndarray:
+    """Return the class that each record of the partition given has come to be in."""
+    into = classes.into
+    while not np.array_equal(into[into], into):
+        into = into[into]
+    return np.asarray(into[labels])
+
+
+_FEW = 64  # means that are never laid out anew
+
+
+class _Heap(NamedTuple):
+    """Classes that may be too far from the table, the farthest on top; of several the lowest number."""
+
+    far: np.ndarray
+    number: np.ndarray
+    counts: np.ndarray  # entries; classes left
+    mean: np.ndarray  # (d,) scratch
+
+
+@part
+def _push(heap, far, number):
+    i = heap.counts[0]
+    heap.counts[0] += 1
+    while i > 0:
+        p = (i - 1) >> 1
+        if heap.far[p] > far or (heap.far[p] == far and heap.number[p] <= number):
+            break
+        heap.far[i], heap.number[i] = heap.far[p], heap.number[p]
+        i = p
+    heap.far[i], heap.number[i] = far, number
+
+
+@part
+def _pop(heap):
+    heap.counts[0] -= 1
+    size = heap.counts[0]
+    far, number = heap.far[size], heap.number[size]
+    i, child = 0, 1
+    while child < size:
+        e = child + 1
+        if e < size and (
+            heap.far[e] > heap.far[child] or (heap.far[e] == heap.far[child] and heap.number[e] < heap.number[child])
+        ):
+            child = e
+        if far > heap.far[child] or (far == heap.far[child] and number < heap.number[child]):
+            break
+        heap.far[i], heap.number[i] = heap.far[child], heap.number[child]
+        i = child
+        child = 2 * i + 1
+    heap.far[i], heap.number[i] = far, number
+
+
+@part
+def _drop_stale(classes, heap):
+    while heap.counts[0] > 0 and classes.far[heap.number[0]] != heap.far[0]:
+        _pop(heap)
+
+
+@part
+def _farthest(c, classes, heap):
+    """Take the class that is farthest from the table off the heap; -1 if all are close enough.
+
+    A class of which only bounds are known is measured unless they say that it is farther than all others, and too far.
+    """
+    while True:
+        _drop_stale(classes, heap)
+        if heap.counts[0] == 0:
+            return -1
+        a = heap.number[0]
+        _pop(heap)
+        if classes.sure[a]:
+            return a
+        _drop_stale(classes, heap)
+        low = at_least(classes, a)
+        if low > c.t + ROUGH and (heap.counts[0] == 0 or low > heap.far[0]):
+            return a
+        measure(c, classes, a)
+        if classes.far[a] >= 0.0:
+            _push(heap, classes.far[a], a)
+
+
+@kernel
+def merge_steps(c, classes, known, heap, tree, large, enough):
+    """Merge until all classes are close enough, or no more than `enough` are left; tell whether all are close."""
+    while heap.counts[1] > 1:
+        if heap.counts[1] <= enough:
+            return False
+        a = _farthest(c, classes, heap)
+        if a < 0:
+            return True
+        slot = tree.slot[a]
+        for j in range(tree.q.shape[0]):
+            tree.q[j] = tree.x[slot // WIDTH, j, slot % WIDTH]
+            heap.mean[j] = np.nan
+        put(tree, slot, NONE, heap.mean)
+        b = nearest(tree, slot // WIDTH)
+        if classes.size[b] >= classes.size[a]:  # the larger one moves less, and keeps its leaf
+            slot = tree.slot[b]
+        else:
+            put(tree, tree.slot[b], NONE, heap.mean)
+        kept, gone = min(a, b), max(a, b)
+        note_join(c, known, classes, kept, gone, large)
+        join(c, classes, known, kept, gone)
+        for j in range(tree.q.shape[0]):
+            heap.mean[j] = classes.total[kept, j] / classes.size[kept]
+        put(tree, slot, kept, heap.mean)
+        heap.counts[1] -= 1
+        if classes.far[kept] >= 0.0:
+            _push(heap, classes.far[kept], kept)
+    return True
+
+
+@kernel
+def _fill(classes, heap):
+    for a in range(classes.far.shape[0]):
+        if classes.far[a] >= 0.0:
+            _push(heap, classes.far[a], a)
+
+
+def merge_until_close(points: np.ndarray, labels: np.ndarray, c: Closeness, *, large: int = LARGE) -> np.ndarray:
+    """Merge the class farthest from the table with the class whose mean is nearest, until every class is within t.
+
+    Parameters
+    ----------
+    points : (n, d) float64
+        Finite coordinates.
+    labels : (n,) int64
+        A partition, classes numbered from 0 without gaps.
+    c : Closeness
+        What classes must be close to, and how close.
+    large : int
+        Records from which on it is kept how the values of a class are spread. Changes the time only.
+
+    Returns
+    -------
+    labels : (n,) int64
+        Classes numbered by their first rows.
+
+    Guarantee: every class is a union of classes given, and within t of the table in every attribute, unless only one
+    is left. Labels are those of the definition: the farthest class is the one with the greatest EMD in any attribute,
+    as float64; the nearest is the one with the least squared distance between means, sums of (xⱼ - qⱼ)² in coordinate
+    order; ties go to the class with the lowest row. The sum of a class is that of its records in the order of rows,
+    of a merged class the sum of two sums, and the mean is the sum divided by the size.
+
+    Complexity: O(n log n) to begin with. Then O(log n) for each of at most n/k mergers where d is small, and O(s) for
+    a class of s records that must be measured: few of the large ones, whose bounds are narrow where values are
+    ordered. O(n·(d + attributes)) memory.
+    """
+    announce(merge_steps)
+    labels, points = numbered(labels), in_range(points)
+    classes = classes_of(points, labels, c)
+    pieces = len(classes.size)
+    heap = _Heap(np.empty(pieces), np.empty(pieces, np.int64), np.array([0, pieces]), np.empty(points.shape[1]))
+    known = coarse(c, pieces, large)
+    _fill(classes, heap)
+    done = heap.counts[0] == 0
+    while not done:
+        left = np.flatnonzero(classes.into == np.arange(pieces))
+        tree = moving_points(classes.total[left] / classes.size[left, None], left)
+        done = merge_steps(c, classes, known, heap, tree, large, len(left) // 2 if len(left) > _FEW else 1)
+        report(pieces - int(heap.counts[1]), pieces)
+    return numbered(labels_of(classes, labels))

@@ -1,0 +1,314 @@
+"""t-closeness first ([SC15] Algorithm 3): the exact partition, by brute force or through a spatial index.
+
+S_i are the subsets of the paper, x₀ and x₁ its records, k′ the size of its classes after eqs. (3) and (4).
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shoal.kernels.arithmetic.in_range import in_range
+from shoal.kernels.mdav.brute_force_two_threads import look, pass_space
+from shoal.kernels.mdav.mdav import BLOCKS_PER_CALL, COORDINATES_PER_CALL, frame_for_index
+from shoal.kernels.runtime.jit import announce, kernel, part
+from shoal.kernels.runtime.lanes import lowest_bit, scan_points
+from shoal.kernels.space.nearest_per_subset import (
+    class_size,
+    classes_left,
+    equal_in_subset,
+    farthest_kept,
+    find_nearest_each,
+    mark,
+    name_slots,
+    nearest_each,
+    offer_each,
+    start_each,
+    subset_of_rows,
+    subsets_of,
+    take_of_subset,
+    taken_twice,
+    unmark,
+)
+from shoal.kernels.space.remaining import (
+    NO_ROW,
+    WIDTH,
+    Remaining,
+    all_remaining,
+    centroid,
+    compact,
+    erase,
+    final_labels,
+    first_row,
+    read,
+    scatter,
+)
+from shoal.kernels.space.spatial_index import USUAL, find_farthest, move_anchor, rebuild
+from shoal.kernels.space.tree import remove
+from shoal.progress import report
+
+if TYPE_CHECKING:
+    from shoal.kernels.space.float32_projection import Frame
+
+
+_SAMPLE = 4096
+_TELLING = 0.03  # share of the variance of the subsets that coordinates explain, from which on subsets lie apart …
+_APART = 2.0  # … by so much from the first to the last: it helps to find the nearest, and harms to find the farthest
+
+
+@dataclass(frozen=True)
+class TFirstTrace:
+    """What ran: the proof of the path, and how much work it did."""
+
+    path: str
+    size: int  # k′
+    distinct: int = 0  # records that differ in a coordinate or in their subset
+    index_steps: int = 0
+    brute_steps: int = 0
+    leaves_visited: int = 0
+    boxes_visited: int = 0
+    rebuilds: int = 0
+
+
+def t_first(
+    points: np.ndarray, values: np.ndarray, k: int, t: float, *, path: str | None = None
+) -> tuple[np.ndarray, TFirstTrace]:
+    """Partition points by t-closeness first, without looking at how close classes come out.
+
+    Parameters
+    ----------
+    points : (n, d) float64, C-contiguous
+        Finite coordinates, k ≤ n < 2³⁰, d ≥ 1. Left as they are.
+    values : (n,)
+        What records are ranked by: confidential values, or their ranks.
+    k : int
+        Least size of a class, at least 2.
+    t : float
+        How far a class may be from the table, between 0 and 1.
+    path : {None, "brute", "index"}
+        None takes whichever costs less, and may change from the index to brute force on the way. The others force one
+        to the end.
+
+    Returns
+    -------
+    labels : (n,) int64
+        Class of each record; classes are numbered in the order they are formed.
+    trace : TFirstTrace
+
+    Guarantee: there are ⌊n / k′⌋ classes of k′ or k′ + 1 records, k′ ≥ k, with one record of every subset; the labels
+    are those of the definition, record for record, on either path. Where k′ divides n and no two values are equal,
+    every class is within t. Squared distances are sums of (xⱼ - qⱼ)² in float64 in coordinate order; the average is
+    the correctly rounded sum of the remaining records, divided by their number; ties go to the lowest row.
+
+    Complexity: brute force O(n²·d / k′); the index O(n log n) to build and, on points of low intrinsic dimension, a few
+    hundred blocks of 16 records for each pair of classes. O(n·d) memory either way.
+
+    Departures: eq. (4) with the floor; a second record is taken from a central subset while it has more records left
+    than there are classes left; of an odd number of records left over the lower of two central subsets takes one more;
+    points out of range are scaled as in MDAV.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> points = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.2]])
+    >>> labels, trace = t_first(points, np.array([1, 2, 1, 2, 1, 2]), 2, 0.5)
+    >>> labels
+    array([0, 0, 2, 2, 1, 1])
+    """
+    points = in_range(points)
+    n = points.shape[0]
+    trace = TFirstTrace("one class", class_size(n, k, t))
+    if n < 2 * trace.size:
+        return np.zeros(n, np.int64), trace
+    subset = subset_of_rows(values, trace.size)
+    members, bounds = equal_in_subset(points, subset)
+    trace = replace(trace, path="brute", distinct=bounds.shape[0] - 1)
+    frame = None if path == "brute" else frame_for_index(points, trace.distinct, trace.size, wanted=path == "index")
+    if frame is not None:
+        remaining, trace = _through_index(points, subset, members, bounds, frame, trace, to_the_end=path == "index")
+    else:
+        remaining = all_remaining(points, members, bounds)
+    trace = _by_brute_force(subset, remaining, trace)
+    report(n, n)
+    return final_labels(remaining), trace
+
+
+def _through_index(
+    points: np.ndarray,
+    subset: np.ndarray,
+    members: np.ndarray,
+    bounds: np.ndarray,
+    frame: Frame,
+    trace: TFirstTrace,
+    *,
+    to_the_end: bool,
+) -> tuple[Remaining, TFirstTrace]:
+    """Form classes through the index: all but the last, or as long as brute force would cost more."""
+    from shoal.kernels.mdav import mdav
+    from shoal.kernels.space.spatial_index import spatial_index
+
+    announce(subset_steps)
+    (n, d), steps, size = points.shape, 0, trace.size
+    apart = subset * (_APART / (size - 1)) if _explained(points, subset) > _TELLING else None
+    index, remaining = spatial_index(points, members, bounds, frame, size, apart)
+    subsets = subsets_of(subset, size, remaining, index.tree)
+    each = nearest_each(size, subsets.begin.shape[0] - 1)
+    budget = int(min(BLOCKS_PER_CALL, max(2000, mdav.brute_total(n, trace.distinct, d, size) / 3000)))
+    spent = 0.0
+    while remaining.counts[1] < subsets.classes - 1:
+        more = subset_steps(index, remaining, subsets, each, budget)
+        steps += more
+        before, spent = spent, mdav.index_so_far(index, remaining)
+        report(n - int(remaining.counts[0]), n)
+        if not to_the_end and mdav.brute_step(int(remaining.counts[2]), d, size) * more < spent - before:
+            break
+    work = index.search.work.reshape(3, 3).sum(axis=0).tolist()
+    return remaining, replace(
+        trace,
+        path="index",
+        index_steps=steps,
+        leaves_visited=work[0],
+        boxes_visited=work[1],
+        rebuilds=int(index.rebuilds[0]),
+    )
+
+
+def _explained(points: np.ndarray, subset: np.ndarray) -> float:
+    """Return which share of the variance of the subsets' numbers the coordinates explain, of a sample of records."""
+    step = max(points.shape[0] // _SAMPLE, 1)
+    x, y = points[::step], subset[::step]
+    spread = x.std(axis=0)
+    x = (x - x.mean(axis=0))[:, spread > 0] / spread[spread > 0]
+    y = y - y.mean()
+    left = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
+    freedom = max(x.shape[0] - x.shape[1] - 1, 1)
+    return float(1.0 - (left @ left) / (y @ y) * (x.shape[0] - 1) / freedom)
+
+
+def _by_brute_force(subset: np.ndarray, remaining: Remaining, trace: TFirstTrace) -> TFirstTrace:
+    """Form all classes that are left but the last by looking at every record."""
+    subsets = subsets_of(subset, trace.size, remaining)
+    if remaining.counts[1] >= subsets.classes - 1:
+        return trace
+
+    announce(brute_subset_steps)
+    n, steps = remaining.members.shape[0], 0
+    remaining = scatter(remaining, subsets.of_member)
+    space, each = pass_space(remaining.x.shape[1], 2), nearest_each(trace.size, 0)
+    while remaining.counts[1] < subsets.classes - 1:
+        steps += brute_subset_steps(space, remaining, subsets, each, COORDINATES_PER_CALL)[0]
+        report(n - int(remaining.counts[0]), n)
+    return replace(trace, path="brute" if trace.index_steps == 0 else "index, then brute", brute_steps=steps)
+
+
+@part
+def _class_through_index(index, remaining, subsets, each, slot):
+    """Form the class of the records that are nearest to the one in `slot`, one of every subset."""
+    tree, search = index.tree, index.search
+    read(remaining, slot, search.q)
+    sought = start_each(each, taken_twice(subsets, remaining))
+    find_nearest_each(tree, search, remaining, subsets, each, slot // WIDTH)
+    for i in range(sought):
+        if take_of_subset(subsets, remaining, each.slot[i]):
+            remove(tree, remaining, each.slot[i])
+            unmark(subsets, remaining, tree, each.slot[i])
+    remaining.counts[1] += 1
+
+
+@kernel
+def subset_steps(index, remaining, subsets, each, budget):
+    """Form pairs of classes until one is left to be formed or `budget` blocks were looked at; return how many pairs."""
+    tree, search, counts, work = index.tree, index.search, remaining.counts, index.search.work
+    steps = 0
+    stop = work[0] + work[1] + work[3] + work[4] + work[6] + work[7] + budget
+    while classes_left(subsets, remaining) > 1 and work[0] + work[1] + work[3] + work[4] + work[6] + work[7] < stop:
+        if 2 * counts[2] < counts[3] or tree.levels[0] == 0:
+            rebuild(index, remaining)
+            mark(subsets, remaining, tree)
+        steps += 1
+        centroid(remaining, search.q)
+        if work[3] + work[4] > index.rebuilds[2]:
+            move_anchor(index, remaining)
+        index.rebuilds[2] += USUAL
+        for turn in range(1, 3 if classes_left(subsets, remaining) > 2 else 2):  # x₀, then x₁
+            slot = find_farthest(tree, search, remaining, 3 * turn)
+            _class_through_index(index, remaining, subsets, each, slot)
+    return steps
+
+
+@part
+def _blocks(remaining):
+    return (remaining.counts[3] + WIDTH - 1) // WIDTH
+
+
+@part
+def _look_each(space, remaining, subsets, each, best):
+    """Pass over all records: keep the nearest to q of every subset, find the farthest if it beats `best`.
+
+    Slots stand in the order of their subsets, so that a block holds one of them, seldom more. Returns the slot of the
+    farthest record, of several the one with the lowest row.
+    """
+    x, q, distance, of_slot = remaining.x, space.q, space.distance, subsets.of_slot
+    best_row, best_slot, used = NO_ROW, -1, remaining.counts[3]
+    for b in range(_blocks(remaining)):
+        last = min(b * WIDTH + WIDTH, used) - 1
+        bound = farthest_kept(each, np.int64(of_slot[b * WIDTH]), np.int64(of_slot[last]) + 1)
+        mask = scan_points(x, b, q, bound, best, distance)
+        while mask:
+            lane = lowest_bit(mask)
+            mask &= mask - 1
+            slot = b * WIDTH + lane
+            offer_each(each, remaining, slot, np.int64(of_slot[slot]), distance[lane])
+            if distance[lane] >= best:
+                row = first_row(remaining, slot)
+                if distance[lane] > best or row < best_row:
+                    best, best_row, best_slot = distance[lane], row, slot
+    return best_slot, best_row
+
+
+@part
+def _class_by_brute_force(space, remaining, subsets, each, slot, best):
+    """Form the class of the records that are nearest to the one in `slot`, one of every subset.
+
+    Returns the slot of the record farthest from it, or -1 where that must be searched anew: it went into the class.
+    """
+    read(remaining, slot, space.q)
+    sought = start_each(each, taken_twice(subsets, remaining))
+    far, far_row = _look_each(space, remaining, subsets, each, best)
+    for i in range(sought):
+        if each.row[i] == far_row:
+            far = -1
+        if take_of_subset(subsets, remaining, each.slot[i]):
+            erase(remaining, each.slot[i])
+    remaining.counts[1] += 1
+    return far
+
+
+@kernel
+def brute_subset_steps(space, remaining, subsets, each, budget):
+    """Form pairs of classes until one is left to be formed or `budget` coordinates were read.
+
+    Returns the number of pairs formed and of points looked at.
+    """
+    steps, scanned, nobody = 0, 0, np.int64(0)
+    counts, d = remaining.counts, space.q.shape[0]
+    name_slots(subsets, remaining)
+    while classes_left(subsets, remaining) > 1 and scanned * d < budget:
+        if counts[3] - counts[2] > counts[3] // 8:
+            compact(remaining)
+            name_slots(subsets, remaining)
+        pair = classes_left(subsets, remaining) > 2
+        steps += 1
+        centroid(remaining, space.q)
+        slot = -1
+        for turn in range(2 if pair else 1):  # x₀, farthest from the centroid; then x₁, farthest from x₀
+            if slot < 0:
+                scanned += counts[3]
+                slot, _, _ = look(space, remaining, nobody, -1.0, 0, _blocks(remaining))
+            scanned += counts[3]
+            slot = _class_by_brute_force(space, remaining, subsets, each, slot, -1.0 if pair and turn == 0 else np.inf)
+    compact(remaining)
+    return steps, scanned

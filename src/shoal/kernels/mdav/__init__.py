@@ -1,0 +1,1 @@
+"""MDAV and V-MDAV."""

@@ -1,0 +1,223 @@
+"""MDAV by looking at every remaining record, one half of them on each of two cores.
+
+The threads are Python's: a kernel lets go of the interpreter's lock, so two run side by side, and nothing is left over
+that a fork or another thread could stumble on. Handing a half to the other thread takes some 50 µs, so that it pays
+only where a pass takes longer.
+
+The baseline for the index, and the faster of the two where records are few or nothing prunes. Here on one core;
+:mod:`shoal.kernels.mdav.brute_force_two_threads` does the same on two where a pass is long enough.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.runtime.jit import kernel, part
+from shoal.kernels.runtime.lanes import lowest_bit, scan_points
+from shoal.kernels.runtime.threads import cores
+from shoal.kernels.space.remaining import (
+    NO_ROW,
+    WIDTH,
+    Nearest,
+    Remaining,
+    centroid,
+    compact,
+    erase,
+    first_row,
+    nearest_few,
+    offer,
+    read,
+    take,
+)
+
+
+class Pass(NamedTuple):
+    """What a pass over all records needs."""
+
+    q: np.ndarray  # (d,) the point distances are measured from
+    nearest: Nearest
+    distance: np.ndarray  # (WIDTH,)
+
+
+def pass_space(d: int, k: int) -> Pass:
+    """Allocate what passes over points of `d` coordinates need for classes of `k`."""
+    return Pass(np.empty(d), nearest_few(k - 1), np.empty(WIDTH))
+
+
+@part
+def look(space, remaining, capacity, best, first, last):
+    """Pass over blocks `first` … `last` - 1: keep the `capacity` nearest to q, find the farthest if it beats `best`.
+
+    Returns the slot of the farthest record, of several the one with the lowest row, its squared distance, and how many
+    records were kept.
+    """
+    x, q, distance, nearest = remaining.x, space.q, space.distance, space.nearest
+    size = np.int64(0)
+    bound = np.inf if capacity > 0 else -1.0
+    best_row, best_slot = NO_ROW, -1
+    for b in range(first, last):
+        mask = scan_points(x, b, q, bound, best, distance)
+        while mask:
+            lane = lowest_bit(mask)
+            mask &= mask - 1
+            slot = b * WIDTH + lane
+            if distance[lane] <= bound:
+                size = offer(nearest, size, remaining, slot, distance[lane])
+                if size == capacity:
+                    bound = nearest.distance[0]
+            if distance[lane] >= best:
+                row = first_row(remaining, slot)
+                if distance[lane] > best or row < best_row:
+                    best, best_row, best_slot = distance[lane], row, slot
+    return best_slot, best, size
+
+
+@part
+def _blocks(remaining):
+    return (remaining.counts[3] + WIDTH - 1) // WIDTH
+
+
+@part
+def _class_around(space, remaining, slot, best):
+    """Form the class of the record in `slot` and its k - 1 nearest.
+
+    Returns the slot of the record farthest from it, or -1 where that must be searched anew: when all that remains
+    is equally far, records of the class itself are among the farthest.
+    """
+    nearest = space.nearest
+    read(remaining, slot, space.q)
+    if take(remaining, slot):
+        erase(remaining, slot)
+    far, best, _ = look(space, remaining, nearest.distance.shape[0], best, 0, _blocks(remaining))
+    if best == nearest.distance[0]:
+        far = -1
+    for i in range(nearest.slot.shape[0]):
+        if take(remaining, nearest.slot[i]):
+            erase(remaining, nearest.slot[i])
+    remaining.counts[1] += 1
+    return far
+
+
+@kernel
+def brute_steps(space, remaining, k, budget):
+    """Form pairs of classes until fewer than 2k records remain or `budget` coordinates were read.
+
+    Returns the number of pairs formed and of points looked at. A single class, formed when 2k to 3k - 1 records
+    remain, counts as a pair.
+    """
+    steps, scanned, nobody = 0, 0, np.int64(0)
+    counts, d = remaining.counts, space.q.shape[0]
+    while counts[0] >= 2 * k and scanned * d < budget:
+        if counts[3] - counts[2] > counts[3] // 8:
+            compact(remaining)
+        pair = counts[0] >= 3 * k
+        steps += 1
+        centroid(remaining, space.q)
+        slot = -1
+        for turn in range(2 if pair else 1):  # r, farthest from c; then s, farthest from r
+            if slot < 0:
+                scanned += counts[3]
+                slot, _, _ = look(space, remaining, nobody, -1.0, 0, _blocks(remaining))
+            scanned += counts[3]
+            slot = _class_around(space, remaining, slot, -1.0 if pair and turn == 0 else np.inf)
+    return steps, scanned
+
+
+_WORTH_IT = 2_000_000  # coordinates in a pass: below that handing over costs what it gains
+
+
+class Found(NamedTuple):
+    """What a pass over all records found."""
+
+    slot: int  # of the farthest
+    distance: float
+    nearest: np.ndarray  # slots of the nearest, of a point once for each record taken there
+    reach: float  # squared distance of the last of them
+
+
+class Halves(NamedTuple):
+    """Two passes that measure from the same point."""
+
+    first: Pass
+    second: Pass
+    pool: ThreadPoolExecutor
+
+
+def worth_halving(remaining: Remaining) -> bool:
+    """Tell whether there is a second core, and enough for both to do."""
+    return cores() > 1 and int(remaining.counts[3]) * remaining.x.shape[1] >= _WORTH_IT
+
+
+def halves(d: int, k: int, pool: ThreadPoolExecutor) -> Halves:
+    """Allocate what passes over points of `d` coordinates need for classes of `k`."""
+    first = pass_space(d, k)
+    return Halves(first, pass_space(d, k)._replace(q=first.q), pool)
+
+
+@kernel
+def _scan(space, remaining, capacity, best, first, last):
+    return look(space, remaining, capacity, best, first, last)
+
+
+@kernel
+def _begin(space, remaining):
+    """Close gaps where there are many, and measure from the centroid."""
+    if remaining.counts[3] - remaining.counts[2] > remaining.counts[3] // 8:
+        compact(remaining)
+    centroid(remaining, space.q)
+
+
+@kernel
+def _open_class(space, remaining, slot):
+    """Take the record that a class is formed around, and measure from it."""
+    read(remaining, slot, space.q)
+    if take(remaining, slot):
+        erase(remaining, slot)
+
+
+@kernel
+def _close_class(remaining, slots):
+    """Take the nearest records into the class."""
+    for i in range(slots.shape[0]):
+        if take(remaining, slots[i]):
+            erase(remaining, slots[i])
+    remaining.counts[1] += 1
+
+
+def _look_twice(space: Halves, remaining: Remaining, capacity: int, best: float) -> Found:
+    """Pass over all records, half of them in the other thread, and put together what was found."""
+    blocks = -(-int(remaining.counts[3]) // WIDTH)
+    other = space.pool.submit(_scan, space.second, remaining, capacity, best, blocks // 2, blocks)
+    one = _scan(space.first, remaining, capacity, best, 0, blocks // 2)
+    two = other.result()
+    row = [remaining.members[remaining.head[slot]] if slot >= 0 else -1 for slot, _, _ in (one, two)]
+    second_is_farther = two[1] > one[1] or (two[1] == one[1] and two[0] >= 0 and (one[0] < 0 or row[1] < row[0]))
+    slot, distance, _ = two if second_is_farther else one
+    heaps = ((space.first.nearest, one[2]), (space.second.nearest, two[2]))
+    distances, rows, slots = (np.concatenate([heap[i][:size] for heap, size in heaps]) for i in range(3))
+    order = np.lexsort((rows, distances))[:capacity]
+    return Found(slot, distance, slots[order], float(distances[order[-1]]) if capacity else -1.0)
+
+
+def halved_steps(space: Halves, remaining: Remaining, k: int, budget: int) -> tuple[int, int]:
+    """Form pairs of classes as `brute_steps` does, while it is worth halving."""
+    steps, scanned, d = 0, 0, remaining.x.shape[1]
+    while remaining.counts[0] >= 2 * k and scanned * d < budget and worth_halving(remaining):
+        pair = remaining.counts[0] >= 3 * k
+        steps += 1
+        _begin(space.first, remaining)
+        slot = -1
+        for turn in range(2 if pair else 1):  # r, farthest from c; then s, farthest from r
+            if slot < 0:
+                scanned += int(remaining.counts[3])
+                slot = _look_twice(space, remaining, 0, -1.0).slot
+            scanned += int(remaining.counts[3])
+            _open_class(space.first, remaining, slot)
+            found = _look_twice(space, remaining, k - 1, -1.0 if pair and turn == 0 else np.inf)
+            _close_class(remaining, found.nearest)
+            slot = -1 if found.distance == found.reach else found.slot
+    return steps, scanned

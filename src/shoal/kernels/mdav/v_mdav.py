@@ -1,0 +1,231 @@
+"""V-MDAV by looking at every remaining record.
+
+e is the record farthest from the global centroid c, and γ the gain factor, as in the paper.
+
+The remaining points lie coordinate by coordinate, ``x[j, slot]``, in the order of their rows, so that distances are
+computed side by side and of equally near ones the first slot is the lowest row. A point that is gone is NaN: no
+comparison with it is ever true.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.arithmetic.in_range import in_range
+from shoal.kernels.runtime.jit import announce, kernel, part
+from shoal.progress import report
+
+_COORDINATES_PER_CALL = 100_000_000  # about a tenth of a second between two reports
+
+
+class _State(NamedTuple):
+    """What remains, and what a class needs while it is formed."""
+
+    x: np.ndarray  # (d, n) the points, NaN where they are gone
+    row: np.ndarray  # (n,) row of each slot
+    slot: np.ndarray  # (n,) slot of each row
+    far: np.ndarray  # (n,) rows, the farthest from c first
+    label: np.ndarray  # (n,) class of each row, -1 while it remains
+    q: np.ndarray  # (d,) the point distances are measured from
+    distance: np.ndarray  # (n,) squared distance of each slot from q
+    close: np.ndarray  # (n,) squared distance of each slot from the nearest record of the class
+    nearest: np.ndarray  # (k - 1,) slots of the nearest records to e, the nearest first
+    counts: np.ndarray  # records remaining, classes formed, slots in use, how far `far` was read
+
+
+@part
+def _measure(state, slot):
+    """Compute the squared distance of every remaining record from the one in `slot`."""
+    x, q, distance, used = state.x, state.q, state.distance, state.counts[2]
+    for j in range(x.shape[0]):
+        q[j] = x[j, slot]
+    for i in range(used):
+        distance[i] = 0.0
+    for j in range(x.shape[0]):
+        for i in range(used):
+            t = x[j, i] - q[j]
+            distance[i] += t * t
+
+
+@part
+def _take(state, slot):
+    """Move the record in `slot` into the class being formed."""
+    state.label[state.row[slot]] = state.counts[1]
+    state.counts[0] -= 1
+    for j in range(state.x.shape[0]):
+        state.x[j, slot] = np.nan
+    state.close[slot] = np.nan
+
+
+@part
+def _come_closer(state):
+    """Take the distances just measured into account: they are from a record of the class."""
+    for i in range(state.counts[2]):
+        if state.distance[i] < state.close[i]:
+            state.close[i] = state.distance[i]
+
+
+@part
+def _least(values, used):
+    """Return the first slot of the smallest value, or -1 if there is none."""
+    best, at = np.inf, -1
+    for i in range(used):
+        if values[i] < best:
+            best, at = values[i], i
+    return at
+
+
+@part
+def _select(state, e):
+    """Write the slots of the k - 1 records nearest to the one in `e`, which was measured from."""
+    nearest, distance = state.nearest, state.distance
+    few, size = nearest.shape[0], 0
+    for i in range(state.counts[2]):
+        if i == e or not (size < few or distance[i] < distance[nearest[few - 1]]) or np.isnan(distance[i]):
+            continue
+        at = min(size, few - 1)
+        while at > 0 and distance[i] < distance[nearest[at - 1]]:
+            nearest[at] = nearest[at - 1]
+            at -= 1
+        nearest[at] = i
+        size = min(size + 1, few)
+
+
+@part
+def _extend(state, k, gain):
+    """Let the class take in records that lie much closer to it than to anything else; return the passes made."""
+    passes, used = k - 1, state.counts[2]
+    _come_closer(state)
+    for i in range(k - 1):  # every member is measured from; x of e is gone, and was measured before
+        _measure(state, state.nearest[i])
+        _come_closer(state)
+    for i in range(k - 1):
+        _take(state, state.nearest[i])
+    for _ in range(k - 1):  # up to 2k - 1 records
+        e = _least(state.close, used)
+        if state.counts[0] < 2:  # nothing else is left to compare with
+            break
+        _measure(state, e)
+        passes += 1
+        state.distance[e] = np.nan
+        other = _least(state.distance, used)
+        if not state.close[e] < gain * state.distance[other]:
+            break
+        _take(state, e)
+        _come_closer(state)
+    return passes
+
+
+@part
+def _compact(state):
+    """Close the gaps that classes leave, keeping the order of the rows."""
+    to = 0
+    for i in range(state.counts[2]):
+        row = state.row[i]
+        if state.label[row] >= 0:
+            continue
+        for j in range(state.x.shape[0]):
+            state.x[j, to] = state.x[j, i]
+        state.row[to], state.slot[row] = row, to
+        to += 1
+    state.counts[2] = to
+
+
+@kernel
+def v_mdav_steps(state, k, gain, budget):
+    """Form classes until fewer than k records remain or `budget` coordinates were read."""
+    counts, d, spent = state.counts, state.x.shape[0], 0
+    while counts[0] >= k and spent < budget:
+        if counts[2] - counts[0] > counts[2] // 8:
+            _compact(state)
+        while state.label[state.far[counts[3]]] >= 0:
+            counts[3] += 1
+        e = state.slot[state.far[counts[3]]]
+        for i in range(counts[2]):
+            state.close[i] = np.inf
+            if state.label[state.row[i]] >= 0:
+                state.close[i] = np.nan
+        _measure(state, e)
+        _select(state, e)
+        _take(state, e)
+        spent += counts[2] * d
+        if gain > 0.0:
+            spent += _extend(state, k, gain) * counts[2] * d
+        else:
+            for i in range(k - 1):
+                _take(state, state.nearest[i])
+        counts[1] += 1
+
+
+def v_mdav(points: np.ndarray, k: int, gamma: float) -> np.ndarray:
+    """Partition points by V-MDAV.
+
+    Parameters
+    ----------
+    points : (n, d) float64, C-contiguous
+        Finite coordinates, n ≥ k, d ≥ 1. Left as they are.
+    k : int
+        Least size of a class, at least 2.
+    gamma : float
+        Gain factor, at least 0.
+
+    Returns
+    -------
+    labels : (n,) int64
+        Class of each record; classes are numbered in the order they are formed.
+
+    Guarantee: every class has at least k records and is formed with at most 2k - 1; records left over at the end,
+    fewer than k, come on top. Labels are those of the definition, record for record: squared distances are sums of
+    (xⱼ - qⱼ)² in float64 in coordinate order, d_in < γ·d_out is decided on squares, centroids are correctly rounded
+    sums divided by their number, and ties go to the lowest row, or to the class formed first.
+
+    Complexity: O(n²·d) time, O(n·d) memory.
+    """
+    announce(v_mdav_steps)
+    points = in_range(points)
+    n, d = points.shape
+    c = _centroid(points)
+    from_c = np.zeros(n)
+    for j in range(d):
+        from_c += (points[:, j] - c[j]) ** 2
+    rows = np.arange(n)
+    state = _State(
+        points.T.copy(),
+        rows,
+        rows.copy(),
+        np.argsort(-from_c, kind="stable"),
+        np.full(n, -1, np.int64),
+        np.empty(d),
+        np.empty(n),
+        np.empty(n),
+        np.empty(k - 1, np.int64),
+        np.array([n, 0, n, 0], np.int64),
+    )
+    while state.counts[0] >= k:
+        v_mdav_steps(state, k, float(gamma) * float(gamma), _COORDINATES_PER_CALL)
+        report(n - int(state.counts[0]), n)
+    return _leftovers_to_the_nearest(points, state.label, int(state.counts[1]))
+
+
+def _centroid(points: np.ndarray) -> np.ndarray:
+    return np.array([math.fsum(column) / len(column) for column in points.T.tolist()])
+
+
+def _leftovers_to_the_nearest(points: np.ndarray, labels: np.ndarray, classes: int) -> np.ndarray:
+    """Put records without a class into the one whose centroid, as the class was formed, is nearest."""
+    left = np.flatnonzero(labels < 0)
+    if left.shape[0] == 0:
+        return labels
+    order = np.argsort(labels, kind="stable")[left.shape[0] :]
+    members = np.split(order, np.cumsum(np.bincount(labels[order], minlength=classes))[:-1])
+    centroids = np.array([_centroid(points[rows]) for rows in members])
+    for row in left:
+        distance = np.zeros(classes)
+        for j in range(points.shape[1]):
+            distance += (points[row, j] - centroids[:, j]) ** 2
+        labels[row] = np.argmin(distance)
+    return labels

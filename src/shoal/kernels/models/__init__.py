@@ -1,0 +1,1 @@
+"""Demands of privacy models, and methods that meet them."""

@@ -1,0 +1,315 @@
+"""The heuristic of [DSS08] Section 4 for (k,p,q,r)-anonymity.
+
+X are the records without a class, Y those of them whose value is rare, C is the class being formed around x_s, MinVar
+the least variance of a class, all as in the paper.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.arithmetic.in_range import in_range
+from shoal.kernels.mdav.mdav import BLOCKS_PER_CALL, mdav
+from shoal.kernels.models.running_variance import (
+    Spread,
+    least_sums,
+    put_all_in,
+    put_in,
+    scale_of,
+    spread_of,
+    table_variance,
+    take_out,
+    varies,
+    would_increase,
+    would_vary,
+)
+from shoal.kernels.runtime.jit import announce, kernel, part
+from shoal.kernels.space.nearest_first import (
+    Around,
+    ByValue,
+    around,
+    begin,
+    by_value,
+    come_back,
+    complete,
+    few,
+    join,
+    join_nearest,
+    join_row,
+    labels_so_far,
+    leave,
+    more,
+    nearest_of_value,
+)
+from shoal.kernels.space.remaining import NO_ROW
+from shoal.progress import report
+from shoal.types import Confidential
+
+_ANY, _KEEPS, _INCREASES, _NEW, _NEW_AND_INCREASES = range(5)
+
+
+class Heuristic(NamedTuple):
+    """Values of the records, and of those in Y and in the class."""
+
+    x: ByValue  # the records in X
+    rare: np.ndarray  # (values,) bool
+    inside: np.ndarray  # (values,) records in C
+    counted: (
+        np.ndarray
+    )  # (values,) the number by which a value is counted: spellings of one value, neighbours, share it
+    members: np.ndarray  # (numbers,) records in C by that number
+    waiting: np.ndarray  # (numbers,) records in Y by that number
+    c: Spread
+    y: Spread
+    needed: np.ndarray  # what MinVar asks of groups of any size
+    order: np.ndarray  # (n,) rows in the order in which they may start a class
+    counts: np.ndarray  # place in `order`; values in C; values in Y; whether those that increase the variance go first
+
+
+@part
+def _add(a, h, row):
+    """Count a record that joined C out of X and Y."""
+    code = h.x.code[row]
+    value = h.counted[code]
+    h.counts[1] += h.members[value] == 0
+    h.members[value] += 1
+    h.inside[code] += 1
+    leave(h.x, row)
+    put_in(h.c, code)
+    if h.rare[code]:
+        take_out(h.y, code)
+        h.waiting[value] -= 1
+        h.counts[2] -= h.waiting[value] == 0
+
+
+@part
+def _fits(h, code, wish):
+    if wish == _ANY:
+        return True
+    if wish == _KEEPS:
+        return would_vary(h.c, code, h.needed)
+    if wish >= _NEW and h.members[h.counted[code]] > 0:
+        return False
+    return wish == _NEW or would_increase(h.c, code)
+
+
+@part
+def _fitting(h, wish):
+    """Return how many records in X fit."""
+    count = 0
+    for code in range(h.rare.shape[0]):
+        if h.x.left[code] > 0 and _fits(h, code, wish):
+            count += h.x.left[code]
+    return count
+
+
+@part
+def _nearest_by_value(a, h, wish):
+    """Let the record of X nearest to x_s that fits join C, of the few that do."""
+    best, row = np.inf, NO_ROW
+    for code in range(h.rare.shape[0]):
+        if h.x.left[code] > 0 and _fits(h, code, wish):
+            best, row = nearest_of_value(a, h.x, code, best, row)
+    join_row(a, row)
+    _add(a, h, row)
+
+
+@part
+def _nearest(a, h, wish):
+    """Let the record of X nearest to x_s that fits join C; tell whether there was one."""
+    i = 0
+    while True:
+        while i < a.counts[0]:
+            if not a.used[i] and _fits(h, h.x.code[a.row[i]], wish):
+                join(a, i)
+                _add(a, h, a.row[i])
+                return True
+            i += 1
+        fitting = _fitting(h, wish)
+        if few(a, fitting):
+            if fitting > 0:
+                _nearest_by_value(a, h, wish)
+            return fitting > 0
+        more(a)
+
+
+@part
+def _give_back(a, h, k, p):
+    """4(g)iv: return to X the members whose values are not rare, unless that would undo k or p."""
+    kept, values, last = 0, 0, np.int64(-1)
+    for i in range(a.counts[1]):
+        kept += h.rare[h.x.code[a.member[i]]]
+    for code in range(h.rare.shape[0]):
+        if h.rare[code] and h.inside[code] > 0 and h.counted[code] != last:
+            values, last = values + 1, h.counted[code]
+    if kept < k or values < p:
+        return
+    to = 0
+    for i in range(a.counts[1]):
+        row = a.member[i]
+        if h.rare[h.x.code[row]]:
+            a.member[to] = row
+            to += 1
+        else:
+            a.gone[row] = False
+            come_back(h.x, row)
+            h.inside[h.x.code[row]] -= 1
+            h.members[h.counted[h.x.code[row]]] -= 1
+            take_out(h.c, h.x.code[row])
+    a.counts[1] = to
+
+
+@part
+def _take_all(a, h, k, p):
+    """4(g): if what is left in Y cannot be a class, let it join C."""
+    if h.counts[2] == 0 or (varies(h.y, h.needed) and h.counts[2] >= p):
+        return
+    for i in range(h.counts[0], h.order.shape[0]):
+        row = h.order[i]
+        if not a.gone[row] and h.rare[h.x.code[row]]:
+            join_row(a, row)
+            _add(a, h, row)
+    if not varies(h.c, h.needed):
+        _give_back(a, h, k, p)
+
+
+@part
+def _form(a, h, start, k, p):
+    begin(a, start, 2 * k + 16)  # (b), (c)
+    _add(a, h, start)
+    while h.counts[1] < p:  # (d)
+        if not (h.counts[3] and _nearest(a, h, _NEW_AND_INCREASES)) and not _nearest(a, h, _NEW):
+            break  # no record brings a new value
+    while not varies(h.c, h.needed):  # (e)
+        if not _nearest(a, h, _INCREASES):
+            break  # no record increases the variance
+    while a.counts[1] < k:  # (f)
+        if not _nearest(a, h, _KEEPS) and not _nearest(a, h, _ANY):  # none keeps the variance: k comes first
+            break  # X is empty
+    _take_all(a, h, k, p)
+    for i in range(a.counts[1]):
+        code = h.x.code[a.member[i]]
+        h.inside[code] = 0
+        h.members[h.counted[code]] = 0
+        take_out(h.c, code)
+    h.counts[1] = 0
+    h.c.sums[:] = 0.0
+    complete(a)  # (h)
+
+
+@kernel
+def kpqr_steps(a, h, k, p, budget):
+    """Form classes until Y is empty or `budget` blocks were looked at; tell whether it is empty."""
+    work = a.finder.search.work
+    stop = work[0] + work[1] + budget
+    while h.counts[2] > 0:
+        if work[0] + work[1] >= stop:
+            return False
+        at = h.counts[0]
+        while a.gone[h.order[at]] or not h.rare[h.x.code[h.order[at]]]:
+            at += 1
+        h.counts[0] = at
+        _form(a, h, h.order[at], k, p)
+    return True
+
+
+def rare_values(counts: np.ndarray, q: float) -> np.ndarray:
+    """Tell which values are rare: of fewer than q·n records of the whole table, q as it is written.
+
+    >>> rare_values(np.array([2, 3, 5]), 0.3).tolist()
+    [True, False, False]
+    """
+    share = Fraction(str(q))
+    return np.asarray(counts * share.denominator < share.numerator * int(counts.sum()), np.bool_)
+
+
+def kpqr(
+    points: np.ndarray,
+    attribute: Confidential,
+    k: int,
+    p: int,
+    q: float,
+    r: float,
+    order: np.ndarray,
+    *,
+    prefer_variance: bool = False,
+) -> tuple[np.ndarray, Around | None]:
+    """Partition points by the heuristic for (k,p,q,r)-anonymity.
+
+    Parameters
+    ----------
+    points : (n, d) float64, C-contiguous
+        Finite coordinates, k ≤ n < 2³⁰, d ≥ 1. Left as they are.
+    attribute : Confidential
+        The confidential attribute; its counts, which say what is rare, are those of the whole table.
+    k, p, q, r : int, int, float, float
+        Levels of the model.
+    order : (n,) int64
+        A permutation of the rows: who starts a class next, if rare and still without one.
+    prefer_variance : bool
+        Whether, of the records that bring a new value, those that increase the variance go first.
+
+    Returns
+    -------
+    labels : (n,) int64
+        Class of each record; classes are numbered in the order they are formed.
+    around : Around or None
+        What ran for the classes with rare values; None if there are none.
+
+    Guarantee: every class has at least k records. The labels are those of the plain transcription, record for record,
+    while variances are computed exactly: values of at most nine decimals, and m²·T below 2⁵³ for a class of m records.
+
+    Complexity: as :func:`shoal.kernels.models.p_sensitive.p_sensitive` for the classes with rare values, as MDAV for
+    the others.
+    """
+    points, n = in_range(points), points.shape[0]
+    rare, code = rare_values(attribute.counts, q), np.asarray(attribute.codes, np.int64)
+    labels, a = np.full(n, -1, np.int64), None
+    if rare[code].any():
+        announce(kpqr_steps)
+        a, h = around(points), _heuristic(attribute, code, rare, r, order, prefer_variance)
+        while not kpqr_steps(a, h, k, p, BLOCKS_PER_CALL):
+            report(n - int(a.remaining.counts[0]), n)
+        labels = labels_so_far(a)
+    return _with_the_rest(points, labels, k), a
+
+
+def _heuristic(
+    attribute: Confidential, code: np.ndarray, rare: np.ndarray, r: float, order: np.ndarray, prefer: bool
+) -> Heuristic:
+    scale = scale_of(attribute)
+    least = Fraction(str(r)) * table_variance(scale, np.where(rare, attribute.counts, 0))  # steps 2, 3: MinVar
+    y = spread_of(scale)
+    put_all_in(y, code[rare[code]])
+    x = by_value(code, rare.shape[0])
+    counted = np.arange(rare.shape[0]) if attribute.alike is None else np.asarray(attribute.alike, np.int64)
+    waiting = np.bincount(counted, weights=np.where(rare, x.left, 0)).astype(np.int64)
+    return Heuristic(
+        x,
+        rare,
+        np.zeros_like(x.left),
+        counted,
+        np.zeros_like(waiting),
+        waiting,
+        spread_of(scale),
+        y,
+        least_sums(scale, least),
+        order.astype(np.int64),
+        np.array([0, 0, (waiting > 0).sum(), prefer], np.int64),
+    )
+
+
+def _with_the_rest(points: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
+    """Give the records in X a class: by MDAV if they are at least k, else the nearest."""
+    formed = int(labels.max()) + 1
+    if formed > 0 and (labels == formed - 1).sum() < k:  # X ran empty in 4(f)
+        labels[labels == formed - 1] = -1
+        formed -= 1
+    rest = np.flatnonzero(labels < 0)
+    if rest.shape[0] >= k:  # step 5
+        labels[rest] = formed + mdav(np.ascontiguousarray(points[rest]), k)[0]
+    return join_nearest(points, labels)

@@ -1,0 +1,196 @@
+"""p-sensitive classes around random records: new confidential values first, then whoever is near."""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.arithmetic.in_range import in_range
+from shoal.kernels.mdav.mdav import BLOCKS_PER_CALL
+from shoal.kernels.runtime.jit import announce, kernel, part
+from shoal.kernels.space.nearest_first import (
+    Around,
+    ByValue,
+    around,
+    begin,
+    by_value,
+    complete,
+    few,
+    join,
+    join_nearest,
+    join_row,
+    labels_so_far,
+    leave,
+    more,
+    nearest_of_value,
+)
+from shoal.kernels.space.remaining import NO_ROW
+from shoal.progress import report
+
+
+class _Values(NamedTuple):
+    """Confidential values of the records, attribute by attribute: what :class:`ByValue` has, once for each."""
+
+    code: np.ndarray
+    row: np.ndarray
+    place: np.ndarray
+    first: np.ndarray
+    left: np.ndarray
+    inside: np.ndarray  # (attributes, values) records in the class being formed
+    distinct: np.ndarray  # (2, attributes) values that are left, and that the class has
+
+
+@part
+def _attribute(values, at):
+    return ByValue(values.code[at], values.row[at], values.place[at], values.first[at], values.left[at])
+
+
+@part
+def _brings(values, row, p):
+    """Tell whether a record has a value that the class needs, in an attribute with fewer than p."""
+    for at in range(values.code.shape[0]):
+        if values.distinct[1, at] < p and values.inside[at, values.code[at, row]] == 0:
+            return True
+    return False
+
+
+@part
+def _lacking(distinct, p):
+    for at in range(distinct.shape[0]):
+        if distinct[at] < p:
+            return True
+    return False
+
+
+@part
+def _count(values, row):
+    """Count a record into the class, and out of what is left."""
+    for at in range(values.code.shape[0]):
+        code = values.code[at, row]
+        values.distinct[1, at] += values.inside[at, code] == 0
+        values.inside[at, code] += 1
+        leave(_attribute(values, at), row)
+        values.distinct[0, at] -= values.left[at, code] == 0
+
+
+@part
+def _bringing(values, p):
+    """Return how many records have a value that the class needs; those that have several count as often."""
+    count = 0
+    for at in range(values.code.shape[0]):
+        if values.distinct[1, at] < p:
+            for code in range(values.left.shape[1]):
+                count += values.left[at, code] if values.inside[at, code] == 0 else 0
+    return count
+
+
+@part
+def _nearest_by_value(a, values, p):
+    """Return the nearest of all records that have a value that the class needs."""
+    best, row = np.inf, NO_ROW
+    for at in range(values.code.shape[0]):
+        if values.distinct[1, at] < p:
+            for code in range(values.left.shape[1]):
+                if values.inside[at, code] == 0:
+                    best, row = nearest_of_value(a, _attribute(values, at), code, best, row)
+    return row
+
+
+@part
+def _fill(a, values, k, p):
+    """Add members: the nearest that brings a new value, until there are p; then the nearest, until there are k."""
+    i = 0
+    while _lacking(values.distinct[1], p):  # who brings nothing now brings nothing later: no need to go back
+        while i < a.counts[0] and (a.used[i] or not _brings(values, a.row[i], p)):
+            i += 1
+        if i < a.counts[0]:
+            join(a, i)
+            _count(values, a.row[i])
+        elif few(a, _bringing(values, p)):
+            row = _nearest_by_value(a, values, p)
+            join_row(a, row)
+            _count(values, row)
+        else:
+            more(a)
+    i = 0
+    while a.counts[1] < k:
+        while i < a.counts[0] and a.used[i]:
+            i += 1
+        if i < a.counts[0]:
+            join(a, i)
+            _count(values, a.row[i])
+        else:
+            more(a)
+
+
+@kernel
+def _steps(a, values, order, at, k, p, budget):
+    """Form classes until one more cannot be formed or `budget` blocks were looked at; tell whether it is the end."""
+    work = a.finder.search.work
+    stop = work[0] + work[1] + budget
+    while work[0] + work[1] < stop:
+        if a.remaining.counts[0] < k or _lacking(values.distinct[0], p):
+            return True
+        while a.gone[order[at[0]]]:
+            at[0] += 1
+        begin(a, order[at[0]], 2 * k + 16)
+        _count(values, order[at[0]])
+        _fill(a, values, k, p)
+        for i in range(a.counts[1]):
+            for attribute in range(values.code.shape[0]):
+                values.inside[attribute, values.code[attribute, a.member[i]]] = 0
+        values.distinct[1, :] = 0
+        complete(a)
+    return False
+
+
+def _values(codes: Sequence[np.ndarray]) -> _Values:
+    most = max(int(code.max()) + 1 for code in codes)
+    code, row, place, first, left = (
+        np.array(arrays) for arrays in zip(*(by_value(np.asarray(code, np.int64), most) for code in codes), strict=True)
+    )
+    distinct = np.array([(left > 0).sum(axis=1), np.zeros(len(codes), np.int64)])
+    return _Values(code, row, place, first, left, np.zeros_like(left), distinct)
+
+
+def p_sensitive(
+    points: np.ndarray, codes: Sequence[np.ndarray], k: int, p: int, order: np.ndarray
+) -> tuple[np.ndarray, Around]:
+    """Partition points into classes of at least k records with at least p values of each confidential attribute.
+
+    Parameters
+    ----------
+    points : (n, d) float64, C-contiguous
+        Finite coordinates, k ≤ n < 2³⁰, d ≥ 1. Left as they are.
+    codes : sequence of (n,) int64
+        The number of each record's value, from 0, in each confidential attribute.
+    k, p : int
+        Least size of a class, and least number of values in it; 1 ≤ p ≤ k.
+    order : (n,) int64
+        A permutation of the rows: who starts a class next, if still without one.
+
+    Returns
+    -------
+    labels : (n,) int64
+        Class of each record; classes are numbered in the order they are formed.
+    around : Around
+        What ran: how many lists were made, and how much work it was.
+
+    Guarantee: the labels are those of the plain transcription, record for record. If the records have p values of
+    every attribute, so has every class. Complexity: O(n log n) where d is small and p values are near. A class
+    whose p-th value is the m-th nearest record costs O(min{m log m, records that have a value it needs}).
+
+    >>> labels, _ = p_sensitive(np.array([[0.0], [1.0], [2.0], [9.0]]), [np.array([0, 0, 1, 1])], 2, 2, np.arange(4))
+    >>> labels
+    array([0, 1, 0, 1])
+    """
+    announce(_steps)
+    points, n = in_range(points), points.shape[0]
+    a, values, at = around(points), _values(codes), np.zeros(1, np.int64)
+    while not _steps(a, values, order, at, k, p, BLOCKS_PER_CALL):
+        report(n - int(a.remaining.counts[0]), n)
+    report(n, n)
+    return join_nearest(points, labels_so_far(a)), a

@@ -1,0 +1,1 @@
+"""Methods that cut an order of records: projections, tours, Mic1D-k."""

@@ -1,0 +1,1 @@
+"""Refinement of partitions: moves, annealing and recombination."""

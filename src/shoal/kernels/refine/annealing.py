@@ -1,0 +1,351 @@
+"""Simulated annealing of a partition: moves between neighbouring classes, fewer and fewer of them for the worse.
+
+A move that raises the SSE by Δ is made with the probability exp(−Δ / (T·h)), where the temperature T falls
+geometrically and h, the *heat* of a record, is the scale of distances where it lies. Records in the open and records
+in a crowd thus freeze at the same time, which matters where a few far records carry most of the loss.
+
+With m records, mean μ and g(x) = |x − μ|², a class that gains x gains m/(m+1)·g(x); one that loses x loses
+m/(m−1)·g(x); one that has y in place of x gains g(y) − g(x) − |x − y|²/m.
+
+Every move is made if it changes the SSE by no more than `limit`, else all is left as it was. Each returns the change,
+or infinity if it was not made.
+A class keeps at least k records and at most as many as there is room for.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.refine.class_state import (
+    arrange,
+    enter,
+    leave,
+    mean_with,
+    mean_without,
+    move,
+    numbered,
+    refresh,
+    release,
+    total_sse,
+)
+from shoal.kernels.runtime.jit import announce, kernel, part
+from shoal.kernels.runtime.lanes import gap, padded
+from shoal.kernels.space.neighbours import neighbours
+
+_HOMES = 12  # neighbours whose classes may take in a record of a dissolved class
+
+
+@part
+def best_swap(a, i, b, to_b):
+    """Return the record of class b with which to exchange i at the least change, and the change.
+
+    `to_b` is the squared distance from i to the mean of b.
+    """
+    home, best, partner = a.label[i], np.inf, -1
+    w = 1.0 / a.size[home] + 1.0 / a.size[b]
+    for q in range(a.size[b]):
+        y = a.member[b, q]
+        change = gap(a.x, y, a.mean, home) - a.own[i] + to_b - a.own[y] - gap(a.x, i, a.x, y) * w
+        if change < best:
+            best, partner = change, y
+    return partner, best
+
+
+@part
+def shift_or_swap(a, i, b, k, limit):
+    """Move i to class b, or else exchange it for the record of b that fits best."""
+    home = a.label[i]
+    ma, mb, to_b = a.size[home], a.size[b], gap(a.x, i, a.mean, b)
+    if ma > k and mb < a.member.shape[1]:
+        change = to_b * mb / (mb + 1.0) - a.own[i] * ma / (ma - 1.0)
+        if change <= limit:
+            move(a, i, b)
+            refresh(a, home)
+            refresh(a, b)
+            return change
+    partner, change = best_swap(a, i, b, to_b)
+    if change > limit:
+        return np.inf
+    leave(a, partner)
+    move(a, i, b)
+    enter(a, partner, home)
+    refresh(a, home)
+    refresh(a, b)
+    return change
+
+
+@part
+def rotate(a, i, y, c, k, limit):
+    """Let i take the place of y in its class, y go to class c, and a record of c take the place of i if need be."""
+    home, b = a.label[i], a.label[y]
+    ma, mb, mc = a.size[home], a.size[b], a.size[c]
+    to_c = gap(a.x, y, a.mean, c)
+    change_b = gap(a.x, i, a.mean, b) - a.own[y] - gap(a.x, i, a.x, y) / mb
+    best, third = np.inf, -1
+    if ma > k and mc < a.member.shape[1]:  # a chain: c grows, the class of i shrinks
+        best = change_b - a.own[i] * ma / (ma - 1.0) + to_c * mc / (mc + 1.0)
+    for q in range(mc):
+        z = a.member[c, q]
+        change_c = to_c - a.own[z] - gap(a.x, y, a.x, z) / mc
+        change_a = gap(a.x, z, a.mean, home) - a.own[i] - gap(a.x, i, a.x, z) / ma
+        if change_a + change_b + change_c < best:
+            best, third = change_a + change_b + change_c, z
+    if best > limit:
+        return np.inf
+    leave(a, y)
+    move(a, i, b)
+    if third >= 0:
+        move(a, third, home)
+    enter(a, y, c)
+    refresh(a, home)
+    refresh(a, b)
+    refresh(a, c)
+    return best
+
+
+@part
+def _home_for(a, near, i):
+    """Return the neighbouring class that takes in record i at the least cost, and the cost; none is -1."""
+    best, home = np.inf, -1
+    for r in range(min(near.shape[1], _HOMES)):
+        c = a.label[near[i, r]]
+        m = a.size[c]
+        if c != a.label[i] and m < a.member.shape[1]:
+            cost = gap(a.x, i, a.mean, c) * m / (m + 1.0)
+            if cost < best:
+                best, home = cost, c
+    return home, best
+
+
+@part
+def dissolve(a, near, c, limit):
+    """Give all records of class c to neighbouring classes."""
+    m, change, done = a.size[c], 0.0, 0
+    for q in range(m):
+        a.moved[0, q] = a.member[c, q]
+        change -= a.own[a.member[c, q]]
+    for q in range(m):
+        i = a.moved[0, q]
+        home, cost = _home_for(a, near, i)
+        change += cost
+        if home < 0 or change > limit:
+            change = np.inf
+            break
+        mean_with(a, home, i)
+        move(a, i, home)
+        a.moved[1, q] = home
+        done += 1
+    made = done == m and change <= limit
+    if not made:
+        for q in range(done):
+            move(a, a.moved[0, q], c)
+    for q in range(done):
+        refresh(a, a.moved[1, q])
+    if made:
+        release(a, c)
+        return change
+    if done > 0:
+        refresh(a, c)
+    return np.inf
+
+
+@part
+def create(a, near, i, k, limit):
+    """Form a class of i and its k−1 nearest of those whose classes can spare a record."""
+    if a.spare[0] == 0 or a.size[a.label[i]] <= k:
+        return np.inf
+    fresh, change, done, x = a.free[a.spare[0] - 1], 0.0, 0, i
+    for r in range(near.shape[1] + 1):
+        x = near[i, r - 1] if r > 0 else i
+        c = a.label[x]
+        if c != fresh and a.size[c] > k:
+            m = a.size[c]
+            change -= gap(a.x, x, a.mean, c) * m / (m - 1.0)
+            if done > 0:
+                change += gap(a.x, x, a.mean, fresh) * done / (done + 1.0)
+            mean_without(a, c, x)
+            mean_with(a, fresh, x)
+            move(a, x, fresh)
+            a.moved[0, done], a.moved[1, done] = x, c
+            done += 1
+            if done == k:
+                break
+    made = done == k and change <= limit
+    if not made:
+        for q in range(done):
+            move(a, a.moved[0, q], a.moved[1, q])
+    for q in range(done):
+        refresh(a, a.moved[1, q])
+    if not made:
+        return np.inf
+    refresh(a, fresh)
+    a.spare[0] -= 1
+    return change
+
+
+HOT, COLD = 2.0, 0.05  # temperatures, in units of a record's heat
+_LOCALITY = 0.4  # power of the local scale in the heat: 0 is one heat for all, 1 the local scale itself
+_FAINTEST = 1e-3  # least heat, relative to the mean: equal records have a scale of 0
+_COMPOUND = 0.05  # share of moves that dissolve a class, and of those that create one
+_FARTHEST = 64  # records in the open, which are neighbours of each other wherever they lie
+_OPEN = 0.03  # share of moves between them
+_STAGES = 200  # temperatures from hot to cold, at most
+_MOVES_PER_STAGE = 2_000  # at least: a call has its price
+_MOVES_PER_CALL = 1 << 19  # about a tenth of a second
+
+
+class Ground(NamedTuple):
+    """Where an annealing takes place."""
+
+    x: np.ndarray  #: padded points
+    near: np.ndarray  #: neighbours of each
+    heat: np.ndarray  #: scale of distances around each
+    far: np.ndarray  #: the records that lie most in the open
+
+
+def ground(x: np.ndarray, k: int, count: int | None = None) -> Ground:
+    """Look up `count` neighbours of each record, and the scale of distances around it.
+
+    `x` holds finite coordinates whose squares do not overflow, C-contiguous; n ≥ 2.
+    """
+    near = neighbours(x, count or 12 + 2 * k)
+    points = padded(x)
+    few = near[:, : max(min(k - 1, near.shape[1]), 1)]
+    scale = np.zeros(len(x))
+    for r in range(few.shape[1]):
+        scale += ((x - x[few[:, r]]) ** 2).sum(axis=1)
+    scale *= (k - 1) / (2 * k * few.shape[1])
+    mean = scale.mean()
+    if mean == 0.0:
+        return Ground(points, near, scale, near[:0, 0])
+    heat = np.maximum(scale / mean, _FAINTEST) ** _LOCALITY
+    heat *= mean / heat.mean()
+    far = np.argsort(-heat, kind="stable")[: min(len(x) // 20, _FARTHEST)].astype(np.int32)
+    return Ground(points, near, heat, far)
+
+
+@part
+def uniform(random):
+    """Draw from [0, 1): a counter, well mixed (SplitMix64)."""
+    random[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = random[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return (z >> np.uint64(11)) * 2.0**-53
+
+
+@part
+def neighbour(near, i, random):
+    """Draw a neighbour, a near one more often."""
+    u = uniform(random)
+    return near[i, int(u * u * near.shape[1])]
+
+
+@kernel
+def _anneal(a, where, k, moves, temperature, random):
+    """Try so many moves at one temperature; return the change of SSE."""
+    near, heat, far = where.near, where.heat, where.far
+    n, total = a.x.shape[0], 0.0
+    for _ in range(moves):
+        kind = uniform(random)
+        if kind > 1.0 - _OPEN and far.shape[0] > 0:
+            i, j = far[int(uniform(random) * far.shape[0])], far[int(uniform(random) * far.shape[0])]
+        else:
+            i = np.int32(uniform(random) * n)
+            j = neighbour(near, i, random)
+        home, b = a.label[i], a.label[j]
+        if b == home:
+            continue
+        limit = -temperature * heat[i] * np.log(1.0 - uniform(random)) - 1e-12 * heat[i]
+        change = np.inf
+        if kind < _COMPOUND:
+            if a.size[home] <= k + 1:
+                change = dissolve(a, near, home, limit)
+        elif kind < 2 * _COMPOUND:
+            change = create(a, near, i, k, limit)
+        else:
+            change = shift_or_swap(a, i, b, k, limit)
+            if change == np.inf:
+                y = a.member[b, int(uniform(random) * a.size[b])]
+                c = a.label[neighbour(near, y, random)]
+                if c not in (home, b):
+                    change = rotate(a, i, y, c, k, limit)
+        if change != np.inf:
+            total += change
+    return total
+
+
+def annealed(
+    where: Ground,
+    labels: np.ndarray,
+    k: int,
+    seed: int,
+    moves: int,
+    hot: float = HOT,
+    quench: int = 100,
+    go_on: Callable[[float], bool] = lambda share: True,
+) -> np.ndarray:
+    """Lower the SSE of a partition by annealing.
+
+    Parameters
+    ----------
+    where : Ground
+        The points.
+    labels : (n,) integers
+        A partition into classes of at least k.
+    k : int
+        Least size of a class, at least 2.
+    seed : int
+        From 0 to 2⁶⁴ − 1; same seed, same labels.
+    moves : int
+        Moves to try while it cools.
+    hot : float
+        Temperature to begin with. The hotter, the less is left of where it began.
+    quench : int
+        Moves per record at temperature 0, at the end.
+    go_on : callable
+        Told the share that is done, several times a second; False ends the annealing at once.
+
+    Returns
+    -------
+    labels : (n,) int64
+        Classes numbered by their first rows.
+
+    Guarantee: every class has at least k records, and at most 2k−1 or as many as the largest had before. The SSE is
+    at most that of the partition given.
+
+    Complexity: about 0.15 µs for each move where classes are small; O(k·d) for each.
+    """
+    announce(_anneal)
+    if len(np.unique(labels)) < 2 or where.near.shape[1] == 0:
+        return numbered(labels)
+    a = arrange(where.x, labels, k)
+    before = total_sse(a)
+    random = np.array([seed], np.uint64)
+    for share, temperature, some in schedule(moves, quench * len(labels), hot):
+        _anneal(a, where, k, some, temperature, random)
+        if not go_on(share):
+            break
+    return numbered(a.label if total_sse(a) < before else labels)
+
+
+def schedule(moves: int, quench: int, hot: float) -> list[tuple[float, float, int]]:
+    """Return the calls to make: the share done after each, its temperature, its moves."""
+    stages = min(max(moves // _MOVES_PER_STAGE, 1), _STAGES) if moves else 0
+    calls = [
+        (hot * (COLD / hot) ** (stage / max(stages - 1, 1)), part)
+        for stage in range(stages)
+        for part in _parts(moves // stages)
+    ]
+    calls += [(0.0, part) for part in _parts(quench)]
+    done = np.cumsum([some for _, some in calls])
+    return [(float(share / done[-1]), t, some) for share, (t, some) in zip(done, calls, strict=True)]
+
+
+def _parts(moves: int) -> list[int]:
+    return [min(_MOVES_PER_CALL, moves - begin) for begin in range(0, moves, _MOVES_PER_CALL)]

@@ -1,0 +1,241 @@
+"""Blocks of whole classes, cut along other directions in every turn, so that no seam stays where it was.
+
+Space is cut into blocks; each is partitioned on its own. A class cannot reach across the seam between two blocks, and
+that costs. So the classes, as wholes, are dealt out to new blocks, cut along other directions, in which the old
+seams lie inside, and a local search runs in each.
+
+Only one block for each core is in work at a time: besides the points, n times a few bytes are held.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from shoal.kernels.arithmetic.in_range import in_range
+from shoal.kernels.mdav.mdav import mdav
+from shoal.kernels.refine.annealing import shift_or_swap
+from shoal.kernels.refine.block_cuts import cut_blocks
+from shoal.kernels.refine.class_state import arrange, numbered
+from shoal.kernels.runtime.jit import announce, kernel
+from shoal.kernels.runtime.lanes import padded
+from shoal.kernels.runtime.threads import both_cores
+from shoal.kernels.space.neighbours import neighbours
+from shoal.progress import report
+
+_NEAR = 10
+_SWEEPS = 30
+
+
+@kernel
+def _sweep(a, near, k, open_, tiny):
+    """Try every record that is still open; return how many moved."""
+    moved = 0
+    for i in range(a.x.shape[0]):
+        if not open_[i]:
+            continue
+        open_[i] = False
+        for h in range(near.shape[1]):
+            home, b = a.label[i], a.label[near[i, h]]
+            if b == home or (h > 0 and b == a.label[near[i, h - 1]]):
+                continue
+            if shift_or_swap(a, i, b, k, -tiny) == np.inf:
+                continue
+            moved += 1
+            for c in (home, b):
+                for q in range(a.size[c]):
+                    open_[a.member[c, q]] = True
+    return moved
+
+
+def swept(x: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
+    """Lower the SSE of a partition until no shift or exchange with a neighbouring class does.
+
+    Guarantee: classes of at least k records, and at most 2k−1 or as many as the largest had. The SSE does not rise.
+    """
+    announce(_sweep)
+    near = neighbours(x, _NEAR)
+    a = arrange(padded(x), labels, k)
+    tiny = 1e-12 * float(a.own.mean())
+    open_ = np.ones(len(x), dtype=np.bool_)
+    for _ in range(_SWEEPS):
+        if not _sweep(a, near, k, open_, tiny):
+            break
+    return numbered(a.label)
+
+
+def arranged(x: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Sort rows by where they lie, so that what is done with them does not depend on their numbers."""
+    first = x[rows, 0]
+    order = np.argsort(first, kind="stable")
+    first = first[order]
+    if (first[1:] == first[:-1]).any():
+        order = np.lexsort((rows, *x[rows].T[::-1]))
+    return np.asarray(rows[order])
+
+
+@kernel
+def _sort_by_class(labels, starts, members):
+    """Counting sort: `starts` holds the sizes of the classes on entry, and where each ends on return."""
+    total = 0
+    for c in range(starts.shape[0]):
+        size = starts[c]
+        starts[c] = total
+        total += size
+    for row in range(labels.shape[0]):
+        members[starts[labels[row]]] = row
+        starts[labels[row]] += 1
+
+
+@kernel
+def _mean_of_each(x, members, ends, out):
+    begin = 0
+    for c in range(ends.shape[0]):
+        for j in range(x.shape[1]):
+            total = 0.0
+            for at in range(begin, ends[c]):
+                total += x[members[at], j]
+            out[c, j] = total / (ends[c] - begin)
+        begin = ends[c]
+
+
+@kernel
+def _spread(members, ends, chosen, order):
+    """Write the rows of the chosen classes one after the other; `chosen` becomes where each ends."""
+    at = 0
+    for i in range(chosen.shape[0]):
+        c = chosen[i]
+        for m in range(ends[c - 1] if c > 0 else 0, ends[c]):
+            order[at] = members[m]
+            at += 1
+        chosen[i] = at
+
+
+def whole_classes(
+    x: np.ndarray, labels: np.ndarray, classes: int, count: int, turn: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Cut space into blocks of whole classes, along directions of this turn.
+
+    Parameters
+    ----------
+    x : (n, d) float64
+        Finite coordinates.
+    labels : (n,) int32
+        Class of each record; no number below `classes` is left out.
+    classes : int
+        Number of classes.
+    count : int
+        Number of blocks, at least 1; with more than there are classes, as many as these.
+    turn : int
+        At least 0. Other turns, other directions; the same in every run.
+
+    Returns
+    -------
+    order : (n,) int32
+        Rows, block after block.
+    bounds : (blocks + 1,) int64
+        Block b is ``order[bounds[b]:bounds[b + 1]]``.
+
+    Guarantee: all records of a class are in one block; blocks have equally many classes, or one more or less.
+    Complexity: O(n·d + c·d² + c·d log count) for c classes.
+
+    Examples
+    --------
+    >>> whole_classes(np.array([[0.0], [9.0], [1.0], [8.0]]), np.array([0, 1, 0, 1], np.int32), 2, 2, 1)[1].tolist()
+    [0, 2, 4]
+    """
+    n, d = x.shape
+    ends = np.bincount(labels, minlength=classes).astype(np.int32)
+    members = np.empty(n, dtype=np.int32)
+    _sort_by_class(labels, ends, members)
+    centroids = np.empty((classes, d))
+    _mean_of_each(x, members, ends, centroids)
+    for begin in range(0, classes, 1 << 16):  # a piece at a time: a second copy of all would be large
+        piece = slice(begin, begin + (1 << 16))
+        centroids[piece] = np.einsum("ij,jl->il", centroids[piece], _directions(d, turn))
+    count = min(count, classes)
+    chosen, bounds = cut_blocks(centroids, count)
+    del centroids
+    order = np.empty(n, dtype=np.int32)
+    _spread(members, ends, chosen, order)
+    return order, np.concatenate(([0], chosen[bounds[1:] - 1])).astype(np.int64)
+
+
+def _directions(d: int, turn: int) -> np.ndarray:
+    """Return d directions at right angles, other ones in every turn, the same in every run."""
+    return np.asarray(np.linalg.qr(np.random.default_rng(turn).normal(size=(d, d)))[0])
+
+
+def block_labels(points: np.ndarray, k: int, size: int, rounds: int) -> np.ndarray:
+    """Partition points block by block.
+
+    Parameters
+    ----------
+    points : (n, d) float64, C-contiguous
+        Finite coordinates, k ≤ n < 2³⁰, d ≥ 1. Left as they are.
+    k : int
+        Least size of a class, at least 2.
+    size : int
+        Records of a block, at least; k if that is more.
+    rounds : int
+        How often to mend the seams.
+
+    Returns
+    -------
+    labels : (n,) int64
+        Class of each record, numbered block by block.
+
+    Guarantee: every class has k … 2k−1 records. The SSE is at most that of MDAV in each block on its own. The number
+    of threads changes nothing.
+
+    Complexity: O(n log n); linear in n for blocks of a given size. Besides the points and the labels some 30 bytes a
+    record, and what MDAV and the local search need for one block on each core.
+    """
+    x = in_range(points)
+    count = max(x.shape[0] // max(size, k), 1)
+    rounds = rounds if count > 1 else 0
+    total = count * (rounds + 1) + rounds * (rounds + 1) // 2
+    labels = np.zeros(x.shape[0], dtype=np.int32)
+
+    def partition(rows: np.ndarray) -> int:
+        rows = arranged(x, rows)
+        found, _ = mdav(x[rows], k)
+        labels[rows] = found
+        return int(found.max()) + 1
+
+    def mend(rows: np.ndarray) -> int:
+        rows = arranged(x, rows)
+        found = swept(x[rows], numbered(labels[rows]), k)
+        labels[rows] = found
+        return int(found.max()) + 1
+
+    order, bounds = cut_blocks(x, count)
+    classes = _on_all_cores(partition, order, bounds, labels, (0, total))
+    del order
+    for turn in range(1, rounds + 1):
+        order, bounds = whole_classes(x, labels, classes, count + turn, turn)
+        done = count * turn + turn * (turn - 1) // 2
+        classes = _on_all_cores(mend, order, bounds, labels, (done, total))
+    return labels.astype(np.int64)
+
+
+def _on_all_cores(
+    work: Callable[[np.ndarray], int],
+    order: np.ndarray,
+    bounds: np.ndarray,
+    labels: np.ndarray,
+    progress: tuple[int, int],
+) -> int:
+    """Let every block number its classes from 0, then put the numbers one after the other; return how many."""
+    blocks = [order[begin:end] for begin, end in itertools.pairwise(bounds)]
+    classes = 0
+    with both_cores() as pool:
+        found: Iterator[int] = pool.map(work, blocks)
+        for number, (rows, some) in enumerate(zip(blocks, found, strict=True), 1):
+            labels[rows] += classes
+            classes += some
+            report(progress[0] + number, progress[1])
+    return classes

@@ -1,0 +1,1 @@
+"""Repair of classes that miss a demand."""

@@ -1,0 +1,330 @@
+"""Repair a partition until every class holds what is demanded of it.
+
+First by small steps with neighbouring classes, the cheapest first (:mod:`shoal.kernels.repair.steps`). A class that
+none of these helps looks farther, for the nearest records with a value that it lacks. What is then still wrong is
+merged, class by class, with what is nearest. Where neighbours have the same values that is dear; then classes with
+values from all over the table are formed and repaired too, and the better partition is kept.
+
+The records of an attribute are looked through in an order that begins with what is hard to come by: the rarest values,
+or the lowest and highest where range or variance is asked for.
+
+[SC15] Algorithm 3, with a size of classes from which on nearly all of them hold the demands.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+import numpy as np
+
+from shoal.kernels.arithmetic.in_range import in_range
+from shoal.kernels.arithmetic.overlay import sse
+from shoal.kernels.closeness.merge import merge_until_close
+from shoal.kernels.closeness.t_first import t_first
+from shoal.kernels.models.class_values import Roster, excess_of, roster_of
+from shoal.kernels.models.demands import Demands, excesses, hold, least_size, rows_of
+from shoal.kernels.models.rules import KIND, METRIC, NUMBERS, REACH, SPREAD, Rules
+from shoal.kernels.refine.class_state import Arrangement, arrange, numbered
+from shoal.kernels.refine.reblock import arranged
+from shoal.kernels.repair.steps import mend, no_step
+from shoal.kernels.runtime.jit import announce, kernel, part
+from shoal.kernels.runtime.lanes import gap, padded
+from shoal.kernels.space.neighbours import neighbours
+
+FOUND = 16  #: classes that are found for each
+_LOOKS = 16  # records looked at for each of the table, all classes together, …
+_LEAST_LOOKS, _MOST_LOOKS = 256, 1 << 14  # … and for each class
+
+
+def far_classes(a: Arrangement, r: Roster, broken: np.ndarray) -> np.ndarray:
+    """Return for each of some classes others that can spare a record with a value that it lacks, the nearest first.
+
+    Returns
+    -------
+    near : (classes, FOUND) int64
+        −1 where there are no more.
+
+    Complexity: O(n log n), then at most 16·n looks at records, or 256 for each class if that is more.
+    """
+    assert r.rules is not None  # t alone is seen to by mergers
+    order = np.array([_hardest_first(r.c.codes[at], r.rules, at) for at in range(len(r.close))])
+    looks = min(max(_LOOKS * order.shape[1] // len(broken), _LEAST_LOOKS), _MOST_LOOKS)
+    near = np.full((len(broken), FOUND), -1, np.int64)
+    _look(a, r, broken, order, looks, near, np.empty(FOUND))
+    return near
+
+
+def _hardest_first(codes: np.ndarray, rules: Rules, at: int) -> np.ndarray:
+    """Return the records of an attribute in the order in which they are looked through."""
+    for q in range(rules.begin[at], rules.begin[at + 1]):
+        kind, metric = rules.whole[q, KIND], rules.whole[q, METRIC]
+        if kind == REACH or (kind == SPREAD and metric == NUMBERS):
+            up = np.argsort(codes, kind="stable")
+            return np.asarray(np.stack([up, up[::-1]], axis=1).ravel()[: len(up)], np.int32)  # from both ends
+    return np.lexsort((codes, np.bincount(codes)[codes])).astype(np.int32)
+
+
+@part
+def _has(a, r, at, b, code):
+    low, high = 0, a.size[b]
+    while low < high:
+        middle = (low + high) // 2
+        if r.code[at, b, middle] < code:
+            low = middle + 1
+        else:
+            high = middle
+    return low < a.size[b] and r.code[at, b, low] == code
+
+
+@part
+def _keep(near, apart, distance, c):
+    """Put a class among the nearest, once; tell whether there was a place."""
+    place = near.shape[0] - 1
+    for p in range(near.shape[0]):
+        if near[p] == c:
+            if apart[p] <= distance:
+                return
+            place = p
+            break
+        if near[p] < 0:
+            place = p
+            break
+    while place > 0 and apart[place - 1] > distance:
+        near[place], apart[place] = near[place - 1], apart[place - 1]
+        place -= 1
+    near[place], apart[place] = c, distance
+
+
+@kernel
+def _look(a, r, broken, order, looks, near, apart):
+    last = near.shape[1] - 1
+    for q in range(broken.shape[0]):
+        b = broken[q]
+        for at in range(order.shape[0]):
+            if r.rules.begin[at] == r.rules.begin[at + 1]:
+                continue
+            for p in range(min(looks, order.shape[1])):
+                y = order[at, p]
+                c = a.label[y]
+                if c == b or _has(a, r, at, b, r.c.codes[at, y]):
+                    continue
+                distance = gap(a.x, y, a.mean, b)
+                if near[q, last] >= 0 and distance >= apart[last]:
+                    continue
+                if excess_of(a, r, c, y, -1) <= r.excess[c]:
+                    _keep(near[q], apart, distance, c)
+
+
+_GROWTH = 0.05  # of a class between two looks at it, where it is large
+_FEW = 32  # classes whose neighbours are found without an index
+_NEAR_CLASSES = 8  # neighbours that are looked at otherwise
+
+
+def merge_until_held(x: np.ndarray, labels: np.ndarray, d: Demands) -> np.ndarray:
+    """Merge every class that misses a demand with the class at the least rise of SSE, the worst first.
+
+    Guarantee: every class is a union of classes given, and holds all demands, unless only one is left.
+
+    Complexity: O(n log n) for a round in which every class that misses something is merged. A large class takes in
+    several neighbours before it is looked at again, so that it grows by a twentieth at least.
+
+    Where a demand is not monotone, as kpqr, a union may miss what both parts hold: of the neighbours the nearest is
+    taken with which the excess does not rise, if there is one.
+    """
+    excess = excesses(d, labels)
+    while len(excess) > 1 and excess.any():
+        labels, excess = _round(x, labels, d, excess)
+    return numbered(labels)
+
+
+def _round(x: np.ndarray, labels: np.ndarray, d: Demands, excess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Merge every class that misses something once, unless its neighbour was just merged; measure what is new."""
+    sizes = np.bincount(labels).astype(np.float64)
+    means = np.column_stack([np.bincount(labels, weights=column) for column in x.T]) / sizes[:, None]
+    broken = np.flatnonzero(excess)
+    broken = broken[np.argsort(-excess[broken], kind="stable")]
+    near = neighbours(means, _NEAR_CLASSES) if len(broken) > _FEW else None
+    into, touched = np.arange(len(sizes)), np.zeros(len(sizes), np.bool_)
+    members = _Members(labels)
+    for b in broken.tolist():
+        if touched[b]:
+            continue
+        others = np.delete(np.arange(len(sizes)), b) if near is None else near[b]
+        others = others[~touched[others]]
+        apart = ((means[others] - means[b]) ** 2).sum(axis=1)
+        others = others[np.argsort(apart * sizes[others] / (sizes[others] + sizes[b]), kind="stable")]
+        if not len(others):
+            continue  # all were merged: their turn is the next round
+        chosen = _enough(others, sizes, b) if d.monotone else _harmless(others, members, d, excess, b)
+        into[chosen], touched[chosen], touched[b] = b, True, True
+    return _measured(into[labels], touched, into, d, excess)
+
+
+def _enough(others: np.ndarray, sizes: np.ndarray, b: int) -> np.ndarray:
+    """Return the first, and further ones as long as the class has not grown by a twentieth."""
+    grown = np.cumsum(sizes[others])
+    return others[: 1 + int(np.searchsorted(grown, _GROWTH * sizes[b]))]
+
+
+class _Members:
+    """The rows of each class, looked up when they are needed."""
+
+    def __init__(self, labels: np.ndarray) -> None:
+        self.order = np.argsort(labels, kind="stable")
+        self.bounds = np.concatenate(([0], np.cumsum(np.bincount(labels))))
+
+    def of(self, b: int) -> np.ndarray:
+        return self.order[self.bounds[b] : self.bounds[b + 1]]
+
+
+def _harmless(others: np.ndarray, members: _Members, d: Demands, excess: np.ndarray, b: int) -> np.ndarray:
+    """Return the first of a few with which the excess does not rise, or else the first."""
+    for at, c in enumerate(others[:_NEAR_CLASSES]):
+        rows = np.concatenate((members.of(b), members.of(int(c))))
+        if excesses(rows_of(d, rows), np.zeros(len(rows), np.int64))[0] <= excess[b] + excess[c]:
+            return others[at : at + 1]
+    return others[:1]
+
+
+def _measured(
+    labels: np.ndarray, touched: np.ndarray, into: np.ndarray, d: Demands, excess: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Number the classes that are left, and measure those that are new."""
+    left = np.flatnonzero(into == np.arange(len(into)))
+    number = np.empty(len(into), np.int64)
+    number[left] = np.arange(len(left))
+    after = excess[left]
+    fresh = np.flatnonzero(touched[left])
+    labels = number[labels]
+    rows = np.flatnonzero(touched[left][labels])
+    inside = np.searchsorted(fresh, labels[rows])
+    after[fresh] = excesses(rows_of(d, rows), inside)
+    return labels, after
+
+
+_SAMPLE = 256  # classes drawn to see whether a size will do
+_ENOUGH = 0.9  # share of them that must hold
+_SPREAD_GROWTH = 1.25  # from one size to the next
+
+
+def spread_start(x: np.ndarray, k: int, d: Demands) -> np.ndarray | None:
+    """Partition points into classes that have one record of each of as many equal shares of the ordered values.
+
+    Records are ordered by their values in the first attribute, those with equal ones by the second, and so on. The size
+    is the least of a row that grows by a quarter at which nine of ten classes drawn at random, the same in every run,
+    hold all demands. None: there is no such size below half of the table.
+
+    Complexity: that of t-closeness first, and O(s) for each of 256 trial classes of s records.
+    """
+    n, codes = len(x), d.c.codes
+    order = np.lexsort(codes[::-1])
+    size = float(least_size(d, k))
+    while 2 * int(size) <= n:
+        rows = order[_drawn(n, int(size))]
+        if hold(rows_of(d, rows.ravel()), np.repeat(np.arange(_SAMPLE), rows.shape[1])).mean() >= _ENOUGH:
+            rank = np.empty(n)
+            rank[order] = np.arange(n)
+            return t_first(x, rank, int(size), 1.0)[0]
+        size = max(size * _SPREAD_GROWTH, size + 1)
+    return None
+
+
+def _drawn(n: int, size: int) -> np.ndarray:
+    """Draw one place of each of `size` equal runs of n, for every class of the sample."""
+    edges = np.arange(size + 1) * n // size
+    part = np.random.default_rng(0).random((_SAMPLE, size))
+    return np.asarray(edges[:-1] + (part * np.diff(edges)).astype(np.int64))
+
+
+_NEAR = (12, 36)  # neighbouring classes that are looked at, round after round
+_ROOM = 4  # how much larger than need be a class may grow by steps
+_LEAST_ROOM = 16
+_BUDGET, _PER_RECORD = 20_000_000, 100  # exchanges that may be tried in a round, or so many for each record
+_DEAR = 1.5  # times the SSE that a repair may cost before another beginning is tried
+
+
+def satisfy(points: np.ndarray, labels: np.ndarray, k: int, d: Demands) -> np.ndarray:
+    """Repair a partition until every class holds all demands.
+
+    Parameters
+    ----------
+    points : (n, d) float64, C-contiguous
+        Finite coordinates, n < 2³⁰. Left as they are.
+    labels : (n,) int64
+        A partition into classes of at least k.
+    k : int
+        Least size of a class, at least 2.
+    d : Demands
+        What classes must hold. Where that is t alone, classes are merged as in [SC15] Algorithm 1.
+
+    Returns
+    -------
+    labels : (n,) int64
+        Classes numbered by their first rows.
+
+    Guarantee: every class has at least k records. If all records together hold the demands, so does every class. What
+    held before is returned as it came.
+
+    It ends: a step lowers the excess of all classes together by a least amount, or the number of classes; when one is
+    left it is the whole table.
+
+    Complexity: O(n log n), and for each class that misses something O(m·s²) trial exchanges with its m neighbours of s
+    records, each O(s); in all no more than so many for each record. Then that of t-closeness first, if another
+    beginning is tried. Mergers of large classes take O(n log n) each, and their size grows geometrically.
+    """
+    labels, x = numbered(labels), in_range(points)
+    if len(d.rules.whole) == 0 and d.close.any():
+        return merge_until_close(points, labels, d.c)
+    if hold(d, labels).all():
+        return labels
+    order = arranged(x, np.arange(len(x)))  # so that nothing depends on the order of rows
+    out = np.empty(len(x), np.int64)
+    out[order] = _repaired(np.ascontiguousarray(x[order]), numbered(labels[order]), k, rows_of(d, order))
+    return numbered(out)
+
+
+def _repaired(x: np.ndarray, labels: np.ndarray, k: int, d: Demands) -> np.ndarray:
+    """Repair a partition, or form another one and repair that, if this is dear."""
+    first = merge_until_held(x, _by_steps(x, labels, k, d), d)
+    if sse(x, first) <= _DEAR * sse(x, labels):
+        return first
+    start = spread_start(x, k, d)
+    if start is None:
+        return first
+    other = merge_until_held(x, _by_steps(x, numbered(start), k, d), d)
+    return min(first, other, key=lambda one: sse(x, one))
+
+
+def _by_steps(x: np.ndarray, labels: np.ndarray, k: int, d: Demands) -> np.ndarray:
+    """Repair what can be repaired by steps. Classes for which there is no room are left out."""
+    announce(mend)
+    sizes = np.bincount(labels)
+    room = max(_ROOM * least_size(d, k), 2 * int(sizes.min()), _LEAST_ROOM)
+    rows = np.flatnonzero(sizes[labels] <= room)
+    few, own = np.unique(labels[rows], return_inverse=True)
+    a = arrange(padded(np.ascontiguousarray(x[rows])), own, k, room)
+    r = roster_of(a, rows_of(d, rows))
+    _rounds(a, r, x.shape[1], k)
+    out = labels.copy()
+    out[rows] = few[a.label]
+    return numbered(out)
+
+
+def _rounds(a: Arrangement, r: Roster, dimensions: int, k: int) -> None:
+    """Work on the classes that miss something, with ever more neighbours, and with farther ones in the end."""
+    best, budget = no_step(), max(_BUDGET, _PER_RECORD * len(a.label))
+    for count in _NEAR:
+        broken, there = _worst_first(a, r), np.flatnonzero(a.size)
+        if not len(broken):
+            return
+        near = neighbours(np.ascontiguousarray(a.mean[there, :dimensions]), count)
+        place = np.empty(len(a.size), np.int64)
+        place[there] = np.arange(len(there))
+        mend(a, r, best, broken, there[near[place[broken]]], k, budget)
+    broken = _worst_first(a, r)
+    if len(broken):
+        mend(a, r, best, broken, far_classes(a, r, broken), k, budget)
+
+
+def _worst_first(a: Arrangement, r: Roster) -> np.ndarray:
+    broken = np.flatnonzero((a.size > 0) & (r.excess > 0.0))
+    return broken[np.argsort(-r.excess[broken], kind="stable")]

@@ -1,0 +1,170 @@
+"""Single steps of a repair: the cheapest move that brings a class nearer to what is demanded.
+
+A step is about a class that misses something, b, and a neighbouring class c: a record of b moves to c, or one of c to
+b, or two records are exchanged, or both classes become one. It must lower the excess of the two together, and a class
+that holds everything must go on holding it. Of all these steps the one is made whose SSE rises least for each unit of
+excess that it removes; one that lowers the SSE comes before all others.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.models.class_values import arrive, depart, excess_of, excess_of_union, transfer
+from shoal.kernels.refine.class_state import refresh, release
+from shoal.kernels.repair.moves import between
+from shoal.kernels.runtime.jit import kernel, part
+from shoal.kernels.runtime.lanes import gap
+
+OUT, IN, SWAP, JOIN = range(4)  #: kinds of steps
+LEAST = 0.05  #: of a record, that a step must remove from the excess, unless a class holds everything after it
+TRIALS = 1_500  #: exchanges that are tried for one step, those with the nearest classes
+
+
+class Step(NamedTuple):
+    """The best step so far."""
+
+    whole: np.ndarray  #: (4,) int64: kind, record of b, record of c, class c; kind −1: none
+    price: np.ndarray  #: (3,) float64: rise of SSE for each unit of excess removed; excess of b and of c after it
+
+
+def no_step() -> Step:
+    """Make room for a step."""
+    return Step(np.full(4, -1, np.int64), np.full(3, np.inf))
+
+
+@part
+def _priced(rise, removed):
+    """Return what a step costs for each unit that it removes; the more of both, the better, where the SSE falls."""
+    return rise / removed if rise > 0.0 else rise * removed
+
+
+@part
+def _offer(r, best, kind, b, i, y, c, rise, ours, theirs):
+    """Keep a step if it is allowed, and cheaper than the best so far."""
+    removed = r.excess[b] + r.excess[c] - ours - theirs
+    if removed <= 0.0 or (removed < LEAST and ours > 0.0) or (r.excess[c] == 0.0 and theirs > 0.0):
+        return
+    price = _priced(rise, removed)
+    if price < best.price[0]:
+        best.price[0], best.price[1], best.price[2] = price, ours, theirs
+        best.whole[0], best.whole[1], best.whole[2], best.whole[3] = kind, i, y, c
+
+
+@part
+def _worth(r, best, b, c, rise):
+    """Tell whether a step with this rise may be cheaper than the best so far, whatever it removes."""
+    return rise <= 0.0 or rise < best.price[0] * (r.excess[b] + r.excess[c])
+
+
+@part
+def _offer_shift(a, r, best, b, c, x, k):
+    """Offer the step that takes record x out of its class, one of b and c, to the other."""
+    home = a.label[x]
+    to = c if home == b else b
+    m, other = a.size[home], a.size[to]
+    if m <= k or other >= a.member.shape[1]:
+        return
+    rise = gap(a.x, x, a.mean, to) * other / (other + 1.0) - a.own[x] * m / (m - 1.0)
+    if not _worth(r, best, b, c, rise):
+        return
+    without, having = excess_of(a, r, home, x, -1), excess_of(a, r, to, -1, x)
+    if home == b:
+        _offer(r, best, OUT, b, x, -1, c, rise, without, having)
+    else:
+        _offer(r, best, IN, b, -1, x, c, rise, having, without)
+
+
+@part
+def _alike(r, i, y):
+    for at in range(r.code.shape[0]):
+        if r.c.codes[at, i] != r.c.codes[at, y]:
+            return False
+    return True
+
+
+@part
+def _offer_swaps(a, r, best, b, c):
+    w = 1.0 / a.size[b] + 1.0 / a.size[c]
+    for q in range(a.size[c]):
+        y = a.member[c, q]
+        enters = gap(a.x, y, a.mean, b) - a.own[y]
+        for p in range(a.size[b]):
+            i = a.member[b, p]
+            rise = enters + gap(a.x, i, a.mean, c) - a.own[i] - gap(a.x, i, a.x, y) * w
+            if not _worth(r, best, b, c, rise) or _alike(r, i, y):
+                continue
+            ours = excess_of(a, r, b, i, y)
+            if ours < r.excess[b] + r.excess[c]:
+                _offer(r, best, SWAP, b, i, y, c, rise, ours, excess_of(a, r, c, y, i))
+
+
+@part
+def find_step(a, r, best, b, near, k):
+    """Find the cheapest step of class b with the classes of a list, and return how many exchanges were tried.
+
+    Numbers below 0 and empty classes are left out.
+    """
+    best.whole[0], best.price[0], trials = -1, np.inf, 0
+    for q in range(near.shape[0]):
+        c = near[q]
+        if c < 0 or c == b or a.size[c] == 0:
+            continue
+        trials += a.size[b] * a.size[c]
+        if trials > TRIALS and q > 0:
+            break
+        m, other = a.size[b], a.size[c]
+        if m + other <= a.member.shape[1]:
+            rise = between(a, b, c) * m * other / (m + other)
+            if _worth(r, best, b, c, rise):
+                _offer(r, best, JOIN, b, -1, -1, c, rise, excess_of_union(a, r, b, c), 0.0)
+        for p in range(m):
+            _offer_shift(a, r, best, b, c, a.member[b, p], k)
+        for p in range(other):
+            _offer_shift(a, r, best, b, c, a.member[c, p], k)
+        _offer_swaps(a, r, best, b, c)
+    return trials
+
+
+@part
+def make_step(a, r, best, b):
+    """Make the step that was found."""
+    kind, i, y, c = best.whole[0], best.whole[1], best.whole[2], best.whole[3]
+    if kind == OUT:
+        transfer(a, r, i, c)
+    elif kind == IN:
+        transfer(a, r, y, b)
+    elif kind == SWAP:
+        depart(a, r, i)
+        depart(a, r, y)
+        arrive(a, r, i, c)
+        arrive(a, r, y, b)
+    else:
+        for _ in range(a.size[c]):
+            transfer(a, r, a.member[c, 0], b)
+        release(a, c)
+    r.excess[b], r.excess[c] = best.price[1], best.price[2]
+    refresh(a, b)
+    if kind != JOIN:
+        refresh(a, c)
+
+
+@kernel
+def mend(a, r, best, broken, near, k, budget):
+    """Work on each class of a list, with its neighbours, until it holds or nothing helps, or the budget is spent.
+
+    The budget is a number of exchanges to be tried. Returns the steps made.
+    """
+    steps = 0
+    for q in range(broken.shape[0]):
+        b = broken[q]
+        while a.size[b] > 0 and r.excess[b] > 0.0 and budget > 0:
+            budget -= find_step(a, r, best, b, near[q], k)
+            if best.whole[0] < 0:
+                break
+            make_step(a, r, best, b)
+            steps += 1
+    return steps

@@ -1,0 +1,1 @@
+"""Compilation, threads and vector lanes."""

@@ -1,0 +1,1 @@
+"""Spatial index, nearest and farthest points, principal axes."""

@@ -1,0 +1,95 @@
+"""Records in ascending order of a key, sorted no further than they are asked for.
+
+Incremental quicksort: a stack holds the places of pivots that stand where they belong; whoever asks for the next record
+cuts what lies before the nearest of them until a pivot stands there.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.runtime.jit import part
+
+_FEW = 12  # that are sorted by insertion
+
+
+class LazyOrder(NamedTuple):
+    """Keys and slots, the first `counts[0]` of them in order."""
+
+    key: np.ndarray
+    slot: np.ndarray
+    pivot: np.ndarray  # stack of places that are in order
+    counts: np.ndarray  # given out; pivots
+
+
+def lazy_order(capacity: int) -> LazyOrder:
+    """Make room for so many records."""
+    return LazyOrder(
+        np.empty(capacity),
+        np.empty(capacity, np.int64),
+        np.empty(capacity + 1, np.int64),
+        np.zeros(2, np.int64),
+    )
+
+
+@part
+def start(order, size):
+    """Begin anew with the first `size` keys and slots, which differ in their slots."""
+    order.counts[0], order.counts[1], order.pivot[0] = 0, 1, size
+
+
+@part
+def _before(key, slot, i, j):
+    return key[i] < key[j] or (key[i] == key[j] and slot[i] < slot[j])
+
+
+@part
+def _swap(key, slot, i, j):
+    key[i], key[j] = key[j], key[i]
+    slot[i], slot[j] = slot[j], slot[i]
+
+
+@part
+def _cut(key, slot, begin, end):
+    """Put the middle one of three records where it belongs among those from `begin` to `end`; return its place."""
+    a, b, c = begin, (begin + end) // 2, end - 1
+    if _before(key, slot, b, a):
+        a, b = b, a
+    if _before(key, slot, c, b):
+        b = a if _before(key, slot, c, a) else c
+    _swap(key, slot, b, end - 1)
+    pivot, number, to = key[end - 1], slot[end - 1], begin
+    for i in range(begin, end - 1):
+        if key[i] < pivot or (key[i] == pivot and slot[i] < number):
+            _swap(key, slot, i, to)
+            to += 1
+    _swap(key, slot, to, end - 1)
+    return to
+
+
+@part
+def following(order):
+    """Return the slot that comes next by (key, slot), or -1 after the last."""
+    key, slot, at = order.key, order.slot, order.counts[0]
+    if at == order.pivot[0]:
+        return -1
+    while order.pivot[order.counts[1] - 1] > at:
+        end = order.pivot[order.counts[1] - 1]
+        if end - at > _FEW:
+            order.pivot[order.counts[1]] = _cut(key, slot, at, end)
+            order.counts[1] += 1
+            continue
+        for i in range(at + 1, end):
+            j = i
+            while j > at and _before(key, slot, j, j - 1):
+                _swap(key, slot, j, j - 1)
+                j -= 1
+        for i in range(end - 1, at - 1, -1):
+            order.pivot[order.counts[1]] = i
+            order.counts[1] += 1
+    order.counts[1] -= 1
+    order.counts[0] += 1
+    return slot[at]

@@ -1,0 +1,252 @@
+"""Records in the order of their distance from one of them, through a tree of boxes, as far as they are asked for.
+
+A method that forms a class around a record looks at the others one by one, the nearest first, and takes those that fit.
+A few of the nearest are listed; where none of these fits, four times as many, or, where those that fit are few, they
+are measured one by one (:mod:`shoal.kernels.space.nearest_first`). What is taken stays in the tree until the class is
+complete, so that a longer list begins with the shorter one.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.arithmetic.in_range import in_range
+from shoal.kernels.runtime.jit import kernel, part
+from shoal.kernels.space.float32_projection import frame_of
+from shoal.kernels.space.remaining import WIDTH, Nearest, Remaining, read, sink, take
+from shoal.kernels.space.spatial_index import Index, find_nearest, rebuild, spatial_index
+from shoal.kernels.space.tree import Search, remove
+
+_MORE = 4  # times as many are listed when none of the listed fits
+
+
+class Around(NamedTuple):
+    """The class being formed, and the records around the one it started from."""
+
+    finder: Index
+    remaining: Remaining
+    distance: np.ndarray  # (n,) of the listed records, ascending
+    row: np.ndarray  # (n,) their rows
+    slot: np.ndarray  # (n,) their slots
+    used: np.ndarray  # (n,) bool: in the class
+    member: np.ndarray  # (n,) rows of the class, as they joined
+    gone: np.ndarray  # (n,) bool: of each row, in this class or one before
+    slot_of: np.ndarray  # (n,) of each row
+    counts: np.ndarray  # listed; members; lists made; records measured by value
+
+
+def around(points: np.ndarray) -> Around:
+    """Make room for the classes of points, none of which is taken yet."""
+    n = points.shape[0]
+    index, remaining = spatial_index(points, np.arange(n), np.arange(n + 1), frame_of(points), 2)
+    return Around(
+        index,
+        remaining,
+        np.empty(n),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.zeros(n, np.bool_),
+        np.empty(n, np.int64),
+        np.zeros(n, np.bool_),
+        np.empty(n, np.int64),
+        np.zeros(4, np.int64),
+    )
+
+
+@part
+def _list(a, size):
+    """List the nearest records, as many as asked for, in ascending order of (distance, row)."""
+    s, start, listed = a.finder.search, a.member[0], a.counts[0]
+    nearest = Nearest(a.distance[:size], a.row[:size], a.slot[:size])
+    space = Search(
+        s.q, s.y, s.near, s.w, s.a, nearest, s.distance, s.approximate, s.bound, s.pending, s.level, s.node, s.work
+    )
+    find_nearest(a.finder.tree, space, a.remaining, a.slot_of[start] // WIDTH)
+    for last in range(size - 1, 0, -1):  # the worst is on top: to the end with it
+        distance, row, slot = a.distance[last], a.row[last], a.slot[last]
+        a.distance[last], a.row[last], a.slot[last] = a.distance[0], a.row[0], a.slot[0]
+        sink(a.distance[:last], a.row[:last], a.slot[:last], distance, row, slot)
+    for i in range(listed, size):
+        a.used[i] = a.gone[a.row[i]]
+    a.counts[0] = size
+    a.counts[2] += 1
+
+
+@part
+def begin(a, start, size):
+    """Begin a class with one record, and list so many of its nearest."""
+    tree, remaining = a.finder.tree, a.remaining
+    if 2 * remaining.counts[2] < remaining.counts[3] or tree.levels[0] == 0:
+        rebuild(a.finder, remaining)
+        for slot in range(remaining.counts[3]):
+            a.slot_of[remaining.members[remaining.head[slot]]] = slot
+    read(remaining, a.slot_of[start], a.finder.search.q)
+    a.member[0], a.gone[start] = start, True
+    a.counts[0], a.counts[1] = 0, 1
+    _list(a, min(size, remaining.counts[0]))
+
+
+@part
+def few(a, fitting):
+    """Tell whether it costs less to measure all records that fit than to list more."""
+    return fitting <= _MORE * a.counts[0]
+
+
+@part
+def more(a):
+    """List more records."""
+    _list(a, min(_MORE * a.counts[0], a.remaining.counts[0]))
+
+
+@part
+def join(a, i):
+    """Let the record at place i of the list join the class."""
+    a.used[i] = True
+    join_row(a, a.row[i])
+
+
+@part
+def join_row(a, row):
+    """Let a record join the class that is not in the list."""
+    a.member[a.counts[1]] = row
+    a.gone[row] = True
+    a.counts[1] += 1
+
+
+@part
+def complete(a):
+    """End the class: its members leave the tree."""
+    for i in range(a.counts[1]):
+        slot = a.slot_of[a.member[i]]
+        take(a.remaining, slot)
+        remove(a.finder.tree, a.remaining, slot)
+    a.remaining.counts[1] += 1
+
+
+def labels_so_far(a: Around) -> np.ndarray:
+    """Return the class of every row, -1 where it is in none."""
+    labels = np.empty(a.gone.shape[0], np.int64)
+    labels[a.remaining.members] = a.remaining.label
+    return labels
+
+
+class ByValue(NamedTuple):
+    """Rows, value after value; of each value those that have a class stand behind the others."""
+
+    code: np.ndarray  # (n,) the value of each row
+    row: np.ndarray  # (n,)
+    place: np.ndarray  # (n,) where each row stands
+    first: np.ndarray  # (values,) where the rows of a value begin
+    left: np.ndarray  # (values,) how many have no class
+
+
+def by_value(code: np.ndarray, values: int) -> ByValue:
+    """Return all records, none of which has a class."""
+    row = np.argsort(code, kind="stable")
+    place = np.empty_like(row)
+    place[row] = np.arange(row.shape[0])
+    left = np.bincount(code, minlength=values)
+    return ByValue(code, row, place, np.cumsum(left) - left, left)
+
+
+@part
+def _swap(b, i, j):
+    b.row[i], b.row[j] = b.row[j], b.row[i]
+    b.place[b.row[i]], b.place[b.row[j]] = i, j
+
+
+@part
+def leave(b, row):
+    """Note that a record has a class."""
+    code = b.code[row]
+    b.left[code] -= 1
+    _swap(b, b.place[row], b.first[code] + b.left[code])
+
+
+@part
+def come_back(b, row):
+    """Note that a record that had a class has none."""
+    code = b.code[row]
+    _swap(b, b.place[row], b.first[code] + b.left[code])
+    b.left[code] += 1
+
+
+@part
+def nearest_of_value(a, b, code, best, best_row):
+    """Return the distance and row of the record of a value nearest to where the class started, if it beats the best."""
+    x, q = a.remaining.x, a.finder.search.q
+    a.counts[3] += b.left[code]
+    for i in range(b.first[code], b.first[code] + b.left[code]):
+        row = b.row[i]
+        block, lane, total = a.slot_of[row] // WIDTH, a.slot_of[row] % WIDTH, 0.0
+        for j in range(q.shape[0]):
+            t = x[block, j, lane] - q[j]
+            total += t * t
+        if total < best or (total == best and row < best_row):
+            best, best_row = total, row
+    return best, best_row
+
+
+_FEW = 64  # centroids that are looked at one by one
+_BEYOND = 2.0**20  # times farther out than any centroid: too far for the frame of an index of them
+
+
+@kernel
+def _find_all(index, remaining, points, rows, out):
+    """Write for each of some rows which of the places in the index is nearest."""
+    search, start = index.search, np.int64(0)
+    rebuild(index, remaining)
+    for i in range(rows.shape[0]):
+        for j in range(points.shape[1]):
+            search.q[j] = points[rows[i], j]
+        find_nearest(index.tree, search, remaining, start)
+        out[i] = search.nearest.row[0]
+
+
+@kernel
+def _scan_all(places, points, rows, out):
+    """Write for each of some rows which of the places is nearest, by looking at all."""
+    for i in range(rows.shape[0]):
+        best = np.inf
+        out[i] = 0
+        for place in range(places.shape[0]):
+            total = 0.0
+            for j in range(points.shape[1]):
+                t = places[place, j] - points[rows[i], j]
+                total += t * t
+            if total < best:
+                best = total
+                out[i] = place
+
+
+def join_nearest(points: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Let every record labelled -1 join the class whose centroid, without such records, is nearest to it.
+
+    Guarantee: other labels stay; ties go to the lowest class; without any class all are one. A centroid is the plain
+    sum of its members in the order of rows, divided by their number. Complexity: O(log m) blocks for each record where
+    d is small, m / 16 at worst, m being the number of classes.
+
+    >>> join_nearest(np.array([[0.0], [1.0], [8.0], [9.0], [3.0]]), np.array([0, 0, 1, 1, -1])).tolist()
+    [0, 0, 1, 1, 0]
+    """
+    rows = np.flatnonzero(labels < 0)
+    if rows.shape[0] in (0, labels.shape[0]):
+        return np.asarray(np.maximum(labels, 0))
+    points = in_range(points)
+    inside = labels >= 0
+    sizes = np.bincount(labels[inside])
+    sums = [np.bincount(labels[inside], weights=column) for column in points[inside].T]
+    centroids = np.ascontiguousarray(np.column_stack(sums) / sizes[:, None])
+    found, m = np.empty(rows.shape[0], np.int64), centroids.shape[0]
+    middle = centroids.mean(axis=0)
+    if m <= _FEW or np.abs(points[rows] - middle).max() > _BEYOND * np.abs(centroids - middle).max():
+        _scan_all(centroids, points, rows, found)
+    else:
+        index, remaining = spatial_index(centroids, np.arange(m), np.arange(m + 1), frame_of(centroids), 2)
+        _find_all(index, remaining, points, rows, found)
+    joined = labels.copy()
+    joined[rows] = found
+    return joined

@@ -1,0 +1,348 @@
+"""The nearest record of every subset, and the second nearest of one of them: one search for a whole class.
+
+Subsets are numbered from 0 in ascending order of the values; there are as many as a class has records, `size`. For the
+search through a tree every node knows which subsets it still holds, as bits; where there are more subsets than bits,
+neighbouring ones share one.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.runtime.jit import part
+from shoal.kernels.runtime.lanes import lowest_bit, scan_boxes, scan_points
+from shoal.kernels.space.float32_projection import to_frame
+from shoal.kernels.space.kd_order import equal_records
+from shoal.kernels.space.remaining import NO_ROW, WIDTH, Remaining, take
+from shoal.kernels.space.spatial_index import within_frame
+from shoal.kernels.space.tree import FAN, Tree, push
+
+
+class Each(NamedTuple):
+    """The nearest record of each subset met so far; the last entry is the second nearest of the subset `twice`."""
+
+    distance: np.ndarray  # (size + 1,)
+    row: np.ndarray
+    slot: np.ndarray
+    twice: np.ndarray  # (1,) -1 if none
+    bound: np.ndarray  # (bits,) the largest distance among the subsets of a bit
+    within: np.ndarray  # (bits,) float32, the same as a threshold in the frame
+
+
+def nearest_each(size: int, bits: int) -> Each:
+    """Make room for the nearest of `size` subsets, which share so many bits."""
+    return Each(
+        np.empty(size + 1),
+        np.empty(size + 1, dtype=np.int64),
+        np.empty(size + 1, dtype=np.int64),
+        np.empty(1, dtype=np.int64),
+        np.empty(bits),
+        np.empty(bits, dtype=np.float32),
+    )
+
+
+@part
+def start_each(each, twice):
+    """Forget what was met; `twice` is the subset that gives two records, or -1. Return how many are sought."""
+    size = each.distance.shape[0] - 1
+    for i in range(size + 1):
+        each.distance[i], each.row[i], each.slot[i] = np.inf, NO_ROW, -1
+    each.twice[0] = twice
+    return size + 1 if twice >= 0 else size
+
+
+@part
+def _put(each, i, distance, row, slot):
+    """Put a record at i if it comes before the one there; tell whether it does."""
+    if distance < each.distance[i] or (distance == each.distance[i] and row < each.row[i]):
+        each.distance[i], each.row[i], each.slot[i] = distance, row, slot
+        return True
+    return False
+
+
+@part
+def offer_each(each, remaining, slot, i, distance):
+    """Offer the records at a slot of subset i; tell whether any was kept."""
+    last = each.distance.shape[0] - 1
+    row = np.int64(remaining.members[remaining.head[slot]])
+    if i != each.twice[0]:
+        return _put(each, i, distance, row, slot)
+    before, before_row, before_slot = each.distance[i], each.row[i], each.slot[i]
+    if _put(each, i, distance, row, slot):
+        each.distance[last], each.row[last], each.slot[last] = before, before_row, before_slot
+        kept = True
+    else:
+        kept = _put(each, last, distance, row, slot)
+    if kept and remaining.head[slot] + 1 < remaining.end[slot]:
+        _put(each, last, distance, np.int64(remaining.members[remaining.head[slot] + 1]), slot)
+    return kept
+
+
+@part
+def farthest_kept(each, first, last):
+    """Return the largest distance kept for the subsets `first` … `last` - 1: nothing farther matters to them."""
+    bound = 0.0
+    for i in range(first, last):
+        bound = max(bound, each.distance[i])
+    if first <= each.twice[0] < last:
+        bound = max(bound, each.distance[each.distance.shape[0] - 1])
+    return bound
+
+
+@part
+def _narrow(tree, search, subsets, each, bit, length):
+    bound = farthest_kept(each, subsets.begin[bit], subsets.begin[bit + 1])
+    if bound < each.bound[bit]:
+        each.bound[bit] = bound
+        each.within[bit] = within_frame(search, tree.frame.scale[0], length, bound)
+
+
+@part
+def _widest(each):
+    """Return the largest threshold: no box beyond it matters to any subset."""
+    widest = each.within[0]
+    for bit in range(1, each.within.shape[0]):
+        widest = max(widest, each.within[bit])
+    return widest
+
+
+@part
+def _matters(each, mask, bound):
+    """Tell whether a box so far away, which holds these subsets, may hold a nearer record of one of them."""
+    while mask:
+        if bound <= each.within[lowest_bit(mask)]:
+            return True
+        mask &= mask - 1
+    return False
+
+
+@part
+def _leaf(tree, search, remaining, subsets, each, leaf, length):
+    """Look at the records of a leaf; tell whether any was kept."""
+    search.work[0] += 1
+    within, bound = np.float32(-1.0), -1.0
+    mask = subsets.holds[leaf // FAN, leaf % FAN]
+    while mask:
+        bit = lowest_bit(mask)
+        mask &= mask - 1
+        within, bound = max(within, each.within[bit]), max(bound, each.bound[bit])
+    if not scan_points(tree.y, leaf, search.near, within, np.float32(np.inf), search.approximate):
+        return False
+    search.work[2] += 1
+    mask = scan_points(remaining.x, leaf, search.q, bound, np.inf, search.distance)
+    found = False
+    while mask:
+        lane = lowest_bit(mask)
+        mask &= mask - 1
+        slot = leaf * WIDTH + lane
+        i = np.int64(subsets.of_slot[slot])
+        if offer_each(each, remaining, slot, i, search.distance[lane]):
+            _narrow(tree, search, subsets, each, subsets.bit[i], length)
+            found = True
+    return found
+
+
+@part
+def _children(tree, search, subsets, each, block, level, first_child, skip, widest, top):
+    search.work[1] += 1
+    mask = scan_boxes(tree.box, block, search.near, widest, search.bound) & ~skip
+    first = top
+    while mask:
+        lane = lowest_bit(mask)
+        mask &= mask - 1
+        if _matters(each, subsets.holds[block, lane], search.bound[lane]):
+            top = push(search, top, first, search.bound[lane], level, first_child + lane, np.float32(1.0))
+    return top
+
+
+@part
+def find_nearest_each(tree, search, remaining, subsets, each, start):
+    """Find for every subset the record nearest to ``search.q``, by (squared distance, row); of one the nearest two.
+
+    From the leaf `start` upwards: at each level the seven siblings, if they hold a subset and may hold anything of it
+    as near as what was found.
+
+    Guarantee: with enough records in every subset, those that a scan of all would find. Complexity: as the search for
+    the nearest few, where records of all subsets are mixed. Where a subset is far from q, all leaves on the side of it
+    that faces q come within the size of their boxes of holding the nearest: O(n^(1 - 1/d)) of them.
+    """
+    zero = np.int64(0)  # not a literal, for which parts would be compiled once more
+    length = to_frame(tree.frame, search.q, search.y)
+    for i in range(search.y.shape[0]):
+        search.near[i] = search.y[i]
+    anywhere = within_frame(search, tree.frame.scale[0], length, np.inf)
+    for bit in range(each.bound.shape[0]):
+        each.bound[bit], each.within[bit] = np.inf, anywhere
+    widest = anywhere
+    if _leaf(tree, search, remaining, subsets, each, start, length):
+        widest = _widest(each)
+    came_from = start
+    for height in range(tree.levels[0]):
+        parent = came_from // FAN
+        block, skip = tree.offset[height] + parent, 1 << (came_from % FAN)
+        top = _children(tree, search, subsets, each, block, height, parent * FAN, skip, widest, zero)
+        while top > 0:
+            top -= 1
+            level, node = search.level[top], search.node[top]
+            if not _matters(each, subsets.holds[tree.offset[level] + node // FAN, node % FAN], search.pending[top]):
+                continue
+            if level > 0:
+                below = tree.offset[level - 1] + node
+                top = _children(tree, search, subsets, each, below, level - 1, node * FAN, zero, widest, top)
+            elif _leaf(tree, search, remaining, subsets, each, node, length):
+                widest = _widest(each)
+        came_from = parent
+
+
+_BITS = 62
+
+
+class Subsets(NamedTuple):
+    """Which subset each record is in, and what is left of each."""
+
+    of_member: np.ndarray  # (n,) int32, in the order of the members of what remains
+    of_slot: np.ndarray  # (slots,) int32
+    left: np.ndarray  # (size,) int64 records
+    classes: int  # in all
+    centre: np.ndarray  # (2,) int64 the central subsets, twice the same if there is one
+    bit: np.ndarray  # (size,) int64
+    begin: np.ndarray  # (bits + 1,) int64 the first subset of each bit
+    holds: np.ndarray  # (blocks, FAN) int64 bits of the subsets that a node of the tree holds; empty without a tree
+
+
+def class_size(n: int, k: int, t: float) -> int:
+    """Return how many records a class gets at least: [SC15] eq. (3), then eq. (4) with the floor.
+
+    Guarantee: at least k; fewer than n // size records are left over if all n // size classes have that size. t counts
+    as it is written in decimals, without rounding.
+
+    >>> class_size(1080, 2, 0.01), class_size(1080, 2, 0.25), class_size(7, 2, 0)
+    (49, 2, 7)
+    """
+    size = max(k, math.ceil(n / (2 * (n - 1) * Fraction(str(float(t))) + 1)))
+    return size + (n % size) // (n // size)
+
+
+def central(size: int) -> tuple[int, int]:
+    """Return the central subsets, which take the records left over; twice the same where there is one."""
+    return (size - 1) // 2, size // 2
+
+
+def subset_of_rows(values: np.ndarray, size: int) -> np.ndarray:
+    """Return the subset of each record, by its rank in the order of (value, row).
+
+    >>> subset_of_rows(np.array([5, 1, 4, 1, 3]), 2)
+    array([1, 0, 1, 0, 0])
+    """
+    n = values.shape[0]
+    sizes = np.full(size, n // size)
+    low, high = central(size)
+    sizes[low] += (n % size + 1) // 2
+    sizes[high] += (n % size) // 2
+    found = np.empty(n, np.int64)
+    found[np.argsort(values, kind="stable")] = np.repeat(np.arange(size), sizes)
+    return found
+
+
+def equal_in_subset(points: np.ndarray, subset: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Group records that are equal and in the same subset, as `equal_records` does."""
+    return equal_records(np.column_stack((points, subset.astype(np.float64))))
+
+
+def subsets_of(subset: np.ndarray, size: int, remaining: Remaining, tree: Tree | None = None) -> Subsets:
+    """Lay out the subsets for all records that remain; `mark` or `name_slots` must follow."""
+    bits = min(size, _BITS)
+    bit = np.arange(size) * bits // size
+    inside = subset[remaining.members]
+    return Subsets(
+        inside.astype(np.int32),
+        np.zeros(remaining.head.shape[0], dtype=np.int32),
+        np.bincount(inside[remaining.label < 0], minlength=size),
+        inside.shape[0] // size,
+        np.array(central(size)),
+        bit,
+        np.searchsorted(bit, np.arange(bits + 1)),
+        np.zeros((0 if tree is None else tree.reach.shape[0], FAN), dtype=np.int64),
+    )
+
+
+@part
+def name_slots(subsets, remaining):
+    """Write down the subset of every slot in use, none of which is empty."""
+    for slot in range(remaining.counts[3]):
+        subsets.of_slot[slot] = subsets.of_member[remaining.head[slot]]
+
+
+@part
+def mark(subsets, remaining, tree):
+    """Write down which subsets each node of a tree that was just grown holds."""
+    name_slots(subsets, remaining)
+    holds = subsets.holds
+    used = remaining.counts[3]
+    nodes = (used + WIDTH - 1) // WIDTH
+    for level in range(tree.levels[0]):
+        parents = (nodes + FAN - 1) // FAN
+        for node in range(parents * FAN):
+            found = np.int64(0)
+            if node < nodes and level == 0:
+                for slot in range(node * WIDTH, min((node + 1) * WIDTH, used)):
+                    found |= np.int64(1) << subsets.bit[subsets.of_slot[slot]]
+            elif node < nodes:
+                for lane in range(FAN):
+                    found |= holds[tree.offset[level - 1] + node, lane]
+            holds[tree.offset[level] + node // FAN, node % FAN] = found
+        nodes = parents
+
+
+@part
+def unmark(subsets, remaining, tree, slot):
+    """Take the subset of a slot that was just emptied from every node that no longer holds it."""
+    holds, bit = subsets.holds, subsets.bit
+    gone = bit[subsets.of_slot[slot]]
+    node, level = slot // WIDTH, 0
+    for other in range(node * WIDTH, min((node + 1) * WIDTH, remaining.counts[3])):
+        if remaining.head[other] < remaining.end[other] and bit[subsets.of_slot[other]] == gone:
+            return
+    mask = np.int64(1) << gone
+    while True:
+        block = tree.offset[level] + node // FAN
+        holds[block, node % FAN] &= ~mask
+        level += 1
+        if level == tree.levels[0]:
+            return
+        for lane in range(FAN):
+            if holds[block, lane] & mask:
+                return
+        node //= FAN
+
+
+@part
+def classes_left(subsets, remaining):
+    """Return how many classes are still to be formed."""
+    return subsets.classes - remaining.counts[1]
+
+
+@part
+def taken_twice(subsets, remaining):
+    """Return the subset of which the class being formed takes a second record, -1 if of none.
+
+    [SC15] Alg. 3 asks for |S_i| > |S_1|, which fails where S_1 is itself central: here, more records than classes are
+    left. Of two central subsets the lower one comes first.
+    """
+    after = classes_left(subsets, remaining) - 1
+    for i in range(2):
+        if subsets.left[subsets.centre[i]] - 1 > after:
+            return subsets.centre[i]
+    return np.int64(-1)
+
+
+@part
+def take_of_subset(subsets, remaining, slot):
+    """Move the first record at `slot` into the class being formed; tell whether it was the last one there."""
+    subsets.left[subsets.of_slot[slot]] -= 1
+    return take(remaining, slot)

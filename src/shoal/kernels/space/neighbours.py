@@ -1,0 +1,286 @@
+"""The nearest other records of every record.
+
+Points lie in leaves of sixteen, under a tree of boxes (:mod:`shoal.kernels.space.neighbours`). The points of a leaf are
+searched from together: a box is first measured against the box of the leaf, then against all its points at once, and
+only what is left against single points.
+
+Laid out as in :mod:`shoal.kernels.space.tree`: node i of level h is lane ``i % 8`` of block ``offset[h] + i // 8``. But
+the faces are the float64 coordinates themselves, so that bounds need no slack.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.arithmetic.in_range import in_range
+from shoal.kernels.runtime.jit import announce, kernel, part
+from shoal.kernels.runtime.lanes import (
+    least8,
+    least16,
+    lowest_bit,
+    most8,
+    most16,
+    scan_apart,
+    scan_points,
+    scan_queries,
+)
+from shoal.kernels.runtime.threads import both_cores, cores
+from shoal.kernels.space.kd_order import equal_records, kd_order, regroup
+from shoal.kernels.space.remaining import WIDTH, in_lanes
+from shoal.progress import report
+
+FAN = 8
+
+
+class Boxes(NamedTuple):
+    """Distinct points in leaves, the records at each, and boxes over them."""
+
+    x: np.ndarray  # (leaves, d, WIDTH) the points, the last leaf filled up with NaN
+    members: np.ndarray  # (n,) rows, point after point, ascending at each
+    bounds: np.ndarray  # (points + 1,) where the rows of a point begin
+    low: np.ndarray  # (leaves, d) lower faces of the leaves
+    high: np.ndarray  # (leaves, d) upper faces
+    box: np.ndarray  # (blocks, 2d, FAN) lower and upper faces of eight nodes side by side
+    offset: np.ndarray  # (levels,) first block of each level
+    nodes: np.ndarray  # (levels,) number of nodes of each level; level 0 are the leaves
+
+
+def leaf_boxes(points: np.ndarray) -> Boxes:
+    """Lay out the records of an (n, d) table.
+
+    Complexity: O(n log n + n·d) time, O(n·d) memory.
+    """
+    members, bounds = equal_records(points)
+    first = points if bounds.shape[0] > points.shape[0] else points[members[bounds[:-1]]]
+    members, bounds = regroup(members, bounds, kd_order(first))
+    x = in_lanes(points, members[bounds[:-1]])
+    nodes = [x.shape[0]]
+    while nodes[-1] > FAN:
+        nodes.append(-(-nodes[-1] // FAN))
+    blocks = [-(-count // FAN) for count in nodes]
+    d = points.shape[1]
+    boxes = Boxes(
+        x,
+        members.astype(np.int32),
+        bounds.astype(np.int32),
+        np.empty((x.shape[0], d)),
+        np.empty((x.shape[0], d)),
+        np.empty((sum(blocks), 2 * d, FAN)),
+        np.cumsum([0, *blocks[:-1]]).astype(np.int64),
+        np.array(nodes, dtype=np.int64),
+    )
+    _grow(boxes)
+    return boxes
+
+
+@kernel
+def _grow(boxes):
+    """Make the boxes of all leaves and nodes; those that fill up a block are turned inside out."""
+    x, box, d = boxes.x, boxes.box, boxes.x.shape[1]
+    for level in range(boxes.nodes.shape[0]):
+        nodes = boxes.nodes[level]
+        for node in range((nodes + FAN - 1) // FAN * FAN):
+            block, lane = boxes.offset[level] + node // FAN, node % FAN
+            for j in range(d):
+                low, high = np.inf, -np.inf
+                if node < nodes and level == 0:
+                    at = (node * d + j) * WIDTH
+                    low, high = least16(x, at, np.inf), most16(x, at, -np.inf)
+                    boxes.low[node, j], boxes.high[node, j] = low, high
+                elif node < nodes:
+                    at = ((boxes.offset[level - 1] + node) * d + j) * 2 * FAN
+                    low, high = least8(box, at, np.inf), most8(box, at + FAN, -np.inf)
+                box[block, 2 * j, lane], box[block, 2 * j + 1, lane] = low, high
+
+
+_POINTS_PER_CALL = 16 * WIDTH * 64  # so that neither core waits long for the other at the end
+
+
+class _Search(NamedTuple):
+    """Scratch space of the search from one leaf."""
+
+    distance: np.ndarray  # (WIDTH, few) squared distances of the nearest records met so far, ascending
+    row: np.ndarray  # (WIDTH, few) their rows
+    size: np.ndarray  # (WIDTH,) how many
+    within: np.ndarray  # (WIDTH,) what is farther away than this cannot matter
+    q: np.ndarray  # (WIDTH, d) the points of the leaf
+    found: np.ndarray  # (WIDTH,) distances to the points of another leaf
+    apart: np.ndarray  # (FAN,) distances between boxes
+    pending: np.ndarray  # stack: distance, level and number of nodes still to visit
+    level: np.ndarray
+    node: np.ndarray
+
+
+def _search_space(d: int, few: int) -> _Search:
+    depth = 24 * FAN
+    return _Search(
+        np.empty((WIDTH, few)),
+        np.empty((WIDTH, few), dtype=np.int32),
+        np.empty(WIDTH, dtype=np.int64),
+        np.empty(WIDTH),
+        np.empty((WIDTH, d)),
+        np.empty(WIDTH),
+        np.empty(FAN),
+        np.empty(depth),
+        np.empty(depth, dtype=np.int64),
+        np.empty(depth, dtype=np.int64),
+    )
+
+
+@part
+def _insert(search, query, distance, row):
+    """Insert a record among the nearest of a query, ordered by (distance, row); tell whether there was a place."""
+    distances, rows = search.distance[query], search.row[query]
+    at, few = search.size[query], distances.shape[0]
+    if at == few:
+        at -= 1
+        if distances[at] < distance or (distances[at] == distance and rows[at] < row):
+            return False
+    else:
+        search.size[query] += 1
+    while at > 0 and (distances[at - 1] > distance or (distances[at - 1] == distance and rows[at - 1] > row)):
+        distances[at], rows[at] = distances[at - 1], rows[at - 1]
+        at -= 1
+    distances[at], rows[at] = distance, row
+    if search.size[query] == few:
+        search.within[query] = distances[few - 1]
+    return True
+
+
+@part
+def _visit(boxes, search, leaf, other):
+    """Measure from the points of a leaf to those of another, where its box is near enough."""
+    found = search.found
+    queries = scan_queries(boxes.x, leaf, boxes.low[other], boxes.high[other], search.within)
+    while queries:
+        query = lowest_bit(queries)
+        queries &= queries - 1
+        near = scan_points(boxes.x, other, search.q[query], search.within[query], np.inf, found)
+        while near:
+            lane = lowest_bit(near)
+            near &= near - 1
+            point = other * WIDTH + lane
+            if point + 1 >= boxes.bounds.shape[0]:
+                break
+            for at in range(boxes.bounds[point], boxes.bounds[point + 1]):
+                if not _insert(search, query, found[lane], boxes.members[at]):
+                    break  # rows at a point ascend
+
+
+@part
+def _push(boxes, search, leaf, block, level, first, skip, top):
+    """Push the children of a node that are near enough to the leaf, the nearest on top."""
+    bottom, reach = top, most16(search.within, 0, -1.0)
+    mask = scan_apart(boxes.box, block, boxes.low[leaf], boxes.high[leaf], reach, search.apart) & ~skip
+    while mask:
+        lane = lowest_bit(mask)
+        mask &= mask - 1
+        if first + lane >= boxes.nodes[level]:
+            break
+        i = top
+        while i > bottom and search.pending[i - 1] < search.apart[lane]:
+            search.pending[i], search.level[i] = search.pending[i - 1], search.level[i - 1]
+            search.node[i] = search.node[i - 1]
+            i -= 1
+        search.pending[i], search.level[i], search.node[i] = search.apart[lane], level, first + lane
+        top += 1
+    return top
+
+
+@part
+def _search_from(boxes, search, leaf):
+    """Find the nearest records of all points of a leaf: in itself, then in its siblings, then in those above."""
+    zero = np.int64(0)  # not a literal, for which parts would be compiled once more
+    for query in range(WIDTH):
+        search.size[query] = 0
+        search.within[query] = np.inf if leaf * WIDTH + query + 1 < boxes.bounds.shape[0] else -1.0
+        for j in range(search.q.shape[1]):
+            search.q[query, j] = boxes.x[leaf, j, query]
+    _visit(boxes, search, leaf, leaf)
+    came_from = leaf
+    for height in range(boxes.nodes.shape[0]):
+        parent = came_from // FAN
+        block, skip = boxes.offset[height] + parent, 1 << (came_from % FAN)
+        top = _push(boxes, search, leaf, block, height, parent * FAN, skip, zero)
+        while top > 0:
+            top -= 1
+            if search.pending[top] > most16(search.within, 0, -1.0):
+                continue
+            level, node = search.level[top], search.node[top]
+            if level == 0:
+                _visit(boxes, search, leaf, node)
+            else:
+                below = boxes.offset[level - 1] + node
+                top = _push(boxes, search, leaf, below, level - 1, node * FAN, zero, top)
+        came_from = parent
+
+
+@kernel
+def _search_leaves(boxes, search, begin, end, out):
+    """Write the nearest other records of all records in leaves `begin` … `end` - 1.
+
+    The nearest of all were found, one more than asked for: a record leaves out itself if it is one of them (with
+    many equal records it need not be), else the last.
+    """
+    count = out.shape[1]
+    for leaf in range(begin, end):
+        _search_from(boxes, search, leaf)
+        for query in range(min(WIDTH, boxes.bounds.shape[0] - 1 - leaf * WIDTH)):
+            point = leaf * WIDTH + query
+            for at in range(boxes.bounds[point], boxes.bounds[point + 1]):
+                row, skipped = boxes.members[at], 0
+                for i in range(count):
+                    if search.row[query, i + skipped] == row:
+                        skipped = 1
+                    out[row, i] = search.row[query, i + skipped]
+
+
+def neighbours(x: np.ndarray, count: int) -> np.ndarray:
+    """Find the nearest other records of every record.
+
+    Parameters
+    ----------
+    x : (n, d) float64, C-contiguous
+        Finite coordinates, n < 2³⁰, d ≥ 1. Left as they are.
+    count : int
+        How many, at least 0; with more than n - 1 asked for, all n - 1 others.
+
+    Returns
+    -------
+    near : (n, count) int32
+        Rows of the nearest other records, the nearest first.
+
+    Guarantee: row i holds the first `count` of all rows but i, ordered by (squared distance from record i, row).
+    Squared distances are sums of (xⱼ - qⱼ)² in float64 in coordinate order. The number of threads changes nothing.
+
+    Complexity: O(n log n) to lay out the points, then for each leaf of 16 the leaves that may hold a neighbour: some
+    dozens where d is small, all n / 16 at worst. Equal records are searched from once. O(n·(d + count)) memory.
+
+    Departures: as in :func:`shoal.kernels.mdav.mdav.mdav`, points beyond 2⁵⁰⁰ or below 2⁻⁵⁰⁰ are first scaled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> neighbours(np.array([[0.0], [1.0], [3.0], [2.0]]), 2).tolist()
+    [[1, 3], [0, 3], [3, 1], [1, 2]]
+    """
+    announce(_search_leaves)
+    n, d = x.shape
+    count = max(min(count, n - 1), 0)
+    out = np.empty((n, count), dtype=np.int32)
+    if count == 0:
+        return out
+    boxes = leaf_boxes(in_range(x))
+    leaves, step = boxes.x.shape[0], _POINTS_PER_CALL // WIDTH
+
+    def search(begin: int) -> None:
+        _search_leaves(boxes, _search_space(d, count + 1), begin, min(begin + step, leaves), out)
+
+    begins = range(0, leaves, step)
+    with both_cores() as pool:  # starts its threads when it is first given something to do
+        for begin, _ in zip(begins, (pool.map if leaves > step and cores() > 1 else map)(search, begins), strict=True):
+            report(min((begin + step) * WIDTH, n), n)
+    return out

@@ -1,0 +1,231 @@
+"""The records not yet in a class: distinct points in lanes, the rows at each, and their exact sum.
+
+Block b holds sixteen distinct points coordinate by coordinate, ``x[b, j, lane]``, so that distances are computed side
+by side (:mod:`shoal.kernels.runtime.lanes`). A point that is gone is NaN: no comparison with it is ever true, so scans
+need no mask. The rows at a point are a queue in `members`, taken from the lowest.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.arithmetic.exact_sum import exact_sums, mean, subtract
+from shoal.kernels.runtime.jit import kernel, part
+
+
+class Nearest(NamedTuple):
+    """Heap storage: the root, at 0, is the worst of the records kept."""
+
+    distance: np.ndarray
+    row: np.ndarray
+    slot: np.ndarray
+
+
+def nearest_few(capacity: int) -> Nearest:
+    """Make room for `capacity` records."""
+    return Nearest(np.empty(capacity), np.empty(capacity, dtype=np.int64), np.empty(capacity, dtype=np.int64))
+
+
+@part
+def _rise(distances, rows, slots, i, distance, row, slot):
+    """Put a record at i or, while it is worse than its parent, above."""
+    while i > 0:
+        p = (i - 1) >> 1
+        if distances[p] > distance or (distances[p] == distance and rows[p] > row):
+            break
+        distances[i], rows[i], slots[i] = distances[p], rows[p], slots[p]
+        i = p
+    distances[i], rows[i], slots[i] = distance, row, slot
+
+
+@part
+def sink(distances, rows, slots, distance, row, slot):
+    """Put a record in the place of the root or, while a child is worse, below."""
+    size = distances.shape[0]
+    i, c = 0, 1
+    while c < size:
+        e = c + 1
+        if e < size and (distances[e] > distances[c] or (distances[e] == distances[c] and rows[e] > rows[c])):
+            c = e
+        if distances[c] < distance or (distances[c] == distance and rows[c] < row):
+            break
+        distances[i], rows[i], slots[i] = distances[c], rows[c], slots[c]
+        i = c
+        c = 2 * i + 1
+    distances[i], rows[i], slots[i] = distance, row, slot
+
+
+@part
+def offer(nearest, size, remaining, slot, distance):
+    """Offer the remaining records at one point, all at `distance`; return how many records the heap holds.
+
+    Rows at a point ascend, so the first one refused ends it.
+    """
+    distances, rows, slots = nearest.distance, nearest.row, nearest.slot
+    for at in range(remaining.head[slot], remaining.end[slot]):
+        row = remaining.members[at]
+        if size < distances.shape[0]:
+            _rise(distances, rows, slots, size, distance, row, slot)
+            size += 1
+        elif distance < distances[0] or (distance == distances[0] and row < rows[0]):
+            sink(distances, rows, slots, distance, row, slot)
+        else:
+            break
+    return size
+
+
+WIDTH = 16
+NO_ROW = np.iinfo(np.int64).max
+
+
+class Remaining(NamedTuple):
+    """What remains of a table of n records in d coordinates."""
+
+    x: np.ndarray  # (blocks, d, WIDTH) the points
+    bits: np.ndarray  # the same memory as integers
+    head: np.ndarray  # (blocks · WIDTH,) next member at each slot
+    end: np.ndarray  # (blocks · WIDTH,) one past its last member
+    members: np.ndarray  # (n,) rows, point after point
+    label: np.ndarray  # (n,) class of each member, -1 while it remains
+    limbs: np.ndarray  # exact column sums
+    base: np.ndarray
+    digits: np.ndarray  # scratch for the rounding of sums
+    counts: np.ndarray  # records remaining, classes formed, points remaining, slots in use
+
+
+@kernel
+def _put_in_lanes(points, rows, x):
+    for slot in range(x.shape[0] * WIDTH):
+        b, lane = slot // WIDTH, slot % WIDTH
+        for j in range(points.shape[1]):
+            x[b, j, lane] = points[rows[slot], j] if slot < rows.shape[0] else np.nan
+
+
+def in_lanes(points: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Lay out ``points[rows]`` in blocks of lanes, the last one filled up with NaN."""
+    x = np.empty((-(-rows.shape[0] // WIDTH), points.shape[1], WIDTH), dtype=points.dtype)
+    _put_in_lanes(points, rows, x)
+    return x
+
+
+def all_remaining(points: np.ndarray, members: np.ndarray, bounds: np.ndarray) -> Remaining:
+    """Start with every record of `points` remaining, groups of equal ones in the order given."""
+    groups = bounds.shape[0] - 1
+    limbs, base = exact_sums(points.view(np.int64))
+    x = in_lanes(points, members[bounds[:-1]])
+    head = np.zeros(x.shape[0] * WIDTH, dtype=np.int32)
+    end = np.zeros(x.shape[0] * WIDTH, dtype=np.int32)
+    head[:groups], end[:groups] = bounds[:-1], bounds[1:]
+    return Remaining(
+        x,
+        x.view(np.int64),
+        head,
+        end,
+        members.astype(np.int32),
+        np.full(points.shape[0], -1, dtype=np.int32),
+        limbs,
+        base,
+        np.empty(limbs.shape[1], dtype=np.int64),
+        np.array([points.shape[0], 0, groups, groups], dtype=np.int64),
+    )
+
+
+@part
+def read(remaining, slot, out):
+    """Copy the point in `slot`."""
+    b, lane = slot // WIDTH, slot % WIDTH
+    for j in range(out.shape[0]):
+        out[j] = remaining.x[b, j, lane]
+
+
+@part
+def erase(remaining, slot):
+    """Make the point in `slot` invisible to every scan."""
+    b, lane = slot // WIDTH, slot % WIDTH
+    for j in range(remaining.x.shape[1]):
+        remaining.x[b, j, lane] = np.nan
+
+
+@part
+def first_row(remaining, slot):
+    """Lowest remaining row at `slot`."""
+    return np.int64(remaining.members[remaining.head[slot]])
+
+
+@part
+def take(remaining, slot):
+    """Move the first record at `slot` into the class being formed; tell whether it was the last one there."""
+    b, lane = slot // WIDTH, slot % WIDTH
+    for j in range(remaining.x.shape[1]):
+        subtract(remaining.limbs, remaining.base, j, remaining.bits[b, j, lane])
+    at = remaining.head[slot]
+    remaining.head[slot] = at + 1
+    remaining.label[at] = remaining.counts[1]
+    remaining.counts[0] -= 1
+    if at + 1 < remaining.end[slot]:
+        return False
+    remaining.counts[2] -= 1
+    return True
+
+
+@part
+def centroid(remaining, out):
+    """Write the centroid of the remaining records."""
+    mean(remaining.limbs, remaining.base, remaining.counts[0], remaining.digits, out)
+
+
+@part
+def compact(remaining):
+    """Close the gaps that classes leave, keeping the order of the points."""
+    x, head, end, counts = remaining.x, remaining.head, remaining.end, remaining.counts
+    to = 0
+    for slot in range(counts[3]):
+        if head[slot] == end[slot]:
+            continue
+        if to < slot:
+            for j in range(x.shape[1]):
+                x[to // WIDTH, j, to % WIDTH] = x[slot // WIDTH, j, slot % WIDTH]
+            head[to], end[to] = head[slot], end[slot]
+        to += 1
+    for slot in range(to, (to + WIDTH - 1) // WIDTH * WIDTH):
+        erase(remaining, slot)
+    counts[3] = to
+
+
+def scattered(count: int) -> np.ndarray:
+    """Return 0 … count - 1 in steps of the golden section.
+
+    In such an order a scan meets a nearer record ever more rarely; in a sorted table, each may be nearer than the
+    last.
+    """
+    step = max(int(count * 0.6180339887498949), 1)
+    while math.gcd(step, count) > 1:
+        step += 1
+    return np.arange(count) * step % max(count, 1)
+
+
+def scatter(remaining: Remaining, of_member: np.ndarray | None = None) -> Remaining:
+    """Lay the remaining points out anew, in scattered order; where members are in parts, one part after the other."""
+    used = int(remaining.counts[3])
+    slots = np.flatnonzero(remaining.head[:used] < remaining.end[:used])
+    slots = slots[scattered(slots.shape[0])]
+    if of_member is not None:
+        slots = slots[np.argsort(of_member[remaining.head[slots]], kind="stable")]
+    x = in_lanes(remaining.x[slots // WIDTH, :, slots % WIDTH], np.arange(slots.shape[0]))
+    head = np.zeros(x.shape[0] * WIDTH, dtype=np.int32)
+    end = np.zeros(x.shape[0] * WIDTH, dtype=np.int32)
+    head[: slots.shape[0]], end[: slots.shape[0]] = remaining.head[slots], remaining.end[slots]
+    remaining.counts[3] = slots.shape[0]
+    return remaining._replace(x=x, bits=x.view(np.int64), head=head, end=end)
+
+
+def final_labels(remaining: Remaining) -> np.ndarray:
+    """Make one class of all records that remain, if any do; return the class of every row."""
+    remaining.label[remaining.label < 0] = remaining.counts[1]
+    labels = np.empty(remaining.members.shape[0], dtype=np.int64)
+    labels[remaining.members] = remaining.label
+    return labels

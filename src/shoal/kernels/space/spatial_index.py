@@ -1,0 +1,288 @@
+"""MDAV through a tree of boxes: each search looks at a few leaves instead of every record."""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.runtime.jit import kernel, part
+from shoal.kernels.runtime.lanes import lowest_bit, most8, scan_boxes, scan_points, scan_reaches
+from shoal.kernels.space.float32_projection import TINY, Frame, fit, frame_coordinates, to_frame
+from shoal.kernels.space.kd_order import kd_order, regroup
+from shoal.kernels.space.remaining import (
+    NO_ROW,
+    WIDTH,
+    Remaining,
+    all_remaining,
+    centroid,
+    compact,
+    first_row,
+    offer,
+    read,
+    take,
+)
+from shoal.kernels.space.tree import EPSILON, FAN, Search, Tree, anchor_at, grow, plant, push, remove, search_space
+
+
+@part
+def _prepare(tree, search):
+    """Set up the search for the farthest from q; return the constant term of the bound, and the slack.
+
+    |x - q|² = |x - a|² + w · (x - μ) - w · (a - μ) + |q - a|² with w = -2 (q - a), a the anchor, μ the frame's
+    origin. The first term is at most a node's reach. The second is ŵ · y(x) in the frame, plus, of what the axes
+    leave out, at most |w⊥| times the length left out of x. A node's box bounds both.
+
+    The slack is ε times the number of operations times the square of all lengths together: rounding is monotonic, so
+    that a bound is never below what the same operations would give for a point in the box.
+    """
+    frame, p, d = tree.frame, tree.frame.axes.shape[0], search.q.shape[0]
+    scale = frame.scale[0]
+    length = to_frame(frame, search.q, search.y)
+    to_frame(frame, tree.anchor, search.a)
+    gap, slope, inside, origin = 0.0, 0.0, 0.0, 0.0
+    for j in range(d):
+        t = (search.q[j] - tree.anchor[j]) * scale
+        u = (tree.anchor[j] - frame.origin[j]) * scale
+        gap += t * t
+        slope -= 2.0 * t * u
+        origin += u * u
+    for i in range(p):
+        search.near[i] = search.y[i]
+        w = -2.0 * (search.y[i] - search.a[i])
+        search.w[i] = w
+        inside += w * w
+    if p < d:
+        search.near[p] = -search.y[p]  # at worst, what is left out of x and of q points opposite ways
+        search.w[p] = math.sqrt(max(4.0 * gap - inside, 0.0)) + 8.0 * EPSILON * math.sqrt(gap)
+    reach = float(most8(tree.reach, tree.offset[tree.levels[0] - 1] * FAN, np.float32(0.0)))
+    size = math.sqrt(gap) + math.sqrt(reach) + math.sqrt(origin) + length
+    slack = (search.y.shape[0] + 16) * 2.0 * EPSILON * size * size + TINY
+    return gap - slope, slack
+
+
+@part
+def _far_children(tree, search, block, level, first_child, rest, beyond, top, kind):
+    search.work[1 + kind] += 1
+    mask = scan_reaches(tree.box, tree.reach, block, search.w, rest, beyond, search.bound)
+    first = top
+    while mask:
+        lane = lowest_bit(mask)
+        mask &= mask - 1
+        top = push(search, top, first, search.bound[lane], level, first_child + lane, np.float32(-1.0))
+    return top
+
+
+@part
+def find_farthest(tree, search, remaining, kind):
+    """Slot of the record farthest from ``search.q``; of several, the one with the lowest row.
+
+    Guarantee: the record a scan of all would find. Complexity: a few leaves when q is near the anchor; else as many as
+    come within the size of their boxes of being farthest.
+    """
+    distance = search.distance
+    rest, slack = _prepare(tree, search)
+    rest = np.float32(rest)
+    unit = tree.frame.scale[0] * tree.frame.scale[0]
+    beyond, zero = np.float32(-1.0), np.int64(0)
+    best, best_row, best_slot = -1.0, NO_ROW, -1
+    level = tree.levels[0] - 1
+    top = _far_children(tree, search, tree.offset[level], level, zero, rest, beyond, zero, kind)
+    while top > 0:
+        top -= 1
+        level, node = search.level[top], search.node[top]
+        if search.pending[top] < beyond:
+            continue
+        if level > 0:
+            below = tree.offset[level - 1] + node
+            top = _far_children(tree, search, below, level - 1, node * FAN, rest, beyond, top, kind)
+            continue
+        search.work[kind] += 1
+        never = np.float32(-1.0)
+        if not scan_points(tree.y, node, search.near, never, beyond, search.approximate):
+            continue
+        search.work[2 + kind] += 1
+        mask = scan_points(remaining.x, node, search.q, -1.0, best, distance)
+        while mask:
+            lane = lowest_bit(mask)
+            mask &= mask - 1
+            row = first_row(remaining, node * WIDTH + lane)
+            if distance[lane] > best or (distance[lane] == best and row < best_row):
+                best, best_row, best_slot = distance[lane], row, node * WIDTH + lane
+                beyond = np.float32(best * unit - slack)
+    return best_slot
+
+
+_ANYWHERE = 2.0**100  # above every squared distance in the frame, below that of an empty box
+
+
+@part
+def within_frame(search, scale, length, bound):
+    """Threshold in the frame that lets pass every point whose squared distance from q is at most `bound`.
+
+    Such a point is no farther than r = s·√bound in the frame, and no farther than `length` + r from its origin, so
+    that rounding its coordinates and those of q moves it by at most 2ε(length + r), twice that to be safe. Each of
+    the float32 operations then adds a relative ε.
+    """
+    if bound == np.inf:
+        return np.float32(_ANYWHERE)
+    r = scale * math.sqrt(bound)
+    r += 4.0 * EPSILON * (length + r)
+    return np.float32(r * r * (1.0 + (search.y.shape[0] + 8) * 2.0 * EPSILON) + TINY)
+
+
+@part
+def _near_leaf(tree, search, remaining, leaf, size, bound, length, within):
+    distance, nearest = search.distance, search.nearest
+    search.work[0] += 1
+    if not scan_points(tree.y, leaf, search.near, within, np.float32(np.inf), search.approximate):
+        return size, bound, within
+    search.work[2] += 1
+    mask = scan_points(remaining.x, leaf, search.q, bound, np.inf, distance)
+    while mask:
+        lane = lowest_bit(mask)
+        mask &= mask - 1
+        if distance[lane] <= bound:
+            size = offer(nearest, size, remaining, leaf * WIDTH + lane, distance[lane])
+            if size == nearest.distance.shape[0]:
+                bound = nearest.distance[0]
+    return size, bound, within_frame(search, tree.frame.scale[0], length, bound)
+
+
+@part
+def _near_children(tree, search, block, level, first_child, skip, within, top):
+    search.work[1] += 1
+    mask = scan_boxes(tree.box, block, search.near, within, search.bound) & ~skip
+    first = top
+    while mask:
+        lane = lowest_bit(mask)
+        mask &= mask - 1
+        top = push(search, top, first, search.bound[lane], level, first_child + lane, np.float32(1.0))
+    return top
+
+
+@part
+def find_nearest(tree, search, remaining, start):
+    """Fill the heap with the records nearest to ``search.q``, ordered by (squared distance, row).
+
+    From the leaf `start` upwards: at each level the seven siblings, if they can hold anything as near.
+
+    Guarantee: with at least as many records in the tree as the heap holds, the heap ends with exactly the records a
+    scan of all would leave there. Complexity: O(n^(1 - 1/d)) blocks at worst, a few when the points have structure.
+    """
+    zero = np.int64(0)  # not a literal, for which parts would be compiled once more
+    length = to_frame(tree.frame, search.q, search.y)
+    for i in range(search.y.shape[0]):
+        search.near[i] = search.y[i]
+    within = within_frame(search, tree.frame.scale[0], length, np.inf)
+    size, bound, within = _near_leaf(tree, search, remaining, start, zero, np.inf, length, within)
+    came_from = start
+    for height in range(tree.levels[0]):
+        parent = came_from // FAN
+        block = tree.offset[height] + parent
+        top = _near_children(tree, search, block, height, parent * FAN, 1 << (came_from % FAN), within, zero)
+        while top > 0:
+            top -= 1
+            if search.pending[top] > within:
+                continue
+            level, node = search.level[top], search.node[top]
+            if level == 0:
+                size, bound, within = _near_leaf(tree, search, remaining, node, size, bound, length, within)
+            else:
+                below = tree.offset[level - 1] + node
+                top = _near_children(tree, search, below, level - 1, node * FAN, zero, within, top)
+        came_from = parent
+
+
+_PATIENCE = 2  # blocks looked at in excess, per leaf of the tree, before the anchor moves
+USUAL = 8  # blocks that a search from the anchor itself looks at
+
+
+class Index(NamedTuple):
+    """The tree and what a search needs."""
+
+    tree: Tree
+    search: Search
+    rebuilds: np.ndarray  # times boxes were made anew, and the anchor moved; blocks allowed before it moves
+
+
+def spatial_index(
+    points: np.ndarray, members: np.ndarray, bounds: np.ndarray, frame: Frame, k: int, apart: np.ndarray | None = None
+) -> tuple[Index, Remaining]:
+    """Lay out groups of equal records in kd order, ready for the first step to grow a tree over them.
+
+    `apart` says of every row how far it is to lie from others besides, in units of the widest range of a coordinate: a
+    leaf then holds rather records that are alike in it. It changes no distance.
+    """
+    first = members[bounds[:-1]]
+    y = frame_coordinates(frame, points, first)
+    order = kd_order(y if apart is None else _beside(y, apart[first]))
+    members, bounds = regroup(members, bounds, order)
+    remaining = all_remaining(points, members, bounds)
+    search = search_space(points.shape[1], y.shape[1], k)
+    return Index(plant(frame, remaining.x.shape[0]), search, np.array([-1, 0, 0])), remaining
+
+
+def _beside(y: np.ndarray, apart: np.ndarray) -> np.ndarray:
+    return np.column_stack((y, apart * np.ptp(y, axis=0).max())).astype(np.float32)
+
+
+@part
+def rebuild(index, remaining):
+    """Close the gaps in the order of the leaves, which keeps neighbours together, and grow all boxes anew."""
+    tree, search = index.tree, index.search
+    compact(remaining)
+    centroid(remaining, tree.anchor)
+    fit(tree.frame, remaining, tree.anchor, tree.y, (search.q, search.y))
+    grow(tree, remaining)
+    index.rebuilds[0] += 1
+    centroid(remaining, search.q)
+    move_anchor(index, remaining)
+
+
+@part
+def move_anchor(index, remaining):
+    """Put the anchor at the centroid, which the search starts from."""
+    anchor_at(index.tree, remaining, index.search.q)
+    index.rebuilds[1] += 1
+    work = index.search.work
+    index.rebuilds[2] = work[3] + work[4] + _PATIENCE * (remaining.counts[3] // WIDTH + 1)
+
+
+@part
+def _class_around(index, remaining, slot):
+    """Form the class of the record in `slot` and its k - 1 nearest."""
+    tree, search = index.tree, index.search
+    slots = search.nearest.slot
+    read(remaining, slot, search.q)
+    if take(remaining, slot):
+        remove(tree, remaining, slot)
+    find_nearest(tree, search, remaining, slot // WIDTH)
+    for i in range(slots.shape[0]):
+        if take(remaining, slots[i]):
+            remove(tree, remaining, slots[i])
+    remaining.counts[1] += 1
+
+
+@kernel
+def index_steps(index, remaining, k, budget):
+    """Form pairs of classes until fewer than 2k records remain or `budget` blocks were looked at.
+
+    Returns the number of pairs formed. A single class, formed when 2k to 3k - 1 records remain, counts as a pair.
+    """
+    tree, search, counts, work = index.tree, index.search, remaining.counts, index.search.work
+    steps = 0
+    stop = work[0] + work[1] + work[3] + work[4] + work[6] + work[7] + budget
+    while counts[0] >= 2 * k and work[0] + work[1] + work[3] + work[4] + work[6] + work[7] < stop:
+        if 2 * counts[2] < counts[3] or tree.levels[0] == 0:
+            rebuild(index, remaining)
+        steps += 1
+        centroid(remaining, search.q)
+        if work[3] + work[4] > index.rebuilds[2]:
+            move_anchor(index, remaining)
+        index.rebuilds[2] += USUAL
+        for turn in range(1, 3 if counts[0] >= 3 * k else 2):  # r, farthest from c; then s, farthest from r
+            _class_around(index, remaining, find_farthest(tree, search, remaining, 3 * turn))
+    return steps

@@ -1,0 +1,295 @@
+"""Algorithms 2 and 3 of [DS17]: classes around tuples that expire, of those that are nearest to them.
+
+δ is `delay`, ω `weight`, the buffer ℬ the window.
+
+Coordinate j of the tuple in slot s is ``x[s // 16, j, s % 16]``. A tuple that is gone is nowhere: NaN, which is near
+to nothing. When too many are gone, the others move together; they stay in order.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.runtime.jit import announce, kernel, part
+from shoal.kernels.runtime.lanes import lowest_bit, scan_points
+
+WIDTH = 16
+
+
+class Window(NamedTuple):
+    """Tuples that wait."""
+
+    x: np.ndarray  # (blocks, d, WIDTH) float64
+    row: np.ndarray  # (slots,) int64: which tuple of the call it is; −1: gone
+    place: np.ndarray  # (slots,) float64: its position, counted from the first tuple of the call
+    q: np.ndarray  # (d,) float64: the point that distances are from
+    distance: np.ndarray  # (WIDTH,) float64: scratch
+    ends: np.ndarray  # (3,) int64: first slot, slot after the last, tuples that wait
+
+
+def window(d: int, most: int) -> Window:
+    """Make room for so many tuples that wait at once."""
+    blocks = 2 * (most // WIDTH + 2)
+    return Window(
+        np.full((blocks, d, WIDTH), np.nan),
+        np.full(blocks * WIDTH, -1, np.int64),
+        np.zeros(blocks * WIDTH),
+        np.empty(d),
+        np.empty(WIDTH),
+        np.zeros(3, np.int64),
+    )
+
+
+@part
+def push(w, coordinates, positions, i):
+    """Let tuple i wait."""
+    ends = w.ends
+    if ends[1] == w.row.shape[0] or ends[1] - ends[0] > ends[2] + ends[2] // 4 + 2 * WIDTH:
+        _close_ranks(w)
+    at = ends[1]
+    block, lane = at // WIDTH, at % WIDTH
+    for j in range(coordinates.shape[1]):
+        w.x[block, j, lane] = coordinates[i, j]
+    w.place[at] = np.float64(positions[i] - positions[0])
+    w.row[at] = i
+    ends[1] += 1
+    ends[2] += 1
+
+
+@part
+def _close_ranks(w):
+    x, row, place, ends = w.x, w.row, w.place, w.ends
+    to = 0
+    for at in range(ends[0], ends[1]):
+        if row[at] < 0:
+            continue
+        if at != to:
+            for j in range(x.shape[1]):
+                x[to // WIDTH, j, to % WIDTH] = x[at // WIDTH, j, at % WIDTH]
+            row[to], place[to] = row[at], place[at]
+        to += 1
+    for at in range(to, ends[1]):
+        x[at // WIDTH, 0, at % WIDTH] = np.nan
+        row[at] = -1
+    ends[0], ends[1] = 0, to
+
+
+@part
+def gone(w, slot):
+    """Take a tuple away; return which one it was."""
+    ends, i = w.ends, w.row[slot]
+    w.row[slot] = -1
+    w.x[slot // WIDTH, 0, slot % WIDTH] = np.nan
+    ends[2] -= 1
+    while ends[0] < ends[1] and w.row[ends[0]] < 0:
+        ends[0] += 1
+    return i
+
+
+@part
+def ask(w, slot):
+    """Measure from the tuple in a slot."""
+    for j in range(w.q.shape[0]):
+        w.q[j] = w.x[slot // WIDTH, j, slot % WIDTH]
+
+
+@part
+def steered(squared, weight, apart):
+    """Return a squared distance with that of the positions, which are so far apart ([DS17] Alg. 3)."""
+    t = weight * apart
+    return squared + t * t
+
+
+@part
+def ordered(w, away, heap, weight, here):
+    """Order all that wait so that the nearest can be taken one after the other."""
+    ends, size = w.ends, 0
+    for block in range(ends[0] // WIDTH, (ends[1] + WIDTH - 1) // WIDTH):
+        mask = scan_points(w.x, block, w.q, np.inf, np.inf, w.distance)
+        while mask:
+            lane = lowest_bit(mask)
+            mask &= mask - 1
+            slot = block * WIDTH + lane
+            away[slot] = w.distance[lane]
+            if weight > 0.0:
+                away[slot] = steered(away[slot], weight, w.place[slot] - here)
+            heap[size] = slot
+            size += 1
+    for at in range(size // 2 - 1, -1, -1):
+        _sink(away, heap, at, size)
+    return size
+
+
+@part
+def next_of(away, heap, size):
+    """Take the nearest out of a heap of so many slots."""
+    top = heap[0]
+    heap[0] = heap[size - 1]
+    _sink(away, heap, 0, size - 1)
+    return top
+
+
+@part
+def _sink(away, heap, at, size):
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            return
+        if child + 1 < size and _before(away, heap[child + 1], heap[child]):
+            child += 1
+        if not _before(away, heap[child], heap[at]):
+            return
+        heap[at], heap[child] = heap[child], heap[at]
+        at = child
+
+
+@part
+def _before(away, a, b):
+    return away[a] < away[b] or (away[a] == away[b] and a < b)
+
+
+_DROPPED = -2
+
+
+def nearest(
+    coordinates: NDArray[np.float64],
+    positions: NDArray[np.int64],
+    subjects: NDArray[np.int64] | None,
+    rule: tuple[int, int, float],
+    old: int,
+    due: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the class of each tuple (−1: waits, −2: dropped) and the position at which each class formed.
+
+    `rule` is k, δ and ω. `subjects` are numbered from 0; None: all are different.
+    """
+    k, delay, weight = rule
+    n, d = coordinates.shape
+    labels, moments = np.full(n, -1, np.int64), np.empty(n // k + 1, np.int64)
+    if not n:
+        return labels, moments[:0]
+    room = window(d, max(old, min(n, delay + 1)))
+    most = k if subjects is None else 2 * k
+    near, slots = np.empty(most), np.empty(most, np.int64)
+    given = (coordinates, positions, labels, moments)
+    if subjects is None:
+        announce(_nearest)
+        classes = _nearest(room, given, near, slots, k, delay, weight, old, due)
+    else:
+        announce(_nearest_subjects)
+        counts = np.zeros((2, int(subjects.max()) + 1), np.int64)
+        away, heap = np.empty(len(room.row)), np.empty(len(room.row), np.int64)
+        classes = _nearest_subjects(
+            room, given, (subjects, counts, near, slots, away, heap), k, delay, weight, old, due
+        )
+    return labels, moments[: int(classes)]
+
+
+@kernel
+def _nearest(
+    w: Window, given: Any, near: Any, slots: Any, k: int, delay: int, weight: float, old: int, due: int
+) -> int:
+    coordinates, positions, labels, moments = given
+    classes = 0
+    n = len(positions)
+    for i in range(n + 1):
+        if i < n:
+            push(w, coordinates, positions, i)  # [DS17] Alg. 2, line 1
+            last = positions[i] - delay if i >= old else np.int64(-1)
+        else:
+            last = due - 1  # what must leave although nothing comes
+        while w.ends[2] > 0 and positions[w.row[w.ends[0]]] <= last:  # line 2
+            if w.ends[2] < k:
+                labels[gone(w, w.ends[0])] = _DROPPED
+                continue
+            ask(w, w.ends[0])
+            here = w.place[w.ends[0]]
+            labels[gone(w, w.ends[0])] = classes
+            _choose(w, near, slots, k - 1, weight, here)  # line a
+            for c in range(k - 1):
+                labels[gone(w, slots[c])] = classes  # line b
+            moments[classes] = positions[min(i, n - 1)]
+            classes += 1
+    return classes
+
+
+@part
+def _choose(w, near, slots, most, weight, here):
+    """Find the slots of the nearest ones; of those equally far the ones that came first."""
+    ends, found, worst = w.ends, 0, np.inf
+    for block in range(ends[0] // WIDTH, (ends[1] + WIDTH - 1) // WIDTH):
+        # all from here on came later: if the position alone is too far away, so are they
+        if weight > 0.0 and block * WIDTH >= ends[0] and steered(0.0, weight, w.place[block * WIDTH] - here) >= worst:
+            break
+        mask = scan_points(w.x, block, w.q, worst, np.inf, w.distance)
+        while mask:
+            lane = lowest_bit(mask)
+            mask &= mask - 1
+            slot, away = block * WIDTH + lane, w.distance[lane]
+            if weight > 0.0:
+                away = steered(away, weight, w.place[slot] - here)
+            if away < worst:
+                at = min(found, most - 1)
+                while at > 0 and near[at - 1] > away:
+                    near[at], slots[at] = near[at - 1], slots[at - 1]
+                    at -= 1
+                near[at], slots[at] = away, slot
+                found = min(found + 1, most)
+                if found == most:
+                    worst = near[most - 1]
+    return found
+
+
+@kernel
+def _nearest_subjects(w: Window, given: Any, of: Any, k: int, delay: int, weight: float, old: int, due: int) -> int:
+    """Do the same where subjects have several tuples ([DS17] Note 1)."""
+    coordinates, positions, labels, moments = given
+    subjects, counts, near, slots, away, heap = of
+    waiting, held = counts[0], counts[1]  # tuples of each subject; the class that it was last in, from 1 on
+    different, classes = 0, 0
+    n = len(positions)
+    for i in range(n + 1):
+        if i < n:
+            push(w, coordinates, positions, i)
+            different += waiting[subjects[i]] == 0
+            waiting[subjects[i]] += 1
+            last = positions[i] - delay if i >= old else np.int64(-1)
+        else:
+            last = due - 1
+        while w.ends[2] > 0 and positions[w.row[w.ends[0]]] <= last:
+            first = w.ends[0]
+            who = subjects[w.row[first]]
+            waiting[who] -= 1
+            if different < k:
+                different -= waiting[who] == 0
+                labels[gone(w, first)] = _DROPPED
+                continue
+            different -= waiting[who] == 0
+            ask(w, first)
+            here = w.place[first]
+            labels[gone(w, first)] = classes
+            held[who] = classes + 1
+            has, at, size = 1, 0, -1
+            few = _choose(w, near, slots, len(slots), weight, here)
+            while has < k:
+                if at < few:  # a few of the nearest are mostly enough; else all are put in order
+                    slot = slots[at]
+                    at += 1
+                else:
+                    if size < 0:
+                        size = ordered(w, away, heap, weight, here)
+                    slot = next_of(away, heap, size)
+                    size -= 1
+                who = subjects[w.row[slot]]
+                has += held[who] != classes + 1
+                held[who] = classes + 1
+                waiting[who] -= 1
+                different -= waiting[who] == 0
+                labels[gone(w, slot)] = classes
+            moments[classes] = positions[min(i, n - 1)]
+            classes += 1
+    return classes

@@ -1,0 +1,1 @@
+"""Classes, values and people as audits count them."""

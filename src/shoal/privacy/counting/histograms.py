@@ -1,0 +1,177 @@
+"""How often each value of a confidential attribute occurs in each class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.privacy.counting.classes import Classes, classes_of
+from shoal.privacy.counting.levels import worst
+from shoal.privacy.counting.values import Values, values_of
+from shoal.types import Finding, Release
+
+
+class Uneven(NamedTuple):
+    """The classes in which some values occur more often than others."""
+
+    at: NDArray[np.int64]  #: positions of these classes among all
+    counts: NDArray[np.int64]  #: class after class, how often its values occur, descending
+    begins: NDArray[np.int64]  #: where each class begins in `counts`
+    distinct: NDArray[np.int64]  #: how many values each has
+    sizes: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Histograms:
+    """The values of each class, and how often they occur: runs of equal numbers in the sorted ones.
+
+    Attributes
+    ----------
+    values, classes
+        Of whom this is.
+    codes
+        Numbers of the values of the records, class after class, ascending within each.
+    runs
+        Where each run of equal numbers begins in `codes`. A run does not cross classes.
+    begins
+        The first run of each class.
+    """
+
+    values: Values
+    classes: Classes
+    codes: NDArray[np.int64] = field(repr=False)
+    runs: NDArray[np.int64] = field(repr=False)
+    begins: NDArray[np.int64] = field(repr=False)
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """How many records each run has."""
+        if len(self.runs) == len(self.codes):
+            return np.ones(len(self.runs), np.int64)
+        return gaps(self.runs, len(self.codes))
+
+    @cached_property
+    def distinct(self) -> NDArray[np.int64]:
+        """How many different values each class has."""
+        return gaps(self.begins, len(self.runs))
+
+    @cached_property
+    def commonest(self) -> NDArray[np.int64]:
+        """How often the commonest value of each class occurs in it."""
+        if len(self.runs) == len(self.codes):
+            return np.ones(len(self.begins), np.int64)
+        return np.asarray(np.maximum.reduceat(self.counts, self.begins))
+
+    @cached_property
+    def even(self) -> NDArray[np.bool_]:
+        """Whether all values of a class occur equally often in it."""
+        return np.asarray(self.commonest * self.distinct == self.classes.sizes)
+
+    @cached_property
+    def uneven(self) -> Uneven:
+        """The other classes, with their counts sorted."""
+        at = np.flatnonzero(~self.even)
+        if not len(at):
+            return Uneven(at, at, at, at, at)
+        distinct = self.distinct[at]
+        begins = np.cumsum(distinct) - distinct
+        counts = self.counts if len(at) == len(self.even) else self.counts[np.repeat(~self.even, self.distinct)]
+        after = np.repeat(np.arange(len(at)) * (int(counts.max(initial=0)) + 1), distinct)
+        keys = after - counts
+        keys.sort()  # classes stay where they are
+        return Uneven(at, after - keys, begins, distinct, self.classes.sizes[at])
+
+    @cached_property
+    def table(self) -> NDArray[np.int64]:
+        """How often each value occurs in the whole table."""
+        return np.bincount(self.values.codes, minlength=self.values.count)
+
+    @cached_property
+    def base(self) -> NDArray[np.int64]:
+        """The numbers of the values of all records, ascending."""
+        if len(self.table) == len(self.codes) and int(self.table.max()) == 1:
+            return np.arange(len(self.table))
+        return np.repeat(np.arange(len(self.table)), self.table)
+
+
+def gaps(begins: NDArray[np.int64], end: int) -> NDArray[np.int64]:
+    """Return how far it is from each beginning to the next, and from the last to the end."""
+    found = np.empty(len(begins), np.int64)
+    np.subtract(begins[1:], begins[:-1], out=found[:-1])
+    found[-1:] = end - begins[-1:]
+    return found
+
+
+def histograms_of(release: Release, names: Sequence[str], confidential: str, *, as_counted: bool = False) -> Histograms:
+    """Count the values of a confidential column in each class over some columns: once for each release.
+
+    `as_counted`: spellings of one value are one.
+
+    >>> import pyarrow as pa
+    >>> from shoal.types import Column, Kind, Role, Schema
+    >>> schema = Schema((Column("age", Role.QUASI, Kind.INTEGER), Column("pay", Role.CONFIDENTIAL, Kind.INTEGER)))
+    >>> release = Release(pa.table({"age": [3, 3, 5, 3], "pay": [9, 8, 9, 9]}), schema)
+    >>> found = histograms_of(release, ["age"], "pay")
+    >>> found.counts.tolist(), found.distinct.tolist()
+    ([1, 2, 1], [2, 1])
+    """
+    values = seen(release, confidential)
+    key = ("histograms", tuple(names), confidential, as_counted and values.merged is not None)
+    if key not in release.cache:
+        values = values.as_counted() if as_counted else values
+        release.cache[key] = _counted(values, classes_of(release, names))
+    found: Histograms = release.cache[key]
+    return found
+
+
+def seen(release: Release, confidential: str) -> Values:
+    """Return the values of a confidential column, numbered once for each release."""
+    key = ("values", confidential)
+    if key not in release.cache:
+        release.cache[key] = values_of(release.schema[confidential], release.values(confidential))
+    found: Values = release.cache[key]
+    return found
+
+
+def _counted(values: Values, classes: Classes) -> Histograms:
+    codes = classes.codes(values.codes, values.count)
+    new = np.empty(len(codes), np.bool_)
+    np.not_equal(codes[1:], codes[:-1], out=new[1:])
+    new[classes.begins] = True
+    runs = np.flatnonzero(new)
+    begins = classes.begins if len(runs) == len(codes) else np.searchsorted(runs, classes.begins)
+    return Histograms(values, classes, codes, runs, begins)
+
+
+class Fewest(NamedTuple):
+    """What the count is called, and how many values there must be."""
+
+    model: str
+    short: str
+    level: str
+    required: int | None
+
+
+def fewest_values(asked: Fewest, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
+    """Find the fewest values of a confidential column in any class over some columns."""
+    found = histograms_of(release, names, confidential, as_counted=True)
+    achieved = int(found.distinct.min())
+    single = found.distinct == 1
+    return Finding(
+        model=asked.model,
+        attributes=names,
+        achieved=achieved,
+        required=asked.required,
+        holds=asked.required is None or achieved >= asked.required,
+        classes=len(found.distinct),
+        worst=worst(found.distinct, found.classes),
+        confidential=confidential,
+        short=asked.short,
+        level=asked.level,
+        uniform=(int(single.sum()), int(found.classes.sizes[single].sum())),
+    )

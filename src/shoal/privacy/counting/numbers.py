@@ -1,0 +1,129 @@
+"""The numbers that the values of a confidential column are: in integers where that can be, else as they are written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.privacy.counting.values import Values, normal
+from shoal.types import Column, Kind, Release
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+_TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_EXACT = 2.0**61  # differences of two such integers fit 64 bits
+_POWERS = (1, 10, 100, 1000, 10**4, 10**5, 10**6)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """The number that each value is, by its code. Moments are in days.
+
+    Attributes
+    ----------
+    rough
+        In floats, off by a rounding at most; NaN where a value is missing or not finite, and has no place.
+    units
+        The same as integers over `per`, exactly; 0 where there is no place. None: they are no such integers.
+    cells
+        The values themselves.
+    """
+
+    rough: NDArray[np.float64] = field(repr=False)
+    units: NDArray[np.int64] | None = field(repr=False)
+    per: int
+    cells: pa.Array = field(repr=False)
+
+    @cached_property
+    def nowhere(self) -> NDArray[np.bool_]:
+        """Which values have no place."""
+        return np.isnan(self.rough)
+
+    def exact(self, code: int) -> Fraction:
+        """Return the number that a value is written as."""
+        if self.units is not None:
+            return Fraction(int(self.units[code]), self.per)
+        value: Any = self.cells[code].as_py()
+        if isinstance(value, float):  # the shortest text that reads back as it, in its own precision
+            value = str(self.cells.type.to_pandas_dtype()(value))
+        return Fraction(value) / self.per
+
+
+def is_numeric(column: Column) -> bool:
+    """Tell whether the values of a column are numbers or moments."""
+    return column.taxonomy is None and column.kind in (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATETIME)
+
+
+def numbers_of(release: Release, confidential: str, values: Values) -> Numbers | None:
+    """Return the numbers of the values of a column, found once for each release; None: values are no numbers."""
+    if not is_numeric(release.schema[confidential]):
+        return None
+    key = ("numbers", confidential)
+    if key not in release.cache:
+        release.cache[key] = _numbers(release.values(confidential), values)
+    found: Numbers = release.cache[key]
+    return found
+
+
+def _numbers(column: pa.ChunkedArray, values: Values) -> Numbers:
+    import pyarrow as pa
+
+    cells, per = _of_values(column, values), 1
+    if pa.types.is_boolean(cells.type):
+        cells = cells.cast(pa.int8())
+    if pa.types.is_date(cells.type):
+        cells = cells.cast(pa.date32()).cast(pa.int32())
+    elif pa.types.is_temporal(cells.type):
+        per = 86_400 * _TICKS[cells.type.unit]
+        cells = cells.cast(pa.int64() if cells.type.bit_width == 64 else pa.int32())
+    rough = cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    rough = rough / per if per > 1 else rough
+    if not np.isfinite(rough).all():
+        rough = np.where(np.isfinite(rough), rough, np.nan)
+    if pa.types.is_integer(cells.type) and float(np.nanmax(np.abs(rough), initial=0.0)) * per < _EXACT:
+        return Numbers(rough, cells.cast(pa.int64()).fill_null(0).to_numpy(), per, cells)
+    if pa.types.is_floating(cells.type):
+        units, per = _decimal(rough, _POWERS if cells.type == pa.float64() else _POWERS[:1])
+        return Numbers(rough, units, per, cells)
+    return Numbers(rough, None, per, cells)
+
+
+def _of_values(column: pa.ChunkedArray, values: Values) -> pa.Array:
+    """Return one cell for each value."""
+    import pyarrow as pa
+
+    if values.numbers is not None and pa.types.is_floating(column.type) and len(values.numbers) == values.count:
+        return pa.array(values.numbers)  # known already: none is missing
+    cells = normal(column).combine_chunks()
+    rows = np.empty(values.count, np.int64)
+    rows[values.codes] = np.arange(len(values.codes))
+    return cells.take(pa.array(rows))
+
+
+def _decimal(rough: NDArray[np.float64], powers: tuple[int, ...]) -> tuple[NDArray[np.int64] | None, int]:
+    """Return numbers as integers over a power of ten, if that is how they are written.
+
+    A decimal of up to fifteen digits is the only one of them that is read as its float: where it is, it is what the
+    float is written as.
+    """
+    numbers = np.nan_to_num(rough) if np.isnan(rough).any() else rough  # no place: any number
+    few = numbers[:: max(len(numbers) // 100, 1)]
+    for per in powers:
+        if _units(few, per) is not None and (units := _units(numbers, per)) is not None:
+            return units, per
+    return None, 1
+
+
+def _units(numbers: NDArray[np.float64], per: int) -> NDArray[np.int64] | None:
+    with np.errstate(over="ignore"):
+        units = np.rint(numbers * per if per > 1 else numbers)
+    if len(units) and max(units.max(), -units.min()) >= 1e15:
+        return None
+    return units.astype(np.int64) if np.array_equal(units / per if per > 1 else units, numbers) else None

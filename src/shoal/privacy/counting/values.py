@@ -1,0 +1,293 @@
+"""The values of a confidential column as an audit sees them: which there are, and how far they are apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import DataError, SchemaError
+from shoal.privacy.counting.spelling import merged
+from shoal.types import Column, Kind, Taxonomy, called
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+_ALL_BUT_SIGN = np.int64(2**63 - 1)
+
+
+def ranks_of(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the ranks from 0 of numbers, none of them NaN, equal ones the same, and the different numbers, ascending.
+
+    >>> ranks_of(np.array([0.5, -2.0, 0.5, 7.0]))[0].tolist()
+    [1, 0, 1, 2]
+    """
+    n = len(numbers)
+    whole = numbers.dtype.kind in "iu" and n > 0
+    if whole and int(numbers.max()) - int(numbers.min()) < 2 * n:  # few enough to have a place for each
+        least = numbers.min()
+        above = (numbers - least).astype(np.int64)
+        places = np.bincount(above) > 0
+        return np.asarray((np.cumsum(places) - 1)[above]), _above(least, places)
+    order, rising = _ordered(numbers)
+    ranks = np.empty(n, np.int64)
+    new = np.ones(n, np.bool_)
+    np.not_equal(rising[1:], rising[:-1], out=new[1:])
+    ranks[order] = np.cumsum(new) - 1
+    return ranks, rising if bool(new.all()) else rising[new]
+
+
+def _above(least: Any, places: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return the numbers that have a place, counted from the least; beyond 2⁶³ they have no sign."""
+    found = np.flatnonzero(places)
+    return found.astype(np.uint64) + least if int(least) + len(places) > 2**63 else found + int(least)
+
+
+def _ordered(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return positions in ascending order of their numbers, and the numbers; equal ones in any order."""
+    n = len(numbers)
+    shift = max(n - 1, 1).bit_length()
+    if numbers.dtype != np.float64 or n < 1000:
+        order = np.argsort(numbers)
+        return order, numbers[order]
+    # as bits, floats are in order, if the others are turned round where the sign is set
+    keys = (numbers + 0.0).view(np.int64)
+    if int(keys.min()) < 0:
+        turned = keys >> 63
+        turned &= _ALL_BUT_SIGN
+        keys ^= turned
+    keys >>= shift  # the lowest bits make place for the position
+    keys <<= shift
+    keys |= np.arange(n)
+    keys.sort()
+    order = keys & ((1 << shift) - 1)
+    rising = numbers[order]
+    wrong = np.flatnonzero(rising[1:] < rising[:-1])  # numbers that only differ in their lowest bits
+    if len(wrong) > n // 100:
+        order = np.argsort(numbers)
+        return order, numbers[order]
+    ends = np.flatnonzero(np.diff(keys >> shift)) + 1 if len(wrong) else wrong
+    for at in np.unique(np.searchsorted(ends, wrong, side="right")).tolist():
+        same = slice(int(ends[at - 1]) if at else 0, int(ends[at]) if at < len(ends) else n)
+        order[same] = order[same][np.argsort(rising[same])]
+        rising[same] = numbers[order[same]]
+    return np.asarray(order), rising
+
+
+class Level(NamedTuple):
+    """Nodes of a tree that are equally many steps below the root."""
+
+    node: NDArray[np.int64]  #: for each value the node of this level that it is, or hangs below; −1: none
+    length: NDArray[np.int64]  #: of the edge above each node
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """The value of each record, numbered so that neighbours in the order, or in the tree, have neighbouring numbers.
+
+    Attributes
+    ----------
+    codes
+        The number of the value of each record.
+    count
+        How many values there are.
+    levels
+        The tree whose ends the values are; empty if values are ordered.
+    scale
+        What a length of 1 is: distances between values are lengths over this.
+    reading
+        How distances are measured, in words.
+    numbers
+        The numbers that the values are, a missing one left out, where they are known without another look.
+    merged
+        For each value the first one that is the same in another spelling; None: no two are the same. Models that count
+        values use it; closeness is between values as they are spelled.
+    """
+
+    codes: NDArray[np.int64]
+    count: int
+    levels: tuple[Level, ...]
+    scale: int
+    reading: str
+    numbers: NDArray[Any] | None = None
+    merged: NDArray[np.int64] | None = None
+
+    def as_counted(self) -> Values:
+        """Return the values as they are counted: spellings of one value are one."""
+        return self if self.merged is None else replace(self, codes=self.merged[self.codes], merged=None)
+
+
+def values_of(column: Column, cells: pa.ChunkedArray) -> Values:
+    """Number the values of a confidential column.
+
+    A missing value is a value, and so is NaN, which is the same; −0 is 0. It is the last where values are ordered, and
+    beside all groups in a taxonomy.
+
+    >>> import pyarrow as pa
+    >>> from shoal.types import Role
+    >>> pay = Column("pay", Role.CONFIDENTIAL, Kind.INTEGER)
+    >>> values_of(pay, pa.chunked_array([[30, 10, None, 10]])).codes.tolist()
+    [1, 0, 2, 0]
+    """
+    if column.taxonomy is not None:
+        return _tree(column.name, cells, column.taxonomy)
+    if column.kind is Kind.NOMINAL:
+        codes, found, missing = _told_apart(column.name, cells)
+        count = len(found) + missing
+        star = Level(np.arange(count), np.ones(count, np.int64))
+        same = merged(found)
+        if same is not None and missing:  # which is a value of its own
+            same = np.append(same, len(found))
+        return Values(codes, count, (star,), 2, "values are equally far apart", merged=same)
+    codes, numbers = _ranks(column, cells)
+    count = int(codes.max()) + 1
+    return Values(codes, count, (), max(count - 1, 1), "values are as far apart as their ranks", numbers)
+
+
+def _told_apart(name: str, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array, int]:
+    """Return the number of the value of each record, the values, and whether a missing one comes after them."""
+    import pyarrow as pa
+
+    try:
+        encoded = normal(cells).combine_chunks().dictionary_encode(null_encoding="mask")
+    except pa.ArrowException:
+        raise SchemaError(
+            f"Column {name!r}: a confidential column must hold numbers, dates, text or categories, got {cells.type}. "
+            f"Give its parts columns of their own, or make it an identifier, which is removed."
+        ) from None
+    missing = int(encoded.indices.null_count > 0)
+    codes = encoded.indices.fill_null(len(encoded.dictionary)) if missing else encoded.indices
+    return codes.to_numpy().astype(np.int64), encoded.dictionary, missing
+
+
+def normal(cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return plain values: no dictionaries, NaN missing, −0 as 0."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = cells.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return normal(cells.cast(kind.storage_type))
+    if pa.types.is_dictionary(kind):
+        return normal(cells.cast(kind.value_type))
+    if pa.types.is_run_end_encoded(kind):
+        return normal(pa.chunked_array([pc.run_end_decode(chunk) for chunk in cells.chunks], kind.value_type))
+    if not pa.types.is_floating(kind):
+        return cells
+    plain = pc.add(cells, pa.scalar(0, kind))
+    if pc.any(pc.is_nan(plain)).as_py():
+        plain = pc.if_else(pc.is_nan(plain), pa.scalar(None, kind), plain)
+    return plain
+
+
+def _ranks(column: Column, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[Any] | None]:
+    """Return ranks from 0, equal values the same, missing ones last; and the values if they are plain numbers."""
+    import pyarrow as pa
+
+    ordered = _in_order(column, cells)
+    ranked = pa.types.is_primitive(ordered.type) and not pa.types.is_interval(ordered.type)
+    if not ranked and not pa.types.is_decimal(ordered.type):
+        raise SchemaError(
+            f"Column {column.name!r}: a confidential column of kind {column.kind} must hold numbers or dates, got "
+            f"{ordered.type}. Set its kind to nominal, or give it another role."
+        )
+    if not ordered.null_count:
+        return _dense(ordered.combine_chunks())
+    ranks = np.empty(len(ordered), np.int64)
+    there = np.asarray(ordered.is_valid().to_numpy())
+    present, numbers = _dense(ordered.drop_null().combine_chunks())
+    ranks[there], ranks[~there] = present, present.max(initial=-1) + 1
+    return ranks, numbers
+
+
+def _dense(present: pa.Array) -> tuple[NDArray[np.int64], NDArray[Any] | None]:
+    """Return the ranks from 0 of values none of which is missing, equal ones the same; and the values if numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_decimal(present.type):
+        return np.asarray(pc.rank(present, "ascending", tiebreaker="dense").to_numpy(), np.int64) - 1, None
+    if pa.types.is_temporal(present.type):
+        present = present.view(pa.int64() if present.type.bit_width == 64 else pa.int32())
+    numbers = present.to_numpy(zero_copy_only=False)
+    return ranks_of(numbers)
+
+
+def _in_order(column: Column, cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return something that sorts as the values of an ordered column do."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(cells.type) and cells.type.ordered:
+        categories = cells.unify_dictionaries().chunk(0).dictionary if cells.num_chunks else pa.array([], pa.string())
+        _refuse_spellings(column.name, "order", categories)
+        return pa.chunked_array([chunk.indices for chunk in cells.unify_dictionaries().chunks])
+    plain = normal(cells)
+    if column.kind is Kind.ORDINAL and not _is_number(plain.type):
+        raise SchemaError(
+            f"Column {column.name!r}: the order of an ordinal column must be known, {cells.type} has none. "
+            f"Give an ordered categorical, or numbers."
+        )
+    return plain
+
+
+def _texts(names: list[str]) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array(names, pa.string())
+
+
+def _refuse_spellings(name: str, what: str, categories: pa.Array) -> None:
+    """Refuse an order or a taxonomy in which one value stands in two spellings: nobody can say which it is."""
+    if merged(categories) is not None:
+        raise SchemaError(
+            f"Column {name!r}: its {what} must list every value once, and it lists two spellings of one value (other "
+            f"capitals, blanks or invisible characters). Take one out, and correct the cells that have it."
+        )
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _tree(name: str, cells: pa.ChunkedArray, taxonomy: Taxonomy) -> Values:
+    """Number the values in the order of the leaves, so that those below a node are neighbours."""
+    codes, found, missing = _told_apart(name, cells)
+    leaves = sorted(taxonomy.paths, key=lambda leaf: (*taxonomy.paths[leaf], ""))
+    _refuse_spellings(name, "taxonomy", _texts(leaves))
+    place = {leaf: at for at, leaf in enumerate(leaves)}
+    new = np.array([*(place.get(called(value), -1) for value in found.to_pylist()), len(leaves)], np.int64)
+    strange = int((new < 0).sum())
+    if strange:
+        raise DataError(
+            f"Column {name!r}: every value must be in its taxonomy, {strange:,} of {len(found):,} are not, "
+            f"in {int((new[codes] < 0).sum()):,} of {len(codes):,} records. Add them to the taxonomy."
+        )
+    paths = [taxonomy.paths[leaf] for leaf in leaves] + [()] * missing
+    levels, height = _levels(paths)
+    reading = "values are as far apart as their lowest common ancestor in the taxonomy is high"
+    return Values(new[codes], len(paths), levels, 2 * height, reading)
+
+
+def _levels(paths: list[tuple[str, ...]]) -> tuple[tuple[Level, ...], int]:
+    """Return the levels of a tree, given the groups above each leaf, and its height.
+
+    An edge is as long as its upper end is higher than its lower one: the way from a leaf up to a node is then as long
+    as the node is high, and the way between two leaves twice the height of their lowest common ancestor.
+    """
+    height: dict[tuple[str, ...], int] = {(): 1}
+    for path in paths:
+        for depth in range(len(path) + 1):
+            height[path[:depth]] = max(height.get(path[:depth], 0), len(path) - depth + 1)
+    leaves = Level(np.arange(len(paths)), np.array([height[path] for path in paths], np.int64))
+    levels = [leaves]
+    for depth in range(1, max(map(len, paths)) + 1):
+        groups = sorted(group for group in height if len(group) == depth)
+        number = {group: at for at, group in enumerate(groups)}
+        node = np.array([number[path[:depth]] if len(path) >= depth else -1 for path in paths], np.int64)
+        levels.append(Level(node, np.array([height[g[:-1]] - height[g] for g in groups], np.int64)))
+    return tuple(levels), height[()]

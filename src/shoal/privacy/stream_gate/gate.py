@@ -1,0 +1,175 @@
+"""The gate of a stream: every class is read back from the bytes that are about to leave, and audited by itself.
+
+It shares nothing with what forms, renders or writes classes. It reads JSON and CSV by itself, and stops the stream at
+the first class that is not what was promised; nothing of the step leaves then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import GuaranteeError
+from shoal.privacy.counting.spelling import person_of
+from shoal.privacy.stream_gate.declared_fields import refuse_undeclared
+from shoal.privacy.stream_gate.digits import Digits, refuse_finer
+from shoal.privacy.stream_gate.read_back import Reader
+from shoal.types.stream import Leaving
+
+
+def fewest(sizes: NDArray[np.int64], subjects: Sequence[Any] | NDArray[Any] | None, *, exact: bool = False) -> int:
+    """Return how many subjects the class of fewest has; members come class after class.
+
+    7, 7.0 and "07" are one subject, and so are Ann and ANN, unless `exact`; a tuple about nobody counts for nothing.
+
+    >>> fewest(np.array([3, 2]), None), fewest(np.array([3, 2]), ["a", "b", "a", "a", "c"])
+    (2, 2)
+    """
+    if subjects is None:
+        return int(sizes.min())
+    if isinstance(subjects, np.ndarray) and subjects.dtype.kind in "iu":
+        of = np.repeat(np.arange(len(sizes)), sizes)
+        order = np.lexsort((subjects, of))
+        fresh = np.ones(len(of), np.bool_)
+        fresh[1:] = (np.diff(of[order]) != 0) | (subjects[order][1:] != subjects[order][:-1])
+        return int(np.bincount(of[order][fresh], minlength=len(sizes)).min())
+    names, least, at = [person_of(subject, exact=exact) for subject in subjects], len(subjects), 0
+    for size in sizes.tolist():
+        least, at = min(least, len(set(names[at : at + size]) - {None})), at + size
+    return least
+
+
+def hold(
+    k: int,
+    sizes: NDArray[np.int64],
+    subjects: Sequence[Any] | NDArray[Any] | None,
+    *,
+    again: int,
+    exact: bool = False,
+) -> None:
+    """Let classes leave only if each has k subjects, and none of their tuples left before (`again` did)."""
+    if not len(sizes):
+        return
+    found = fewest(sizes, subjects, exact=exact)
+    if found < k or again:
+        what = (
+            f"a class of {found} subjects formed, and k is {k}" if found < k else f"{again:,} tuples would leave twice"
+        )
+        raise GuaranteeError(f"StreamAnonymizer: {what}. Nothing left; this is a fault of shoal, please report it.")
+
+
+class Gate:
+    """What every class of one lane passes before it leaves.
+
+    Subjects do not leave, so they cannot be read back: whoever drives the stream says whom each tuple is about, from
+    the record that came. A tuple about nobody counts for nothing. Without subjects every tuple is another one.
+
+    **Guarantee.** A class that `check` lets pass concerns at least k subjects, has one combination of
+    quasi-identifiers, the number after the last one, and no field that must not leave. None of its tuples is made of a
+    record that made another, of this class or of one before. No value is finer than `digits` allows. No field is there
+    that was not declared.
+
+    >>> from shoal.privacy.stream_gate.read_back import JsonlReader
+    >>> gate = Gate(JsonlReader(["age"], ["name"], "class"), k=2)
+    >>> gate.check(Leaving(0, [b'{"age":30,"class":0}', b'{"age":30,"class":0}'], [0, 9]), 0)
+    >>> gate.check(Leaving(1, [b'{"age":30,"class":1}'], [18]), 1)
+    Traceback (most recent call last):
+    ...
+    shoal.errors.GuaranteeError: The gate: class 1 concerns 1 subjects, and k is 2. Nothing of this step was written.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        k: int,
+        next_number: int = 0,
+        begin: int = 0,
+        done: bytes = b"",
+        digits: Mapping[str, Digits] | None = None,
+        *,
+        subject_exact: bool = False,
+    ) -> None:
+        self._reader = reader
+        self.k = k
+        self._digits = digits or {}
+        self._exact = subject_exact
+        self.next_number = next_number
+        self._begin = begin  # all records before it are done
+        self._left = {begin + at for at in range(8 * len(done)) if done[at >> 3] >> (at & 7) & 1}
+        self._most = 1 << 16  # from so many on those that are over are let go
+
+    def check(
+        self,
+        leaving: Leaving,
+        label: int | str,
+        subjects: Sequence[Any] | None = None,
+        positions: Sequence[int] | None = None,
+        records: Sequence[bytes] = (),
+        learnt: Collection[str] | None = None,
+    ) -> None:
+        """Let a class pass; `positions` are the numbers of the records it was made of, their places if not given.
+
+        `learnt` are the fields that the stream took from its first tuples, where the recipe does not say what to keep.
+
+        Raises
+        ------
+        GuaranteeError
+            If anything is not as promised; nothing of the step may leave then.
+        """
+        own = leaving.places if positions is None else positions
+        fault = (
+            self._fault(leaving, label, subjects) or self._again(leaving, own) or self._same(leaving, records, learnt)
+        )
+        if fault is not None:
+            raise GuaranteeError(f"The gate: class {label} {fault}. Nothing of this step was written.")
+        refuse_undeclared(self._reader.undeclared(leaving.tuples, learnt))
+        if self._digits:  # all tuples of a class have the same values
+            refuse_finer(self._digits, {n: [text] for n, text in self._reader.written(leaving.tuples[0]).items()})
+        self.next_number += 1
+        self._left.update(own)
+
+    def settle(self, position: int) -> None:
+        """Take note that nothing from before a record may leave any more."""
+        self._begin = max(self._begin, position)
+        if len(self._left) > self._most:
+            self._left = {one for one in self._left if one >= self._begin}
+            self._most = max(1 << 16, 2 * len(self._left))
+
+    def fields(self, leaving: Leaving, names: Sequence[str]) -> dict[str, list[Any]]:
+        """Return what some fields of a class hold that passed, read back from its bytes."""
+        return self._reader.fields(leaving.tuples, names)
+
+    def _again(self, leaving: Leaving, own: Sequence[int]) -> str | None:
+        """Say whether a record leaves twice: in this class, or after it left in another or was dropped."""
+        count = len(leaving.tuples)
+        if not len(leaving.places) == len(set(leaving.places)) == len(own) == len(set(own)) == count:
+            return "holds two tuples that were made of one record, or one of none"
+        if min(own, default=self._begin) < self._begin or not self._left.isdisjoint(own):
+            return "holds a tuple that left already"
+        return None
+
+    def _same(self, leaving: Leaving, records: Sequence[bytes], learnt: Collection[str] | None) -> str | None:
+        """Say whether tuples are alike whose records are not: one would have left in the place of another."""
+        if not records or len(set(leaving.tuples)) == len(leaving.tuples):
+            return None
+        first: dict[bytes, Any] = {}
+        for line, record in zip(leaving.tuples, records, strict=True):
+            rest = self._reader.rest(record, learnt)
+            if first.setdefault(line, rest) != rest:
+                return "holds two tuples that were made of one record"
+        return None
+
+    def _fault(self, leaving: Leaving, label: int | str, subjects: Sequence[Any] | None) -> str | None:
+        if leaving.number != self.next_number:
+            return f"has not the number that follows, {self.next_number:,}"
+        concerned = len(leaving.tuples)
+        if subjects is not None:
+            if len(subjects) != concerned:
+                return "does not say whom each tuple is about"
+            concerned = len({person_of(subject, exact=self._exact) for subject in subjects} - {None})
+        if concerned < self.k:
+            return f"concerns {concerned:,} subjects, and k is {self.k:,}"
+        return self._reader.differing(leaving.tuples, label)

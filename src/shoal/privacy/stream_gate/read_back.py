@@ -1,0 +1,275 @@
+"""Rendered tuples read back, for the gate of a stream: JSON and CSV, with nothing of what renders them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from shoal.errors import GuaranteeError
+from shoal.privacy.stream_gate.declared_fields import Declared
+
+_LONG = 400  # digits of integers that are beyond all floats
+_Single: Any = None | bool | int | float | str
+_NONE, _NULL = msgspec.Raw(b""), msgspec.Raw(b"null")
+
+
+class Reader(Protocol):
+    """Reads rendered tuples back."""
+
+    def differing(self, tuples: Sequence[bytes], label: int | str) -> str | None:
+        """Say what is wrong with the tuples of one class, or None.
+
+        They must be alike in their quasi-identifiers, carry the label of their class, and hold no field that must
+        not leave.
+        """
+
+    def fields(self, tuples: Sequence[bytes], names: Sequence[str]) -> dict[str, list[Any]]:
+        """Return what some fields hold in tuples that are as they should be."""
+
+    def written(self, line: bytes) -> dict[str, str]:
+        """Return the text of each quasi-identifier of a tuple that is as it should be."""
+
+    def rest(self, record: bytes, learnt: Collection[str] | None = None) -> Any:
+        """Return what of a record that came must leave as it is; `learnt` as for `undeclared`."""
+
+    def undeclared(self, tuples: Sequence[bytes], learnt: Collection[str] | None) -> str | None:
+        """Return a field of the tuples of one class that was not declared; `learnt` is what a stream took for such."""
+
+
+class JsonlReader:
+    """Reads JSON objects.
+
+    `named` are the fields that are released unchanged, besides those that a stream learns; None: all of them.
+    """
+
+    def __init__(
+        self,
+        quasi: Sequence[str],
+        removed: Collection[str],
+        class_field: str,
+        named: Collection[str] | None = None,
+    ) -> None:
+        self._declared = Declared(quasi, removed, named, class_field)
+        self._known: tuple[Collection[str] | None, Any] = (None, None)  # what was learnt, and a decoder of just that
+        named = {f"q{j}": name for j, name in enumerate(quasi)} | {"number": class_field}
+        gone = {f"r{j}": name for j, name in enumerate(removed)}
+        fields: list[Any] = [(key, msgspec.Raw) for key in named]
+        fields += [(key, msgspec.Raw, _NONE) for key in gone]
+        seen = msgspec.defstruct("Seen", fields, rename=named | gone, gc=False, eq=True)
+        self._gone = gone
+        self._quasi = [(f"q{j}", name) for j, name in enumerate(quasi)]
+        self._marks = [(json.dumps(name, ensure_ascii=False).encode(), 1) for name in named.values()]
+        self._marks += [(json.dumps(name, ensure_ascii=False).encode(), 0) for name in gone.values()]
+        self._single = frozenset([*named.values(), *gone.values()])
+        self._fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+        self._seen = seen
+        self._names = named | gone
+        plain = msgspec.json.Decoder(seen).decode
+        self._decode = self._in_objects if self._declared.objects else plain
+
+    def _in_objects(self, line: bytes) -> Any:
+        """Return a tuple of which some fields may be in objects; each must be there once."""
+        texts: dict[str, list[msgspec.Raw]] = {}
+        for name, text, _ in self._leaves(line):
+            texts.setdefault(name, []).append(text)
+        found = {key: texts[name] for key, name in self._names.items() if name in texts}
+        if any(len(several) > 1 for several in found.values()):
+            raise ValueError("a field is there twice")
+        if any(key not in found for key in self._names if key not in self._gone):
+            raise ValueError("a field is not there")
+        return self._seen(**{key: text for key, (text,) in found.items()})
+
+    def _leaves(self, text: Any, above: str = "") -> Iterator[tuple[str, msgspec.Raw, bool]]:
+        """Yield all fields by their paths, and whether they are in an object: those with declared ones are opened."""
+        for key, value in self._fields(text).items():
+            name = f"{above}{key}"
+            if name in self._declared.objects and bytes(value)[:1] == b"{":
+                yield from self._leaves(value, f"{name}.")
+            else:
+                yield name, value, bool(above)
+
+    def _nested(self, line: bytes) -> Iterator[tuple[str, bool]]:
+        """Yield the path of each field, and whether it holds or is in an object or a list."""
+        for name, text, inner in self._leaves(line):
+            yield name, inner or bytes(text)[:1] in (b"{", b"[")
+
+    def undeclared(self, tuples: Sequence[bytes], learnt: Collection[str] | None) -> str | None:
+        """Return a field that was not declared; first all tuples are decoded as what may be there, and nothing else."""
+        if self._declared.named is None:
+            return None
+        if not self._declared.objects:
+            if self._known[0] != learnt or self._known[1] is None:
+                self._known = learnt, self._strict(learnt or ())
+            try:
+                for line in tuples:
+                    self._known[1](line)
+            except msgspec.DecodeError:
+                pass  # it may hold a number that this decoder does not read: look closer
+            else:
+                return None
+        for line in tuples:
+            if (odd := self._declared.odd(self._nested(line), learnt)) is not None:
+                return odd
+        return None
+
+    def _strict(self, learnt: Collection[str]) -> Any:
+        """Return a decoder that takes no other fields, and in those that were learnt only single values."""
+        declared = self._declared
+        whole = dict.fromkeys([*declared.quasi, *(declared.named or ()), declared.class_field], msgspec.Raw)
+        types: dict[str, Any] = dict.fromkeys(learnt, _Single) | whole
+        fields = [(f"f{j}", kind, _NONE) for j, kind in enumerate(types.values())]
+        renamed = {f"f{j}": name for j, name in enumerate(types)}
+        kind = msgspec.defstruct("Strict", fields, rename=renamed, gc=False, forbid_unknown_fields=True)
+        return msgspec.json.Decoder(kind).decode
+
+    def differing(self, tuples: Sequence[bytes], label: int | str) -> str | None:
+        """Say what is wrong with the tuples of one class, or None."""
+        try:
+            read = list(map(self._decode, tuples))
+            if odd := self._odd(tuples):
+                return odd
+        except (msgspec.DecodeError, RecursionError, ValueError):
+            return "holds a tuple that is no JSON object with all of its fields"
+        first: Any = read[0]
+        if read.count(first) != len(read):
+            return "holds several combinations of quasi-identifiers, or several classes"
+        if bytes(first.number) != (b"%d" % label if isinstance(label, int) else json.dumps(label).encode()):
+            return "carries the number of another class"
+        for key, name in self._gone.items():
+            if bytes(getattr(first, key)):
+                return f"still holds {name!r}"
+        return None
+
+    def _odd(self, tuples: Sequence[bytes]) -> str | None:
+        """Say what is wrong with their text: it must be UTF-8, on one line each, and name fields once."""
+        whole, n = b"\n".join(tuples), len(tuples)
+        if not whole.isascii():
+            whole.decode()
+        if whole.count(b"\n") != n - 1 or b"\r" in whole:
+            return "holds a tuple that is not on one line"
+        plain = b"\\" not in whole
+        for mark, times in self._marks:
+            plain = plain and whole.count(mark) == times * n
+        if not plain and any(map(self._repeats, tuples)):
+            return "holds a tuple in which a field is there twice"
+        return None
+
+    def _repeats(self, line: bytes) -> bool:
+        """Tell whether a field that matters is there twice; whoever reads it might take the other one."""
+        seen = list(self._paths(json.loads(line, object_pairs_hook=_Pairs, parse_int=_int)))
+        return any(seen.count(name) > 1 for name in {*self._single, *self._declared.objects})
+
+    def _paths(self, pairs: _Pairs, above: str = "") -> Iterator[str]:
+        """Yield the paths of all fields, also of objects that are looked into."""
+        for key, value in pairs:
+            yield f"{above}{key}"
+            if f"{above}{key}" in self._declared.objects and isinstance(value, _Pairs):
+                yield from self._paths(value, f"{above}{key}.")
+
+    def fields(self, tuples: Sequence[bytes], names: Sequence[str]) -> dict[str, list[Any]]:
+        """Return what some fields hold; a field that is not there holds nothing."""
+        read = [
+            {name: text for name, text, _ in self._leaves(one)} | self._fields(one) for one in tuples
+        ]  # other fields may hold anything
+        return {name: [_plain(one.get(name, _NULL)) for one in read] for name in names}
+
+    def written(self, line: bytes) -> dict[str, str]:
+        """Return the text of each quasi-identifier, of a string what is between its quotes."""
+        seen = self._decode(line)
+        return {name: bytes(getattr(seen, key)).decode().strip('"') for key, name in self._quasi}
+
+    def rest(self, record: bytes, learnt: Collection[str] | None = None) -> dict[str, bytes]:
+        """Return the text of all other fields that are released."""
+        released = {one[0] for one in self._nested(record) if self._declared.odd([one], learnt) is None}
+        texts = {name: bytes(text) for name, text, _ in self._leaves(record) if name not in self._single}
+        return {name: text for name, text in texts.items() if name in released}
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object as pairs, so that what is there twice is seen; a list is none."""
+
+
+def _plain(text: msgspec.Raw) -> Any:
+    """Return what a field holds."""
+    return json.loads(bytes(text), parse_int=_int)
+
+
+def _int(digits: str) -> float:
+    """Return an integer; one beyond all floats is infinite, however many digits it has."""
+    return int(digits) if len(digits) < _LONG else float(digits)
+
+
+class CsvReader:
+    """Reads lines of cells, below a header."""
+
+    def __init__(
+        self,
+        came: bytes,
+        header: bytes,
+        quasi: Sequence[str],
+        removed: Collection[str],
+        class_field: str,
+        delimiter: str,
+        quote: str,
+        named: Collection[str] | None = None,
+    ) -> None:
+        self._declared = Declared(quasi, removed, named, class_field)
+        self._how: dict[str, Any] = {"delimiter": delimiter, "quotechar": quote, "strict": True}
+        (names,) = self._read([header])
+        if stays := [name for name in removed if name in names]:
+            raise GuaranteeError(f"The gate: the output still holds {stays[0]!r}. Nothing was written.")
+        self._names, self._width = names, len(names)
+        self._quasi = [names.index(name) for name in quasi]
+        self._class = names.index(class_field)
+        (before,) = self._read([came.removeprefix(b"\xef\xbb\xbf")])
+        self._rest = [j for j, name in enumerate(before) if name not in quasi and name in names]
+
+    def differing(self, tuples: Sequence[bytes], label: int | str) -> str | None:
+        """Say what is wrong with the tuples of one class, or None."""
+        try:
+            read = self._read(tuples)
+        except (csv.Error, UnicodeDecodeError):
+            return "holds a tuple that is no line of cells"
+        ends = any(line.endswith((b"\n", b"\r")) for line in tuples)
+        if ends or len(read) != len(tuples) or any(len(cells) != self._width for cells in read):
+            return "holds a tuple that is no line of as many cells as the header"
+        keys = [[cells[j] for j in self._quasi] for cells in read]
+        if keys.count(keys[0]) != len(keys):
+            return "holds several combinations of quasi-identifiers"
+        if any(cells[self._class] != str(label) for cells in read):
+            return "carries the number of another class"
+        return None
+
+    def fields(self, tuples: Sequence[bytes], names: Sequence[str]) -> dict[str, list[Any]]:
+        """Return what some fields hold, as text."""
+        read = self._read(tuples)
+        return {name: [cells[self._names.index(name)] for cells in read] for name in names}
+
+    def written(self, line: bytes) -> dict[str, str]:
+        """Return the cell of each quasi-identifier."""
+        (cells,) = self._read([line])
+        return {self._names[j]: cells[j] for j in self._quasi}
+
+    def undeclared(self, tuples: Sequence[bytes], learnt: Collection[str] | None) -> str | None:
+        """Return a column that was not declared."""
+        return self._declared.odd([(name, False) for name in self._names], learnt)
+
+    def rest(self, record: bytes, learnt: Collection[str] | None = None) -> list[str]:
+        """Return all other cells that are released."""
+        (cells,) = self._read([record])
+        return [cells[j] for j in self._rest]
+
+    def _read(self, tuples: Sequence[bytes]) -> list[list[str]]:
+        """Read lines of cells, however long these are."""
+        text = b"\n".join(tuples).decode()
+        before = csv.field_size_limit()
+        try:
+            csv.field_size_limit(max(before, len(text)))
+            return list(csv.reader(io.StringIO(text, newline=""), **self._how))
+        finally:
+            csv.field_size_limit(before)

@@ -1,0 +1,1 @@
+"""Recipes: fields, requirements and privacy budgets of a run."""

@@ -1,0 +1,1 @@
+"""Noise: samplers, grids and the split of a privacy budget."""

@@ -1,0 +1,1 @@
+"""Charts of the HTML report, as SVG."""

@@ -1,0 +1,324 @@
+"""What was done, why, and what the audit says of it, in sentences."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from shoal import registry
+from shoal.report.charts.numbers import counted, folded, joined, number, plain
+from shoal.report.sections.tables import dominated
+from shoal.types import Account, Finding, Role
+
+_NOT = re.compile(r"\*\*What it does not promise\.\*\* (.*?)(?:\n\n|\Z)", re.DOTALL)
+
+#: What a release does besides the models, where its name does not say it.
+_RELEASES = {
+    "centroid": "Classes leave with a mean of their records, which may be a combination that nobody has.",
+    "medoid": "Every class leaves with the quasi-identifiers that one of its records had: they are somebody's, true of "
+    "that record and not of the others.",
+    "swap": "Every column keeps its values, rare ones too, and anyone who finds the class of somebody sees its "
+    "confidential values. The receipt of the run undoes it: keep it to yourself.",
+    "anatomy": "Quasi-identifiers leave as they were: who is in the table is not hidden. If all confidential rows of a "
+    "class share a value, it is known of everybody in it.",
+}
+
+_ALWAYS = (
+    ("Somebody who knows more", "Who knows the other members of a class, or can rule them out, learns about the one "
+     "that is left."),
+    ("Several releases", "Each release of the same people keeps its promise on its own; two together may not."),
+    ("Your analysis", "That it gives the same result as before. Look at the loss below, and try it."),
+)  # fmt: skip
+
+
+class Promise(NamedTuple):
+    """A privacy model that was audited because it is promised."""
+
+    name: str
+    words: str  #: what it says
+    limits: str  #: what it does not say
+
+
+def promises(account: Account) -> list[Promise]:
+    """Return the models that are promised, each once, in the words of their files."""
+    models = dict.fromkeys(f.model for f in account.audit.findings if f.required is not None and f.promised)
+    return [_promise(model) for model in models if model in registry.keys("privacy")]
+
+
+def _promise(model: str) -> Promise:
+    head, _, words = registry.summary("privacy", model).partition(": ")
+    found = _NOT.search(inspect.getdoc(registry.load("privacy", model)) or "")
+    limits = " ".join(found[1].split()) if found else ""
+    return Promise(head, f"{words[:1].upper()}{words[1:]}", limits.replace("``", "").replace("`", ""))
+
+
+def limits(account: Account) -> list[tuple[str, str]]:
+    """Return what is not promised: a title and a sentence each."""
+    rows = []
+    roles = (Role.OTHER, Role.CONFIDENTIAL, Role.STRATA, Role.WEIGHT)
+    as_it_is = account.schema.names(*roles) if account.audit.unchanged is None else account.audit.unchanged.columns
+    if as_it_is:
+        rows.append(
+            (
+                "Other columns",
+                f"{joined(as_it_is)}: these are not hidden among others. If somebody can know them, they "
+                "belong to the quasi-identifiers.",
+            )
+        )
+    asked = {f.confidential for f in account.audit.findings if f.required is not None}
+    bare = [name for name in account.audit.confidential if name not in asked]
+    if bare:
+        rows.append(
+            (
+                "Confidential values",
+                f"Nothing was asked for of {joined(bare)}. If all members of a class share a value, "
+                "it is known of all of them.",
+            )
+        )
+    blocks = [f for f in account.audit.findings if f.model == "k_anonymity" and f.required is not None]
+    if blocks and not any(set(account.audit.quasi) <= set(f.attributes) for f in blocks):
+        rows.append(
+            ("All blocks together", "k holds in each block only. Who knows columns of several may find one record.")
+        )
+    if any(not f.promised for f in account.audit.findings):
+        rows.append(("What is only reported", "Findings marked as not promised are what was found, not what is kept."))
+    if shares := [f.achieved for f in account.audit.findings if dominated(f)]:
+        rows.append(
+            (
+                "One person in a class",
+                f"In at least one class a single person holds {number(max(shares), 3)} of the weight. A mean that one "
+                "person dominates is close to that person's own values, however many others are in the class. Require "
+                "dominance = 0.5 to prevent it.",
+            )
+        )
+    release = str(account.recipe.get("release", ""))
+    if release == "swap" and account.recipe.get("set", {}).get("not_private_seed") is not None:
+        rows.append(("NOT PRIVATE", "Values were dealt by a seed, for a test: anyone can put them back."))
+    if release in _RELEASES:
+        rows.append((f"By {release}", _RELEASES[release]))
+    noise = (
+        ("Differential privacy", "Classes depend on every record; no ε is promised.")
+        if account.ledger is None
+        else ("What ε is for, and what not", f"{account.ledger.meaning}.")
+    )
+    return [*rows, noise, *_ALWAYS]
+
+
+_MISSING = {
+    "category": "A missing quasi-identifier is a category of its own: records without a value may share a class.",
+    "exclude": "Records with a missing quasi-identifier do not leave.",
+    "fill": "A missing quasi-identifier leaves with the value of its class.",
+}
+
+
+_LINES = 8  # of requirements, below the verdict
+
+
+class Verdict(NamedTuple):
+    """What the audit says, first of all."""
+
+    holds: bool
+    sentence: str
+    besides: tuple[str, ...]
+    why: str  #: why it can be believed
+    warnings: tuple[str, ...] = ()  #: what to look at before the table is published
+
+    @property
+    def tone(self) -> str:
+        """The colour of the banner: good, warn or bad."""
+        return "bad" if not self.holds else "warn" if self.warnings else "good"
+
+
+def verdict(account: Account) -> Verdict:
+    """Return what the independent audit found, in a sentence; what holds besides in others."""
+    audit = account.audit
+    if not audit.holds:
+        failed = [f for f in audit.findings if not f.holds]
+        told = "; ".join(f"{f.model} requires {f.levels[0]} and achieves {f.levels[1]}" for f in failed)
+        return Verdict(False, f"The audit did not find what was asked for: {told}.", (), _CHECKED)
+    asked = [f for f in audit.findings if f.required is not None and f.promised]
+    of_all = [f for f in asked if f.confidential is None and not _with_strata(account, f)]
+    of_records = [f for f in of_all if f.model != "dominance"]
+    besides = [f for f in asked if f.confidential is not None]
+    lines = [
+        f"In {folded(str(f.confidential))}, {_model(f)} was asked for at {f.levels[0]} and found at {f.levels[1]}."
+        for f in besides
+    ]
+    lines[:0] = [_of_persons(f) for f in of_all if f.model == "dominance"]
+    if len(lines) > _LINES:
+        lines[_LINES:] = [f"And {counted(len(lines) - _LINES, 'requirement')} more, which hold: see the audit."]
+    said = _of_records(account, of_records)
+    warnings = tuple(map(plain, audit.warnings))
+    return Verdict(True, said, tuple(lines), f"{_groups(account)}{_CHECKED}", warnings)
+
+
+_CHECKED = "An independent audit read the output as it leaves, and counted; nothing was taken on trust."
+
+
+def _of_persons(finding: Finding) -> str:
+    required, achieved = finding.levels
+    over = f" over {joined(finding.attributes)}"
+    return f"No person holds more than {achieved} of the weight of a class{over}: at most {required} was allowed."
+
+
+def _groups(account: Account) -> str:
+    together = account.recipe.get("together")
+    return "Groups are records that stay together, such as those of a household. " if together else ""
+
+
+def _with_strata(account: Account, finding: Finding) -> bool:
+    """Tell whether a finding is the same one once more, for those who know the stratum."""
+    return bool(set(finding.attributes) & set(account.recipe.get("strata", ())))
+
+
+def _model(finding: Finding) -> str:
+    return registry.summary("privacy", finding.model).partition(":")[0]
+
+
+def _of_records(account: Account, found: list[Finding]) -> str:
+    overall = account.audit.overall
+    if not found:
+        return f"No class size was promised: the audit found k = {number(overall.achieved)} over all quasi-identifiers."
+    whole = [f for f in found if f.attributes == account.audit.quasi]
+    chosen = whole or found
+    k = int(min(f.achieved for f in chosen))
+    if chosen[0].model == "k_anonymity":
+        others = _others(account, k - 1)
+        if whole or len(found) == 1:
+            return f"Every record shares its quasi-identifiers with {others}: the audit found k = {k}."
+        return (
+            f"In each of {len(found)} blocks, every record shares its quasi-identifiers with {others}: the audit found "
+            f"k = {k}. Over all blocks together k is {number(overall.achieved)}, which is not promised."
+        )
+    if chosen[0].model == "probabilistic_k_anonymity":
+        return (
+            f"Values changed places within classes of at least {k}: nobody who knows somebody's quasi-identifiers "
+            f"picks the record with a chance above 1 in {k}."
+        )
+    if chosen[0].model == "anatomy_k":
+        return f"Every record is joined with at least {k} confidential rows: the audit found k = {k}."
+    return f"{registry.summary('privacy', chosen[0].model).rstrip('.')}: the audit found {k}."
+
+
+def _others(account: Account, others: int) -> str:
+    if account.recipe.get("subject"):
+        return f"records of at least {counted(others, 'other subject')}"
+    if account.recipe.get("together"):
+        return f"records of at least {counted(others, 'other group')}"
+    return f"at least {counted(others, 'other')}"
+
+
+def done(account: Account, *, external: bool) -> list[tuple[str, str]]:
+    """Return what was done, a title and a sentence each; for outsiders without what would help to undo it."""
+    recipe = account.recipe
+    method, release = str(recipe.get("method", "")), str(recipe.get("release", "centroid"))
+    rows = [
+        ("Classes", _classes(account)),
+        ("Method", _named("partition", method)),
+        ("Release", _named("release", release)),
+        *_roles(account, external=external),
+        *_counting(recipe, external=external),
+        *_closeness(recipe),
+    ]
+    if recipe.get("strata"):
+        merged = recipe.get("small_strata") == "merge"
+        rows.append(("Strata", f"Classes never cross {joined(recipe['strata'])}." + (_MERGED if merged else "")))
+    if recipe.get("weight"):
+        said = _WEIGHTS[str(recipe.get("release_weight", "class"))]
+        rows.append(("Weights", said.format(weight=folded(recipe["weight"]))))
+    rows.append(("Missing values", _MISSING[str(recipe.get("when_missing", "category"))]))
+    return rows if external else rows + _inside(account)
+
+
+_WEIGHTS = {
+    "class": "Means of classes are weighted by {weight}, and each record has the mean weight of its class.",
+    "record": "{weight} is released as it is; no mean and no class depends on it.",
+    "none": "Means of classes are weighted by {weight}, which is removed.",
+}
+_MERGED = " Strata that were too small were merged with the nearest, and leave as one."
+
+
+def _classes(account: Account) -> str:
+    many = counted(len(account.sizes), "combination")
+    return (
+        f"{counted(account.audit.records, 'record')} leave, with {many} of quasi-identifiers. Records that are alike "
+        f"were put into classes, so that nobody stands alone with what an intruder may know from elsewhere."
+    )
+
+
+def _named(room: str, key: str) -> str:
+    if key not in registry.keys(room):
+        return key
+    head, colon, rest = registry.summary(room, key).partition(": ")
+    said = f"{rest[:1].upper()}{rest[1:]}" if colon else head
+    return f"{key} ({head}). {said}" if colon and head.lower() != key else f"{key}. {said}"
+
+
+def _roles(account: Account, *, external: bool) -> list[tuple[str, str]]:
+    names = account.schema.names
+    rows = [("Quasi-identifiers", f"{joined(account.audit.quasi)}: what an intruder may know from elsewhere.")]
+    if account.audit.confidential:
+        rows.append(("Confidential", f"{joined(account.audit.confidential)}: what must not be learnt about somebody."))
+    if (gone := names(Role.IDENTIFIER, Role.SUBJECT)) and not external:
+        rows.append(("Do not leave", f"{joined(gone)}: names of people, or what tells them apart."))
+    elif gone:
+        rows.append(("Do not leave", "Columns that name people, or tell them apart."))
+    if others := names(Role.OTHER):
+        rows.append(
+            ("As they were", f"{joined(others)}: neither known from elsewhere nor confidential, as was decided.")
+        )
+    return rows
+
+
+def _counting(recipe: Mapping[str, Any], *, external: bool) -> list[tuple[str, str]]:
+    column = recipe.get("subject") or recipe.get("together")
+    if not column:
+        return [("k", f"{recipe['k']}, counted in records.")]
+    what = "subjects" if recipe.get("subject") else "groups of records that stay together, such as households"
+    of = "" if external else f" ({folded(str(column))})"
+    rows = [("k", f"{recipe['k']}, counted in {what}{of}.")]
+    if recipe.get("household_level"):
+        rows.append(("Of the group", f"{joined(recipe['household_level'])}: one value for all its members."))
+    return rows
+
+
+def _closeness(recipe: Mapping[str, Any]) -> list[tuple[str, str]]:
+    rows = []
+    if (t := recipe.get("t")) is not None:
+        near = f"some {recipe['n']:,} records around it" if recipe.get("n") else "the whole table"
+        rows.append(("t", f"{number(t)}: in every class each confidential column is distributed almost as in {near}."))
+    if recipe.get("require"):
+        persons = {name: level for name, level in recipe["require"].items() if name == "dominance"}
+        values = {name: level for name, level in recipe["require"].items() if name not in persons}
+        said = [f"{_listed(values)}, of confidential columns"] if values else []
+        said += [f"{_listed(persons)}, the most of a class that one person may hold"] if persons else []
+        rows.append(("Also required", f"{'; '.join(said)}."))
+    return rows
+
+
+def _listed(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{folded(str(name))} = {folded(str(value))}" for name, value in values.items())
+
+
+def _inside(account: Account) -> list[tuple[str, str]]:
+    """Return what only those may read who have the original table: how classes were formed, and who does not leave."""
+    recipe, rows = account.recipe, []
+    if account.left_out:
+        rows.append(("Left out", f"{counted(account.left_out, 'record')}: a quasi-identifier is missing."))
+    if recipe.get("attribute_weights"):
+        rows.append(("Attribute weights", f"Squared distances count {_listed(recipe['attribute_weights'])} times."))
+    if len(recipe.get("blocks", ())) > 1:
+        rows.append(("Blocks", "; ".join(joined(block) for block in recipe["blocks"]) + ": each on its own."))
+    if recipe.get("steer"):
+        made = ", ".join(folded(str(table.get("by", "an array"))) for table in recipe["steer"])
+        rows.append(("Steering", f"By artificial attributes: {made}."))
+    if recipe.get("refine"):
+        rows.append(("Refinement", f"Classes were improved afterwards, with effort {recipe['refine']}."))
+    if recipe.get("set"):
+        rows.append(("Parameters", f"{_listed(recipe['set'])}."))
+    if account.note:
+        rows.append(("The method says", f"{account.note[:1].upper()}{account.note[1:].rstrip('.')}."))
+    rows += [("Note", note) for note in account.notes]
+    return rows

@@ -1,0 +1,244 @@
+"""Findings and readings as rows of tables.
+
+Whoever reads a report may have the output, too. With it a change of a statistic gives the statistic of the original,
+and of a few records that is somebody's value: a quantile always is, and a range is that of two. The normalised SSE of
+an attribute gives its range.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+
+from shoal import registry
+from shoal.report.charts.charts import scale_chart
+from shoal.report.charts.numbers import folded, joined, number, percent, plain
+from shoal.report.sections.changes import moments
+from shoal.types import Account, Finding, Reading
+
+_STRATUM = re.compile(r" in (a stratum|stratum \d+)$| a stratum$")  # the section on strata tells what may be told
+_RAW = "raw"  # a sum in the attributes' own units, of which one record may make most
+_TAIL = 0.05  # of the records lie beyond the outermost quantiles
+_DECIMALS = 2  # of a quantile, in deviations: so that it is no value, but where values are
+#: Of single attributes: with the output they give an original mean, deviation, quantile, coefficient or range.
+_INSIDE = ("means", "quantiles", "regression", "sse_normalised", "variances")
+
+
+#: Changes of single attributes, which with the output give what is not shown in the table of means.
+_CHANGES = ("means", "variances")
+
+
+@dataclass(frozen=True)
+class Telling:
+    """Who reads, and what must not be told: what stands for fewer than `least` of so many records.
+
+    `hidden` are the attributes of which a single record makes most of the mean or the deviation.
+    """
+
+    records: int
+    least: int
+    hidden: frozenset[str] = frozenset()
+    external: bool = False
+
+    @classmethod
+    def of(cls, account: Account, least: int, *, external: bool) -> Telling:
+        """Return what may be told of a run."""
+        found = account.comparison
+        pairs = {} if found is None else {name: found.numbers[name] for name in found.numeric}
+        shown = {name: moments(pair, least) for name, pair in pairs.items()}
+        few = [name for name, one in shown.items() if np.isnan([one.means[0], one.deviations[0]]).any()]
+        return cls(account.audit.records, least, frozenset(few), external)
+
+    def told(self, reading: Reading) -> Reading | None:
+        """Return a reading as it may be told; None if nothing of it may be.
+
+        >>> found = Reading("quantiles", 0.1234, "low", (0.0, math.inf), parts=(("pay, 5 %", -0.1234),))
+        >>> Telling(100, 5).told(found).parts, Telling(100, 5, external=True).told(found) is None
+        ((('pay, 5 %', -0.12),), True)
+        >>> Telling(99, 5).told(found).note
+        'fewer than 5 records lie beyond a quantile, so that it would be the value of somebody'
+        """
+        if self.external and reading.measure in _INSIDE:
+            return None
+        listed = tuple(part for part in reading.parts if not _STRATUM.search(part[0]) and part[0] != _RAW)
+        whole = replace(reading, parts=() if reading.measure == "sse_normalised" else listed)
+        if math.isnan(whole.value):
+            return whole
+        if whole.measure in _CHANGES:
+            return self._of_many(whole)
+        return self._rounded(whole) if whole.measure == "quantiles" else whole
+
+    def _of_many(self, reading: Reading) -> Reading:
+        """Return changes without the attributes of which a single record makes most."""
+        kept = tuple(part for part in reading.parts if part[0] not in self.hidden)
+        if len(kept) == len(reading.parts):
+            return reading
+        few = f"attributes of which one record makes most are left out: {len(reading.parts) - len(kept):,}"
+        return replace(reading, value=max((abs(v) for _, v in kept), default=math.nan), parts=kept, note=few)
+
+    def _rounded(self, reading: Reading) -> Reading:
+        """Return quantiles so that none is a value; nothing where few records lie beyond them."""
+        if _TAIL * self.records < self.least:
+            why = f"fewer than {self.least} records lie beyond a quantile, so that it would be the value of somebody"
+            return replace(reading, value=math.nan, parts=(), note=why)
+        parts = tuple((name, round(value, _DECIMALS)) for name, value in reading.parts)
+        return replace(reading, value=round(reading.value, _DECIMALS), parts=parts)
+
+
+_PARTS = 40  # of a reading, that are shown
+_HALF = 0.5  # of the weight of a class: beyond that its mean is mostly one person's value
+
+
+class Audited(NamedTuple):
+    """A finding as a row."""
+
+    model: str
+    over: str
+    required: str
+    achieved: str
+    classes: str
+    verdict: str
+    tone: str
+
+
+class Read(NamedTuple):
+    """A reading as a row: what was read, where it lies, and what it means."""
+
+    name: str
+    title: str
+    value: str
+    words: str
+    scale: Markup | str
+    ends: str
+    note: str
+    parts: tuple[tuple[str, str], ...]
+    more: int  #: parts that are not shown
+
+
+def audited(account: Account, *, external: bool) -> list[Audited]:
+    """Return what was asked for, and what was found though it is not promised; for outsiders only the former."""
+    asked = [
+        f
+        for f in account.audit.findings
+        if f.required is not None or (not external and (f.confidential is None or not f.promised))
+    ]
+    return [_audited(finding, account.audit.quasi) for finding in asked]
+
+
+def _audited(finding: Finding, quasi: tuple[str, ...]) -> Audited:
+    over = _over(finding.attributes, quasi)
+    if finding.confidential is not None:
+        over = f"{folded(finding.confidential)}, given {over}"
+    if given := ", ".join(f"{name} = {number(value)}" for name, value in finding.given):
+        over = f"{over} ({given})"
+    verdict, tone = ("holds", "good") if finding.holds else ("does not hold", "bad")
+    if not finding.promised:
+        verdict, tone = "not promised", "faint"
+    elif finding.required is None:
+        verdict, tone = "reported", "faint"
+    if dominated(finding) and finding.holds:
+        tone = "warn"
+    return Audited(finding.model, over, *finding.levels, f"{finding.classes:,}", verdict, tone)
+
+
+class Singled(NamedTuple):
+    """A column that is released unchanged, as a row."""
+
+    column: str
+    role: str
+    reviewed: str
+    unique: str
+    share: str
+
+
+def unchanged(account: Account) -> tuple[tuple[str, ...], list[Singled]]:
+    """Return what columns single out that are released unchanged: in sentences, and a row for each column."""
+    found = account.audit.unchanged
+    if found is None or not found.columns:
+        return (), []
+    rows = [
+        Singled(
+            folded(name),
+            account.schema[name].role.value,
+            "yes" if name in found.reviewed else "no",
+            f"{unique:,}",
+            percent(100 * unique / found.records),
+        )
+        for name, unique in found.in_class or ()
+    ]
+    return tuple(map(plain, found.figures)), rows
+
+
+def dominated(finding: Finding) -> bool:
+    """Tell whether one person holds more than half of the weight of a class."""
+    return finding.model == "dominance" and finding.achieved > _HALF
+
+
+def _over(attributes: Sequence[str], quasi: tuple[str, ...]) -> str:
+    if len(quasi) > 3 and tuple(attributes[: len(quasi)]) == quasi:
+        return joined([f"all {len(quasi)} quasi-identifiers", *attributes[len(quasi) :]])
+    return joined(attributes, 6)
+
+
+def besides(account: Account) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Return what holds of confidential columns though nobody asked: the models, and a row for each column."""
+    found = [f for f in account.audit.findings if f.confidential is not None and f.required is None and f.promised]
+    shorts = list(dict.fromkeys(f.short for f in found))
+    rows = []
+    for name in dict.fromkeys(str(f.confidential) for f in found):
+        levels = {f.short: f.levels[1] for f in found if f.confidential == name}
+        rows.append((folded(name), [levels.get(short, "") for short in shorts]))
+    return shorts, rows
+
+
+def readings(account: Account, room: str, telling: Telling) -> tuple[list[Read], list[tuple[str, str]]]:
+    """Return the readings of a room as they may be told, and those that could not be read with the reason."""
+    external, keys = telling.external, registry.keys(room)
+    shown = (telling.told(reading) for reading in account.readings.readings if reading.measure in keys)
+    mine = [reading for reading in shown if reading is not None]
+    rows = [_read(reading, room, external=external) for reading in mine if not math.isnan(reading.value)]
+    return rows, [] if external else [(r.name, plain(r.note)) for r in mine if math.isnan(r.value)]
+
+
+def _read(reading: Reading, room: str, *, external: bool) -> Read:
+    unit = f" {reading.unit}" if reading.unit else ""
+    ends = _ends(reading)
+    title, _, words = registry.summary(room, reading.measure).partition(": ")
+    low_is_better = {"low": True, "high": False}.get(reading.goal)
+    scale = "" if ends is None else scale_chart(reading.name, reading.value, ends, low_is_better=low_is_better)
+    parts = () if external else tuple((plain(name), number(value)) for name, value in reading.parts)
+    return Read(
+        reading.name,
+        title,
+        f"{number(reading.value)}{unit}",
+        f"{words[:1].upper()}{words[1:]}",
+        scale,
+        _in_words(reading, ends, unit),
+        "" if external or not reading.note else f"{plain(reading.note).rstrip('.')}.",
+        parts[:_PARTS],
+        len(parts[_PARTS:]),
+    )
+
+
+def _ends(reading: Reading) -> tuple[float, float] | None:
+    """Return where a scale begins and ends; None if it has no end that people know."""
+    low, high = reading.range
+    if math.isinf(high) and reading.unit == "%" and 0 <= reading.value <= 100:
+        high = 100.0
+    return (low, high) if math.isfinite(low) and math.isfinite(high) and high > low else None
+
+
+def _in_words(reading: Reading, ends: tuple[float, float] | None, unit: str) -> str:
+    """Say what the least and the largest are, and which is better."""
+    low, high = (f"{number(end)}{unit}" for end in (ends or reading.range))
+    if reading.goal == "low":
+        return f"{low} is best, {high} is worst" if ends else f"{low} is best, there is no upper end"
+    if reading.goal == "high":
+        return f"{high} is best, {low} is worst" if ends else f"the higher the better, from {low}"
+    return f"from {low} to {high}, neither is better" if ends else f"from {low} on, neither way is better"

@@ -1,0 +1,1 @@
+"""Files and pipes as channels, with their journal."""

@@ -1,0 +1,249 @@
+"""What a stream is written to: a file that only grows, with a journal beside it; or a pipe, with none."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from shoal.errors import DataError, EngineError, ParameterError, ShoalError, listing
+from shoal.stream.channels.file.journal import sync_folder, write_all
+from shoal.types.stream import Journey, Letter
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class Pipe:
+    """Standard output, or what is no file: bytes that went there cannot be taken back, nor gone on with."""
+
+    def __init__(self, path: str) -> None:
+        self.name = "Standard output" if path == "-" else path
+        with writing(self.name):
+            self._own = path != "-"
+            self.number = os.open(path, os.O_WRONLY) if self._own else sys.stdout.fileno()
+
+    def append(self, data: bytes) -> None:
+        """Write bytes."""
+        with writing(self.name):
+            write_all(self.number, data)
+
+    def sync(self) -> None:
+        """A pipe has no disk."""
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        if self._own:
+            os.close(self.number)
+
+
+class Growing:
+    """A file that only grows, and that nobody else writes to meanwhile.
+
+    **Guarantee.** No byte that is in the file is ever changed or taken away.
+    """
+
+    def __init__(self, path: Path, name: str | None = None) -> None:
+        self.path = path
+        self.name = name or str(path)  #: as messages show it
+        self._created = not path.exists()
+        with writing(self.name):
+            self.number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            sync_folder(path.parent)
+        try:
+            fcntl.flock(self.number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not os.path.samestat(os.fstat(self.number), os.stat(path)):  # it was taken away before we had it
+                raise OSError
+        except OSError:
+            os.close(self.number)
+            raise ParameterError(
+                f"{self.name}: another run writes to it. Wait for it, or choose another output."
+            ) from None
+        self.size = os.fstat(self.number).st_size
+
+    def append(self, data: bytes) -> None:
+        """Write bytes at the end.
+
+        Raises
+        ------
+        DataError
+            If somebody else wrote to the file, cut it or deleted it meanwhile; then nothing is written.
+        """
+        if data:
+            with writing(self.name):
+                now = os.fstat(self.number)
+                os.lseek(self.number, self.size, os.SEEK_SET)
+            if now.st_size != self.size or not now.st_nlink:
+                raise DataError(
+                    f"{self.name}: somebody else wrote to it, cut it or deleted it. Put back what was there, or choose "
+                    "another output."
+                )
+            with writing(self.name):
+                write_all(self.number, data)
+            self.size += len(data)
+
+    def restore(self, begin: int, data: bytes) -> None:
+        """See to it that the file ends with `data`, which begins at some byte: what is missing of it is added.
+
+        Raises
+        ------
+        DataError
+            If the file is shorter than `begin`, longer than the end of `data`, or holds something else in between.
+        """
+        if self.size < begin:
+            raise DataError(
+                f"{self.name}: holds {self.size:,} bytes, and its journal knows of {begin:,}; some were taken away. "
+                "Put them back, or choose another output."
+            )
+        there = os.pread(self.number, len(data) + 1, begin)
+        while 0 < len(there) < min(self.size - begin, len(data) + 1):
+            there += os.pread(self.number, len(data) + 1 - len(there), begin + len(there))
+        if not data.startswith(there):
+            raise DataError(
+                f"{self.name}: holds bytes that its journal does not know of. Take away what was added, "
+                "or choose another output."
+            )
+        self.append(data[len(there) :])
+
+    def sync(self) -> None:
+        """Return when the disk has all of it."""
+        with writing(self.name):
+            os.fsync(self.number)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self.number)
+
+    def discard(self) -> None:
+        """Let go of a file that nothing came of; if it was made here, it goes."""
+        if self._created and not self.size:
+            self.path.unlink(missing_ok=True)
+        self.close()
+
+
+@contextmanager
+def writing(name: str) -> Iterator[None]:
+    """Say in a sentence what goes wrong with the disk inside the block."""
+    try:
+        yield
+    except (OSError, ValueError, AttributeError) as error:
+        raise _unwritable(name, error) from None
+
+
+def _unwritable(name: str, error: Exception) -> ShoalError:
+    code = getattr(error, "errno", None)
+    if code == errno.EISDIR:
+        return ParameterError(f"{name}: must be a file, got a folder. Add a file name to it.")
+    if code in _FULL:
+        why, do = "the disk or the quota is full", "Free some space, and run it again: it goes on where it stopped"
+    elif code == errno.EFBIG:
+        why, do = "it is larger than files may be here", "Raise the limit, and run it again"
+    elif code in (errno.EACCES, errno.EPERM, errno.EROFS):
+        why, do = "this user may not write there", "Choose another folder, or ask for permission"
+    elif code in (errno.ENOENT, errno.ENOTDIR):
+        why, do = "there is no such folder", "Create it, or choose another"
+    elif code == errno.EPIPE:
+        why, do = "nobody reads it any more", "Write to a file to be able to go on"
+    else:
+        why, do = getattr(error, "strerror", None) or "it is closed", "Check where it leads"
+    return EngineError(f"{name}: could not be written, {why}. {do}.")
+
+
+def is_pipe(path: str) -> bool:
+    """Tell whether a path leads to no file that could grow: standard output, a named pipe, a device."""
+    if path == "-":
+        return True
+    try:
+        return not (stat.S_ISREG(mode := os.stat(path).st_mode) or stat.S_ISDIR(mode))
+    except OSError:
+        return False
+
+
+def check_apart(source: int, target: str, dead: str | None) -> None:
+    """Refuse an input that is the output, or dead letters that are one of them, under whatever name."""
+    if dead is not None and (dead == "-" or is_pipe(dead)):
+        raise ParameterError(
+            f"{dead}: dead letters must go to a file, got something else. Name one, or leave --dead out: they are "
+            "counted."
+        )
+    known = {"the input": _identity(source), "the output": _identity(target)}
+    for name, given, others in (
+        ("output", target, ("the input",)),
+        ("dead letters", dead, ("the input", "the output")),
+    ):
+        mine = None if given is None else _identity(given)
+        for other in others:
+            if mine is not None and mine == known[other]:
+                raise ParameterError(
+                    f"{given}: is {other} too; the {name} must go somewhere else. Choose another file."
+                )
+
+
+def _identity(given: int | str) -> tuple[object, ...] | None:
+    """Return what tells whether two names lead to one file; None: what may be shared, or is none."""
+    try:
+        if given == "-":
+            given = sys.stdout.fileno()
+        found = os.fstat(given) if isinstance(given, int) else os.stat(given)
+    except FileNotFoundError:
+        return (os.path.realpath(str(given)),)
+    except (OSError, ValueError, AttributeError):
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+
+
+def make_way(file: Path, force: bool) -> Callable[[], None]:
+    """Refuse a file that is there and has no journal, or rename it; return what gives it its name back."""
+    if not file.is_file() or not file.stat().st_size:
+        return lambda: None
+    if not force:
+        raise ParameterError(f"{file}: exists already, and has no journal. Choose another file, or give --force.")
+    real = Path(os.path.realpath(file))  # what a link leads to, not the link
+    with writing(str(file)):
+        aside = _set_aside(real)
+        sync_folder(real.parent)
+
+    def undo() -> None:
+        if not real.exists():
+            with writing(str(file)):
+                os.rename(aside, real)
+
+    return undo
+
+
+def _set_aside(real: Path) -> Path:
+    """Rename a file to a name that no other has: one that was set aside before stays."""
+    names = (real.with_name(f"{real.name}.old{number if number > 1 else ''}") for number in count(1))
+    aside = next(name for name in names if not os.path.lexists(name))
+    os.rename(real, aside)
+    return aside
+
+
+def kept(journey: Journey) -> dict[str, Any]:
+    """Return what must be the same when a stream goes on."""
+    return {**journey.promises, "header": journey.header, "longest": journey.longest, "dead": journey.dead is not None}
+
+
+def check_promises(journey: Journey, before: Mapping[str, Any]) -> None:
+    """Refuse to go on with other promises than those that a stream was begun with."""
+    mine = msgspec.json.decode(msgspec.json.encode(kept(journey)))
+    theirs = msgspec.json.decode(msgspec.json.encode(before))
+    others = [name for name in {**theirs, **mine} if mine.get(name) != theirs.get(name)]
+    if others:
+        raise DataError(
+            f"{journey.target}: this stream was begun with another {listing(others)}. "
+            "Go on as it was begun, or choose another output."
+        )
+
+
+def letter(given: Letter) -> bytes:
+    """Return a letter as a line of JSON; a payload that is no text in base64."""
+    return msgspec.json.encode(given.told | given.enclosed) + b"\n"

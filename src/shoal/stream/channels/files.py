@@ -1,0 +1,143 @@
+"""Files and pipes: JSON Lines or CSV in, the same out; a journal lets a stream go on after any crash."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+
+from shoal.stream.channels.file.input import Bytes, Handle, Input, Made
+from shoal.stream.channels.file.journal import Base, Journal, Step
+from shoal.stream.channels.file.output import Growing, check_apart, check_promises, is_pipe, kept, make_way, writing
+from shoal.stream.channels.file.pipe import PipeLink
+from shoal.types.stream import Cursor, Incoming, Journey, Link, Outgoing
+
+_ROTATE = 1 << 23  # bytes of the journal from which it goes on in a new file
+
+
+class Files:
+    """Files and pipes.
+
+    The journal is a folder beside the output, ``OUT.journal``. What leaves in a step is written there first, with the
+    dead letters and the cursor, and only then to the output. After a crash the last steps are completed from it.
+
+    **Guarantee.** Also across crashes every byte of the output was in the journal before, no byte of it is ever
+    replaced, and a step is in the output whole, or will be after the next start.
+
+    To standard output, or to what is no file, there is no journal: such a stream begins anew every time.
+    """
+
+    def open(self, journey: Journey) -> Link:
+        """Return a link; refuse a journey whose promises are not those it was begun with."""
+        source: Bytes = Handle(journey.source) if journey.feed is None else Made(journey.feed)
+        with ExitStack() as undo:
+            undo.callback(source.close)
+            check_apart(getattr(source, "number", -1), journey.target, journey.dead)
+            given = Input(
+                source, _name(journey.source), longest=journey.longest, header=journey.header, quote=journey.quote
+            )
+            link = _FileLink(given, journey) if not is_pipe(journey.target) else PipeLink(given, journey)
+            undo.pop_all()
+        return link
+
+
+class _FileLink(PipeLink):
+    """Records of a file or pipe, and a file that grows, with a journal."""
+
+    def __init__(self, given: Input, journey: Journey) -> None:
+        self._input, self._preface = given, b""
+        self.header = given.header
+        path = Path(os.path.realpath(journey.target))
+        self._journal = Journal(path.with_name(f"{path.name}.journal"))
+        begins = not self._journal.there
+        with ExitStack() as undo:
+            if begins:
+                undo.callback(make_way(Path(journey.target), journey.force))
+            self._out: Growing = Growing(path, journey.target)  # nobody else reads or writes the journal from here on
+            undo.callback(self._out.discard)
+            self._dead = self._letters(journey, undo, begins=begins)
+            with writing(str(self._journal.folder)):
+                found = self._journal.read()
+            self._untouched = found is None
+            found = found or self._begin(journey)
+            undo.callback(self._journal.close)
+            check_promises(journey, found[0].promises)
+            self._restore(*found)
+            if self.cursor.place or self.finished:
+                given.skip(self.cursor.place, self._digest)
+            self._undo = undo.pop_all()
+
+    def _begin(self, journey: Journey) -> tuple[Base, list[Step]]:
+        """Write the base of a stream that begins now."""
+        base = Base(journey.fingerprint, kept(journey), Cursor(), digest=self._input.digest(0))
+        with writing(str(self._journal.folder)):
+            self._journal.folder.mkdir(exist_ok=True)
+            self._journal.begin(base)
+        return base, []
+
+    def _restore(self, base: Base, steps: list[Step]) -> None:
+        """Complete into the files what the journal holds."""
+        last = steps[-1] if steps else base
+        self.cursor, self._digest, self.finished = last.cursor, last.digest, last.finished
+        self._base, self._steps = base, bool(steps)
+        self._out.restore(base.out, b"".join(step.out for step in steps))
+        if self._dead is not None:
+            self._dead.restore(base.dead, b"".join(step.dead for step in steps))
+
+    def preface(self, line: bytes) -> None:
+        """Let a line stand before the first tuple, if nothing stands there yet."""
+        self._preface = line + b"\n" if line and not self._out.size else b""
+
+    def fetch(self, most: int, seconds: float) -> Incoming | None:
+        """Return records, or None if none came in time.
+
+        Of a stream that is finished there are none; its input must be the one that it was finished with.
+        """
+        if self.finished:
+            same = self._input.ends_as_before(seconds)
+            return Incoming("", (), (), self.cursor.place, True) if same else None
+        return super().fetch(most, seconds)
+
+    def commit(self, steps: Sequence[Outgoing]) -> None:
+        """Write to the journal what leaves, and then to the output."""
+        for step in steps:
+            out, dead = self._rendered(step)
+            digest = self._input.digest(step.cursor.place)
+            self._untouched, self._steps = False, True
+            with writing(str(self._journal.folder)):
+                self._journal.append(Step(out, dead, step.cursor, digest, self._ends(step)))
+            self._out.append(out)
+            if self._dead is not None:
+                self._dead.append(dead)
+            self._stepped(step)
+            self._digest = digest
+            if self._journal.size > _ROTATE:
+                self._rotate()
+
+    def _rotate(self) -> None:
+        """Go on in a new file of the journal, once the disk has all that left."""
+        self._out.sync()
+        if self._dead is not None:
+            self._dead.sync()
+        sizes = {"out": self._out.size, "dead": 0 if self._dead is None else self._dead.size}
+        now = {"cursor": self.cursor, "digest": self._digest, "finished": self.finished}
+        with writing(str(self._journal.folder)):
+            self._journal.begin(msgspec.structs.replace(self._base, **sizes, **now))
+
+    def close(self) -> None:
+        """Let go of everything; a stream that is over leaves a journal that only says so, and one of nothing none."""
+        if self._untouched:
+            self._journal.remove()
+            super().close()
+            return
+        if self.finished and self._steps:
+            self._rotate()
+        self._journal.close()
+        super().close()
+
+
+def _name(path: str) -> str:
+    return "Standard input" if path == "-" else path

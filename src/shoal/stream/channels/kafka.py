@@ -1,0 +1,46 @@
+"""Kafka: a consumer group in, a transactional producer out, each partition anonymized on its own."""
+
+from __future__ import annotations
+
+from shoal.errors import ParameterError
+from shoal.stream.channels.kafka_client.address import address, chosen, properties, seconds
+from shoal.stream.channels.kafka_client.cursors import checked_delay
+from shoal.stream.channels.kafka_client.group import Clients
+from shoal.stream.channels.kafka_client.link import KafkaLink
+from shoal.stream.channels.kafka_client.topics import found
+from shoal.types.stream import Journey
+
+_OPTIONS = ("config", "from", "group", "instance", "patience", "until")
+
+
+class Kafka:
+    """Topics of one cluster, by URL: ``kafka://HOST:PORT/TOPIC?group=NAME``."""
+
+    def open(self, journey: Journey) -> KafkaLink:
+        """Return a link; nothing is read yet."""
+        for what, place in (("input", journey.source), ("output", journey.target), ("dead letters", journey.dead)):
+            if place is not None and not place.lower().startswith("kafka://"):
+                raise ParameterError(
+                    f"Kafka: the {what} must be a topic too, so that everything is stored in one transaction, got "
+                    "another place. Write kafka://HOST:PORT/TOPIC."
+                )
+        source = address(journey.source, _OPTIONS)
+        target = address(journey.target, ())
+        if journey.header:
+            raise ParameterError(
+                f"{source}: records must hold JSON, got CSV, whose header no record has. Ask for jsonl."
+            )
+        if journey.force:
+            raise ParameterError(
+                f"{target}: --force must not stand with Kafka, where what left cannot be taken back. Name another "
+                "topic."
+            )
+        dead = address(journey.dead, ()) if journey.dead is not None else None
+        if not source.options.get("group"):
+            raise ParameterError(f"{source}: must name a consumer group. Add ?group=NAME.")
+        chosen(source, "until", ("end",))
+        chosen(source, "from", ("beginning", "end"))
+        clients = Clients(source.servers, properties(source), seconds(source, "patience", 60.0))
+        topics = found(clients, source, target, dead)
+        checked_delay(int(journey.promises["delay"]), topics.room)
+        return KafkaLink(clients, topics, journey)

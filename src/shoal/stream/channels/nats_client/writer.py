@@ -1,0 +1,165 @@
+"""Writing to a stream: classes, letters and the cursor in one atomic batch, fenced against a second writer."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from shoal.errors import DataError, EngineError, ParameterError
+from shoal.stream.channels.nats_client.connection import Connection
+from shoal.stream.channels.nats_client.packing import Message
+from shoal.stream.channels.nats_client.state import State
+
+_PASSING = (10071, 10176)  # another message was last; a part was lost on the way: what is stored says what to do
+_TOO_LARGE = 10199
+_TIDY = 200  # so many steps may leave a state behind before old ones are deleted
+_HEADERS = 1024  # bytes that headers may take
+
+
+class FencedError(EngineError):
+    """Another writer was faster."""
+
+
+class Writer:
+    """What writes to one stream, under subjects that begin alike: ``….classes``, ``….state`` and the dead letters.
+
+    **Guarantee.** A step is stored whole or not at all, also if the process or the connection dies at any moment. Of
+    two writers that go on from the same state one is told so, and has stored nothing.
+
+    The state's subject is the fence: a batch is taken only if the last message there is the one that this writer
+    wrote last. So a step that was sent twice is stored once, without any window of time.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection, self.address = connection, connection.address
+        self._stream, self._subject = self.address.stream, self.address.subject
+        self._sequence = self._steps = 0
+        config = self._config()
+        if not config.get("allow_atomic"):
+            raise ParameterError(
+                f"{self.address}: the stream must take atomic batches, got one that does not. Let it with nats stream "
+                f"edit {self._stream} --allow-batch, on servers from 2.12 on."
+            )
+        if config.get("retention") != "limits":
+            raise ParameterError(
+                f"{self.address}: the stream must keep messages that were read (retention limits), got another. Write "
+                "to one that does: what left is known from it."
+            )
+        self._lasting = bool(config.get("allow_msg_ttl"))
+        if config.get("max_age") and not self._lasting:
+            raise ParameterError(
+                f"{self.address}: a stream whose messages grow too old must let some stay (--allow-msg-ttl), got one "
+                "that does not. Let it: what left is known from a message that must not go."
+            )
+        most = config.get("max_msg_size", -1)
+        self.largest = (min(most, connection.largest) if most > 0 else connection.largest) - _HEADERS
+
+    def _config(self) -> dict[str, Any]:
+        """Return how the stream is set up; make it, if there is none."""
+        info = self._connection.api(f"STREAM.INFO.{self._stream}")
+        if info.get("error", {}).get("code") == 404:
+            info = self._connection.api(
+                f"STREAM.CREATE.{self._stream}",
+                name=self._stream,
+                subjects=[f"{self._subject}.>"],
+                storage="file",
+                num_replicas=int(self.address.options.get("replicas", 1)),
+                allow_atomic=True,
+                allow_msg_ttl=True,
+                allow_direct=True,
+            )
+        if "error" in info:
+            raise EngineError(
+                f"{self.address}: the server would neither show nor make the stream (error "
+                f"{info['error'].get('err_code')}). Check what this user may do, or make the stream."
+            )
+        self.holds(f"{self._subject}.state")
+        config: dict[str, Any] = info["config"]
+        return config
+
+    def holds(self, subject: str) -> None:
+        """Refuse a subject that is not of this stream."""
+        found = self._connection.api("STREAM.NAMES", subject=subject).get("streams") or []
+        if found != [self._stream]:
+            raise ParameterError(
+                f"{self.address}: the stream must hold the subject {subject}, got one that does not. Add "
+                f"{self._subject}.> to its subjects, or name another in the URL with ?subject=."
+            )
+
+    def last(self) -> State | None:
+        """Return the state that was written last, by whomever; None: nothing ever left."""
+        found = self._connection.api(f"STREAM.MSG.GET.{self._stream}", last_by_subj=f"{self._subject}.state")
+        if found.get("error", {}).get("code") == 404:
+            self._sequence = 0
+            return None
+        if "error" in found:
+            raise EngineError(
+                f"{self.address}: the server would not show what left (error {found['error'].get('err_code')}). Check "
+                "what this user may do."
+            )
+        message = found["message"]
+        try:
+            state = State.read(base64.b64decode(message.get("data", "")))
+        except DataError:
+            raise DataError(
+                f"{self.address}: the last message of {self._subject}.state must be one that this version of shoal "
+                "wrote, got another. Name another subject with ?subject=."
+            ) from None
+        self._sequence = message["seq"]
+        return state
+
+    def write(self, messages: Sequence[Message], state: State) -> None:
+        """Store messages and the state after them, all or nothing.
+
+        Raises
+        ------
+        FencedError
+            If another writer was faster; nothing was stored.
+        EngineError
+            If the server stays away; the state that is stored says what happened.
+        """
+        headers = {"Nats-TTL": "never"} if self._lasting else {}
+        until = time.monotonic() + self.address.patience
+        body = state.written()
+        if len(body) > self.largest:
+            raise EngineError(
+                f"{self.address}: the state must have at most {self.largest:,} bytes, got {len(body):,}. Raise "
+                "max_payload on the server, or lower the largest delay."
+            )
+        while True:
+            fence = {"Nats-Expected-Last-Subject-Sequence": str(self._sequence)}
+            final = Message(f"{self._subject}.state", body, headers | fence)
+            answer = self._connection.publish_together([*messages, final])
+            if "seq" in answer and "error" not in answer:
+                self._sequence = answer["seq"]
+                break
+            if self._stored(answer, state):
+                break
+            if time.monotonic() > until:
+                raise self._connection.silent(TimeoutError())
+        self._steps += 1
+        if self._steps % _TIDY == 0:
+            self.tidy()
+
+    def _stored(self, answer: dict[str, Any], state: State) -> bool:
+        """Find out what became of a batch that was not confirmed."""
+        error = answer.get("error") or {}
+        before, last = self._sequence, self.last()
+        if last is not None and last.step == state.step:
+            return True
+        if self._sequence != before:
+            raise FencedError(
+                f"{self.address}: another instance writes to {self._subject}, and this one stops; what it did not "
+                "write has not left. Let one instance run for one output."
+            )
+        code = error.get("err_code")
+        if error.get("code") == 400 and code not in _PASSING:
+            remedy = "Raise its limit of messages in a batch" if code == _TOO_LARGE else "See the server's log"
+            raise EngineError(f"{self.address}: the server does not take a step (error {code}). {remedy}.")
+        return False
+
+    def tidy(self) -> None:
+        """Delete states that are over; who may not, leaves them, and nobody waits for it."""
+        self._connection.tell(f"STREAM.PURGE.{self._stream}", filter=f"{self._subject}.state", keep=1)

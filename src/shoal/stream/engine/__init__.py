@@ -1,0 +1,1 @@
+"""Lanes of a stream: intake, demands, classes and counters."""

@@ -1,0 +1,181 @@
+"""Tuples of a program as they come: the fields that are wanted, and those that are released with them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from shoal.errors import DataError, SchemaError, listing
+from shoal.stream.engine.bodies import UNFIT, Bodies, as_arrow
+from shoal.stream.engine.fields import fields_of
+from shoal.stream.points._cells import listed
+from shoal.stream.wire.fields import TO_DECLARE, Fate, Fields, Leaf, leaves, undeclared
+
+if TYPE_CHECKING:
+    from shoal.stream.recipe.recipe import StreamRecipe
+
+
+_PLAIN = frozenset((str, int, float, bool, type(None)))
+_SEVERAL = (Mapping, list, tuple, set, frozenset)
+
+
+class _Plan(NamedTuple):
+    """What becomes of tuples that have the same fields."""
+
+    blank: dict[Any, None]  #: the fields that are released, in their order
+    along: tuple[Any, ...]  #: those among them that are released unchanged
+    scalars: tuple[Any, ...]  #: those of `along` in which no object or list may be
+    others: frozenset[Any]  #: those of `along` that nobody named
+
+
+class Rows(NamedTuple):
+    """Tuples that may come."""
+
+    columns: dict[str, list[Any]]  #: the wanted fields
+    rest: list[dict[str, Any]]  #: what is released with them; quasi-identifiers are blank
+    fields: Fields  #: what is released once they are accepted
+    plans: dict[Any, _Plan]
+
+
+class Intake:
+    """Takes tuples apart, and learns from the first ones which fields are released.
+
+    Nothing is learnt from tuples until they are accepted.
+    """
+
+    def __init__(self, recipe: StreamRecipe) -> None:
+        self._recipe = recipe
+        self.fields = fields_of(recipe)
+        self._plans: dict[Any, _Plan] = {}  # by the names of a tuple's fields
+        self._needed = (*recipe.wanted, *recipe.identifier)
+
+    def accept(self, found: Rows) -> None:
+        """Learn from tuples that were accepted."""
+        self.fields, self._plans = found.fields, found.plans
+
+    def settle(self) -> None:
+        """Learn no more: a class is released."""
+        if self.fields.open:
+            self.fields, self._plans = self.fields.settled(), {}
+
+    def rows(self, tuples: Sequence[Any], until: int) -> Rows:
+        """Take tuples that are mappings; the first class may form when the one of index `until` − 1 comes."""
+        fields, plans = self.fields, self._plans
+        learnt: set[Any] = set()
+        rest: list[dict[str, Any]] = []
+        cells: list[Any] = []
+        open_, looks = fields.open, bool(fields.parents)
+        for at, row in enumerate(tuples):
+            if type(row) is not dict and not isinstance(row, Mapping):
+                kind = type(row).__name__
+                raise DataError(
+                    f"StreamAnonymizer: a tuple must be a table of names and values, got a {kind}. Push a dict."
+                )
+            if open_ and at == until:
+                fields, plans, open_ = fields.seen(learnt).settled(), {}, False
+            if looks:
+                own, body, others = self._nested(row, fields)
+                cells.append(own)
+            else:
+                plan = plans.get(key := tuple(row))
+                if plan is None:
+                    plan = plans[key] = self._plan(row, fields, ())
+                for name in plan.scalars:
+                    if type(row[name]) not in _PLAIN and _is_several(row[name]):
+                        plan = self._plan(row, fields, [n for n in plan.scalars if _is_several(row[n])])
+                        break
+                body, others = plan.blank.copy(), plan.others
+                for name in plan.along:
+                    body[name] = row[name]
+            if open_:
+                learnt |= others
+            rest.append(body)
+        taken = cells if looks else tuples
+        columns = {name: [own[name] for own in taken] for name in self._recipe.wanted}
+        return Rows(columns, rest, fields.seen(learnt) if open_ else fields, plans)
+
+    def _plan(self, row: Mapping[Any, Any], fields: Fields, nested: Collection[Any]) -> _Plan:
+        """Return what becomes of a tuple; `nested` are its fields that hold an object or a list and must not."""
+        self._check(row)
+        fates = {name: _fate(fields, name, nested=name in nested) for name in row}
+        blank = {name: None for name, fate in fates.items() if fate in (Fate.RELEASED, Fate.KEPT)}
+        along = tuple(name for name, fate in fates.items() if fate is Fate.KEPT)
+        scalars = tuple(name for name in along if fields.scalar(str(name)))
+        return _Plan(blank, along, scalars, frozenset(name for name in along if name not in fields.declared))
+
+    def _nested(self, row: Mapping[Any, Any], fields: Fields) -> tuple[Any, dict[str, Any], frozenset[str]]:
+        """Take a tuple apart of which declared fields may be in objects."""
+        found = sorted(leaves(row, fields.parents), key=lambda leaf: len(leaf.path))
+        first: dict[str, Leaf] = {}
+        for leaf in found:
+            first.setdefault(leaf.name, leaf)  # an exact name wins
+        self._check(first)
+        body, others = dict[str, Any](), set[str]()
+        for leaf in leaves(row, fields.parents):
+            inner, nested = len(leaf.path) > 1, _is_several(leaf.value)
+            fate = _fate(fields, leaf.name, nested=nested, inner=inner)
+            if fate is Fate.KEPT or (fate is Fate.RELEASED and first[leaf.name].path == leaf.path):
+                into = body
+                for part in leaf.path[:-1]:
+                    into = into.setdefault(part, {})
+                into[leaf.path[-1]] = None if fate is Fate.RELEASED else leaf.value
+            if fate is Fate.KEPT and not inner and leaf.name not in fields.declared:
+                others.add(leaf.name)
+        return {name: leaf.value for name, leaf in first.items()}, body, frozenset(others)
+
+    def looks_into(self, columns: Mapping[str, Any]) -> bool:
+        """Tell whether declared fields may be in objects of columns, which are then taken row by row."""
+        return any(name in columns for name in self.fields.parents)
+
+    def columns(self, columns: Mapping[str, Any], first: int) -> tuple[dict[str, Any], Bodies, Fields]:
+        """Take columns; `first` is the number of the first tuple. Return also what is released once it is accepted."""
+        import pyarrow as pa
+
+        recipe, fields = self._recipe, self.fields
+        self._check(columns)
+        lengths = {len(column) for column in columns.values()}
+        if len(lengths) != 1:
+            raise DataError("StreamAnonymizer: columns must have the same number of tuples, they have not. Cut them.")
+        others = [name for name in columns if name not in recipe.quasi and name not in recipe.removed]
+        try:
+            rest = {name: as_arrow(columns[name]) for name in others}
+            fates = {name: _fate(fields, name, nested=pa.types.is_nested(rest[name].type)) for name in others}
+            table = pa.table({name: rest[name] for name in others if fates[name] is Fate.KEPT})
+        except UNFIT:  # whose message may hold a cell
+            raise SchemaError(
+                "StreamAnonymizer: a column mixes what no column can hold. Push tuples as dicts."
+            ) from None
+        names = tuple(name for name in columns if name in recipe.quasi or fates.get(name) is Fate.KEPT)
+        who = columns[recipe.subject] if recipe.subject is not None else None
+        who = np.array(who) if isinstance(who, np.ndarray) else None if who is None else list(listed(who))
+        n = lengths.pop()
+        bodies = Bodies(np.arange(first, first + n), names, table, who, np.zeros(n, np.bool_))
+        learnt = [name for name in table.column_names if name not in fields.declared]
+        return {name: columns[name] for name in recipe.wanted}, bodies, fields.seen(learnt)
+
+    def _check(self, names: Collection[Any]) -> None:
+        """Refuse a tuple that lacks a field, or has one where its class goes."""
+        lacking = [name for name in self._needed if name not in names]
+        if lacking:
+            raise DataError(
+                f"StreamAnonymizer: a tuple must have {listing(lacking)}, one has not. Correct the tuple, or the name."
+            )
+        if self._recipe.class_field in names:
+            raise DataError(
+                f"StreamAnonymizer: a tuple must not have the field {self._recipe.class_field!r}, where its class "
+                "goes, one has. Give class_field another name."
+            )
+
+
+def _fate(fields: Fields, name: Any, *, nested: bool, inner: bool = False) -> Fate:
+    """Return what becomes of a field; one that nobody declared may be refused."""
+    fate = fields.fate(name, nested=nested, inner=inner)
+    if fate is Fate.UNKNOWN and fields.unknown == "reject":
+        raise DataError(f"StreamAnonymizer: a tuple has {undeclared(str(name), nested=nested)}. {TO_DECLARE}")
+    return fate
+
+
+def _is_several(value: Any) -> bool:
+    return isinstance(value, _SEVERAL) or getattr(value, "ndim", 0) > 0

@@ -1,0 +1,85 @@
+"""CASTLE: clusters grow as tuples come; the one of a tuple that expires leaves, merged or split to about k."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import ParameterError
+from shoal.parameters import Checked, Param
+from shoal.types.stream import Decided, Demand, Space, Waiting
+
+if TYPE_CHECKING:
+    from shoal.kernels.stream.castle import Castle as Rule
+
+
+@dataclass(frozen=True)
+class Castle(Checked):
+    """CASTLE (Cao, Carminati, Ferrari and Tan), the baseline that others are compared with.
+
+    A tuple that comes goes into the cluster whose box it enlarges least, the smallest of several, if the box's loss,
+    its mean range, stays at most τ, the mean loss of the last μ classes; else into a new cluster, or, when there are β,
+    into the cluster all the same. When a tuple expires its cluster leaves. If it concerns fewer than k subjects, it is
+    merged first with those that enlarge it least; if it concerns 2k or more, it is split into classes of k around its
+    oldest tuples, and tuples that are left go to the nearest of these.
+
+    **Guarantee.** Every class concerns k subjects or more. The delay is that of `nearest`.
+
+    **Complexity.** O(βd) for each tuple, and O(δβ) for each class.
+
+    **Departures.** A class leaves as its means, as with every method here, not as ranges. Clusters that left are never
+    used again: CASTLE lets a tuple whose cluster is too small leave with the ranges of an old class that covers it.
+    Here it would leave outside any class of k that leaves at once and whole; so its cluster is merged instead. A tuple
+    whose cluster is smaller than most is dropped only if `drop_outliers` says so. What is chosen at random goes to the
+    one that came first. A category is as many coordinates as it has edges, and the position, where it has a weight, is
+    one more.
+
+    **What it does not promise.** That order is kept, with any weight. What was learnt about τ is not remembered across
+    a restart.
+
+    References: [CCFT11].
+
+    >>> rule = Castle(beta=2).begin(Space(("a",), 1.0), k=2, delay=2, order_weight=0.0)
+    >>> x = np.array([[0.0], [0.9], [0.1], [0.8]])
+    >>> waiting = Waiting(x, np.arange(4), np.arange(4), np.empty((4, 0), np.int64), old=0)
+    >>> [found.tolist() for found in rule.advance(waiting, due=0)]
+    [[0, 1, 0, 1], [2, 3]]
+    """
+
+    keeps_order: ClassVar[bool] = False  #: whether a weight large enough keeps tuples in order
+    only_k: ClassVar[bool] = True  #: whether classes can hold nothing that is demanded besides k
+
+    beta: Annotated[int, Param("Most clusters at a time.", low=1, high=100_000)] = 50
+    mu: Annotated[int, Param("Classes whose mean loss a cluster may have.", low=1, high=100_000)] = 100
+    drop_outliers: Annotated[
+        bool, Param("Whether a tuple whose cluster is smaller than most is dropped when it expires.")
+    ] = False
+
+    def begin(self, space: Space, k: int, delay: int, order_weight: float, demands: Sequence[Demand] = ()) -> _Keep:
+        """Return what forms the classes of one lane."""
+        from shoal.kernels.stream.castle import Castle as Rule
+
+        if demands:
+            raise ParameterError(
+                f"Castle: only k can be promised, {demands[0].model} is demanded. Take nearest or look_ahead instead."
+            )
+        return _Keep(Rule(k, delay, order_weight, self.beta, self.drop_outliers), np.zeros(self.mu))
+
+
+@dataclass
+class _Keep:
+    rule: Rule
+    losses: NDArray[np.float64]
+    ring: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
+    slots: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def advance(self, waiting: Waiting, due: int) -> Decided:
+        """Take what comes, then let expire what is due."""
+        from shoal.kernels.stream.castle import castle
+
+        labels, moments, self.slots = castle(waiting, self.rule, self.slots, self.losses, self.ring, due)
+        return Decided(labels, moments)

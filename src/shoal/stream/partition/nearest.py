@@ -1,0 +1,88 @@
+"""Nearest: a tuple that expires leaves with the k − 1 nearest of those that wait ([DS17] Algorithms 2 and 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from shoal.parameters import Checked
+from shoal.types.stream import Decided, Demand, Forming, Space, Waiting
+
+if TYPE_CHECKING:
+    from shoal.kernels.stream.excess import Demanded
+    from shoal.kernels.stream.steps import Rule
+
+
+@dataclass(frozen=True)
+class Nearest(Checked):
+    """Stream microaggregation of Domingo-Ferrer and Soria-Comas, with the position as steering attribute.
+
+    Tuples wait. When the tuple of position i comes and one of position i − δ or less still waits, that one leaves: with
+    the k − 1 that are nearest to it, where the position counts as one more coordinate, times ω. If fewer than k wait,
+    it is dropped. Where subjects have several tuples, the nearest come into the class, one after the other, until it
+    has k subjects: repeated ones that are nearer stay in it (Note 1).
+
+    With demands, a class that misses one is mended: others that wait come in, or change places with members, one at a
+    time, whoever costs least distance for what is mended. If that does not help the tuple is dropped.
+
+    **Guarantee.** Every class has k tuples, or as many as k subjects need. When tuple i has come, none of position
+    i − δ or less waits. With order_weight "keep" every class is of tuples that come one after the other among those
+    that wait, so nothing is reordered.
+
+    **Complexity.** O(δd/k) for each tuple, and O(δ(d + log δ)/k) with subjects.
+
+    **Departures.** "Maximally homogeneous" is read as: of the nearest tuples; ties to the one that came first. With
+    gaps in the positions, where records were no tuples, several may expire at once; the oldest goes first.
+
+    References: [DS17] Algorithms 2 and 3, Note 1.
+
+    >>> rule = Nearest().begin(Space(("a",), 1.0), k=2, delay=2, order_weight=0.0)
+    >>> x = np.array([[0.0], [0.9], [0.1], [0.8]])
+    >>> waiting = Waiting(x, np.arange(4), np.arange(4), np.empty((4, 0), np.int64), old=0)
+    >>> [found.tolist() for found in rule.advance(waiting, due=0)]
+    [[0, 1, 0, 1], [2, 3]]
+    """
+
+    keeps_order: ClassVar[bool] = True  #: whether a weight large enough keeps tuples in order
+
+    def begin(self, space: Space, k: int, delay: int, order_weight: float, demands: Sequence[Demand] = ()) -> Forming:
+        """Return what forms the classes of one lane; with demands, classes that miss them are mended."""
+        if not demands:
+            return _Around(k, delay, order_weight)
+        from shoal.kernels.stream.excess import laid_out
+        from shoal.kernels.stream.steps import Rule
+
+        return _Mended(Rule(k, delay, order_weight, reach=1), laid_out(demands))
+
+
+@dataclass(frozen=True, eq=False)
+class _Mended:
+    rule: Rule
+    demanded: Demanded
+
+    def advance(self, waiting: Waiting, due: int) -> Decided:
+        """Take what comes, then let expire what is due."""
+        from shoal.kernels.stream.steps import steps
+
+        return Decided(*steps(waiting, self.rule, self.demanded, due))
+
+
+@dataclass(frozen=True)
+class _Around:
+    k: int
+    delay: int
+    order_weight: float
+
+    def advance(self, waiting: Waiting, due: int) -> Decided:
+        """Take what comes, then let expire what is due."""
+        from shoal.kernels.stream.nearest import nearest
+
+        subjects = None
+        if waiting.subjects is not waiting.positions:
+            who, codes = np.unique(waiting.subjects, return_inverse=True)
+            subjects = None if len(who) == len(codes) else codes.astype(np.int64)
+        rule = (self.k, self.delay, self.order_weight)
+        return Decided(*nearest(waiting.coordinates, waiting.positions, subjects, rule, waiting.old, due))

@@ -1,0 +1,81 @@
+"""Categories without an order: a coordinate for each edge of their tree; the centroid is the likest category."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.arithmetic.category_representative import Tree, below, likest_leaf, tree_of
+from shoal.stream.points._names import codes_of, numbered
+from shoal.types import Kind, called
+from shoal.types.stream import Known, Taken
+
+
+@dataclass(frozen=True)
+class Nominal:
+    """An attribute of categories, all 1 apart or as far as their taxonomy says.
+
+    >>> work = Nominal.of(Known("work", Kind.NOMINAL, categories=("nurse", "baker")))
+    >>> taken = work.take(["nurse", "baker", "nurse", "king"])
+    >>> x = work.place(taken.values)
+    >>> [round(float(((x[0] - x[i]) ** 2).sum()), 12) for i in range(3)], taken.faults[0][0]
+    ([0.0, 1.0, 0.0], 3)
+    >>> work.plain(work.centroid(taken.values[:3], np.array([3])))
+    ['nurse']
+    """
+
+    kinds: ClassVar[tuple[Kind, ...]] = (Kind.NOMINAL,)
+
+    name: str
+    categories: tuple[Any, ...] = field(repr=False)  #: by name
+    tree: Tree
+    among: str
+
+    @classmethod
+    def of(cls, known: Known) -> Nominal:
+        """Take what is known."""
+        given = known.categories or tuple(known.taxonomy.paths if known.taxonomy is not None else ())
+        categories = tuple(sorted(given, key=called))
+        tree = tree_of([called(category) for category in categories], known.taxonomy)
+        return cls(known.name, categories, tree, "its taxonomy" if known.taxonomy is not None else "its categories")
+
+    @cached_property
+    def _embedding(self) -> NDArray[np.float64]:
+        return self.tree.embedding[: len(self.categories)]
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return numbered(self.categories)
+
+    @property
+    def middle(self) -> NDArray[np.float64]:
+        """The mean of all categories."""
+        return np.asarray(self._embedding.mean(axis=0))
+
+    def fits(self, cell: Any) -> bool:
+        """Tell at a glance whether a cell is one of the categories; if not, it may still be read."""
+        return type(cell) is str and cell in self._numbers
+
+    def take(self, cells: Any) -> Taken:
+        """Read categories; those that nobody named before are faults."""
+        return codes_of(self.name, cells, self._numbers, self.among)
+
+    def place(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Return a coordinate for each edge."""
+        return np.asarray(self._embedding[values])
+
+    def centroid(self, values: NDArray[Any], sizes: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the category of least total distance to each class, of several the first by name."""
+        if not len(sizes):
+            return np.empty(0, np.int64)
+        labels = np.repeat(np.arange(len(sizes)), sizes)
+        inside = below(self.tree.parent, labels, values, None, len(sizes))
+        return likest_leaf(self.tree.parent, self.tree.height, inside)
+
+    def plain(self, values: NDArray[Any]) -> list[Any]:
+        """Return categories as they were named before."""
+        return [self.categories[code] for code in values.tolist()]

@@ -1,0 +1,1 @@
+"""Stream recipes, and checks of their fields."""

@@ -1,0 +1,1 @@
+"""Formats, messages and metrics of a running stream."""

@@ -1,0 +1,1 @@
+"""Releases, findings, readings and other results of a run."""

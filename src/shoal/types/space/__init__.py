@@ -1,0 +1,1 @@
+"""Points, axes, partitions and comparisons."""
