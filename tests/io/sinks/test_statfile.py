@@ -89,14 +89,16 @@ def texts(draw: st.DrawFn, n: int) -> dict[str, Any]:
     return {"column": pl.Series(column), "format": f"A{width}", "missing": codes, "labels": labels}
 
 
+SPSS_WORDS = {"all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne", "not", "or", "to", "with"}  # no names
+
+
 @st.composite
 def sav(draw: st.DrawFn) -> dict[str, Any]:
     """What pyreadstat's writer takes."""
     n = draw(st.integers(1, 6))
     variables = draw(st.lists(numbers(n) | texts(n), min_size=1, max_size=4))
-    names = draw(
-        st.lists(st.from_regex(r"[a-zé][a-zé_.$#@0-9]{0,8}", fullmatch=True), min_size=4, max_size=4, unique=True)
-    )
+    words = st.from_regex(r"[a-zé][a-zé_.$#@0-9]{0,8}", fullmatch=True).filter(lambda name: name not in SPSS_WORDS)
+    names = draw(st.lists(words, min_size=4, max_size=4, unique=True))
     of = dict(zip(names, variables, strict=False))
     aligned = st.sampled_from(["left", "center", "right"])
     return {

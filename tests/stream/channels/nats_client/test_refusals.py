@@ -16,7 +16,7 @@ from shoal.errors import DataError, EngineError, ParameterError, ShoalError
 from shoal.stream.channels.nats import Nats
 from shoal.stream.channels.nats_client.address import INPUT, OUTPUT, Address
 from shoal.stream.channels.nats_client.connection import Connection
-from shoal.types.stream import Cursor, Journey, Leaving, Outgoing
+from shoal.types.stream import Cursor, Journey, Leaving, Outgoing, Tally
 
 
 def journey(source: str = "nats://h/IN", target: str = "nats://h/OUT", **more: Any) -> Journey:
@@ -25,7 +25,14 @@ def journey(source: str = "nats://h/IN", target: str = "nats://h/OUT", **more: A
 
 def test_another_recipe_is_refused_and_named(broker: Any, opened: Any) -> None:
     broker.make("IN")
-    opened(promises={"k": 3, "delay": 10, "quasi": ["a"]}).close()
+    broker.publish("IN", [b"{}"] * 4)
+    link = opened(promises={"k": 3, "delay": 10, "quasi": ["a"]})
+    while link.fetch(10, 0.3) is not None:
+        pass
+    link.commit(
+        [Outgoing("", [], [], Cursor(3, 4, tally=Tally(read=3, dropped=3)))]
+    )  # before that another recipe may begin
+    link.close()
     with pytest.raises(DataError, match=r"OUT_\w+: this stream was begun with another delay, k\. Go on as it was"):
         opened(promises={"k": 2, "delay": 20, "quasi": ["a"]})
     opened(promises={"k": 3, "delay": 10, "quasi": ["a"]})
