@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.kernels.arithmetic.class_means import class_means
 from shoal import registry
 from shoal.flow.gate import one_table as gating
+from shoal.kernels.arithmetic.class_means import class_means
 from shoal.types import Partition, Release, Schema
 
 N = 90
