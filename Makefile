@@ -50,6 +50,7 @@ figures: $(VENV)/.dev  ## Draw the figures of the documentation again
 
 outputs: $(VENV)/.dev  ## Print what commands in the documentation print, into it
 	$(BIN)/python docs/outputs.py
+	$(BIN)/python docs/architecture.py
 
 build: $(VENV)/.dev  ## Wheel and source distribution
 	$(BIN)/python -m build --installer pip

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.kernels.models.kpqr import kpqr, rare_values
 from shoal.kernels.models.running_variance import class_variances, scale_of, table_variance
+from shoal.kernels.space.nearest_first import BY_VALUE
 from shoal.partition.kpqr import Kpqr
 from shoal.types import Confidential, Points
 
@@ -84,7 +85,7 @@ def test_what_is_not_among_the_nearest_is_found_by_value_and_labels_still_equal_
     labels, ran = kpqr(X, attribute, 4, 4, 0.2, r, order)
     assert labels.tolist() == plain["kpqr"](X.tolist(), shown, 4, 4, 0.2, r, order.tolist(), squared=squared)
     assert ran is not None
-    assert ran.counts[3] > 0
+    assert ran.counts[BY_VALUE] > 0
 
 
 def test_what_is_rare_and_how_much_it_varies_is_of_the_whole_table() -> None:

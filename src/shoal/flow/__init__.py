@@ -1,4 +1,4 @@
-"""Runs the stages; the only room that knows all of them.
+"""Stages of every command; the only package that imports all families.
 
 ``Source → Table + Schema → Points → Partition → Release → Audit → Readings``
 

@@ -1,1 +1,1 @@
-"""kernels."""
+"""Kernels, arrays in and arrays out: machine code that numba compiles."""

@@ -1,1 +1,1 @@
-"""Points become labels: each file is a method that forms classes of at least k records."""
+"""Methods that form classes of at least k records: one file each."""

@@ -1,1 +1,1 @@
-"""Releases become findings: each file audits one privacy model, and shares nothing with what made the release."""
+"""Audits of privacy models: one file each, which shares no code with what made the release."""

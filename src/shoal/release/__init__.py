@@ -1,1 +1,1 @@
-"""Classes become released values: each file says what leaves in place of the members."""
+"""Releases, which replace the values of a class: one file each."""

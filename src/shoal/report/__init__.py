@@ -1,1 +1,1 @@
-"""Findings become documents: each file is one."""
+"""Documents about a run: report, evidence and frontier."""

@@ -1,1 +1,1 @@
-"""What an intruder gains: each file is one measure with its goal and range."""
+"""Measures of risk, what an attacker gains: one file each."""

@@ -1,1 +1,1 @@
-"""What columns mean: their roles, their kinds, and how cells of text become values."""
+"""Roles and kinds of columns, and the values of text cells."""

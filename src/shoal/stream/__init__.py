@@ -1,4 +1,4 @@
-"""Streams: tuples arriving one by one, classes leaving within a bounded delay."""
+"""Streams: tuples arrive one by one, and classes are released within a bounded delay."""
 
 from __future__ import annotations
 

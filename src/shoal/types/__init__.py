@@ -1,4 +1,4 @@
-"""The small frozen values that flow from room to room, from Schema to Reading.
+"""Frozen values that stages hand to each other, from Schema to Reading.
 
 ``Source → Table + Schema → Points → Partition → Release → Audit → Readings → Report``
 

@@ -1,1 +1,1 @@
-"""What an analyst loses: each file is one measure with its goal and range."""
+"""Measures of loss, what an analyst loses: one file each."""

@@ -20,7 +20,7 @@ from shoal.kernels.refine.class_state import arrange
 from shoal.kernels.repair import repair
 from shoal.kernels.repair.refine import Effort, refine_close
 from shoal.kernels.repair.repair import far_classes, merge_until_held, satisfy, spread_start
-from shoal.kernels.repair.steps import LEAST, find_step, make_step, no_step
+from shoal.kernels.repair.steps import KIND, LEAST, PRICE, find_step, make_step, no_step
 from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.runtime.lanes import padded
 from shoal.types import Confidential, Requirement
@@ -132,10 +132,10 @@ def test_a_step_is_the_cheapest_of_all(seed: int, model: str) -> None:
     r, best = roster_of(a, d), no_step()
     _find(a, r, best, b, np.arange(5), k)
     steps = every_step(x, labels, d, b, k, room)
-    assert (best.whole[0] >= 0) == bool(steps)
+    assert (best.whole[KIND] >= 0) == bool(steps)
     if steps:
         least = min(price for price, _ in steps)
-        assert best.price[0] == pytest.approx(least, rel=1e-6, abs=1e-9)
+        assert best.price[PRICE] == pytest.approx(least, rel=1e-6, abs=1e-9)
         _make(a, r, best, b)
         made = np.unique(a.label, return_inverse=True)[1]
         assert any(np.array_equal(made[:, None] == made, one[:, None] == one) for _, one in steps)

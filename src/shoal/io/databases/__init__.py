@@ -1,1 +1,1 @@
-"""Databases: how they are reached, and what sources and sinks share about them. No table is read or written here."""
+"""Connections, types and table names that database sources and sinks share."""

@@ -1,4 +1,4 @@
-"""Where tables come from: one file per format, chosen by the end of a file's name.
+"""Sources of tables: one file per format, chosen by the suffix of the file name.
 
 A new format is one new file in this folder, with a class that lists its ``suffixes``; files whose name begins with an
 underscore are no formats.

@@ -22,7 +22,7 @@ import numpy as np
 
 from shoal.kernels.arithmetic.overlay import class_costs, classes_of
 from shoal.kernels.bound.milp import Master
-from shoal.kernels.bound.pricing import Found, Growth, Lists, fill_lists, grow_classes, scaled_squares
+from shoal.kernels.bound.pricing import FOUND, Found, Growth, Lists, fill_lists, grow_classes, scaled_squares
 from shoal.kernels.mdav.mdav import mdav
 from shoal.kernels.runtime.jit import announce, kernel
 from shoal.kernels.space.neighbours import neighbours
@@ -94,7 +94,7 @@ class Pricing:
             self.lists = self._room(needed + needed // 4)
             fill_lists(self.squares, half, reach, self.lists)
         short = grow_classes(self.squares, half, self.lists, self.growth, self.found, self.k, each)
-        count = int(self.found.counts[0])
+        count = int(self.found.counts[FOUND])
         return self.found.members[:count], self.found.profit[:count], short == 0
 
 

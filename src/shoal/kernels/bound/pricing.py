@@ -90,6 +90,7 @@ def fill_lists(squares, half, reach, lists):
     return used
 
 
+FOUND, GROWN = range(2)  #: `Found.counts`
 _TIE = 1e-11  # stars that differ by less, relative to what they are sums of, count as equal: both ways are grown
 
 
@@ -109,7 +110,7 @@ class Found(NamedTuple):
 
     members: np.ndarray  # (capacity, k) int32
     profit: np.ndarray  # (capacity,)
-    counts: np.ndarray  # classes found, sets grown
+    counts: np.ndarray  # (2,) classes found, sets grown
 
 
 @part
@@ -191,15 +192,15 @@ def _grow_pair(squares, half, lists, growth, found, k, i, j, w, limit):
     while p >= 2:
         if p == k:
             for b in range(k):
-                found.members[counts[0], b] = growth.member[b]
-            found.profit[counts[0]] = growth.total[k]
-            counts[0] += 1
+                found.members[counts[FOUND], b] = growth.member[b]
+            found.profit[counts[FOUND]] = growth.total[k]
+            counts[FOUND] += 1
             p -= 1
-            if counts[0] == found.profit.shape[0]:
+            if counts[FOUND] == found.profit.shape[0]:
                 return False
             continue
-        counts[1] += 1
-        if counts[1] > limit:
+        counts[GROWN] += 1
+        if counts[GROWN] > limit:
             return False
         j = _next(squares, half, lists, growth, p)
         if j < 0:
@@ -217,9 +218,9 @@ def grow_classes(squares, half, lists, growth, found, k, each):
     A record whose pairs with later ones lead to more than `each` sets is left there, and the next is taken.
     """
     n, counts, short = squares.shape[0], found.counts, 0
-    counts[0] = counts[1] = 0
+    counts[FOUND] = counts[GROWN] = 0
     for i in range(n):
-        limit = counts[1] + each
+        limit = counts[GROWN] + each
         for at in range(lists.start[i], lists.start[i + 1]):
             j, w = np.int64(lists.record[at]), lists.weight[at]
             if w <= 0.0:
@@ -227,6 +228,6 @@ def grow_classes(squares, half, lists, growth, found, k, each):
             if j > i and not _grow_pair(squares, half, lists, growth, found, k, i, j, w, limit):
                 short += 1
                 break
-        if counts[0] == found.profit.shape[0]:
+        if counts[FOUND] == found.profit.shape[0]:
             return n
     return short

@@ -16,7 +16,7 @@ import numpy as np
 from shoal.kernels.arithmetic.exact_sum import exact_sums, mean, subtract
 from shoal.kernels.arithmetic.in_range import in_range
 from shoal.kernels.closeness.earth_mover import Closeness
-from shoal.kernels.closeness.k_first_class import join, refine
+from shoal.kernels.closeness.k_first_class import CLASSES, LOOKED_AT, REMAINING, SLOTS, join, refine
 from shoal.kernels.closeness.swap_distance import count_in, exchange, settle
 from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.kernels.space.lazy_sort import LazyOrder, following, lazy_order, start
@@ -41,14 +41,14 @@ class _State(NamedTuple):
     by_value: np.ndarray  # (n,) rows by their value on a single line, which has …
     first: np.ndarray  # (values + 1,) … its first row here; empty where there is no single line
     member: np.ndarray  # (k,) slots of the class, in the order in which they joined
-    counts: np.ndarray  # records remaining; classes formed; slots in use; records looked at
+    counts: np.ndarray  # (4,) records in no class yet, classes formed, slots in use, records looked at
 
 
 @part
 def _measure(s):
     """Compute the squared distance of every slot from q."""
-    used = s.counts[2]
-    s.counts[3] += used
+    used = s.counts[SLOTS]
+    s.counts[LOOKED_AT] += used
     for i in range(used):
         s.distance[i] = 0.0
     for j in range(s.x.shape[0]):
@@ -60,7 +60,7 @@ def _measure(s):
 @part
 def _farthest(s):
     best, at = -1.0, 0
-    for i in range(s.counts[2]):
+    for i in range(s.counts[SLOTS]):
         if s.distance[i] > best:
             best, at = s.distance[i], i
     return at
@@ -69,8 +69,8 @@ def _farthest(s):
 @part
 def _take(s, slot):
     row = s.row[slot]
-    s.label[row] = s.counts[1]
-    s.counts[0] -= 1
+    s.label[row] = s.counts[CLASSES]
+    s.counts[REMAINING] -= 1
     for j in range(s.x.shape[0]):
         subtract(s.limbs, s.base, j, s.bits[row, j])
         s.x[j, slot] = np.nan
@@ -80,25 +80,25 @@ def _take(s, slot):
 @part
 def _compact(s):
     to = 0
-    for i in range(s.counts[2]):
+    for i in range(s.counts[SLOTS]):
         if s.label[s.row[i]] >= 0:
             continue
         for j in range(s.x.shape[0]):
             s.x[j, to] = s.x[j, i]
         s.row[to], s.slot[s.row[i]] = s.row[i], to
         to += 1
-    s.counts[2] = to
+    s.counts[SLOTS] = to
 
 
 @part
 def _generate_cluster(c, s, e, x, look):
     """[SC15] Alg. 2, GenerateCluster."""
-    k, used = s.member.shape[0], s.counts[2]
-    if s.counts[0] < 2 * k:
+    k, used = s.member.shape[0], s.counts[SLOTS]
+    if s.counts[REMAINING] < 2 * k:
         for i in range(used):
             if s.label[s.row[i]] < 0:
                 _take(s, i)
-        s.counts[1] += 1
+        s.counts[CLASSES] += 1
         return
     for j in range(s.q.shape[0]):
         s.q[j] = s.x[j, x]
@@ -120,7 +120,7 @@ def _generate_cluster(c, s, e, x, look):
             if not c.line[at]:
                 count_in(c, e, at, e.code[at, i], -1)
         _take(s, s.member[i])
-    s.counts[1] += 1
+    s.counts[CLASSES] += 1
 
 
 @kernel
@@ -129,14 +129,14 @@ def k_first_steps(c, s, e, look, budget):
 
     With a negative `look` no records are exchanged.
     """
-    s.counts[3] = 0
-    while s.counts[0] > 0 and s.counts[3] < budget:
-        if s.counts[2] - s.counts[0] > s.counts[2] // 8:
+    s.counts[LOOKED_AT] = 0
+    while s.counts[REMAINING] > 0 and s.counts[LOOKED_AT] < budget:
+        if s.counts[SLOTS] - s.counts[REMAINING] > s.counts[SLOTS] // 8:
             _compact(s)
-        mean(s.limbs, s.base, s.counts[0], s.digits, s.q)
+        mean(s.limbs, s.base, s.counts[REMAINING], s.digits, s.q)
         _measure(s)
         _generate_cluster(c, s, e, _farthest(s), look)
-        if s.counts[0] > 0:
+        if s.counts[REMAINING] > 0:
             _generate_cluster(c, s, e, _farthest(s), look)  # distances are still those from x_0
 
 
@@ -195,7 +195,7 @@ def k_first(points: np.ndarray, k: int, c: Closeness, *, look: int = _LOOK) -> n
         np.array([n, 0, n, 0]),
     )
     room, look = exchange(c, k), look if k <= c.exact.min() else -1
-    while s.counts[0] > 0:
+    while s.counts[REMAINING] > 0:
         k_first_steps(c, s, room, look, _RECORDS_PER_CALL)
-        report(n - int(s.counts[0]), n)
+        report(n - int(s.counts[REMAINING]), n)
     return s.label

@@ -22,6 +22,7 @@ from shoal.kernels.closeness.swap_distance import (
 from shoal.kernels.runtime.jit import part
 from shoal.kernels.space.lazy_sort import following
 
+REMAINING, CLASSES, SLOTS, LOOKED_AT = range(4)  #: counts of the state
 _CHEAPER = 16  # times that a record costs less when sought by value than when put in order
 
 
@@ -100,7 +101,7 @@ def _next_that_helps(c, s, e, x, last):
         for place in range(s.first[begin], s.first[end]):
             row = s.by_value[place]
             y = s.slot[row]
-            s.counts[3] += 1
+            s.counts[LOOKED_AT] += 1
             if s.label[row] >= 0 or y == x or not _after(s, y, last):
                 continue
             if found < 0 or _after(s, found, y):
@@ -124,7 +125,7 @@ def refine(c, s, e, x, look):
         if y < 0:
             break
         waited, last = waited + 1, y
-        s.counts[3] += 1
+        s.counts[LOOKED_AT] += 1
         i = _replaced(c, s, e, y)
         if i >= 0:
             exchange(c, s, e, i, y)

@@ -27,6 +27,7 @@ from shoal.kernels.space.moving_points import NONE, moving_points, nearest, put
 from shoal.kernels.space.remaining import WIDTH
 from shoal.progress import report
 
+_ENTRIES, _CLASSES = range(2)  # counts of the heap
 _UP, _DOWN = 1.0 + 1e-14, 1.0 - 1e-14  # more than rounding can do
 ROUGH = 2e-9  # more than the margin of a class too large for exact work, and its error
 
@@ -192,14 +193,14 @@ class _Heap(NamedTuple):
 
     far: np.ndarray
     number: np.ndarray
-    counts: np.ndarray  # entries; classes left
+    counts: np.ndarray  # (2,) entries, classes left
     mean: np.ndarray  # (d,) scratch
 
 
 @part
 def _push(heap, far, number):
-    i = heap.counts[0]
-    heap.counts[0] += 1
+    i = heap.counts[_ENTRIES]
+    heap.counts[_ENTRIES] += 1
     while i > 0:
         p = (i - 1) >> 1
         if heap.far[p] > far or (heap.far[p] == far and heap.number[p] <= number):
@@ -211,8 +212,8 @@ def _push(heap, far, number):
 
 @part
 def _pop(heap):
-    heap.counts[0] -= 1
-    size = heap.counts[0]
+    heap.counts[_ENTRIES] -= 1
+    size = heap.counts[_ENTRIES]
     far, number = heap.far[size], heap.number[size]
     i, child = 0, 1
     while child < size:
@@ -231,7 +232,7 @@ def _pop(heap):
 
 @part
 def _drop_stale(classes, heap):
-    while heap.counts[0] > 0 and classes.far[heap.number[0]] != heap.far[0]:
+    while heap.counts[_ENTRIES] > 0 and classes.far[heap.number[0]] != heap.far[0]:
         _pop(heap)
 
 
@@ -243,7 +244,7 @@ def _farthest(c, classes, heap):
     """
     while True:
         _drop_stale(classes, heap)
-        if heap.counts[0] == 0:
+        if heap.counts[_ENTRIES] == 0:
             return -1
         a = heap.number[0]
         _pop(heap)
@@ -251,7 +252,7 @@ def _farthest(c, classes, heap):
             return a
         _drop_stale(classes, heap)
         low = at_least(classes, a)
-        if low > c.t + ROUGH and (heap.counts[0] == 0 or low > heap.far[0]):
+        if low > c.t + ROUGH and (heap.counts[_ENTRIES] == 0 or low > heap.far[0]):
             return a
         measure(c, classes, a)
         if classes.far[a] >= 0.0:
@@ -261,8 +262,8 @@ def _farthest(c, classes, heap):
 @kernel
 def merge_steps(c, classes, known, heap, tree, large, enough):
     """Merge until all classes are close enough, or no more than `enough` are left; tell whether all are close."""
-    while heap.counts[1] > 1:
-        if heap.counts[1] <= enough:
+    while heap.counts[_CLASSES] > 1:
+        if heap.counts[_CLASSES] <= enough:
             return False
         a = _farthest(c, classes, heap)
         if a < 0:
@@ -283,7 +284,7 @@ def merge_steps(c, classes, known, heap, tree, large, enough):
         for j in range(tree.q.shape[0]):
             heap.mean[j] = classes.total[kept, j] / classes.size[kept]
         put(tree, slot, kept, heap.mean)
-        heap.counts[1] -= 1
+        heap.counts[_CLASSES] -= 1
         if classes.far[kept] >= 0.0:
             _push(heap, classes.far[kept], kept)
     return True
@@ -332,10 +333,10 @@ def merge_until_close(points: np.ndarray, labels: np.ndarray, c: Closeness, *, l
     heap = _Heap(np.empty(pieces), np.empty(pieces, np.int64), np.array([0, pieces]), np.empty(points.shape[1]))
     known = coarse(c, pieces, large)
     _fill(classes, heap)
-    done = heap.counts[0] == 0
+    done = heap.counts[_ENTRIES] == 0
     while not done:
         left = np.flatnonzero(classes.into == np.arange(pieces))
         tree = moving_points(classes.total[left] / classes.size[left, None], left)
         done = merge_steps(c, classes, known, heap, tree, large, len(left) // 2 if len(left) > _FEW else 1)
-        report(pieces - int(heap.counts[1]), pieces)
+        report(pieces - int(heap.counts[_CLASSES]), pieces)
     return numbered(labels_of(classes, labels))

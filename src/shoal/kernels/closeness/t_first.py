@@ -34,7 +34,11 @@ from shoal.kernels.space.nearest_per_subset import (
     unmark,
 )
 from shoal.kernels.space.remaining import (
+    CLASSES,
     NO_ROW,
+    POINTS,
+    REMAINING,
+    SLOTS,
     WIDTH,
     Remaining,
     all_remaining,
@@ -46,8 +50,8 @@ from shoal.kernels.space.remaining import (
     read,
     scatter,
 )
-from shoal.kernels.space.spatial_index import USUAL, find_farthest, move_anchor, rebuild
-from shoal.kernels.space.tree import remove
+from shoal.kernels.space.spatial_index import ALLOWED, REBUILT, USUAL, find_farthest, move_anchor, rebuild
+from shoal.kernels.space.tree import BOXES, FRAME_LEAVES, PER_SEARCH, blocks_from_centroid, blocks_visited, remove
 from shoal.progress import report
 
 if TYPE_CHECKING:
@@ -158,21 +162,21 @@ def _through_index(
     each = nearest_each(size, subsets.begin.shape[0] - 1)
     budget = int(min(BLOCKS_PER_CALL, max(2000, mdav.brute_total(n, trace.distinct, d, size) / 3000)))
     spent = 0.0
-    while remaining.counts[1] < subsets.classes - 1:
+    while remaining.counts[CLASSES] < subsets.classes - 1:
         more = subset_steps(index, remaining, subsets, each, budget)
         steps += more
         before, spent = spent, mdav.index_so_far(index, remaining)
-        report(n - int(remaining.counts[0]), n)
-        if not to_the_end and mdav.brute_step(int(remaining.counts[2]), d, size) * more < spent - before:
+        report(n - int(remaining.counts[REMAINING]), n)
+        if not to_the_end and mdav.brute_step(int(remaining.counts[POINTS]), d, size) * more < spent - before:
             break
     work = index.search.work.reshape(3, 3).sum(axis=0).tolist()
     return remaining, replace(
         trace,
         path="index",
         index_steps=steps,
-        leaves_visited=work[0],
-        boxes_visited=work[1],
-        rebuilds=int(index.rebuilds[0]),
+        leaves_visited=work[FRAME_LEAVES],
+        boxes_visited=work[BOXES],
+        rebuilds=int(index.rebuilds[REBUILT]),
     )
 
 
@@ -191,16 +195,16 @@ def _explained(points: np.ndarray, subset: np.ndarray) -> float:
 def _by_brute_force(subset: np.ndarray, remaining: Remaining, trace: TFirstTrace) -> TFirstTrace:
     """Form all classes that are left but the last by looking at every record."""
     subsets = subsets_of(subset, trace.size, remaining)
-    if remaining.counts[1] >= subsets.classes - 1:
+    if remaining.counts[CLASSES] >= subsets.classes - 1:
         return trace
 
     announce(brute_subset_steps)
     n, steps = remaining.members.shape[0], 0
     remaining = scatter(remaining, subsets.of_member)
     space, each = pass_space(remaining.x.shape[1], 2), nearest_each(trace.size, 0)
-    while remaining.counts[1] < subsets.classes - 1:
+    while remaining.counts[CLASSES] < subsets.classes - 1:
         steps += brute_subset_steps(space, remaining, subsets, each, COORDINATES_PER_CALL)[0]
-        report(n - int(remaining.counts[0]), n)
+        report(n - int(remaining.counts[REMAINING]), n)
     return replace(trace, path="brute" if trace.index_steps == 0 else "index, then brute", brute_steps=steps)
 
 
@@ -215,7 +219,7 @@ def _class_through_index(index, remaining, subsets, each, slot):
         if take_of_subset(subsets, remaining, each.slot[i]):
             remove(tree, remaining, each.slot[i])
             unmark(subsets, remaining, tree, each.slot[i])
-    remaining.counts[1] += 1
+    remaining.counts[CLASSES] += 1
 
 
 @kernel
@@ -223,25 +227,26 @@ def subset_steps(index, remaining, subsets, each, budget):
     """Form pairs of classes until one is left to be formed or `budget` blocks were looked at; return how many pairs."""
     tree, search, counts, work = index.tree, index.search, remaining.counts, index.search.work
     steps = 0
-    stop = work[0] + work[1] + work[3] + work[4] + work[6] + work[7] + budget
-    while classes_left(subsets, remaining) > 1 and work[0] + work[1] + work[3] + work[4] + work[6] + work[7] < stop:
-        if 2 * counts[2] < counts[3] or tree.levels[0] == 0:
+    stop = blocks_visited(work) + budget
+    while classes_left(subsets, remaining) > 1 and blocks_visited(work) < stop:
+        half_empty = 2 * counts[POINTS] < counts[SLOTS]
+        if half_empty or tree.levels[0] == 0:
             rebuild(index, remaining)
             mark(subsets, remaining, tree)
         steps += 1
         centroid(remaining, search.q)
-        if work[3] + work[4] > index.rebuilds[2]:
+        if blocks_from_centroid(work) > index.rebuilds[ALLOWED]:
             move_anchor(index, remaining)
-        index.rebuilds[2] += USUAL
+        index.rebuilds[ALLOWED] += USUAL
         for turn in range(1, 3 if classes_left(subsets, remaining) > 2 else 2):  # x₀, then x₁
-            slot = find_farthest(tree, search, remaining, 3 * turn)
+            slot = find_farthest(tree, search, remaining, PER_SEARCH * turn)
             _class_through_index(index, remaining, subsets, each, slot)
     return steps
 
 
 @part
 def _blocks(remaining):
-    return (remaining.counts[3] + WIDTH - 1) // WIDTH
+    return (remaining.counts[SLOTS] + WIDTH - 1) // WIDTH
 
 
 @part
@@ -252,7 +257,7 @@ def _look_each(space, remaining, subsets, each, best):
     farthest record, of several the one with the lowest row.
     """
     x, q, distance, of_slot = remaining.x, space.q, space.distance, subsets.of_slot
-    best_row, best_slot, used = NO_ROW, -1, remaining.counts[3]
+    best_row, best_slot, used = NO_ROW, -1, remaining.counts[SLOTS]
     for b in range(_blocks(remaining)):
         last = min(b * WIDTH + WIDTH, used) - 1
         bound = farthest_kept(each, np.int64(of_slot[b * WIDTH]), np.int64(of_slot[last]) + 1)
@@ -283,7 +288,7 @@ def _class_by_brute_force(space, remaining, subsets, each, slot, best):
             far = -1
         if take_of_subset(subsets, remaining, each.slot[i]):
             erase(remaining, each.slot[i])
-    remaining.counts[1] += 1
+    remaining.counts[CLASSES] += 1
     return far
 
 
@@ -297,7 +302,7 @@ def brute_subset_steps(space, remaining, subsets, each, budget):
     counts, d = remaining.counts, space.q.shape[0]
     name_slots(subsets, remaining)
     while classes_left(subsets, remaining) > 1 and scanned * d < budget:
-        if counts[3] - counts[2] > counts[3] // 8:
+        if counts[SLOTS] - counts[POINTS] > counts[SLOTS] // 8:
             compact(remaining)
             name_slots(subsets, remaining)
         pair = classes_left(subsets, remaining) > 2
@@ -306,9 +311,9 @@ def brute_subset_steps(space, remaining, subsets, each, budget):
         slot = -1
         for turn in range(2 if pair else 1):  # x₀, farthest from the centroid; then x₁, farthest from x₀
             if slot < 0:
-                scanned += counts[3]
+                scanned += counts[SLOTS]
                 slot, _, _ = look(space, remaining, nobody, -1.0, 0, _blocks(remaining))
-            scanned += counts[3]
+            scanned += counts[SLOTS]
             slot = _class_by_brute_force(space, remaining, subsets, each, slot, -1.0 if pair and turn == 0 else np.inf)
     compact(remaining)
     return steps, scanned

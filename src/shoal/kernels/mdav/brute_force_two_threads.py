@@ -20,7 +20,11 @@ from shoal.kernels.runtime.jit import kernel, part
 from shoal.kernels.runtime.lanes import lowest_bit, scan_points
 from shoal.kernels.runtime.threads import cores
 from shoal.kernels.space.remaining import (
+    CLASSES,
     NO_ROW,
+    POINTS,
+    REMAINING,
+    SLOTS,
     WIDTH,
     Nearest,
     Remaining,
@@ -78,7 +82,7 @@ def look(space, remaining, capacity, best, first, last):
 
 @part
 def _blocks(remaining):
-    return (remaining.counts[3] + WIDTH - 1) // WIDTH
+    return (remaining.counts[SLOTS] + WIDTH - 1) // WIDTH
 
 
 @part
@@ -98,7 +102,7 @@ def _class_around(space, remaining, slot, best):
     for i in range(nearest.slot.shape[0]):
         if take(remaining, nearest.slot[i]):
             erase(remaining, nearest.slot[i])
-    remaining.counts[1] += 1
+    remaining.counts[CLASSES] += 1
     return far
 
 
@@ -111,18 +115,18 @@ def brute_steps(space, remaining, k, budget):
     """
     steps, scanned, nobody = 0, 0, np.int64(0)
     counts, d = remaining.counts, space.q.shape[0]
-    while counts[0] >= 2 * k and scanned * d < budget:
-        if counts[3] - counts[2] > counts[3] // 8:
+    while counts[REMAINING] >= 2 * k and scanned * d < budget:
+        if counts[SLOTS] - counts[POINTS] > counts[SLOTS] // 8:
             compact(remaining)
-        pair = counts[0] >= 3 * k
+        pair = counts[REMAINING] >= 3 * k
         steps += 1
         centroid(remaining, space.q)
         slot = -1
         for turn in range(2 if pair else 1):  # r, farthest from c; then s, farthest from r
             if slot < 0:
-                scanned += counts[3]
+                scanned += counts[SLOTS]
                 slot, _, _ = look(space, remaining, nobody, -1.0, 0, _blocks(remaining))
-            scanned += counts[3]
+            scanned += counts[SLOTS]
             slot = _class_around(space, remaining, slot, -1.0 if pair and turn == 0 else np.inf)
     return steps, scanned
 
@@ -149,7 +153,7 @@ class Halves(NamedTuple):
 
 def worth_halving(remaining: Remaining) -> bool:
     """Tell whether there is a second core, and enough for both to do."""
-    return cores() > 1 and int(remaining.counts[3]) * remaining.x.shape[1] >= _WORTH_IT
+    return cores() > 1 and int(remaining.counts[SLOTS]) * remaining.x.shape[1] >= _WORTH_IT
 
 
 def halves(d: int, k: int, pool: ThreadPoolExecutor) -> Halves:
@@ -166,7 +170,7 @@ def _scan(space, remaining, capacity, best, first, last):
 @kernel
 def _begin(space, remaining):
     """Close gaps where there are many, and measure from the centroid."""
-    if remaining.counts[3] - remaining.counts[2] > remaining.counts[3] // 8:
+    if remaining.counts[SLOTS] - remaining.counts[POINTS] > remaining.counts[SLOTS] // 8:
         compact(remaining)
     centroid(remaining, space.q)
 
@@ -185,12 +189,12 @@ def _close_class(remaining, slots):
     for i in range(slots.shape[0]):
         if take(remaining, slots[i]):
             erase(remaining, slots[i])
-    remaining.counts[1] += 1
+    remaining.counts[CLASSES] += 1
 
 
 def _look_twice(space: Halves, remaining: Remaining, capacity: int, best: float) -> Found:
     """Pass over all records, half of them in the other thread, and put together what was found."""
-    blocks = -(-int(remaining.counts[3]) // WIDTH)
+    blocks = -(-int(remaining.counts[SLOTS]) // WIDTH)
     other = space.pool.submit(_scan, space.second, remaining, capacity, best, blocks // 2, blocks)
     one = _scan(space.first, remaining, capacity, best, 0, blocks // 2)
     two = other.result()
@@ -206,16 +210,16 @@ def _look_twice(space: Halves, remaining: Remaining, capacity: int, best: float)
 def halved_steps(space: Halves, remaining: Remaining, k: int, budget: int) -> tuple[int, int]:
     """Form pairs of classes as `brute_steps` does, while it is worth halving."""
     steps, scanned, d = 0, 0, remaining.x.shape[1]
-    while remaining.counts[0] >= 2 * k and scanned * d < budget and worth_halving(remaining):
-        pair = remaining.counts[0] >= 3 * k
+    while remaining.counts[REMAINING] >= 2 * k and scanned * d < budget and worth_halving(remaining):
+        pair = remaining.counts[REMAINING] >= 3 * k
         steps += 1
         _begin(space.first, remaining)
         slot = -1
         for turn in range(2 if pair else 1):  # r, farthest from c; then s, farthest from r
             if slot < 0:
-                scanned += int(remaining.counts[3])
+                scanned += int(remaining.counts[SLOTS])
                 slot = _look_twice(space, remaining, 0, -1.0).slot
-            scanned += int(remaining.counts[3])
+            scanned += int(remaining.counts[SLOTS])
             _open_class(space.first, remaining, slot)
             found = _look_twice(space, remaining, k - 1, -1.0 if pair and turn == 0 else np.inf)
             _close_class(remaining, found.nearest)

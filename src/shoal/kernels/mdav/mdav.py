@@ -20,8 +20,9 @@ from shoal.kernels.arithmetic.in_range import in_range
 from shoal.kernels.mdav.brute_force_two_threads import brute_steps, halved_steps, halves, pass_space, worth_halving
 from shoal.kernels.runtime.jit import announce
 from shoal.kernels.space.kd_order import equal_records
-from shoal.kernels.space.remaining import Remaining, all_remaining, final_labels, scatter
-from shoal.kernels.space.spatial_index import Index
+from shoal.kernels.space.remaining import CLASSES, POINTS, REMAINING, Remaining, all_remaining, final_labels, scatter
+from shoal.kernels.space.spatial_index import REBUILT, Index
+from shoal.kernels.space.tree import BOXES, FAR_FROM_CENTROID, FAR_FROM_RECORD, FRAME_LEAVES, LEAVES, NEAR, PER_SEARCH
 from shoal.progress import report
 
 if TYPE_CHECKING:
@@ -62,11 +63,11 @@ def index_least(n: int, points: int, d: int, axes: int, k: int) -> float:
 
 def index_so_far(index: Index, remaining: Remaining) -> float:
     """Cost of all searches and removals of the index up to now."""
-    near, far_c, far_r = (index.search.work[i : i + 3] for i in (0, 3, 6))
+    near, far_c, far_r = (index.search.work[i : i + PER_SEARCH] for i in (NEAR, FAR_FROM_CENTROID, FAR_FROM_RECORD))
     frame_leaves, boxes, leaves = (int(count) for count in near + far_c + far_r)
     p, d = int(index.tree.y.shape[1]), int(remaining.x.shape[1])
-    taken = remaining.members.shape[0] - int(remaining.counts[0])
-    steps = int(remaining.counts[1]) / 2
+    taken = remaining.members.shape[0] - int(remaining.counts[REMAINING])
+    steps = int(remaining.counts[CLASSES]) / 2
     search = frame_leaves * 1.8 * p + boxes * (33.0 + 3.8 * p) + leaves * 25.0
     return float(search + taken * (140.0 + 19.0 * d) + steps * (1350.0 + 11.0 * p * d))
 
@@ -138,7 +139,7 @@ def mdav(points: np.ndarray, k: int, *, path: str | None = None) -> tuple[np.nda
         remaining, trace = _through_index(points, members, bounds, frame, k, trace, to_the_end=path == "index")
     else:
         remaining = all_remaining(points, members, bounds)
-    if remaining.counts[0] >= 2 * k:
+    if remaining.counts[REMAINING] >= 2 * k:
         trace = _by_brute_force(scatter(remaining), k, trace)
     report(points.shape[0], points.shape[0])
     return final_labels(remaining), trace
@@ -178,22 +179,22 @@ def _through_index(
     index, remaining = spatial_index(points, members, bounds, frame, k)
     budget = int(min(BLOCKS_PER_CALL, max(2000, brute_total(n, trace.distinct, d, k) / 3000)))
     spent = 0.0
-    while remaining.counts[0] >= 2 * k:
+    while remaining.counts[REMAINING] >= 2 * k:
         more = index_steps(index, remaining, k, budget)
         steps += more
         before, spent = spent, index_so_far(index, remaining)
-        report(n - int(remaining.counts[0]), n)
-        if not to_the_end and brute_step(int(remaining.counts[2]), d, k) * more < spent - before:
+        report(n - int(remaining.counts[REMAINING]), n)
+        if not to_the_end and brute_step(int(remaining.counts[POINTS]), d, k) * more < spent - before:
             break
     work = index.search.work.reshape(3, 3).sum(axis=0).tolist()
     return remaining, replace(
         trace,
         path="index",
         index_steps=steps,
-        leaves_visited=work[0],
-        boxes_visited=work[1],
-        records_scanned=16 * work[2],
-        rebuilds=int(index.rebuilds[0]),
+        leaves_visited=work[FRAME_LEAVES],
+        boxes_visited=work[BOXES],
+        records_scanned=16 * work[LEAVES],
+        rebuilds=int(index.rebuilds[REBUILT]),
     )
 
 
@@ -205,14 +206,14 @@ def _by_brute_force(remaining: Remaining, k: int, trace: MdavTrace) -> MdavTrace
     halved = 0
     with ThreadPoolExecutor(1) as pool:  # starts its thread when it is first given something to do
         pair = halves(remaining.x.shape[1], k, pool)
-        while remaining.counts[0] >= 2 * k:
+        while remaining.counts[REMAINING] >= 2 * k:
             if worth_halving(remaining):
                 more, records = halved_steps(pair, remaining, k, COORDINATES_PER_CALL)
                 halved += more
             else:
                 more, records = brute_steps(space, remaining, k, COORDINATES_PER_CALL)
             steps, scanned = steps + more, scanned + records
-            report(n - int(remaining.counts[0]), n)
+            report(n - int(remaining.counts[REMAINING]), n)
     return replace(
         trace,
         path="brute" if trace.index_steps == 0 else "index, then brute",

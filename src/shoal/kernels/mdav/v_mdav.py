@@ -19,6 +19,7 @@ from shoal.kernels.arithmetic.in_range import in_range
 from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.progress import report
 
+_REMAINING, _CLASSES, _SLOTS, _READ = range(4)  # counts of the state
 _COORDINATES_PER_CALL = 100_000_000  # about a tenth of a second between two reports
 
 
@@ -34,13 +35,13 @@ class _State(NamedTuple):
     distance: np.ndarray  # (n,) squared distance of each slot from q
     close: np.ndarray  # (n,) squared distance of each slot from the nearest record of the class
     nearest: np.ndarray  # (k - 1,) slots of the nearest records to e, the nearest first
-    counts: np.ndarray  # records remaining, classes formed, slots in use, how far `far` was read
+    counts: np.ndarray  # (4,) records in no class yet, classes formed, slots in use, how far `far` was read
 
 
 @part
 def _measure(state, slot):
     """Compute the squared distance of every remaining record from the one in `slot`."""
-    x, q, distance, used = state.x, state.q, state.distance, state.counts[2]
+    x, q, distance, used = state.x, state.q, state.distance, state.counts[_SLOTS]
     for j in range(x.shape[0]):
         q[j] = x[j, slot]
     for i in range(used):
@@ -54,8 +55,8 @@ def _measure(state, slot):
 @part
 def _take(state, slot):
     """Move the record in `slot` into the class being formed."""
-    state.label[state.row[slot]] = state.counts[1]
-    state.counts[0] -= 1
+    state.label[state.row[slot]] = state.counts[_CLASSES]
+    state.counts[_REMAINING] -= 1
     for j in range(state.x.shape[0]):
         state.x[j, slot] = np.nan
     state.close[slot] = np.nan
@@ -64,7 +65,7 @@ def _take(state, slot):
 @part
 def _come_closer(state):
     """Take the distances just measured into account: they are from a record of the class."""
-    for i in range(state.counts[2]):
+    for i in range(state.counts[_SLOTS]):
         if state.distance[i] < state.close[i]:
             state.close[i] = state.distance[i]
 
@@ -84,7 +85,7 @@ def _select(state, e):
     """Write the slots of the k - 1 records nearest to the one in `e`, which was measured from."""
     nearest, distance = state.nearest, state.distance
     few, size = nearest.shape[0], 0
-    for i in range(state.counts[2]):
+    for i in range(state.counts[_SLOTS]):
         if i == e or not (size < few or distance[i] < distance[nearest[few - 1]]) or np.isnan(distance[i]):
             continue
         at = min(size, few - 1)
@@ -98,7 +99,7 @@ def _select(state, e):
 @part
 def _extend(state, k, gain):
     """Let the class take in records that lie much closer to it than to anything else; return the passes made."""
-    passes, used = k - 1, state.counts[2]
+    passes, used = k - 1, state.counts[_SLOTS]
     _come_closer(state)
     for i in range(k - 1):  # every member is measured from; x of e is gone, and was measured before
         _measure(state, state.nearest[i])
@@ -107,7 +108,7 @@ def _extend(state, k, gain):
         _take(state, state.nearest[i])
     for _ in range(k - 1):  # up to 2k - 1 records
         e = _least(state.close, used)
-        if state.counts[0] < 2:  # nothing else is left to compare with
+        if state.counts[_REMAINING] < 2:  # nothing else is left to compare with
             break
         _measure(state, e)
         passes += 1
@@ -124,7 +125,7 @@ def _extend(state, k, gain):
 def _compact(state):
     """Close the gaps that classes leave, keeping the order of the rows."""
     to = 0
-    for i in range(state.counts[2]):
+    for i in range(state.counts[_SLOTS]):
         row = state.row[i]
         if state.label[row] >= 0:
             continue
@@ -132,33 +133,33 @@ def _compact(state):
             state.x[j, to] = state.x[j, i]
         state.row[to], state.slot[row] = row, to
         to += 1
-    state.counts[2] = to
+    state.counts[_SLOTS] = to
 
 
 @kernel
 def v_mdav_steps(state, k, gain, budget):
     """Form classes until fewer than k records remain or `budget` coordinates were read."""
     counts, d, spent = state.counts, state.x.shape[0], 0
-    while counts[0] >= k and spent < budget:
-        if counts[2] - counts[0] > counts[2] // 8:
+    while counts[_REMAINING] >= k and spent < budget:
+        if counts[_SLOTS] - counts[_REMAINING] > counts[_SLOTS] // 8:
             _compact(state)
-        while state.label[state.far[counts[3]]] >= 0:
-            counts[3] += 1
-        e = state.slot[state.far[counts[3]]]
-        for i in range(counts[2]):
+        while state.label[state.far[counts[_READ]]] >= 0:
+            counts[_READ] += 1
+        e = state.slot[state.far[counts[_READ]]]
+        for i in range(counts[_SLOTS]):
             state.close[i] = np.inf
             if state.label[state.row[i]] >= 0:
                 state.close[i] = np.nan
         _measure(state, e)
         _select(state, e)
         _take(state, e)
-        spent += counts[2] * d
+        spent += counts[_SLOTS] * d
         if gain > 0.0:
-            spent += _extend(state, k, gain) * counts[2] * d
+            spent += _extend(state, k, gain) * counts[_SLOTS] * d
         else:
             for i in range(k - 1):
                 _take(state, state.nearest[i])
-        counts[1] += 1
+        counts[_CLASSES] += 1
 
 
 def v_mdav(points: np.ndarray, k: int, gamma: float) -> np.ndarray:
@@ -205,10 +206,10 @@ def v_mdav(points: np.ndarray, k: int, gamma: float) -> np.ndarray:
         np.empty(k - 1, np.int64),
         np.array([n, 0, n, 0], np.int64),
     )
-    while state.counts[0] >= k:
+    while state.counts[_REMAINING] >= k:
         v_mdav_steps(state, k, float(gamma) * float(gamma), _COORDINATES_PER_CALL)
-        report(n - int(state.counts[0]), n)
-    return _leftovers_to_the_nearest(points, state.label, int(state.counts[1]))
+        report(n - int(state.counts[_REMAINING]), n)
+    return _leftovers_to_the_nearest(points, state.label, int(state.counts[_CLASSES]))
 
 
 def _centroid(points: np.ndarray) -> np.ndarray:

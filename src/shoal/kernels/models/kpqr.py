@@ -29,6 +29,8 @@ from shoal.kernels.models.running_variance import (
 )
 from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.kernels.space.nearest_first import (
+    LISTED,
+    MEMBERS,
     Around,
     ByValue,
     around,
@@ -45,10 +47,12 @@ from shoal.kernels.space.nearest_first import (
     more,
     nearest_of_value,
 )
-from shoal.kernels.space.remaining import NO_ROW
+from shoal.kernels.space.remaining import NO_ROW, REMAINING
+from shoal.kernels.space.tree import blocks_near
 from shoal.progress import report
 from shoal.types import Confidential
 
+_PLACE, _VALUES, _VALUES_LEFT, _VARIANCE_FIRST = range(4)  # counts of the heuristic
 _ANY, _KEEPS, _INCREASES, _NEW, _NEW_AND_INCREASES = range(5)
 
 
@@ -67,7 +71,7 @@ class Heuristic(NamedTuple):
     y: Spread
     needed: np.ndarray  # what MinVar asks of groups of any size
     order: np.ndarray  # (n,) rows in the order in which they may start a class
-    counts: np.ndarray  # place in `order`; values in C; values in Y; whether those that increase the variance go first
+    counts: np.ndarray  # (4,) place in `order`, values in C, values in Y, whether a larger variance goes first
 
 
 @part
@@ -75,7 +79,7 @@ def _add(a, h, row):
     """Count a record that joined C out of X and Y."""
     code = h.x.code[row]
     value = h.counted[code]
-    h.counts[1] += h.members[value] == 0
+    h.counts[_VALUES] += h.members[value] == 0
     h.members[value] += 1
     h.inside[code] += 1
     leave(h.x, row)
@@ -83,7 +87,7 @@ def _add(a, h, row):
     if h.rare[code]:
         take_out(h.y, code)
         h.waiting[value] -= 1
-        h.counts[2] -= h.waiting[value] == 0
+        h.counts[_VALUES_LEFT] -= h.waiting[value] == 0
 
 
 @part
@@ -123,7 +127,7 @@ def _nearest(a, h, wish):
     """Let the record of X nearest to x_s that fits join C; tell whether there was one."""
     i = 0
     while True:
-        while i < a.counts[0]:
+        while i < a.counts[LISTED]:
             if not a.used[i] and _fits(h, h.x.code[a.row[i]], wish):
                 join(a, i)
                 _add(a, h, a.row[i])
@@ -141,7 +145,7 @@ def _nearest(a, h, wish):
 def _give_back(a, h, k, p):
     """4(g)iv: return to X the members whose values are not rare, unless that would undo k or p."""
     kept, values, last = 0, 0, np.int64(-1)
-    for i in range(a.counts[1]):
+    for i in range(a.counts[MEMBERS]):
         kept += h.rare[h.x.code[a.member[i]]]
     for code in range(h.rare.shape[0]):
         if h.rare[code] and h.inside[code] > 0 and h.counted[code] != last:
@@ -149,7 +153,7 @@ def _give_back(a, h, k, p):
     if kept < k or values < p:
         return
     to = 0
-    for i in range(a.counts[1]):
+    for i in range(a.counts[MEMBERS]):
         row = a.member[i]
         if h.rare[h.x.code[row]]:
             a.member[to] = row
@@ -160,15 +164,15 @@ def _give_back(a, h, k, p):
             h.inside[h.x.code[row]] -= 1
             h.members[h.counted[h.x.code[row]]] -= 1
             take_out(h.c, h.x.code[row])
-    a.counts[1] = to
+    a.counts[MEMBERS] = to
 
 
 @part
 def _take_all(a, h, k, p):
     """4(g): if what is left in Y cannot be a class, let it join C."""
-    if h.counts[2] == 0 or (varies(h.y, h.needed) and h.counts[2] >= p):
+    if h.counts[_VALUES_LEFT] == 0 or (varies(h.y, h.needed) and h.counts[_VALUES_LEFT] >= p):
         return
-    for i in range(h.counts[0], h.order.shape[0]):
+    for i in range(h.counts[_PLACE], h.order.shape[0]):
         row = h.order[i]
         if not a.gone[row] and h.rare[h.x.code[row]]:
             join_row(a, row)
@@ -181,22 +185,22 @@ def _take_all(a, h, k, p):
 def _form(a, h, start, k, p):
     begin(a, start, 2 * k + 16)  # (b), (c)
     _add(a, h, start)
-    while h.counts[1] < p:  # (d)
-        if not (h.counts[3] and _nearest(a, h, _NEW_AND_INCREASES)) and not _nearest(a, h, _NEW):
+    while h.counts[_VALUES] < p:  # (d)
+        if not (h.counts[_VARIANCE_FIRST] and _nearest(a, h, _NEW_AND_INCREASES)) and not _nearest(a, h, _NEW):
             break  # no record brings a new value
     while not varies(h.c, h.needed):  # (e)
         if not _nearest(a, h, _INCREASES):
             break  # no record increases the variance
-    while a.counts[1] < k:  # (f)
+    while a.counts[MEMBERS] < k:  # (f)
         if not _nearest(a, h, _KEEPS) and not _nearest(a, h, _ANY):  # none keeps the variance: k comes first
             break  # X is empty
     _take_all(a, h, k, p)
-    for i in range(a.counts[1]):
+    for i in range(a.counts[MEMBERS]):
         code = h.x.code[a.member[i]]
         h.inside[code] = 0
         h.members[h.counted[code]] = 0
         take_out(h.c, code)
-    h.counts[1] = 0
+    h.counts[_VALUES] = 0
     h.c.sums[:] = 0.0
     complete(a)  # (h)
 
@@ -205,14 +209,14 @@ def _form(a, h, start, k, p):
 def kpqr_steps(a, h, k, p, budget):
     """Form classes until Y is empty or `budget` blocks were looked at; tell whether it is empty."""
     work = a.finder.search.work
-    stop = work[0] + work[1] + budget
-    while h.counts[2] > 0:
-        if work[0] + work[1] >= stop:
+    stop = blocks_near(work) + budget
+    while h.counts[_VALUES_LEFT] > 0:
+        if blocks_near(work) >= stop:
             return False
-        at = h.counts[0]
+        at = h.counts[_PLACE]
         while a.gone[h.order[at]] or not h.rare[h.x.code[h.order[at]]]:
             at += 1
-        h.counts[0] = at
+        h.counts[_PLACE] = at
         _form(a, h, h.order[at], k, p)
     return True
 
@@ -273,7 +277,7 @@ def kpqr(
         announce(kpqr_steps)
         a, h = around(points), _heuristic(attribute, code, rare, r, order, prefer_variance)
         while not kpqr_steps(a, h, k, p, BLOCKS_PER_CALL):
-            report(n - int(a.remaining.counts[0]), n)
+            report(n - int(a.remaining.counts[REMAINING]), n)
         labels = labels_so_far(a)
     return _with_the_rest(points, labels, k), a
 

@@ -12,6 +12,8 @@ from shoal.kernels.arithmetic.in_range import in_range
 from shoal.kernels.mdav.mdav import BLOCKS_PER_CALL
 from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.kernels.space.nearest_first import (
+    LISTED,
+    MEMBERS,
     Around,
     ByValue,
     around,
@@ -27,8 +29,11 @@ from shoal.kernels.space.nearest_first import (
     more,
     nearest_of_value,
 )
-from shoal.kernels.space.remaining import NO_ROW
+from shoal.kernels.space.remaining import NO_ROW, REMAINING
+from shoal.kernels.space.tree import blocks_near
 from shoal.progress import report
+
+_LEFT, _INSIDE = range(2)  # rows of `_Values.distinct`
 
 
 class _Values(NamedTuple):
@@ -52,7 +57,7 @@ def _attribute(values, at):
 def _brings(values, row, p):
     """Tell whether a record has a value that the class needs, in an attribute with fewer than p."""
     for at in range(values.code.shape[0]):
-        if values.distinct[1, at] < p and values.inside[at, values.code[at, row]] == 0:
+        if values.distinct[_INSIDE, at] < p and values.inside[at, values.code[at, row]] == 0:
             return True
     return False
 
@@ -70,10 +75,10 @@ def _count(values, row):
     """Count a record into the class, and out of what is left."""
     for at in range(values.code.shape[0]):
         code = values.code[at, row]
-        values.distinct[1, at] += values.inside[at, code] == 0
+        values.distinct[_INSIDE, at] += values.inside[at, code] == 0
         values.inside[at, code] += 1
         leave(_attribute(values, at), row)
-        values.distinct[0, at] -= values.left[at, code] == 0
+        values.distinct[_LEFT, at] -= values.left[at, code] == 0
 
 
 @part
@@ -81,7 +86,7 @@ def _bringing(values, p):
     """Return how many records have a value that the class needs; those that have several count as often."""
     count = 0
     for at in range(values.code.shape[0]):
-        if values.distinct[1, at] < p:
+        if values.distinct[_INSIDE, at] < p:
             for code in range(values.left.shape[1]):
                 count += values.left[at, code] if values.inside[at, code] == 0 else 0
     return count
@@ -92,7 +97,7 @@ def _nearest_by_value(a, values, p):
     """Return the nearest of all records that have a value that the class needs."""
     best, row = np.inf, NO_ROW
     for at in range(values.code.shape[0]):
-        if values.distinct[1, at] < p:
+        if values.distinct[_INSIDE, at] < p:
             for code in range(values.left.shape[1]):
                 if values.inside[at, code] == 0:
                     best, row = nearest_of_value(a, _attribute(values, at), code, best, row)
@@ -103,10 +108,10 @@ def _nearest_by_value(a, values, p):
 def _fill(a, values, k, p):
     """Add members: the nearest that brings a new value, until there are p; then the nearest, until there are k."""
     i = 0
-    while _lacking(values.distinct[1], p):  # who brings nothing now brings nothing later: no need to go back
-        while i < a.counts[0] and (a.used[i] or not _brings(values, a.row[i], p)):
+    while _lacking(values.distinct[_INSIDE], p):  # who brings nothing now brings nothing later: no need to go back
+        while i < a.counts[LISTED] and (a.used[i] or not _brings(values, a.row[i], p)):
             i += 1
-        if i < a.counts[0]:
+        if i < a.counts[LISTED]:
             join(a, i)
             _count(values, a.row[i])
         elif few(a, _bringing(values, p)):
@@ -116,10 +121,10 @@ def _fill(a, values, k, p):
         else:
             more(a)
     i = 0
-    while a.counts[1] < k:
-        while i < a.counts[0] and a.used[i]:
+    while a.counts[MEMBERS] < k:
+        while i < a.counts[LISTED] and a.used[i]:
             i += 1
-        if i < a.counts[0]:
+        if i < a.counts[LISTED]:
             join(a, i)
             _count(values, a.row[i])
         else:
@@ -130,19 +135,19 @@ def _fill(a, values, k, p):
 def _steps(a, values, order, at, k, p, budget):
     """Form classes until one more cannot be formed or `budget` blocks were looked at; tell whether it is the end."""
     work = a.finder.search.work
-    stop = work[0] + work[1] + budget
-    while work[0] + work[1] < stop:
-        if a.remaining.counts[0] < k or _lacking(values.distinct[0], p):
+    stop = blocks_near(work) + budget
+    while blocks_near(work) < stop:
+        if a.remaining.counts[REMAINING] < k or _lacking(values.distinct[_LEFT], p):
             return True
         while a.gone[order[at[0]]]:
             at[0] += 1
         begin(a, order[at[0]], 2 * k + 16)
         _count(values, order[at[0]])
         _fill(a, values, k, p)
-        for i in range(a.counts[1]):
+        for i in range(a.counts[MEMBERS]):
             for attribute in range(values.code.shape[0]):
                 values.inside[attribute, values.code[attribute, a.member[i]]] = 0
-        values.distinct[1, :] = 0
+        values.distinct[_INSIDE, :] = 0
         complete(a)
     return False
 
@@ -191,6 +196,6 @@ def p_sensitive(
     points, n = in_range(points), points.shape[0]
     a, values, at = around(points), _values(codes), np.zeros(1, np.int64)
     while not _steps(a, values, order, at, k, p, BLOCKS_PER_CALL):
-        report(n - int(a.remaining.counts[0]), n)
+        report(n - int(a.remaining.counts[REMAINING]), n)
     report(n, n)
     return join_nearest(points, labels_so_far(a)), a

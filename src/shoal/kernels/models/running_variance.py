@@ -18,6 +18,7 @@ import numpy as np
 from shoal.kernels.runtime.jit import kernel, part
 from shoal.types import Confidential
 
+_SIZE, _APART, _SUM, _SQUARES = range(4)  # `Spread.sums`
 _EXACT = 4096  # records up to which the least sum of a variance is an exact whole number
 _DECIMALS = 9
 
@@ -34,7 +35,7 @@ class Spread(NamedTuple):
 
     scale: Scale
     below: np.ndarray  # (nodes,) records at or below each node of the tree
-    sums: np.ndarray  # m, T; of numbers their sum and that of their squares, of categories all of `below`
+    sums: np.ndarray  # (4,) m, T; of numbers their sum and that of their squares, of categories all of `below`
 
 
 def scale_of(attribute: Confidential) -> Scale:
@@ -116,10 +117,10 @@ def apart(s, code):
     """Return the sum of squared distances of a value from those of the group; never below 0, whatever is rounded."""
     if s.scale.value.shape[0] > 0:
         x = s.scale.value[code]
-        return 0.0 if np.isnan(x) else max(0.0, s.sums[0] * x * x - 2.0 * x * s.sums[2] + s.sums[3])
-    total, node = s.sums[2], code
+        return 0.0 if np.isnan(x) else max(0.0, s.sums[_SIZE] * x * x - 2.0 * x * s.sums[_SUM] + s.sums[_SQUARES])
+    total, node = s.sums[_SUM], code
     while node >= 0:
-        total += s.sums[0] - 2.0 * s.below[node]
+        total += s.sums[_SIZE] - 2.0 * s.below[node]
         node = s.scale.parent[node]
     return total
 
@@ -132,16 +133,16 @@ def _placed(s, code):
 
 @part
 def _count(s, code, sign):
-    s.sums[0] += sign
+    s.sums[_SIZE] += sign
     if s.scale.value.shape[0] > 0:
         x = s.scale.value[code]
-        s.sums[2] += sign * x
-        s.sums[3] += sign * x * x
+        s.sums[_SUM] += sign * x
+        s.sums[_SQUARES] += sign * x * x
         return
     node = code
     while node >= 0:
         s.below[node] += np.int64(sign)
-        s.sums[2] += sign
+        s.sums[_SUM] += sign
         node = s.scale.parent[node]
 
 
@@ -149,7 +150,7 @@ def _count(s, code, sign):
 def put_in(s, code):
     """Let a record with this value join the group."""
     if _placed(s, code) > 0.0:
-        s.sums[1] += apart(s, code)
+        s.sums[_APART] += apart(s, code)
         _count(s, code, 1.0)
 
 
@@ -158,7 +159,7 @@ def take_out(s, code):
     """Let a record with this value leave the group."""
     if _placed(s, code) > 0.0:
         _count(s, code, -1.0)
-        s.sums[1] = max(0.0, s.sums[1] - apart(s, code))
+        s.sums[_APART] = max(0.0, s.sums[_APART] - apart(s, code))
 
 
 @kernel
@@ -177,13 +178,13 @@ def _reaches(m, total, needed):
 @part
 def varies(s, needed):
     """Tell whether the variance of the group is at least that which `needed` is made of."""
-    return _reaches(s.sums[0], s.sums[1], needed)
+    return _reaches(s.sums[_SIZE], s.sums[_APART], needed)
 
 
 @part
 def would_vary(s, code, needed):
     """Tell whether it would be, with one more record of this value."""
-    return _reaches(s.sums[0] + _placed(s, code), s.sums[1] + apart(s, code), needed)
+    return _reaches(s.sums[_SIZE] + _placed(s, code), s.sums[_APART] + apart(s, code), needed)
 
 
 @part
@@ -191,8 +192,8 @@ def would_increase(s, code):
     """Tell whether one more record of this value would increase the variance of the group."""
     if _placed(s, code) == 0.0:
         return False
-    m = s.sums[0]
-    return (s.sums[1] + apart(s, code)) * m * m > s.sums[1] * (m + 1.0) * (m + 1.0)
+    m = s.sums[_SIZE]
+    return (s.sums[_APART] + apart(s, code)) * m * m > s.sums[_APART] * (m + 1.0) * (m + 1.0)
 
 
 @kernel
@@ -200,7 +201,7 @@ def _variances(s, codes, bounds, out):
     for label in range(out.shape[0]):
         for i in range(bounds[label], bounds[label + 1]):
             put_in(s, codes[i])
-        out[label] = s.sums[1] / (s.sums[0] * s.sums[0]) if s.sums[0] > 0.0 else 0.0
+        out[label] = s.sums[_APART] / (s.sums[_SIZE] * s.sums[_SIZE]) if s.sums[_SIZE] > 0.0 else 0.0
         for i in range(bounds[label], bounds[label + 1]):
             take_out(s, codes[i])
         s.sums[:] = 0.0

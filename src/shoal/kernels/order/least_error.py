@@ -31,6 +31,8 @@ from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.progress import report
 from shoal.types import Footing
 
+_SUM, _SUM_LOW, _SQUARES, _SQUARES_LOW = range(4)  # running sums of x and x², high and low parts
+_HEAD, _TAIL = range(2)  # state of the queue: its first entry, and the one after its last
 _VALUES_PER_CALL = 200_000  # some tenths of a second between two reports
 _SPLITTER = 134217729.0  # 2²⁷ + 1
 
@@ -63,17 +65,17 @@ def _running_sums(x, sums):
     """Write Σx and Σx² of the first j values, high and low parts, to column j."""
     sums[:, 0] = 0.0
     for j in range(x.shape[0]):
-        sums[0, j + 1], sums[1, j + 1] = _plus(sums[0, j], sums[1, j], x[j], 0.0)
+        sums[_SUM, j + 1], sums[_SUM_LOW, j + 1] = _plus(sums[_SUM, j], sums[_SUM_LOW, j], x[j], 0.0)
         square, low = _times(x[j], x[j])
-        sums[2, j + 1], sums[3, j + 1] = _plus(sums[2, j], sums[3, j], square, low)
+        sums[_SQUARES, j + 1], sums[_SQUARES_LOW, j + 1] = _plus(sums[_SQUARES, j], sums[_SQUARES_LOW, j], square, low)
 
 
 @part
 def _error(sums, noise, i, j):
     """Return the expected error of values i+1 … j as one class: S₂ − S₁²/m, in 106 bits, and the noise."""
     m = float(j - i)
-    first, first_low = _plus(sums[0, j], sums[1, j], -sums[0, i], -sums[1, i])
-    second, second_low = _plus(sums[2, j], sums[3, j], -sums[2, i], -sums[3, i])
+    first, first_low = _plus(sums[_SUM, j], sums[_SUM_LOW, j], -sums[_SUM, i], -sums[_SUM_LOW, i])
+    second, second_low = _plus(sums[_SQUARES, j], sums[_SQUARES_LOW, j], -sums[_SQUARES, i], -sums[_SQUARES_LOW, i])
     square, square_low = _times(first, first)
     square_low += 2.0 * first * first_low
     share = square / m
@@ -87,11 +89,11 @@ def _error(sums, noise, i, j):
 def _least_errors(sums, noise, k, begin, end, least, last, owners, starts, state):
     """Find the least errors of the first `begin` … `end` − 1 values, given those of fewer; the queue is kept between.
 
-    The queue is `owners` (begins of last classes) and `starts` (from which j on each is best), from `state[0]` to
-    `state[1]` − 1.
+    The queue is `owners` (begins of last classes) and `starts` (from which j on each is best), from
+    `state[_HEAD]` to `state[_TAIL]` − 1.
     """
     n = least.shape[0] - 1
-    head, tail = state[0], state[1]
+    head, tail = state[_HEAD], state[_TAIL]
     for j in range(begin, end):
         i = j - k  # from here on there is room for a last class that begins at i
         if i == 0 or i >= k:
@@ -119,7 +121,7 @@ def _least_errors(sums, noise, k, begin, end, least, last, owners, starts, state
             head += 1
         last[j] = owners[head]
         least[j] = least[owners[head]] + _error(sums, noise, owners[head], j)
-    state[0], state[1] = head, tail
+    state[_HEAD], state[_TAIL] = head, tail
 
 
 def least_error_cut(ordered: np.ndarray, scale: float, k: int = 1) -> np.ndarray:

@@ -18,6 +18,8 @@ import numpy as np
 
 from shoal.kernels.runtime.jit import announce, kernel, part
 
+_FIRST, _LENGTH, _MEASURED, _LONGEST = range(4)  # `Trip.state`
+
 
 class Trip(NamedTuple):
     """A round trip through n records and one stop that is nowhere."""
@@ -28,7 +30,7 @@ class Trip(NamedTuple):
     place: np.ndarray  # (n + 1,) where in the trip each record is
     queue: np.ndarray  # (n + 1,) records around which to try, in a ring
     queued: np.ndarray  # (n + 1,) whether a record is in the queue
-    state: np.ndarray  # first of the queue, its length, distances measured, records that may be turned round at most
+    state: np.ndarray  # (4,) first of the queue, its length, distances measured, most records turned round at once
     gained: np.ndarray  # (1,) by how much the trip became shorter
 
 
@@ -101,8 +103,8 @@ def try_again(trip, a):
     if trip.queued[a] or a == size - 1:
         return
     trip.queued[a] = True
-    trip.queue[(state[0] + state[1]) % size] = a
-    state[1] += 1
+    trip.queue[(state[_FIRST] + state[_LENGTH]) % size] = a
+    state[_LENGTH] += 1
 
 
 @part
@@ -127,13 +129,13 @@ def _two_opt(trip, a, step):
     for i in range(trip.near.shape[1]):
         c = np.int64(trip.near[a, i])
         ac = distance(trip, a, c)
-        trip.state[2] += 1
+        trip.state[_MEASURED] += 1
         if ac >= ab:
             break
         d = following(trip, c, step)
         cd = distance(trip, c, d)
         gain = ab - ac + cd - distance(trip, b, d)
-        if gain > _TINY * (ab + cd) and turned(trip, b, c) <= trip.state[3]:
+        if gain > _TINY * (ab + cd) and turned(trip, b, c) <= trip.state[_LONGEST]:
             trip.gained[0] += gain
             exchange(trip, a, b, c, d)
             try_again(trip, a)
@@ -171,7 +173,7 @@ def _insert(trip, segment, length, given, away, step):
     for i in range(trip.near.shape[1]):
         c = np.int64(trip.near[a, i])
         ac = distance(trip, a, c)
-        trip.state[2] += 1
+        trip.state[_MEASURED] += 1
         if ac >= away:
             return False
         inside, m = False, a
@@ -186,7 +188,7 @@ def _insert(trip, segment, length, given, away, step):
             d = following(trip, c, step if side == 0 else -step)
             cd = distance(trip, c, d)
             gain = away - ac + cd - distance(trip, e, d)
-            if gain > _TINY * (given + cd) and turned(trip, q, c) < trip.state[3]:
+            if gain > _TINY * (given + cd) and turned(trip, q, c) < trip.state[_LONGEST]:
                 trip.gained[0] += gain
                 _move(trip, segment, (c, d, side), step)
                 return True
@@ -213,11 +215,11 @@ def _or_opt(trip, a, step):
 def shorten_steps(trip, budget):
     """Shorten the trip until nothing is left to try, or `budget` distances were measured."""
     state, size = trip.state, trip.stop.shape[0]
-    stop = state[2] + budget
-    while state[1] > 0 and state[2] < stop:
-        a = np.int64(trip.queue[state[0]])
-        state[0] = (state[0] + 1) % size
-        state[1] -= 1
+    stop = state[_MEASURED] + budget
+    while state[_LENGTH] > 0 and state[_MEASURED] < stop:
+        a = np.int64(trip.queue[state[_FIRST]])
+        state[_FIRST] = (state[_FIRST] + 1) % size
+        state[_LENGTH] -= 1
         trip.queued[a] = False
         better = True
         while better:
@@ -249,7 +251,7 @@ def shorten(x: np.ndarray, near: np.ndarray) -> tuple[np.ndarray, float]:
     queued = np.ones(n + 1, dtype=np.bool_)
     trip = Trip(x, near, rows, rows.copy(), rows.copy(), queued, state, np.zeros(1))
     announce(shorten_steps)
-    while state[1] > 0:
+    while state[_LENGTH] > 0:
         shorten_steps(trip, _DISTANCES_PER_CALL)
     nowhere = int(trip.place[n])
     return np.concatenate((trip.stop[nowhere + 1 :], trip.stop[:nowhere])), float(trip.gained[0])

@@ -20,6 +20,8 @@ from shoal.kernels.runtime.jit import kernel, part
 from shoal.kernels.runtime.lanes import gap
 
 OUT, IN, SWAP, JOIN = range(4)  #: kinds of steps
+KIND, LEAVING, COMING, OTHER = range(4)  #: `Step.whole`
+PRICE, OURS, THEIRS = range(3)  #: `Step.price`
 LEAST = 0.05  #: of a record, that a step must remove from the excess, unless a class holds everything after it
 TRIALS = 1_500  #: exchanges that are tried for one step, those with the nearest classes
 
@@ -49,15 +51,15 @@ def _offer(r, best, kind, b, i, y, c, rise, ours, theirs):
     if removed <= 0.0 or (removed < LEAST and ours > 0.0) or (r.excess[c] == 0.0 and theirs > 0.0):
         return
     price = _priced(rise, removed)
-    if price < best.price[0]:
-        best.price[0], best.price[1], best.price[2] = price, ours, theirs
-        best.whole[0], best.whole[1], best.whole[2], best.whole[3] = kind, i, y, c
+    if price < best.price[PRICE]:
+        best.price[PRICE], best.price[OURS], best.price[THEIRS] = price, ours, theirs
+        best.whole[KIND], best.whole[LEAVING], best.whole[COMING], best.whole[OTHER] = kind, i, y, c
 
 
 @part
 def _worth(r, best, b, c, rise):
     """Tell whether a step with this rise may be cheaper than the best so far, whatever it removes."""
-    return rise <= 0.0 or rise < best.price[0] * (r.excess[b] + r.excess[c])
+    return rise <= 0.0 or rise < best.price[PRICE] * (r.excess[b] + r.excess[c])
 
 
 @part
@@ -108,7 +110,7 @@ def find_step(a, r, best, b, near, k):
 
     Numbers below 0 and empty classes are left out.
     """
-    best.whole[0], best.price[0], trials = -1, np.inf, 0
+    best.whole[KIND], best.price[PRICE], trials = -1, np.inf, 0
     for q in range(near.shape[0]):
         c = near[q]
         if c < 0 or c == b or a.size[c] == 0:
@@ -132,7 +134,7 @@ def find_step(a, r, best, b, near, k):
 @part
 def make_step(a, r, best, b):
     """Make the step that was found."""
-    kind, i, y, c = best.whole[0], best.whole[1], best.whole[2], best.whole[3]
+    kind, i, y, c = best.whole[KIND], best.whole[LEAVING], best.whole[COMING], best.whole[OTHER]
     if kind == OUT:
         transfer(a, r, i, c)
     elif kind == IN:
@@ -146,7 +148,7 @@ def make_step(a, r, best, b):
         for _ in range(a.size[c]):
             transfer(a, r, a.member[c, 0], b)
         release(a, c)
-    r.excess[b], r.excess[c] = best.price[1], best.price[2]
+    r.excess[b], r.excess[c] = best.price[OURS], best.price[THEIRS]
     refresh(a, b)
     if kind != JOIN:
         refresh(a, c)
@@ -163,7 +165,7 @@ def mend(a, r, best, broken, near, k, budget):
         b = broken[q]
         while a.size[b] > 0 and r.excess[b] > 0.0 and budget > 0:
             budget -= find_step(a, r, best, b, near[q], k)
-            if best.whole[0] < 0:
+            if best.whole[KIND] < 0:
                 break
             make_step(a, r, best, b)
             steps += 1

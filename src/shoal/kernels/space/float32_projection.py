@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.runtime.jit import kernel, part
-from shoal.kernels.space.remaining import WIDTH, read
+from shoal.kernels.space.remaining import SLOTS, WIDTH, read
 
 _SAMPLE = 4096
 _GAIN = 0.3  # least mean of log(variance / eigenvalue) that makes rotating worth it
@@ -125,7 +125,7 @@ def fit(frame, remaining, centre, y, scratch):
     `scratch` holds a point, and a point in the frame.
     """
     point, out = scratch
-    used, largest = remaining.counts[3], 0.0
+    used, largest = remaining.counts[SLOTS], 0.0
     for j in range(centre.shape[0]):
         frame.origin[j] = centre[j]
     for slot in range(used):

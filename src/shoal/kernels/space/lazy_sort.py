@@ -13,16 +13,17 @@ import numpy as np
 
 from shoal.kernels.runtime.jit import part
 
+_GIVEN, _PIVOTS = range(2)  # `LazyOrder.counts`
 _FEW = 12  # that are sorted by insertion
 
 
 class LazyOrder(NamedTuple):
-    """Keys and slots, the first `counts[0]` of them in order."""
+    """Keys and slots, those that were given out in order."""
 
     key: np.ndarray
     slot: np.ndarray
     pivot: np.ndarray  # stack of places that are in order
-    counts: np.ndarray  # given out; pivots
+    counts: np.ndarray  # (2,) records given out, pivots
 
 
 def lazy_order(capacity: int) -> LazyOrder:
@@ -38,7 +39,7 @@ def lazy_order(capacity: int) -> LazyOrder:
 @part
 def start(order, size):
     """Begin anew with the first `size` keys and slots, which differ in their slots."""
-    order.counts[0], order.counts[1], order.pivot[0] = 0, 1, size
+    order.counts[_GIVEN], order.counts[_PIVOTS], order.pivot[0] = 0, 1, size
 
 
 @part
@@ -73,14 +74,14 @@ def _cut(key, slot, begin, end):
 @part
 def following(order):
     """Return the slot that comes next by (key, slot), or -1 after the last."""
-    key, slot, at = order.key, order.slot, order.counts[0]
+    key, slot, at = order.key, order.slot, order.counts[_GIVEN]
     if at == order.pivot[0]:
         return -1
-    while order.pivot[order.counts[1] - 1] > at:
-        end = order.pivot[order.counts[1] - 1]
+    while order.pivot[order.counts[_PIVOTS] - 1] > at:
+        end = order.pivot[order.counts[_PIVOTS] - 1]
         if end - at > _FEW:
-            order.pivot[order.counts[1]] = _cut(key, slot, at, end)
-            order.counts[1] += 1
+            order.pivot[order.counts[_PIVOTS]] = _cut(key, slot, at, end)
+            order.counts[_PIVOTS] += 1
             continue
         for i in range(at + 1, end):
             j = i
@@ -88,8 +89,8 @@ def following(order):
                 _swap(key, slot, j, j - 1)
                 j -= 1
         for i in range(end - 1, at - 1, -1):
-            order.pivot[order.counts[1]] = i
-            order.counts[1] += 1
-    order.counts[1] -= 1
-    order.counts[0] += 1
+            order.pivot[order.counts[_PIVOTS]] = i
+            order.counts[_PIVOTS] += 1
+    order.counts[_PIVOTS] -= 1
+    order.counts[_GIVEN] += 1
     return slot[at]

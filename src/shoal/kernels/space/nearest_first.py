@@ -16,10 +16,11 @@ import numpy as np
 from shoal.kernels.arithmetic.in_range import in_range
 from shoal.kernels.runtime.jit import kernel, part
 from shoal.kernels.space.float32_projection import frame_of
-from shoal.kernels.space.remaining import WIDTH, Nearest, Remaining, read, sink, take
+from shoal.kernels.space.remaining import CLASSES, POINTS, REMAINING, SLOTS, WIDTH, Nearest, Remaining, read, sink, take
 from shoal.kernels.space.spatial_index import Index, find_nearest, rebuild, spatial_index
 from shoal.kernels.space.tree import Search, remove
 
+LISTED, MEMBERS, LISTS, BY_VALUE = range(4)  #: `Around.counts`
 _MORE = 4  # times as many are listed when none of the listed fits
 
 
@@ -35,7 +36,7 @@ class Around(NamedTuple):
     member: np.ndarray  # (n,) rows of the class, as they joined
     gone: np.ndarray  # (n,) bool: of each row, in this class or one before
     slot_of: np.ndarray  # (n,) of each row
-    counts: np.ndarray  # listed; members; lists made; records measured by value
+    counts: np.ndarray  # (4,) records listed, members, lists made, records measured by value
 
 
 def around(points: np.ndarray) -> Around:
@@ -59,7 +60,7 @@ def around(points: np.ndarray) -> Around:
 @part
 def _list(a, size):
     """List the nearest records, as many as asked for, in ascending order of (distance, row)."""
-    s, start, listed = a.finder.search, a.member[0], a.counts[0]
+    s, start, listed = a.finder.search, a.member[0], a.counts[LISTED]
     nearest = Nearest(a.distance[:size], a.row[:size], a.slot[:size])
     space = Search(
         s.q, s.y, s.near, s.w, s.a, nearest, s.distance, s.approximate, s.bound, s.pending, s.level, s.node, s.work
@@ -71,34 +72,34 @@ def _list(a, size):
         sink(a.distance[:last], a.row[:last], a.slot[:last], distance, row, slot)
     for i in range(listed, size):
         a.used[i] = a.gone[a.row[i]]
-    a.counts[0] = size
-    a.counts[2] += 1
+    a.counts[LISTED] = size
+    a.counts[LISTS] += 1
 
 
 @part
 def begin(a, start, size):
     """Begin a class with one record, and list so many of its nearest."""
     tree, remaining = a.finder.tree, a.remaining
-    if 2 * remaining.counts[2] < remaining.counts[3] or tree.levels[0] == 0:
+    if 2 * remaining.counts[POINTS] < remaining.counts[SLOTS] or tree.levels[0] == 0:
         rebuild(a.finder, remaining)
-        for slot in range(remaining.counts[3]):
+        for slot in range(remaining.counts[SLOTS]):
             a.slot_of[remaining.members[remaining.head[slot]]] = slot
     read(remaining, a.slot_of[start], a.finder.search.q)
     a.member[0], a.gone[start] = start, True
-    a.counts[0], a.counts[1] = 0, 1
-    _list(a, min(size, remaining.counts[0]))
+    a.counts[LISTED], a.counts[MEMBERS] = 0, 1
+    _list(a, min(size, remaining.counts[REMAINING]))
 
 
 @part
 def few(a, fitting):
     """Tell whether it costs less to measure all records that fit than to list more."""
-    return fitting <= _MORE * a.counts[0]
+    return fitting <= _MORE * a.counts[LISTED]
 
 
 @part
 def more(a):
     """List more records."""
-    _list(a, min(_MORE * a.counts[0], a.remaining.counts[0]))
+    _list(a, min(_MORE * a.counts[LISTED], a.remaining.counts[REMAINING]))
 
 
 @part
@@ -111,19 +112,19 @@ def join(a, i):
 @part
 def join_row(a, row):
     """Let a record join the class that is not in the list."""
-    a.member[a.counts[1]] = row
+    a.member[a.counts[MEMBERS]] = row
     a.gone[row] = True
-    a.counts[1] += 1
+    a.counts[MEMBERS] += 1
 
 
 @part
 def complete(a):
     """End the class: its members leave the tree."""
-    for i in range(a.counts[1]):
+    for i in range(a.counts[MEMBERS]):
         slot = a.slot_of[a.member[i]]
         take(a.remaining, slot)
         remove(a.finder.tree, a.remaining, slot)
-    a.remaining.counts[1] += 1
+    a.remaining.counts[CLASSES] += 1
 
 
 def labels_so_far(a: Around) -> np.ndarray:
@@ -178,7 +179,7 @@ def come_back(b, row):
 def nearest_of_value(a, b, code, best, best_row):
     """Return the distance and row of the record of a value nearest to where the class started, if it beats the best."""
     x, q = a.remaining.x, a.finder.search.q
-    a.counts[3] += b.left[code]
+    a.counts[BY_VALUE] += b.left[code]
     for i in range(b.first[code], b.first[code] + b.left[code]):
         row = b.row[i]
         block, lane, total = a.slot_of[row] // WIDTH, a.slot_of[row] % WIDTH, 0.0

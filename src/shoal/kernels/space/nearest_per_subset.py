@@ -18,9 +18,9 @@ from shoal.kernels.runtime.jit import part
 from shoal.kernels.runtime.lanes import lowest_bit, scan_boxes, scan_points
 from shoal.kernels.space.float32_projection import to_frame
 from shoal.kernels.space.kd_order import equal_records
-from shoal.kernels.space.remaining import NO_ROW, WIDTH, Remaining, take
+from shoal.kernels.space.remaining import CLASSES, NO_ROW, SLOTS, WIDTH, Remaining, take
 from shoal.kernels.space.spatial_index import within_frame
-from shoal.kernels.space.tree import FAN, Tree, push
+from shoal.kernels.space.tree import BOXES, FAN, FRAME_LEAVES, LEAVES, NEAR, Tree, push
 
 
 class Each(NamedTuple):
@@ -124,7 +124,7 @@ def _matters(each, mask, bound):
 @part
 def _leaf(tree, search, remaining, subsets, each, leaf, length):
     """Look at the records of a leaf; tell whether any was kept."""
-    search.work[0] += 1
+    search.work[NEAR + FRAME_LEAVES] += 1
     within, bound = np.float32(-1.0), -1.0
     mask = subsets.holds[leaf // FAN, leaf % FAN]
     while mask:
@@ -133,7 +133,7 @@ def _leaf(tree, search, remaining, subsets, each, leaf, length):
         within, bound = max(within, each.within[bit]), max(bound, each.bound[bit])
     if not scan_points(tree.y, leaf, search.near, within, np.float32(np.inf), search.approximate):
         return False
-    search.work[2] += 1
+    search.work[NEAR + LEAVES] += 1
     mask = scan_points(remaining.x, leaf, search.q, bound, np.inf, search.distance)
     found = False
     while mask:
@@ -149,7 +149,7 @@ def _leaf(tree, search, remaining, subsets, each, leaf, length):
 
 @part
 def _children(tree, search, subsets, each, block, level, first_child, skip, widest, top):
-    search.work[1] += 1
+    search.work[NEAR + BOXES] += 1
     mask = scan_boxes(tree.box, block, search.near, widest, search.bound) & ~skip
     first = top
     while mask:
@@ -274,7 +274,7 @@ def subsets_of(subset: np.ndarray, size: int, remaining: Remaining, tree: Tree |
 @part
 def name_slots(subsets, remaining):
     """Write down the subset of every slot in use, none of which is empty."""
-    for slot in range(remaining.counts[3]):
+    for slot in range(remaining.counts[SLOTS]):
         subsets.of_slot[slot] = subsets.of_member[remaining.head[slot]]
 
 
@@ -283,7 +283,7 @@ def mark(subsets, remaining, tree):
     """Write down which subsets each node of a tree that was just grown holds."""
     name_slots(subsets, remaining)
     holds = subsets.holds
-    used = remaining.counts[3]
+    used = remaining.counts[SLOTS]
     nodes = (used + WIDTH - 1) // WIDTH
     for level in range(tree.levels[0]):
         parents = (nodes + FAN - 1) // FAN
@@ -305,7 +305,7 @@ def unmark(subsets, remaining, tree, slot):
     holds, bit = subsets.holds, subsets.bit
     gone = bit[subsets.of_slot[slot]]
     node, level = slot // WIDTH, 0
-    for other in range(node * WIDTH, min((node + 1) * WIDTH, remaining.counts[3])):
+    for other in range(node * WIDTH, min((node + 1) * WIDTH, remaining.counts[SLOTS])):
         if remaining.head[other] < remaining.end[other] and bit[subsets.of_slot[other]] == gone:
             return
     mask = np.int64(1) << gone
@@ -324,7 +324,7 @@ def unmark(subsets, remaining, tree, slot):
 @part
 def classes_left(subsets, remaining):
     """Return how many classes are still to be formed."""
-    return subsets.classes - remaining.counts[1]
+    return subsets.classes - remaining.counts[CLASSES]
 
 
 @part

@@ -78,6 +78,7 @@ def offer(nearest, size, remaining, slot, distance):
     return size
 
 
+REMAINING, CLASSES, POINTS, SLOTS = range(4)  #: `Remaining.counts`
 WIDTH = 16
 NO_ROW = np.iinfo(np.int64).max
 
@@ -94,7 +95,7 @@ class Remaining(NamedTuple):
     limbs: np.ndarray  # exact column sums
     base: np.ndarray
     digits: np.ndarray  # scratch for the rounding of sums
-    counts: np.ndarray  # records remaining, classes formed, points remaining, slots in use
+    counts: np.ndarray  # (4,) records in no class yet, classes formed, points that remain, slots in use
 
 
 @kernel
@@ -164,18 +165,18 @@ def take(remaining, slot):
         subtract(remaining.limbs, remaining.base, j, remaining.bits[b, j, lane])
     at = remaining.head[slot]
     remaining.head[slot] = at + 1
-    remaining.label[at] = remaining.counts[1]
-    remaining.counts[0] -= 1
+    remaining.label[at] = remaining.counts[CLASSES]
+    remaining.counts[REMAINING] -= 1
     if at + 1 < remaining.end[slot]:
         return False
-    remaining.counts[2] -= 1
+    remaining.counts[POINTS] -= 1
     return True
 
 
 @part
 def centroid(remaining, out):
     """Write the centroid of the remaining records."""
-    mean(remaining.limbs, remaining.base, remaining.counts[0], remaining.digits, out)
+    mean(remaining.limbs, remaining.base, remaining.counts[REMAINING], remaining.digits, out)
 
 
 @part
@@ -183,7 +184,7 @@ def compact(remaining):
     """Close the gaps that classes leave, keeping the order of the points."""
     x, head, end, counts = remaining.x, remaining.head, remaining.end, remaining.counts
     to = 0
-    for slot in range(counts[3]):
+    for slot in range(counts[SLOTS]):
         if head[slot] == end[slot]:
             continue
         if to < slot:
@@ -193,7 +194,7 @@ def compact(remaining):
         to += 1
     for slot in range(to, (to + WIDTH - 1) // WIDTH * WIDTH):
         erase(remaining, slot)
-    counts[3] = to
+    counts[SLOTS] = to
 
 
 def scattered(count: int) -> np.ndarray:
@@ -210,7 +211,7 @@ def scattered(count: int) -> np.ndarray:
 
 def scatter(remaining: Remaining, of_member: np.ndarray | None = None) -> Remaining:
     """Lay the remaining points out anew, in scattered order; where members are in parts, one part after the other."""
-    used = int(remaining.counts[3])
+    used = int(remaining.counts[SLOTS])
     slots = np.flatnonzero(remaining.head[:used] < remaining.end[:used])
     slots = slots[scattered(slots.shape[0])]
     if of_member is not None:
@@ -219,13 +220,13 @@ def scatter(remaining: Remaining, of_member: np.ndarray | None = None) -> Remain
     head = np.zeros(x.shape[0] * WIDTH, dtype=np.int32)
     end = np.zeros(x.shape[0] * WIDTH, dtype=np.int32)
     head[: slots.shape[0]], end[: slots.shape[0]] = remaining.head[slots], remaining.end[slots]
-    remaining.counts[3] = slots.shape[0]
+    remaining.counts[SLOTS] = slots.shape[0]
     return remaining._replace(x=x, bits=x.view(np.int64), head=head, end=end)
 
 
 def final_labels(remaining: Remaining) -> np.ndarray:
     """Make one class of all records that remain, if any do; return the class of every row."""
-    remaining.label[remaining.label < 0] = remaining.counts[1]
+    remaining.label[remaining.label < 0] = remaining.counts[CLASSES]
     labels = np.empty(remaining.members.shape[0], dtype=np.int64)
     labels[remaining.members] = remaining.label
     return labels

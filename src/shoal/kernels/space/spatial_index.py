@@ -13,7 +13,11 @@ from shoal.kernels.runtime.lanes import lowest_bit, most8, scan_boxes, scan_poin
 from shoal.kernels.space.float32_projection import TINY, Frame, fit, frame_coordinates, to_frame
 from shoal.kernels.space.kd_order import kd_order, regroup
 from shoal.kernels.space.remaining import (
+    CLASSES,
     NO_ROW,
+    POINTS,
+    REMAINING,
+    SLOTS,
     WIDTH,
     Remaining,
     all_remaining,
@@ -24,7 +28,25 @@ from shoal.kernels.space.remaining import (
     read,
     take,
 )
-from shoal.kernels.space.tree import EPSILON, FAN, Search, Tree, anchor_at, grow, plant, push, remove, search_space
+from shoal.kernels.space.tree import (
+    BOXES,
+    EPSILON,
+    FAN,
+    FRAME_LEAVES,
+    LEAVES,
+    NEAR,
+    PER_SEARCH,
+    Search,
+    Tree,
+    anchor_at,
+    blocks_from_centroid,
+    blocks_visited,
+    grow,
+    plant,
+    push,
+    remove,
+    search_space,
+)
 
 
 @part
@@ -65,7 +87,7 @@ def _prepare(tree, search):
 
 @part
 def _far_children(tree, search, block, level, first_child, rest, beyond, top, kind):
-    search.work[1 + kind] += 1
+    search.work[kind + BOXES] += 1
     mask = scan_reaches(tree.box, tree.reach, block, search.w, rest, beyond, search.bound)
     first = top
     while mask:
@@ -99,11 +121,11 @@ def find_farthest(tree, search, remaining, kind):
             below = tree.offset[level - 1] + node
             top = _far_children(tree, search, below, level - 1, node * FAN, rest, beyond, top, kind)
             continue
-        search.work[kind] += 1
+        search.work[kind + FRAME_LEAVES] += 1
         never = np.float32(-1.0)
         if not scan_points(tree.y, node, search.near, never, beyond, search.approximate):
             continue
-        search.work[2 + kind] += 1
+        search.work[kind + LEAVES] += 1
         mask = scan_points(remaining.x, node, search.q, -1.0, best, distance)
         while mask:
             lane = lowest_bit(mask)
@@ -136,10 +158,10 @@ def within_frame(search, scale, length, bound):
 @part
 def _near_leaf(tree, search, remaining, leaf, size, bound, length, within):
     distance, nearest = search.distance, search.nearest
-    search.work[0] += 1
+    search.work[NEAR + FRAME_LEAVES] += 1
     if not scan_points(tree.y, leaf, search.near, within, np.float32(np.inf), search.approximate):
         return size, bound, within
-    search.work[2] += 1
+    search.work[NEAR + LEAVES] += 1
     mask = scan_points(remaining.x, leaf, search.q, bound, np.inf, distance)
     while mask:
         lane = lowest_bit(mask)
@@ -153,7 +175,7 @@ def _near_leaf(tree, search, remaining, leaf, size, bound, length, within):
 
 @part
 def _near_children(tree, search, block, level, first_child, skip, within, top):
-    search.work[1] += 1
+    search.work[NEAR + BOXES] += 1
     mask = scan_boxes(tree.box, block, search.near, within, search.bound) & ~skip
     first = top
     while mask:
@@ -196,6 +218,7 @@ def find_nearest(tree, search, remaining, start):
         came_from = parent
 
 
+REBUILT, MOVED, ALLOWED = range(3)  #: `Index.rebuilds`
 _PATIENCE = 2  # blocks looked at in excess, per leaf of the tree, before the anchor moves
 USUAL = 8  # blocks that a search from the anchor itself looks at
 
@@ -237,7 +260,7 @@ def rebuild(index, remaining):
     centroid(remaining, tree.anchor)
     fit(tree.frame, remaining, tree.anchor, tree.y, (search.q, search.y))
     grow(tree, remaining)
-    index.rebuilds[0] += 1
+    index.rebuilds[REBUILT] += 1
     centroid(remaining, search.q)
     move_anchor(index, remaining)
 
@@ -246,9 +269,9 @@ def rebuild(index, remaining):
 def move_anchor(index, remaining):
     """Put the anchor at the centroid, which the search starts from."""
     anchor_at(index.tree, remaining, index.search.q)
-    index.rebuilds[1] += 1
-    work = index.search.work
-    index.rebuilds[2] = work[3] + work[4] + _PATIENCE * (remaining.counts[3] // WIDTH + 1)
+    index.rebuilds[MOVED] += 1
+    visited = blocks_from_centroid(index.search.work)
+    index.rebuilds[ALLOWED] = visited + _PATIENCE * (remaining.counts[SLOTS] // WIDTH + 1)
 
 
 @part
@@ -263,7 +286,7 @@ def _class_around(index, remaining, slot):
     for i in range(slots.shape[0]):
         if take(remaining, slots[i]):
             remove(tree, remaining, slots[i])
-    remaining.counts[1] += 1
+    remaining.counts[CLASSES] += 1
 
 
 @kernel
@@ -274,15 +297,16 @@ def index_steps(index, remaining, k, budget):
     """
     tree, search, counts, work = index.tree, index.search, remaining.counts, index.search.work
     steps = 0
-    stop = work[0] + work[1] + work[3] + work[4] + work[6] + work[7] + budget
-    while counts[0] >= 2 * k and work[0] + work[1] + work[3] + work[4] + work[6] + work[7] < stop:
-        if 2 * counts[2] < counts[3] or tree.levels[0] == 0:
+    stop = blocks_visited(work) + budget
+    while counts[REMAINING] >= 2 * k and blocks_visited(work) < stop:
+        half_empty = 2 * counts[POINTS] < counts[SLOTS]
+        if half_empty or tree.levels[0] == 0:
             rebuild(index, remaining)
         steps += 1
         centroid(remaining, search.q)
-        if work[3] + work[4] > index.rebuilds[2]:
+        if blocks_from_centroid(work) > index.rebuilds[ALLOWED]:
             move_anchor(index, remaining)
-        index.rebuilds[2] += USUAL
-        for turn in range(1, 3 if counts[0] >= 3 * k else 2):  # r, farthest from c; then s, farthest from r
-            _class_around(index, remaining, find_farthest(tree, search, remaining, 3 * turn))
+        index.rebuilds[ALLOWED] += USUAL
+        for turn in range(1, 3 if counts[REMAINING] >= 3 * k else 2):  # r, farthest from c; then s, farthest from r
+            _class_around(index, remaining, find_farthest(tree, search, remaining, PER_SEARCH * turn))
     return steps

@@ -21,7 +21,7 @@ import numpy as np
 from shoal.kernels.runtime.jit import part
 from shoal.kernels.runtime.lanes import least8, least16, most8, most16, scan_points
 from shoal.kernels.space.float32_projection import Frame
-from shoal.kernels.space.remaining import WIDTH, Nearest, nearest_few
+from shoal.kernels.space.remaining import SLOTS, WIDTH, Nearest, nearest_few
 
 FAN = 8
 NOWHERE = np.float32(2.0**60)  # faces of an empty box; beyond every coordinate in the frame, and its square is finite
@@ -66,7 +66,7 @@ def grow(tree, remaining):
     """Make all boxes anew, for points that may have moved to other slots; `anchor_at` must follow."""
     box, y = tree.box, tree.y
     coordinates = y.shape[1]
-    nodes = (remaining.counts[3] + WIDTH - 1) // WIDTH
+    nodes = (remaining.counts[SLOTS] + WIDTH - 1) // WIDTH
     level = 0
     while level == 0 or nodes > 1:
         parents = (nodes + FAN - 1) // FAN
@@ -103,7 +103,7 @@ def anchor_at(tree, remaining, point):
     """Put the anchor at `point` and measure every reach from it."""
     for j in range(point.shape[0]):
         tree.anchor[j] = point[j]
-    nodes = (remaining.counts[3] + WIDTH - 1) // WIDTH
+    nodes = (remaining.counts[SLOTS] + WIDTH - 1) // WIDTH
     for level in range(tree.levels[0]):
         parents = (nodes + FAN - 1) // FAN
         for node in range(parents * FAN):
@@ -188,6 +188,10 @@ def remove(tree, remaining, slot):
 
 EPSILON = 2.0**-24  # of float32
 
+FRAME_LEAVES, BOXES, LEAVES = range(3)  #: `Search.work`: leaves looked at in the frame, boxes, leaves looked at exactly
+PER_SEARCH = 3  #: counters of each kind of search
+NEAR, FAR_FROM_CENTROID, FAR_FROM_RECORD = 0, PER_SEARCH, 2 * PER_SEARCH  #: where those of a kind begin
+
 
 class Search(NamedTuple):
     """Scratch space of a search, and how much it has looked at."""
@@ -204,7 +208,7 @@ class Search(NamedTuple):
     pending: np.ndarray  # stack: bound of each node still to visit
     level: np.ndarray
     node: np.ndarray
-    work: np.ndarray  # blocks of the frame, inner blocks, leaves: near; then far from c; then far from r
+    work: np.ndarray  # (9,) three counters for each kind of search
 
 
 def search_space(d: int, coordinates: int, k: int) -> Search:
@@ -225,6 +229,25 @@ def search_space(d: int, coordinates: int, k: int) -> Search:
         np.empty(depth, dtype=np.int64),
         np.zeros(9, dtype=np.int64),
     )
+
+
+@part
+def blocks_near(work):
+    """Return how many blocks searches for the nearest looked at."""
+    return work[NEAR + FRAME_LEAVES] + work[NEAR + BOXES]
+
+
+@part
+def blocks_from_centroid(work):
+    """Return how many blocks searches for the farthest from the centroid looked at."""
+    return work[FAR_FROM_CENTROID + FRAME_LEAVES] + work[FAR_FROM_CENTROID + BOXES]
+
+
+@part
+def blocks_visited(work):
+    """Return how many blocks all searches looked at."""
+    from_record = work[FAR_FROM_RECORD + FRAME_LEAVES] + work[FAR_FROM_RECORD + BOXES]
+    return blocks_near(work) + blocks_from_centroid(work) + from_record
 
 
 @part

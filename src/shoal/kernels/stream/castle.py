@@ -14,6 +14,8 @@ import numpy as np
 from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.types.stream import Waiting
 
+_LOSSES, _STAMP = range(2)  # `ring`: losses so far, a stamp that only grows
+
 
 @part
 def loss(room, slot, row):
@@ -44,7 +46,7 @@ def fit(room, slot, first, end):
 @part
 def _tau(room):
     """Return the mean loss of the last μ classes."""
-    count = min(room.ring[0], len(room.losses))
+    count = min(room.ring[_LOSSES], len(room.losses))
     total = 0.0
     for a in range(count):
         total += room.losses[a]
@@ -91,14 +93,14 @@ def split(room, k, slot, first, end, different):
         seed = first
         while room.slots[seed] != slot or room.part[seed] != -1:
             seed += 1
-        room.ring[1] += 1
+        room.ring[_STAMP] += 1
         room.part[seed] = pieces
-        room.seen[room.subjects[seed]] = room.ring[1]
+        room.seen[room.subjects[seed]] = room.ring[_STAMP]
         for _ in range(k - 1):
             least, best = np.inf, -1
             for row in range(first, end):
                 free = room.slots[row] == slot and room.part[row] == -1
-                if free and room.seen[room.subjects[row]] != room.ring[1]:
+                if free and room.seen[room.subjects[row]] != room.ring[_STAMP]:
                     far = 0.0
                     for j in range(room.x.shape[1]):
                         off = room.x[row, j] - room.x[seed, j]
@@ -106,7 +108,7 @@ def split(room, k, slot, first, end, different):
                     if far < least:
                         least, best = far, row
             room.part[best] = pieces
-            room.seen[room.subjects[best]] = room.ring[1]
+            room.seen[room.subjects[best]] = room.ring[_STAMP]
         pieces += 1
     _spread(room, slot, first, end, pieces)
     return pieces
@@ -115,12 +117,12 @@ def split(room, k, slot, first, end, different):
 @part
 def _left(room, slot, first, end):
     """Return how many subjects of a class have a tuple that is in no piece."""
-    room.ring[1] += 1
+    room.ring[_STAMP] += 1
     different = 0
     for row in range(first, end):
         if room.slots[row] == slot and room.part[row] == -1:
-            different += room.seen[room.subjects[row]] != room.ring[1]
-            room.seen[room.subjects[row]] = room.ring[1]
+            different += room.seen[room.subjects[row]] != room.ring[_STAMP]
+            room.seen[room.subjects[row]] = room.ring[_STAMP]
     return different
 
 
@@ -204,7 +206,7 @@ def castle(
     )  # fmt: skip
     announce(_castle)
     classes = _castle(room, rule, waiting.old, due)
-    ring[0] = room.ring[0]
+    ring[_LOSSES] = room.ring[_LOSSES]
     return labels, moments[: int(classes)], own[labels == -1]
 
 
@@ -231,12 +233,12 @@ def _castle(room, rule, old, due):
 @part
 def _subjects_of(room, slot, first, end):
     """Return how many subjects a cluster concerns; slot −1: all that wait."""
-    room.ring[1] += 1
+    room.ring[_STAMP] += 1
     different = 0
     for row in range(first, end):
         if room.slots[row] >= 0 and (slot < 0 or room.slots[row] == slot):
-            different += room.seen[room.subjects[row]] != room.ring[1]
-            room.seen[room.subjects[row]] = room.ring[1]
+            different += room.seen[room.subjects[row]] != room.ring[_STAMP]
+            room.seen[room.subjects[row]] = room.ring[_STAMP]
     return different
 
 
@@ -302,5 +304,5 @@ def _leave(room, slot, piece, first, end):
             if room.slots[row] == slot and room.part[row] == piece:
                 low, high = min(low, room.x[row, j]), max(high, room.x[row, j])
         total += high - low
-    room.losses[room.ring[0] % len(room.losses)] = total / room.x.shape[1]
-    room.ring[0] += 1
+    room.losses[room.ring[_LOSSES] % len(room.losses)] = total / room.x.shape[1]
+    room.ring[_LOSSES] += 1

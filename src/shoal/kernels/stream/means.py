@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels.runtime.jit import kernel
 
+_LOST, _SPREAD = range(2)  # squared errors, and those around the middle of the domain
 _PARTS = 2.0**53  # that the range of a class is divided into, or fewer …
 _MOST = 2.0**62  # … if differences would add up to more
 _TINY, _LARGER = 2.0**-600, 2.0**600  # a range below that is enlarged so much first, for it is divided by
@@ -35,7 +36,7 @@ def errors(
     """Return the squared distances of all members from the centre of their class, and from the middle, summed up."""
     found = np.zeros(2)
     _errors(points, sizes, centres, middle, found)
-    return float(found[0]), float(found[1])
+    return float(found[_LOST]), float(found[_SPREAD])
 
 
 def gathered(labels: NDArray[np.int64], classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -83,8 +84,8 @@ def _errors(points: Any, sizes: Any, centres: Any, middle: Any, found: Any) -> N
                 off, out = points[i, j] - centres[c, j], points[i, j] - middle[j]
                 lost += off * off
                 spread += out * out
-        found[0] += lost
-        found[1] += spread
+        found[_LOST] += lost
+        found[_SPREAD] += spread
         at += sizes[c]
 
 

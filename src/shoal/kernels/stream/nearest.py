@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.kernels.runtime.lanes import lowest_bit, scan_points
 
+FIRST, END, WAITING = range(3)  #: `ends` of a window
 WIDTH = 16
 
 
@@ -48,23 +49,23 @@ def window(d: int, most: int) -> Window:
 def push(w, coordinates, positions, i):
     """Let tuple i wait."""
     ends = w.ends
-    if ends[1] == w.row.shape[0] or ends[1] - ends[0] > ends[2] + ends[2] // 4 + 2 * WIDTH:
+    if ends[END] == w.row.shape[0] or ends[END] - ends[FIRST] > ends[WAITING] + ends[WAITING] // 4 + 2 * WIDTH:
         _close_ranks(w)
-    at = ends[1]
+    at = ends[END]
     block, lane = at // WIDTH, at % WIDTH
     for j in range(coordinates.shape[1]):
         w.x[block, j, lane] = coordinates[i, j]
     w.place[at] = np.float64(positions[i] - positions[0])
     w.row[at] = i
-    ends[1] += 1
-    ends[2] += 1
+    ends[END] += 1
+    ends[WAITING] += 1
 
 
 @part
 def _close_ranks(w):
     x, row, place, ends = w.x, w.row, w.place, w.ends
     to = 0
-    for at in range(ends[0], ends[1]):
+    for at in range(ends[FIRST], ends[END]):
         if row[at] < 0:
             continue
         if at != to:
@@ -72,10 +73,10 @@ def _close_ranks(w):
                 x[to // WIDTH, j, to % WIDTH] = x[at // WIDTH, j, at % WIDTH]
             row[to], place[to] = row[at], place[at]
         to += 1
-    for at in range(to, ends[1]):
+    for at in range(to, ends[END]):
         x[at // WIDTH, 0, at % WIDTH] = np.nan
         row[at] = -1
-    ends[0], ends[1] = 0, to
+    ends[FIRST], ends[END] = 0, to
 
 
 @part
@@ -84,9 +85,9 @@ def gone(w, slot):
     ends, i = w.ends, w.row[slot]
     w.row[slot] = -1
     w.x[slot // WIDTH, 0, slot % WIDTH] = np.nan
-    ends[2] -= 1
-    while ends[0] < ends[1] and w.row[ends[0]] < 0:
-        ends[0] += 1
+    ends[WAITING] -= 1
+    while ends[FIRST] < ends[END] and w.row[ends[FIRST]] < 0:
+        ends[FIRST] += 1
     return i
 
 
@@ -108,7 +109,7 @@ def steered(squared, weight, apart):
 def ordered(w, away, heap, weight, here):
     """Order all that wait so that the nearest can be taken one after the other."""
     ends, size = w.ends, 0
-    for block in range(ends[0] // WIDTH, (ends[1] + WIDTH - 1) // WIDTH):
+    for block in range(ends[FIRST] // WIDTH, (ends[END] + WIDTH - 1) // WIDTH):
         mask = scan_points(w.x, block, w.q, np.inf, np.inf, w.distance)
         while mask:
             lane = lowest_bit(mask)
@@ -202,13 +203,13 @@ def _nearest(
             last = positions[i] - delay if i >= old else np.int64(-1)
         else:
             last = due - 1  # what must leave although nothing comes
-        while w.ends[2] > 0 and positions[w.row[w.ends[0]]] <= last:  # line 2
-            if w.ends[2] < k:
-                labels[gone(w, w.ends[0])] = _DROPPED
+        while w.ends[WAITING] > 0 and positions[w.row[w.ends[FIRST]]] <= last:  # line 2
+            if w.ends[WAITING] < k:
+                labels[gone(w, w.ends[FIRST])] = _DROPPED
                 continue
-            ask(w, w.ends[0])
-            here = w.place[w.ends[0]]
-            labels[gone(w, w.ends[0])] = classes
+            ask(w, w.ends[FIRST])
+            here = w.place[w.ends[FIRST]]
+            labels[gone(w, w.ends[FIRST])] = classes
             _choose(w, near, slots, k - 1, weight, here)  # line a
             for c in range(k - 1):
                 labels[gone(w, slots[c])] = classes  # line b
@@ -221,9 +222,10 @@ def _nearest(
 def _choose(w, near, slots, most, weight, here):
     """Find the slots of the nearest ones; of those equally far the ones that came first."""
     ends, found, worst = w.ends, 0, np.inf
-    for block in range(ends[0] // WIDTH, (ends[1] + WIDTH - 1) // WIDTH):
+    for block in range(ends[FIRST] // WIDTH, (ends[END] + WIDTH - 1) // WIDTH):
         # all from here on came later: if the position alone is too far away, so are they
-        if weight > 0.0 and block * WIDTH >= ends[0] and steered(0.0, weight, w.place[block * WIDTH] - here) >= worst:
+        begin = block * WIDTH
+        if weight > 0.0 and begin >= ends[FIRST] and steered(0.0, weight, w.place[begin] - here) >= worst:
             break
         mask = scan_points(w.x, block, w.q, worst, np.inf, w.distance)
         while mask:
@@ -260,8 +262,8 @@ def _nearest_subjects(w: Window, given: Any, of: Any, k: int, delay: int, weight
             last = positions[i] - delay if i >= old else np.int64(-1)
         else:
             last = due - 1
-        while w.ends[2] > 0 and positions[w.row[w.ends[0]]] <= last:
-            first = w.ends[0]
+        while w.ends[WAITING] > 0 and positions[w.row[w.ends[FIRST]]] <= last:
+            first = w.ends[FIRST]
             who = subjects[w.row[first]]
             waiting[who] -= 1
             if different < k:

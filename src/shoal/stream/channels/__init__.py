@@ -1,1 +1,1 @@
-"""Where tuples come from and go to."""
+"""Channels, from which tuples are read and to which classes are written: one file each."""

@@ -1,1 +1,1 @@
-"""Fields of a tuple as coordinates, in domains known before the first tuple comes."""
+"""Fields of a tuple as coordinates, scaled to declared domains: one file per family of kinds."""

@@ -1,1 +1,1 @@
-"""How tuples are written as bytes."""
+"""Formats of tuples as bytes: one file each."""

@@ -1,1 +1,1 @@
-"""What a channel needs of Kafka."""
+"""Client of Kafka for the channel `kafka`."""

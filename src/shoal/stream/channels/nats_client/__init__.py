@@ -1,1 +1,1 @@
-"""What a channel needs of NATS JetStream."""
+"""Client of NATS JetStream for the channel `nats`."""
