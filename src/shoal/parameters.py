@@ -61,6 +61,8 @@ class Param:
         A value as TOML.
     option, metavar
         Option on the command line, if it is not named like the field; how its value is written.
+    inner
+        Class that declares the names inside a table.
     usual
         Default in words, where it depends on other settings.
     more, see
@@ -77,6 +79,7 @@ class Param:
     example: str = ""
     option: str = ""
     metavar: str = ""
+    inner: type | None = None
     usual: str = ""
     more: str = ""
     see: str = ""

@@ -255,7 +255,7 @@ def recipe_from(path: Path | None, given: dict[str, Any], command: str = "protec
             f"{command}: --quasi must name at least one column, got none. Name what an intruder may know, "
             "or give --recipe."
         )
-    return Recipe.from_dict(said)
+    return Recipe.from_dict(said) if path is None else Recipe.from_file(said)
 
 
 def merged(base: dict[str, Any], said: dict[str, Any], joined: Sequence[str]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from shoal.parameters import UNSET, Checked, Param
-from shoal.recipe.settings import Settings
+from shoal.recipe.settings import VERSION, Settings
 
 COLUMNS, PRIVACY, METHOD, TEXT, OUTPUT = "Columns", "Privacy", "Method", "Text format", "Output"
 EFFORTS = ("fast", "default", "best")
@@ -60,6 +60,10 @@ class RecipeFields(Settings):
     """Declared fields of :class:`shoal.Recipe`."""
 
     __hash__ = Settings.__hash__
+
+    version: Annotated[
+        int, Param("Version of the recipe format", low=1, example="1", see="[Versions](#versions-and-editors)")
+    ] = VERSION
 
     quasi: Annotated[
         Names,
@@ -254,7 +258,7 @@ class RecipeFields(Settings):
     text: Annotated[
         Table,
         Param(
-            "Format of a text file: delimiter, quote, encoding and others",
+            "Format of a text file: delimiter, quote, encoding and others", inner=TextFormat,
             example='{ delimiter = ";", decimal = "," }', usual="detected", see="[Files](files.md)",
             more="The names are `delimiter`, `quote`, `encoding`, `decimal`, `missing` and `datetime`.",
         ),

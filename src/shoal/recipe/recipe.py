@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from shoal.errors import ParameterError, raise_all
 from shoal.parameters import UNSET
 from shoal.recipe import rules
 from shoal.recipe.fields import RecipeFields
+from shoal.recipe.migration import migrated
 from shoal.recipe.requirements import into_fields
 from shoal.recipe.settings import documented
 from shoal.types import Kind, Role
@@ -30,6 +31,7 @@ class Recipe(RecipeFields):
     shoal.errors.ParameterError: Recipe: k must be an integer ≥ 2, got 1. Raise k.
     """
 
+    schema_file: ClassVar[str] = "shoal-recipe.schema.json"
     always: ClassVar[tuple[str, ...]] = ("k", "method", "release", "seed")
 
     def __post_init__(self) -> None:
@@ -64,6 +66,20 @@ class Recipe(RecipeFields):
         found: frozenset[str] = vars(self)["_unset"]
         return found
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Changes that the migration of a file without a version made."""
+        found: tuple[str, ...] = vars(self).get("_notes", ())
+        return found
+
+    @classmethod
+    def from_file(cls, values: Mapping[str, Any]) -> Self:
+        """Make a recipe from the values of a file; one without a version is migrated, and its notes name changes."""
+        current, notes = migrated(values)
+        made = cls.from_dict(current)
+        object.__setattr__(made, "_notes", notes)
+        return made
+
     def override(self, **changes: Any) -> Recipe:
         """Return the recipe with other values of some fields; defaults are resolved anew.
 
@@ -75,7 +91,9 @@ class Recipe(RecipeFields):
         ('mdav', 'auto', 'mdav')
         """
         kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.unset}
-        return Recipe(**{**kept, **changes})
+        made = Recipe(**{**kept, **changes})
+        object.__setattr__(made, "_notes", self.notes)
+        return made
 
     def columns(self, role: Role) -> tuple[str, ...]:
         """Return the columns that were given a role."""

@@ -16,17 +16,17 @@ C = TypeVar("C", bound=type)
 
 #: Version of the recipe format that this version of shoal writes.
 VERSION = 1
-#: Name of the file that `#:schema` lines refer to, in the folder of the recipe.
-SCHEMA_FILE = "shoal-{}.schema.json"
 
 
 class Settings:
     """A recipe as declared; rules between fields and defaults that depend on others are the subclass's."""
 
+    schema_file: ClassVar[str]  #: name of the JSON Schema that saved recipes refer to, in their own folder
     always: ClassVar[tuple[str, ...]] = ()  #: fields that plain values hold even where they equal the default
 
     def __post_init__(self) -> None:
         """Refuse values outside their declarations, all at once; then convert lists, tables and integers."""
+        self._check_version(vars(self))
         raise_all(ParameterError, faults(self))
         for declared in declarations(type(self)):
             object.__setattr__(self, declared.name, normal(getattr(self, declared.name)))
@@ -44,8 +44,19 @@ class Settings:
         return found
 
     @classmethod
+    def _check_version(cls, values: Mapping[str, Any]) -> None:
+        """Refuse a version that does not exist yet, before anything else that is new in it."""
+        given = values.get("version", VERSION)
+        if isinstance(given, int) and given > VERSION:
+            raise ParameterError(
+                f"{cls.__name__}: version must be at most {VERSION}, got {given}: a newer shoal wrote this recipe. "
+                "Update shoal."
+            )
+
+    @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Make a recipe from plain values; an unknown name is an error."""
+        cls._check_version(values)
         known = [declared.name for declared in declarations(cls)]
         found = [unknown(cls.__name__, "field", name, known) for name in values if name not in known]
         raise_all(ParameterError, found)
@@ -57,8 +68,13 @@ class Settings:
         raise_all(ParameterError, found)
         return cls(**values)
 
+    @classmethod
+    def from_file(cls, values: Mapping[str, Any]) -> Self:
+        """Make a recipe from the values of a file, into which options may have been merged."""
+        return cls.from_dict(values)
+
     def to_toml(self, folder: Path | None = None) -> str:
-        """Return the recipe as TOML; for a file in a folder, with the paths of taxonomies as seen from there."""
+        """Return the recipe as TOML; for a file in a folder, with a line for editors and relative paths."""
         return self._written(self.to_dict(), folder)
 
     def _written(self, values: dict[str, Any], folder: Path | None) -> str:
@@ -66,17 +82,18 @@ class Settings:
 
         if folder is not None and "taxonomies" in values:
             values["taxonomies"] = {n: _seen_from(folder, given) for n, given in values["taxonomies"].items()}
-        return tomli_w.dumps(values)
+        head = "" if folder is None else f"#:schema ./{self.schema_file}\n"
+        return head + tomli_w.dumps({"version": VERSION, **values})
 
     @classmethod
     def from_toml(cls, text: str) -> Self:
         """Make a recipe from TOML."""
-        return cls.from_dict(cls._read(text))
+        return cls.from_file(cls._read(text))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a recipe from a TOML file."""
-        return cls.from_dict(cls.values_in(path))
+        return cls.from_file(cls.values_in(path))
 
     @classmethod
     def values_in(cls, path: str | Path) -> dict[str, Any]:
