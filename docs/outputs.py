@@ -9,6 +9,8 @@ folder, from top to bottom:
   line with only ``…`` stands for lines that the page leaves out.
 - ``python``: runs as one program over the whole page. A ``text`` block right below it is what it prints.
 - a block with a title, such as ``toml title="recipe.toml"``, is a file that lies in the folder.
+
+A table below ``<!-- fields of Recipe -->`` is written from the declarations of that class.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from typing import Any
 
 HOME = Path(__file__).resolve().parent.parent
 _FENCE = re.compile(r"^```(?P<info>[^\n`]+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+_FIELDS = re.compile(r"(?<=^<!-- fields of )(?P<name>\w+) -->\n\n(?:\|[^\n]*\n)*", re.MULTILINE)
 _TITLE = re.compile(r'title="(?P<name>[^"]+)"')
 _NOT_RUN = ("make", "pip", "git")
 _MEANS = {"make demo": "shoal demo demo"}
@@ -92,7 +95,33 @@ def rewritten(text: str, folder: Path) -> str:
             end = fence.end()
     if reader.code:
         raise AssertionError(f"The last command of the page ended with exit code {reader.code}.")
-    return "".join([*parts, text[end:]])
+    return _FIELDS.sub(
+        lambda found: f"{found['name']} -->\n\n{_table_of(found['name'])}", "".join([*parts, text[end:]])
+    )
+
+
+def _table_of(name: str) -> str:
+    """Return the reference table of a recipe's fields, from their declarations."""
+    import shoal
+    from shoal.parameters import Declared, declarations
+
+    def default(one: Declared) -> str:
+        if one.required or one.param.usual:
+            return "required" if one.required else one.param.usual
+        shown = {str: f'`"{one.default}"`', bool: f"`{str(one.default).lower()}`"}.get(type(one.default), one.default)
+        return "none" if one.default in (None, (), {}) else str(shown)
+
+    def row(one: Declared) -> str:
+        listed = one.choices if isinstance(one.param.choices, tuple) else ()
+        allowed = ", ".join(f'`"{choice}"`' for choice in listed) or ("a name" if one.param.choices else one.allowed)
+        see = f" See {one.param.see}." if one.param.see else ""
+        meaning = f"{one.param.description}. {one.param.more}".rstrip() + see
+        cells = (f"`{one.name}`", allowed, default(one), meaning, f"`{one.param.example}`")
+        return f"| {' | '.join(cells)} |"
+
+    rows = [row(one) for one in declarations(getattr(shoal, name))]
+    head = ["| Field | Type | Default | Meaning | Example |", "|---|---|---|---|---|"]
+    return "".join(f"{line}\n" for line in [*head, *rows])
 
 
 @dataclass

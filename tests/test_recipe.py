@@ -48,8 +48,8 @@ def test_round_trip(recipe: Recipe) -> None:
 def test_the_fingerprint_tells_recipes_apart_and_not_their_spelling() -> None:
     base = Recipe(quasi=["a", "b"])
     assert len(base.fingerprint) == 64
-    assert Recipe.from_toml('k = 5\nquasi = ["a", "b"]').fingerprint == base.fingerprint
-    assert Recipe.from_toml('quasi = [ "a",\n "b" ]  # the same').fingerprint == base.fingerprint
+    assert Recipe.from_toml('version = 1\nk = 5\nquasi = ["a", "b"]').fingerprint == base.fingerprint
+    assert Recipe.from_toml('version = 1\nquasi = [ "a",\n "b" ]  # the same').fingerprint == base.fingerprint
     others = [{"k": 6}, {"seed": 1}, {"quasi": ["b", "a"]}, {"set": {"round_integers": True}}, {"weight": "w"}]
     prints = {Recipe.from_dict({"quasi": ["a", "b"], **other}).fingerprint for other in others}
     assert len(prints | {base.fingerprint}) == len(others) + 1

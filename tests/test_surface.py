@@ -69,6 +69,7 @@ def test_public_names() -> None:
         "microaggregate",
         "protect",
         "protect_file",
+        "recipe_schema",
         "replay",
         "run_stream",
         "save_recipe",

@@ -89,6 +89,7 @@ __all__ = [
     "microaggregate",
     "protect",
     "protect_file",
+    "recipe_schema",
     "replay",
     "run_stream",
     "save_recipe",
@@ -805,6 +806,14 @@ def save_recipe(recipe: Recipe, target: str | Path, *, force: bool = False) -> N
     from shoal.flow.stages.write import write_text
 
     write_text(recipe.to_toml(Path(target).parent), Path(target), force=force)
+
+
+def recipe_schema() -> dict[str, Any]:
+    """Return the JSON Schema of recipes, by which editors complete and check TOML files."""
+    from shoal.recipe.json_schema import json_schema
+    from shoal.recipe.recipe import Recipe
+
+    return json_schema(Recipe, "Recipe of shoal protect")
 
 
 def _tuple(given: Any) -> Any:

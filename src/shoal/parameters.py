@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, fields
 from enum import Enum
-from numbers import Integral
+from functools import cache
+from numbers import Integral, Real
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
-from shoal.errors import ParameterError, listing
+from shoal.errors import ParameterError, listing, raise_all
 
 T = TypeVar("T")
 
@@ -40,17 +41,58 @@ UNSET: Any = Unset.UNSET
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """What a parameter is for, and the range it must lie in (ends included)."""
+    """Declaration of a parameter: purpose, range (ends included) and, for settings of a recipe, where it appears.
+
+    Attributes
+    ----------
+    description
+        Help text; of a recipe's setting a sentence under 70 characters.
+    low, high
+        Smallest and largest number.
+    below
+        The number that values stay below.
+    choices
+        Allowed names, or a function that looks them up.
+    words
+        Allowed values in words, where the type does not say enough.
+    group
+        Heading of the option in ``--help``.
+    example
+        A value as TOML.
+    option, metavar
+        Option on the command line, if it is not named like the field; how its value is written.
+    inner
+        Class that declares the names inside a table.
+    usual
+        Default in words, where it depends on other settings.
+    more, see
+        Further sentences and a link for the reference page.
+    """
 
     description: str
     low: float | None = None
     high: float | None = None
+    below: float | None = None
+    choices: Collection[str] | Callable[[], Collection[str]] = ()
+    words: str = ""
+    group: str = ""
+    example: str = ""
+    option: str = ""
+    metavar: str = ""
+    inner: type | None = None
+    usual: str = ""
+    more: str = ""
+    see: str = ""
 
     def holds(self, value: object) -> bool:
-        """Tell whether a value lies in the range; what is not a number has none."""
-        if not isinstance(value, (int, float)) or isinstance(value, bool):
+        """Tell whether a value lies in the range; only numbers have one."""
+        if not isinstance(value, Real) or isinstance(value, bool):
             return True
-        return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
+        number: Any = value
+        least = self.low is None or number >= self.low
+        return bool(
+            least and (self.high is None or number <= self.high) and (self.below is None or number < self.below)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,42 +103,71 @@ class Declared:
     kind: Any
     param: Param
     default: Any
+    required: bool = False
+
+    @property
+    def choices(self) -> Collection[str]:
+        """The allowed names; empty: any value of the type."""
+        given = self.param.choices
+        return given() if callable(given) else given
 
     @property
     def allowed(self) -> str:
         """What may be given, in words: ``an integer ≥ 2``."""
-        ends = (("≥", self.param.low), ("≤", self.param.high))
-        limits = " and ".join(f"{sign} {end:g}" for sign, end in ends if end is not None)
-        return f"{_in_words(self.kind)} {limits}".rstrip()
+        ends = (("≥", self.param.low), ("≤", self.param.high), ("<", self.param.below))
+        limits = " and ".join(f"{sign} {_in_digits(end)}" for sign, end in ends if end is not None)
+        return f"{self.param.words or _in_words(self.kind)} {limits}".rstrip()
 
     def accepts(self, value: object) -> bool:
-        """Tell whether a value has the type and lies in the range."""
-        return _fits(value, self.kind) and self.param.holds(value)
+        """Tell whether a value has the type, lies in the range and is one of the choices."""
+        if not fits(value, self.kind) or not self.param.holds(value):
+            return False
+        return not self.param.choices or not isinstance(value, str) or value in self.choices
+
+    def fault(self, owner: str, value: object) -> str:
+        """Return the sentence for a value that is not accepted."""
+        if self.param.choices and not self.param.words:
+            return unknown(owner, self.name, value, self.choices)
+        return f"{owner}: {self.name} must be {self.allowed}, got {shown(value)}.{self._remedy(value)}"
+
+    def _remedy(self, value: object) -> str:
+        number: Any = value
+        if not fits(value, self.kind):
+            return f" Write for example {self.name} = {self.param.example}." if self.param.example else ""
+        if self.param.holds(value):
+            return ""
+        return f" {'Raise' if self.param.low is not None and number < self.param.low else 'Lower'} {self.name}."
 
 
 class Checked:
     """A frozen dataclass whose annotated fields are checked when it is made."""
 
     def __post_init__(self) -> None:
-        for declared in declarations(type(self)):
-            value = getattr(self, declared.name)
-            if not declared.accepts(value):
-                raise ParameterError(
-                    f"{type(self).__name__}: {declared.name} must be {declared.allowed}, got {shown(value)}."
-                    f"{_remedy(declared, value)}"
-                )
+        raise_all(ParameterError, faults(self))
+
+
+def faults(made: object) -> list[str]:
+    """Return a sentence for every field whose value is outside its declaration."""
+    found = [(declared, getattr(made, declared.name)) for declared in declarations(type(made))]
+    return [declared.fault(type(made).__name__, value) for declared, value in found if not declared.accepts(value)]
 
 
 def declarations(cls: type) -> tuple[Declared, ...]:
     """Return the declared parameters of a dataclass, in order."""
+    return _declarations(cls)  # a class can be hashed whatever its instances do
+
+
+@cache
+def _declarations(cls: type) -> tuple[Declared, ...]:
     hints = typing.get_type_hints(cls, include_extras=True)
     found = []
     for f in fields(cls):
         args = get_args(hints[f.name])
         params = [a for a in args[1:] if isinstance(a, Param)]
         if params:
-            default = None if f.default is MISSING else f.default
-            found.append(Declared(f.name, args[0], params[0], default))
+            default = f.default if f.default_factory is MISSING else f.default_factory()
+            needed = default is MISSING
+            found.append(Declared(f.name, args[0], params[0], None if needed else default, needed))
     return tuple(found)
 
 
@@ -111,11 +182,7 @@ def build(cls: type[T], values: Mapping[str, Any]) -> T:
     for name in values:
         if name not in known:
             raise ParameterError(unknown(cls.__name__, "parameter", name, known))
-    missing = [
-        f.name
-        for f in fields(cls)  # type: ignore[arg-type]
-        if f.name not in values and f.default is MISSING and f.default_factory is MISSING
-    ]
+    missing = [declared.name for declared in declarations(cls) if declared.required and declared.name not in values]
     if missing:
         raise ParameterError(f"{cls.__name__}: {listing(missing)} must be given.")
     return cls(**values)
@@ -139,42 +206,43 @@ def shown(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
-def _remedy(declared: Declared, value: object) -> str:
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and _fits(value, declared.kind):
-        if declared.param.low is not None and value < declared.param.low:
-            return f" Raise {declared.name}."
-        return f" Lower {declared.name}."
-    return ""
-
-
-def _alternatives(kind: Any) -> tuple[Any, ...]:
+def alternatives(kind: Any) -> tuple[Any, ...]:
+    """Return the types of a union; one type is its only alternative."""
     return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
 
 
-def _fits(value: object, kind: Any) -> bool:
-    for option in _alternatives(kind):
-        if get_origin(option) is Literal:
-            if value in get_args(option):
-                return True
-        elif option is float:
-            if isinstance(value, (int, float)) and not isinstance(value, bool):
-                return True
-        elif option is int:
-            if isinstance(value, Integral) and not isinstance(value, bool):
-                return True
-        elif isinstance(value, get_origin(option) or option):
-            return True
-    return False
+def fits(value: object, kind: Any) -> bool:
+    """Tell whether a value is of an annotated type; a list serves as a tuple, an integer as a number."""
+    return any(_fits_one(value, option) for option in alternatives(kind))
+
+
+def _fits_one(value: object, kind: Any) -> bool:
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return True
+    if origin is Literal:
+        return value in inner
+    if kind is float or kind is int:
+        return isinstance(value, Real if kind is float else Integral) and not isinstance(value, bool)
+    if origin is tuple:
+        return isinstance(value, (list, tuple)) and all(fits(one, inner[0]) for one in value)
+    return isinstance(value, origin or kind)
+
+
+def _in_digits(end: float) -> str:
+    return "2³¹" if end == 1 << 31 else f"{end:g}"
 
 
 def _in_words(kind: Any) -> str:
     names = {int: "an integer", float: "a number", bool: "true or false", str: "text"}
     words = []
-    for option in _alternatives(kind):
+    for option in alternatives(kind):
         if option is type(None):
             continue  # may be left out: no need to say
         if get_origin(option) is Literal:
             words.append("one of " + ", ".join(repr(choice) for choice in get_args(option)))
+        elif get_origin(option) is Mapping:
+            words.append("a table of names and values")
         else:
             words.append(names.get(option, getattr(option, "__name__", str(option))))
     return " or ".join(words)

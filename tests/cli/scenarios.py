@@ -301,6 +301,12 @@ def _(folder: Path) -> list[str]:
     return command(folder, "--recipe", "r.toml")
 
 
+@scenario("A recipe of a newer version", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "r.toml").write_text('version = 2\nquasi = ["age"]\nfuture = "unknown"\n')
+    return command(folder, "--recipe", "r.toml")
+
+
 @scenario("Output equal to input", 2)
 def _(folder: Path) -> list[str]:
     command(folder)

@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 
-PLAIN = 'quasi = ["birth", "income"]\nconfidential = ["health"]\n'
+PLAIN = 'version = 1\nquasi = ["birth", "income"]\nconfidential = ["health"]\n'
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from typer.core import TyperArgument, TyperCommand
 
 from shoal.errors import ShoalError
 
@@ -31,6 +32,21 @@ app = typer.Typer(
     if sys.stdout is not None and sys.stdout.isatty()
     else None,  # drawing boxes costs a third of the time of --help
 )
+
+
+class Grouped(TyperCommand):
+    """A command whose help lists options by their group, also where no boxes are drawn."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options of each group below a heading of their own."""
+        groups: dict[str, list[Any]] = {}
+        for param in self.get_params(ctx):
+            if (record := param.get_help_record(ctx)) is not None:
+                heading = "Arguments" if isinstance(param, TyperArgument) else "Options"
+                groups.setdefault(getattr(param, "rich_help_panel", None) or heading, []).append(record)
+        for heading, records in groups.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
 
 
 def _version(asked: bool) -> None:
@@ -55,7 +71,7 @@ def _commands() -> None:
     for path in sorted(Path(__file__).parent.glob("[a-z]*.py")):
         module = importlib.import_module(f"shoal.cli.{path.stem}")
         name = path.stem.rstrip("_")
-        app.command(name)(_stoppable(getattr(module, path.stem)))
+        app.command(name, cls=Grouped)(_stoppable(getattr(module, path.stem)))
 
 
 def _stoppable(command: Callable[..., None]) -> Callable[..., None]:

@@ -1,96 +1,94 @@
-"""What several commands take, and how it is read: lists, settings, text formats."""
+"""Options of commands, generated from the declarations of settings, and readers of their values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin
 
 import typer
 
 from shoal.errors import ParameterError
+from shoal.parameters import UNSET, Declared, alternatives, declarations
+from shoal.recipe.fields import OUTPUT, RecipeFields, TextFormat
 
 if TYPE_CHECKING:
     from shoal.recipe.recipe import Recipe
 
-Delimiter = Annotated[
-    str | None, typer.Option(help="Text files: what separates the cells. Found by looking if not given.")
-]
-Encoding = Annotated[str | None, typer.Option(help="Text files: the encoding, if it is not UTF-8.")]
-Decimal = Annotated[str | None, typer.Option(help="Text files: the decimal sign, if it is not a point.")]
-Missing = Annotated[
-    str | None,
-    typer.Option(metavar="A,B,…", help="Text files: cells that mean “no value”, besides the empty one."),
-]
-Quote = Annotated[str | None, typer.Option(help='Text files: what stands around cells, if it is not ".')]
-Datetime = Annotated[
-    str | None,
-    typer.Option(metavar="FORMAT", help="Text files: how dates are written, e.g. %d.%m.%Y. ISO 8601 if not given."),
-]
-Kinds = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN=KIND", help="The kind of a column, if the inferred is wrong."),
-]
-Orders = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN=A,B,…", help="Categories of a column from the lowest to the highest."),
-]
-Taxonomies = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLUMN=FILE", help="Groups of a column's categories: CSV, TOML, JSON or OWL."),
-]
+_OUTPUT = (
+    "output", "save_recipe", "report", "edition", "evidence", "receipt", "certify", "keep_metadata", "force", "json",
+)  # fmt: skip
+F = TypeVar("F", bound=Callable[..., None])
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Confidential = Annotated[
-    str | None,
-    typer.Option(metavar="A,B,…", help="Columns nobody may learn about somebody; they stay as they are."),
-]
-Subject = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="Whom a record is about: k counts subjects, not rows.")
-]
-SubjectExact = Annotated[
-    bool, typer.Option("--subject-exact", help="Every spelling is another subject; else Ann and ANN are one.")
-]
-Quasi = Annotated[str | None, typer.Option(metavar="A,B,…", help="Quasi-identifiers: what an intruder may know.")]
-Identifier = Annotated[str | None, typer.Option(metavar="A,B,…", help="Columns that name somebody; they do not leave.")]
-Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Sampling weights; means are weighted.")]
-Strata = Annotated[str | None, typer.Option(metavar="A,B,…", help="Columns whose values classes never cross.")]
-Release = Annotated[str | None, typer.Option(help="See shoal list releases.", show_default="centroid")]
-WhenMissing = Annotated[
-    str | None,
-    typer.Option(
-        help="A missing quasi-identifier: a category, exclude the record, or fill by the class.",
-        show_default="category",
-    ),
-]
-ReleaseWeight = Annotated[
-    str | None,
-    typer.Option(help="Weights: mean of the class, of the record as is, or none.", show_default="class"),
-]
-Resolution = Annotated[
-    str | None,
-    typer.Option(metavar="A=STEP,…", help="Step of released values, e.g. income=100,birth=month."),
-]
-RowOrder = Annotated[
-    str | None,
-    typer.Option(help="Rows: keep, shuffle, or auto (shuffle sorted files).", show_default="auto"),
-]
-Reviewed = Annotated[
-    str | None,
-    typer.Option(metavar="A,B,…", help="Columns released unchanged that you have looked at."),
-]
-Seed = Annotated[int | None, typer.Option(help="Where randomness starts.", show_default="0")]
 
 
-_JOINED = (
-    "set",
-    "kinds",
-    "text",
-    "require",
-    "orders",
-    "taxonomies",
-    "attribute_weights",
-    "resolution",
-)  # said besides a recipe's
+def settings(*names: str, of: type = RecipeFields, needed: Sequence[str] = (), text: bool = True) -> Callable[[F], F]:
+    """Add an option for each named setting to a command, which receives what was typed as ``**given``.
+
+    Without names: for every setting that has a group. With `text`, options for the format of text files as well.
+    """
+    chosen = [one for one in declarations(of) if (one.name in names if names else one.param.group)]
+    chosen += declarations(TextFormat) if text else ()
+
+    def decorate(command: F) -> F:
+        own = inspect.signature(command, eval_str=True).parameters.values()
+        kept = [one.replace(kind=one.KEYWORD_ONLY) for one in own if one.kind is not one.VAR_KEYWORD]
+        for one in kept:
+            info = one.annotation.__metadata__[0]
+            if one.name in _OUTPUT:
+                info.rich_help_panel = OUTPUT
+        made = [_parameter(one, needed=one.name in needed) for one in chosen]
+        first = [one for one in kept if one.default is one.empty]
+        command.__signature__ = inspect.Signature([*first, *made, *(one for one in kept if one not in first)])  # type: ignore[attr-defined]
+        return command
+
+    return decorate
+
+
+def _parameter(declared: Declared, *, needed: bool) -> inspect.Parameter:
+    """Return the parameter of a command for a setting: a flag, a number, or text that a reader understands."""
+    param, usual = declared.param, declared.default
+    shown = param.usual or ("" if usual in (None, UNSET, (), {}) or declared.required else str(usual))
+    kinds = [kind for kind in alternatives(declared.kind) if kind is not type(None)]
+    kind: Any = kinds[0] if kinds[0] in (int, float) and len(kinds) == 1 else str
+    if declared.name in _READERS:
+        kind = _READERS[declared.name][0]
+    option = typer.Option(
+        param.option or f"--{declared.name.replace('_', '-')}",
+        help=f"{param.description}.",
+        metavar=param.metavar or None,
+        show_default=shown if shown and kinds != [bool] else False,
+        rich_help_panel=param.group,
+        hidden=not param.group,
+    )
+    default: Any = inspect.Parameter.empty if needed else None
+    if kinds == [bool]:
+        kind, default = bool, False
+    else:
+        kind = kind if needed else kind | None
+    return inspect.Parameter(
+        declared.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option]
+    )
+
+
+def read(given: Mapping[str, Any], of: type = RecipeFields) -> dict[str, Any]:
+    """Return the settings that were typed, read by their declarations; those of a text file are under ``text``."""
+    lists = {one.name for one in declarations(of) if one.param.metavar == "A,B,…"}
+    found: dict[str, Any] = {}
+    for name, typed in given.items():
+        if typed is None or typed is False or typed == []:
+            continue
+        reader = _READERS[name][1] if name in _READERS else names if name in lists else _same
+        value = reader(typed)
+        if value not in ((), {}, []):
+            found[name] = value
+    text = {one.name: found.pop(one.name) for one in declarations(TextFormat) if one.name in found}
+    return {**found, **({"text": text} if text else {})}
+
+
+def _same(typed: Any) -> Any:
+    return typed
 
 
 def names(given: str | None) -> tuple[str, ...]:
@@ -227,38 +225,25 @@ def numbers(option: str, given: str | None, kind: type[int] | type[float]) -> tu
         raise ParameterError(f"{option}: must be {what} with commas between them, got {given!r}. Correct it.") from None
 
 
-def text_format(**said: str | None) -> dict[str, Any]:
-    """Return what was said about how a text file is written.
-
-    >>> text_format(delimiter="tab", decimal=None)
-    {'delimiter': '\\t'}
-    """
-    given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
-    if "delimiter" in given:
-        given["delimiter"] = {"\\t": "\t", "tab": "\t"}.get(given["delimiter"], given["delimiter"])
-    if "missing" in given:
-        given["missing"] = list(names(given["missing"]))
-    return given
-
-
-def recipe_from(path: Path | None, given: dict[str, Any], command: str = "protect") -> Recipe:
-    """Make the recipe from a file, from options, or from a file with options that say otherwise."""
+def recipe_from(path: Path | None, given: Mapping[str, Any], command: str = "protect") -> Recipe:
+    """Make the recipe from a file, from options, or from a file with options that override it."""
     from shoal.recipe.recipe import Recipe
 
-    said = {name: value for name, value in given.items() if value not in (None, (), {}, [])}
-    if "set" in said:
-        said["set"] = typed_settings(said["set"])
-    if path is not None:
-        said = merged(Recipe.values_in(path), said, _JOINED)
+    said = dict(given) if path is None else merged(Recipe.values_in(path), given, tables(Recipe))
     if "quasi" not in said:
         raise ParameterError(
             f"{command}: --quasi must name at least one column, got none. Name what an intruder may know, "
             "or give --recipe."
         )
-    return Recipe.from_dict(said)
+    return Recipe.from_dict(said) if path is None else Recipe.from_file(said)
 
 
-def merged(base: dict[str, Any], said: dict[str, Any], joined: Sequence[str]) -> dict[str, Any]:
+def tables(of: type) -> list[str]:
+    """Return the settings of a recipe that are always tables."""
+    return [one.name for one in declarations(of) if get_origin(one.kind) is Mapping]
+
+
+def merged(base: Mapping[str, Any], said: Mapping[str, Any], joined: Sequence[str]) -> dict[str, Any]:
     """Merge options into the values of a recipe file, before defaults are resolved; the options win.
 
     Tables that are `joined` are merged name by name.
@@ -289,3 +274,21 @@ def typed_settings(texts: dict[str, str]) -> dict[str, Any]:
         except tomllib.TOMLDecodeError:
             found[name] = text
     return found
+
+
+#: How an option is typed, and how its text is read, for settings that are neither names, numbers nor plain text.
+_READERS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
+    "require": (str, requirements),
+    "epsilon": (str, budget),
+    "bounds": (str, bounds),
+    "resolution": (str, resolution),
+    "set": (list[str], lambda typed: typed_settings(pairs("--set", typed))),
+    "kinds": (list[str], lambda typed: pairs("--kind", typed, last=True)),
+    "taxonomies": (list[str], lambda typed: pairs("--taxonomy", typed)),
+    "orders": (list[str], orders),
+    "attribute_weights": (list[str], lambda typed: typed_settings(pairs("--attribute-weight", typed, last=True))),
+    "blocks": (list[str], lambda typed: [names(block) for block in typed]),
+    "steer": (list[str], steerings),
+    "delimiter": (str, lambda typed: {"\\t": "\t", "tab": "\t"}.get(typed, typed)),
+    "missing": (str, lambda typed: list(names(typed))),
+}

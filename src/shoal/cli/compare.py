@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +12,7 @@ from shoal.cli._tables import print_json, print_readings, progress_bar
 from shoal.errors import ParameterError
 
 
+@o.settings("confidential", "set", "seed", "kinds", "orders", "taxonomies")
 def compare(
     original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The file as it was.")],
     masked: Annotated[str, typer.Argument(metavar="MASKED", help="The released file; same rows, same order.")],
@@ -21,7 +22,6 @@ def compare(
     recipe: Annotated[
         Path | None, typer.Option(metavar="R.toml", help="What the columns mean: kinds, orders, taxonomies.")
     ] = None,
-    confidential: o.Confidential = None,
     strata: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="Columns to look at changes within, such as regions.")
     ] = None,
@@ -34,20 +34,8 @@ def compare(
     measures: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="Only these; see shoal list measures.", show_default="all")
     ] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of a measure.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Where randomness starts, for measures that look at a sample.")] = 0,
-    kind: o.Kinds = None,
-    order: o.Orders = None,
-    taxonomy: o.Taxonomies = None,
-    delimiter: o.Delimiter = None,
-    quote: o.Quote = None,
-    encoding: o.Encoding = None,
-    decimal: o.Decimal = None,
-    missing: o.Missing = None,
-    datetime: o.Datetime = None,
     json: o.Json = False,
+    **given: Any,
 ) -> None:
     """Measure what a masked file lost and what an intruder gains, for shoal's output or anyone's."""
     import shoal
@@ -55,25 +43,16 @@ def compare(
     if columns is None and recipe is None:
         raise ParameterError("compare: columns or recipe must be given, got neither. Name the columns: --columns A,B.")
     with progress_bar(quiet=json):
-        text = o.text_format(
-            delimiter=delimiter, quote=quote, encoding=encoding, decimal=decimal, missing=missing, datetime=datetime
-        )
         readings = shoal.compare_files(
             original,
             masked,
             () if columns is None else o.names(columns),
-            text,
-            kinds=o.pairs("--kind", kind, last=True),
-            taxonomies=o.pairs("--taxonomy", taxonomy),
-            orders=o.orders(order),
             recipe=recipe,
-            confidential=o.names(confidential),
             strata=o.names(strata),
             key=key,
-            set=o.typed_settings(o.pairs("--set", set_)),
-            seed=seed,
             measures=o.names(measures),
             receipt=receipt,
+            **o.read(given),
         )
     if json:
         print_json(readings.to_dict())

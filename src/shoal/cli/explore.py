@@ -14,18 +14,15 @@ if TYPE_CHECKING:
     from shoal.types import Explored, Setting
 
 
+@o.settings(
+    "quasi", "confidential", "identifier", "subject", "subject_exact", "weight", "strata", "require", "release", "set",
+    "kinds", "orders", "taxonomies", "when_missing", "seed", "epsilon", "bounds", "claim",
+)  # fmt: skip
 def explore(
     source: Annotated[str, typer.Argument(metavar="IN", help="The file to try settings on, or the URL of a table.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="Where the page with the frontier goes.")
     ] = None,
-    quasi: o.Quasi = None,
-    confidential: o.Confidential = None,
-    identifier: o.Identifier = None,
-    subject: o.Subject = None,
-    subject_exact: o.SubjectExact = False,
-    weight: o.Weight = None,
-    strata: o.Strata = None,
     methods: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="Methods to try. Without: those that suit what is required.")
     ] = None,
@@ -38,11 +35,6 @@ def explore(
     refine: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="Refinements to try: none, fast, default, best.")
     ] = None,
-    require: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL=LEVEL,…", help="What every setting must hold besides, e.g. l_entropy=3."),
-    ] = None,
-    release: o.Release = None,
     seconds: Annotated[float, typer.Option(help="Time at hand. What fits is computed, not measured.")] = 60.0,
     jobs: Annotated[int, typer.Option(help="Settings that run at once.")] = 2,
     sample: Annotated[int, typer.Option(help="Records to look at, at most; of a larger file a sample.")] = 20_000,
@@ -57,25 +49,6 @@ def explore(
     max_risk: Annotated[
         float | None, typer.Option(metavar="PERCENT", help="Risk at most; recommended is the least loss then.")
     ] = None,
-    epsilon: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER", help="Weigh noise for this privacy budget, or A=NUMBER,… for each column, against loss."
-        ),
-    ] = None,
-    bounds: Annotated[
-        str | None, typer.Option(metavar="A=LOW:HIGH,…", help="With --epsilon: the ends of each column's domain.")
-    ] = None,
-    claim: Annotated[
-        str | None,
-        typer.Option(
-            help="With --epsilon: what it is for, microaggregated or original.", show_default="microaggregated"
-        ),
-    ] = None,
-    seed: o.Seed = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of a method or the release.")
-    ] = None,
     recipe: Annotated[
         Path | None, typer.Option(metavar="R.toml", help="Take what does not change from a file.")
     ] = None,
@@ -83,46 +56,19 @@ def explore(
         Path | None, typer.Option(metavar="R.toml", help="Write the recipe of the recommended setting to a file.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace page and recipe if they exist.")] = False,
-    kind: o.Kinds = None,
-    order: o.Orders = None,
-    taxonomy: o.Taxonomies = None,
-    when_missing: o.WhenMissing = None,
-    delimiter: o.Delimiter = None,
-    quote: o.Quote = None,
-    encoding: o.Encoding = None,
-    decimal: o.Decimal = None,
-    missing: o.Missing = None,
-    datetime: o.Datetime = None,
     json: o.Json = False,
+    **given: Any,
 ) -> None:
     """Try methods, class sizes and closenesses on a file, draw what each loses and risks, and recommend one.
 
     With --epsilon noise is weighed against loss, and the least sum recommended. The same file and options give the same
     result on every machine.
     """
-    noise = {"epsilon": o.budget(epsilon), "bounds": o.bounds(bounds), "claim": claim}
-    given: dict[str, Any] = {
-        "quasi": o.names(quasi),
-        "confidential": o.names(confidential),
-        "identifier": o.names(identifier),
-        "subject": subject,
-        "subject_exact": subject_exact or None,
-        "weight": weight,
-        "strata": o.names(strata),
-        "require": o.requirements(require),
-        "release": release,
-        "set": o.pairs("--set", set_),
-        "kinds": o.pairs("--kind", kind, last=True),
-        "orders": o.orders(order),
-        "taxonomies": o.pairs("--taxonomy", taxonomy),
-        "when_missing": when_missing,
-        "seed": seed,
-        "text": o.text_format(
-            delimiter=delimiter, quote=quote, encoding=encoding, decimal=decimal, missing=missing, datetime=datetime
-        ),
-        **(_not_in(recipe, noise) if release is not None else {}),  # a release that was named must take them
-    }
-    made = o.recipe_from(recipe, given, "explore")
+    said = o.read(given)
+    noise = {name: said.pop(name, None) for name in ("epsilon", "bounds", "claim")}
+    if "release" in said:  # a release that was named must take them
+        said |= _not_in(recipe, noise)
+    made = o.recipe_from(recipe, said, "explore")
     import shoal
 
     with progress_bar(quiet=json):
@@ -167,7 +113,7 @@ def _not_in(path: Path | None, noise: dict[str, Any]) -> dict[str, Any]:
     from shoal.recipe.recipe import Recipe
 
     said = {} if path is None else Recipe.values_in(path)
-    return {name: value for name, value in noise.items() if name not in said}
+    return {name: value for name, value in noise.items() if value is not None and name not in said}
 
 
 def _print_frontier(found: Explored) -> None:

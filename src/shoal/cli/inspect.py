@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,20 +16,15 @@ if TYPE_CHECKING:
 _SHOWN = 5  # pairs and triples; all are in the JSON
 
 
+@o.settings("reviewed")
 def inspect(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file to look at, or the URL of a table.")],
     recipe: Annotated[
         Path | None, typer.Option(metavar="R.toml", help="Write a recipe to begin with, which runs as it is.")
     ] = None,
-    reviewed: o.Reviewed = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the recipe if it exists.")] = False,
-    delimiter: o.Delimiter = None,
-    quote: o.Quote = None,
-    encoding: o.Encoding = None,
-    decimal: o.Decimal = None,
-    missing: o.Missing = None,
-    datetime: o.Datetime = None,
     json: o.Json = False,
+    **given: Any,
 ) -> None:
     """Look at a file before it is protected: what its columns seem to be and why, how many people they single out.
 
@@ -37,11 +32,8 @@ def inspect(
     """
     import shoal
 
-    text = o.text_format(
-        delimiter=delimiter, quote=quote, encoding=encoding, decimal=decimal, missing=missing, datetime=datetime
-    )
     with progress_bar(quiet=json):
-        found = shoal.inspect_file(file, text, recipe=recipe, force=force, reviewed=o.names(reviewed))
+        found = shoal.inspect_file(file, recipe=recipe, force=force, **o.read(given))
     if json:
         print_json(found.to_dict())
         return

@@ -24,93 +24,12 @@ if TYPE_CHECKING:
     from shoal import Protected, Recipe
 
 
+@o.settings()
 def protect(
     source: Annotated[str, typer.Argument(metavar="IN", help="The file to protect, or the URL of a table.")],
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="OUT", help="Where the protected file goes, or URL.")
     ],
-    quasi: o.Quasi = None,
-    confidential: o.Confidential = None,
-    identifier: o.Identifier = None,
-    subject: o.Subject = None,
-    subject_exact: o.SubjectExact = False,
-    together: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Such as the household: its records stay together, and k counts them."),
-    ] = None,
-    household_level: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,…", help="With --together: quasi-identifiers of the household; others go by record."),
-    ] = None,
-    weight: o.Weight = None,
-    strata: o.Strata = None,
-    small_strata: Annotated[
-        str | None,
-        typer.Option(help="Strata of fewer than k: refuse, or merge them with the nearest.", show_default="refuse"),
-    ] = None,
-    k: Annotated[
-        int | None, typer.Option("--k", help="Smallest number of records in a class.", show_default="5")
-    ] = None,
-    t: Annotated[
-        float | None, typer.Option("--t", help="How far a class may be from the table in confidential values: 0 to 1.")
-    ] = None,
-    n: Annotated[
-        int | None, typer.Option("--n", help="With --t: promise (n,t)-closeness only, to n records around a class.")
-    ] = None,
-    require: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL=LEVEL,…", help="What else must hold, e.g. l_entropy=3,alpha=0.5,e:pay=900."),
-    ] = None,
-    method: Annotated[
-        str | None, typer.Option(help="See shoal list methods.", show_default="mdav; with --t or --require auto")
-    ] = None,
-    refine: Annotated[
-        str | None, typer.Option(metavar="EFFORT", help="Lower the loss afterwards: fast, default or best.")
-    ] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method or release.")
-    ] = None,
-    release: o.Release = None,
-    kind: o.Kinds = None,
-    order: o.Orders = None,
-    taxonomy: o.Taxonomies = None,
-    when_missing: o.WhenMissing = None,
-    attribute_weight: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=NUMBER", help="How much distances in a quasi-identifier count."),
-    ] = None,
-    block: Annotated[
-        list[str] | None, typer.Option(metavar="A,B,…", help="Quasi-identifiers to partition on their own.")
-    ] = None,
-    steer: Annotated[
-        list[str] | None,
-        typer.Option(metavar="BY:NAME=VALUE,…", help="An artificial attribute that steers; see shoal list steerings."),
-    ] = None,
-    epsilon: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER", help="With --release laplace: the privacy budget, or A=NUMBER,… for each column."
-        ),
-    ] = None,
-    bounds: Annotated[
-        str | None,
-        typer.Option(metavar="A=LOW:HIGH,…", help="With --release laplace: the ends of each column's domain."),
-    ] = None,
-    claim: Annotated[
-        str | None,
-        typer.Option(
-            help="With --release laplace: what epsilon is for, microaggregated or original.",
-            show_default="microaggregated",
-        ),
-    ] = None,
-    release_weight: o.ReleaseWeight = None,
-    resolution: o.Resolution = None,
-    exact_means: Annotated[
-        bool, typer.Option("--exact-means", help="Release means with all digits; they give away class totals.")
-    ] = False,
-    row_order: o.RowOrder = None,
-    reviewed: o.Reviewed = None,
-    seed: o.Seed = None,
     recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Take all of this from a file.")] = None,
     save_recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Write all of this to a file.")] = None,
     report: Annotated[
@@ -135,58 +54,14 @@ def protect(
         bool, typer.Option("--keep-metadata", help="Keep the input's labels, notes and metadata; read them first.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
-    delimiter: o.Delimiter = None,
-    quote: o.Quote = None,
-    encoding: o.Encoding = None,
-    decimal: o.Decimal = None,
-    missing: o.Missing = None,
-    datetime: o.Datetime = None,
     json: o.Json = False,
+    **given: Any,
 ) -> None:
     """Protect a file: partition it into classes of at least k, release each class as one value, audit the result.
 
     Nothing is written unless the audit finds what was promised.
     """
-    given: dict[str, Any] = {
-        "quasi": o.names(quasi),
-        "confidential": o.names(confidential),
-        "identifier": o.names(identifier),
-        "strata": o.names(strata),
-        "small_strata": small_strata,
-        "subject": subject,
-        "subject_exact": subject_exact or None,
-        "together": together,
-        "household_level": o.names(household_level),
-        "weight": weight,
-        "k": k,
-        "t": t,
-        "n": n,
-        "require": o.requirements(require),
-        "method": method,
-        "release": release,
-        "refine": refine,
-        "set": o.pairs("--set", set_),
-        "kinds": o.pairs("--kind", kind, last=True),
-        "orders": o.orders(order),
-        "taxonomies": o.pairs("--taxonomy", taxonomy),
-        "when_missing": when_missing,
-        "attribute_weights": o.typed_settings(o.pairs("--attribute-weight", attribute_weight, last=True)),
-        "blocks": [o.names(names) for names in block or ()],
-        "steer": o.steerings(steer),
-        "seed": seed,
-        "epsilon": o.budget(epsilon),
-        "bounds": o.bounds(bounds),
-        "claim": claim,
-        "release_weight": release_weight,
-        "resolution": o.resolution(resolution),
-        "exact_means": exact_means or None,
-        "row_order": row_order,
-        "reviewed": o.names(reviewed),
-        "text": o.text_format(
-            delimiter=delimiter, quote=quote, encoding=encoding, decimal=decimal, missing=missing, datetime=datetime
-        ),
-    }
-    made = o.recipe_from(recipe, given)
+    made = o.recipe_from(recipe, o.read(given))
     import shoal
     from shoal.locations import place
 

@@ -16,9 +16,13 @@ if TYPE_CHECKING:
     from shoal import Replayed, Streamed, StreamRecipe
 
 _REASONS = 3  # so many of them are printed
+_SHARED = (
+    "quasi", "confidential", "identifier", "subject", "subject_exact", "kinds", "orders", "taxonomies", "resolution",
+)  # fmt: skip
 _JOINED = ("bounds", "kinds", "orders", "categories", "taxonomies", "attribute_weights", "set", "require", "resolution")
 
 
+@o.settings(*_SHARED, text=False)
 def stream(
     source: Annotated[
         str, typer.Argument(metavar="[IN]", help="Tuples: a file, - for standard input, a URL, or any table.")
@@ -26,7 +30,6 @@ def stream(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="OUT", help="Where classes go: a file, - or a URL.")
     ] = "-",
-    quasi: o.Quasi = None,
     bounds: Annotated[
         str | None, typer.Option(metavar="A=LOW:HIGH,…", help="The ends of each numeric or datetime attribute.")
     ] = None,
@@ -38,10 +41,6 @@ def stream(
     order_weight: Annotated[
         str | None, typer.Option(metavar="W|keep", help="Weight of the position; keep: nothing is reordered.")
     ] = None,
-    subject: o.Subject = None,
-    subject_exact: o.SubjectExact = False,
-    identifier: o.Identifier = None,
-    confidential: o.Confidential = None,
     keep: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="Fields released unchanged; default: those of the first tuples.")
     ] = None,
@@ -59,16 +58,12 @@ def stream(
     t: Annotated[
         float | None, typer.Option("--t", help="How far a class may be from what came so far in confidential values.")
     ] = None,
-    kind: o.Kinds = None,
-    order: o.Orders = None,
     categories: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN=A,B,…", help="All categories of a nominal attribute.")
     ] = None,
-    taxonomy: o.Taxonomies = None,
     attribute_weight: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN=NUMBER", help="How much distances in an attribute count.")
     ] = None,
-    resolution: o.Resolution = None,
     exact_means: Annotated[
         bool, typer.Option("--exact-means", help="Release means of integers with all their digits.")
     ] = False,
@@ -101,6 +96,7 @@ def stream(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Rename an output that exists and has no journal.")] = False,
     json: o.Json = False,
+    **given: Any,
 ) -> None:
     """Protect a stream: every tuple leaves within the largest delay, in a class of at least k subjects.
 
@@ -109,32 +105,24 @@ def stream(
     """
     made = _recipe(
         recipe,
-        quasi=o.names(quasi),
         bounds=o.bounds(bounds),
         k=k,
         delay=delay,
         delay_seconds=delay_seconds,
         order_weight=_weight(order_weight),
-        subject=subject,
-        subject_exact=subject_exact or None,
-        identifier=o.names(identifier),
-        confidential=o.names(confidential),
         keep=None if keep is None else o.names(keep),
         unknown=unknown,
         max_rejected=max_rejected,
         require=o.requirements(require),
         t=t,
-        kinds=o.pairs("--kind", kind, last=True),
-        orders=o.orders(order),
         categories={name: o.names(text) for name, text in o.pairs("--categories", categories).items()},
-        taxonomies=o.pairs("--taxonomy", taxonomy),
         attribute_weights=o.typed_settings(o.pairs("--attribute-weight", attribute_weight, last=True)),
-        resolution=o.resolution(resolution),
         exact_means=exact_means or None,
         round_integers=round_integers or None,
         method=method,
         set=o.typed_settings(o.pairs("--set", set_)),
         class_field=class_field,
+        **o.read(given),
     )
     import shoal
 

@@ -45,7 +45,7 @@ class Asked:
             subject=self.subject,
             weight=self.weight,
             subject_exact=self.subject_exact,
-            kinds=self.kinds,  # type: ignore[arg-type]
+            kinds=self.kinds,
             taxonomies=self.taxonomies,
         )
 

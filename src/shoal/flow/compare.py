@@ -170,7 +170,7 @@ class Compared:
             quasi=listed("columns", self.columns),
             confidential=tuple(self.confidential),
             strata=tuple(self.strata),
-            kinds=self.kinds,  # type: ignore[arg-type]
+            kinds=self.kinds,
             taxonomies=self.taxonomies,
             orders=self.orders,
         )

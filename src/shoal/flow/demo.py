@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 FILES = ("survey.csv", "occupations.csv", "recipe.toml", "protected.csv")
 
 RECIPE = """\
+version = 1
+
 # What an intruder may know from elsewhere: it leaves as one value per class.
 quasi = [
   "birth",       # a date

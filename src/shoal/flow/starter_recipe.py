@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from shoal.recipe.settings import VERSION
 from shoal.schema.guess import A_HOUSEHOLD
 from shoal.types import Guess, Role, Unchanged
 
@@ -54,6 +55,7 @@ def starter(
     lines = [
         f"# A recipe to begin with, for {_printable(name)}: {records:,} records, {len(columns):,} columns.",
         "# Roles were guessed by names and counts. Read every line: you know what others can know.",
+        f"version = {VERSION}",
         "",
     ]
     for role, meaning in _LISTS.items():

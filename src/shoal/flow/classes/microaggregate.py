@@ -18,7 +18,7 @@ from shoal.flow.plan.components import enough_records, promises_t
 from shoal.flow.plan.required_models import about_confidential, as_requirements
 from shoal.flow.stages.encode import confidential_arrays
 from shoal.parameters import build, shown, unknown
-from shoal.recipe.recipe import EFFORTS
+from shoal.recipe.fields import EFFORTS
 from shoal.recipe.requirements import of_confidential, resolve
 from shoal.types import Certificate, Confidential, Partition, Points, Requirement
 

@@ -217,6 +217,7 @@ def _explore(table: Table, recipe: Recipe, asked: Explore) -> Explored:
         asked.jobs,
         toml="" if best is None else Recipe.from_dict(best.recipe).to_toml(),
         notes=(
+            *recipe.notes,
             *_of_records(n, leaving, len(table)),
             *of_demands(settings, demanded),
             *_of_settings(settings, best, results, (asked.loss, risk)),

@@ -13,7 +13,8 @@ from shoal.errors import ParameterError, raise_all
 from shoal.flow.plan.floor import demands, shortfall
 from shoal.flow.stages.encode import confidential_columns
 from shoal.parameters import Checked, Param, declarations, shown, unknown
-from shoal.recipe.recipe import EFFORTS, Recipe
+from shoal.recipe.fields import EFFORTS
+from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import resolve
 from shoal.types import Table
 

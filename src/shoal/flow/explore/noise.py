@@ -187,6 +187,7 @@ def weigh(table: Table, recipe: Recipe, asked: Explore) -> Explored:
         asked.jobs,
         toml="" if best is None else Recipe.from_dict(best.recipe).to_toml(),
         notes=(
+            *recipe.notes,
             *_of_choice(recipe, n),
             *_of_records(n, leaving, len(table)),
             *of_demands(settings, demanded),

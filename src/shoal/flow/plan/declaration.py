@@ -68,7 +68,8 @@ def completed(recipe: Recipe) -> Recipe:
 
 def _kind(recipe: Recipe, name: str) -> Kind | None:
     implied = Kind.NOMINAL if name in recipe.taxonomies else Kind.ORDINAL if name in recipe.orders else None
-    return recipe.kinds.get(name, implied)
+    kind: Kind | None = recipe.kinds.get(name, implied)
+    return kind
 
 
 def _by_bounds(recipe: Recipe, name: str) -> Kind:

@@ -191,7 +191,7 @@ def protect_frame(
     audit = gate(leaving, recipe, made.partition)
     about = check_metadata(data.schema, leaving, keep=keep_metadata, whole=whole_lists(recipe, table))
     done = _protected(made, native, audit, recipe, table.schema, data.num_rows - len(table), second)
-    notes = (*(said for said in (note, order.note) if said), *about)
+    notes = (*recipe.notes, *(said for said in (note, order.note) if said), *about)
     receipt = _receipt(made, table, order, lambda: of_table(given))
     return replace(done, proof=partial(Proof.of_frame, leaving, receipt), rows=order.rows, notes=notes)
 
@@ -294,7 +294,7 @@ def protect_file(
         about = check_metadata(whole.data.schema, leaving, hidden, keep=keep_metadata, whole=lists)
         confidential = None if release.apart is None else release.apart.data
         done = _protected(made, release.data, audit, recipe, table.schema, len(whole) - len(table), confidential)
-        done = replace(done, rows=order.rows, notes=(*((order.note,) if order.note else ()), *about))
+        done = replace(done, rows=order.rows, notes=(*recipe.notes, *((order.note,) if order.note else ()), *about))
         if besides.report is not None:
             progress.stage("Report")
             besides.write_report(papers, account_of(done, source.name, target.name))

@@ -1,0 +1,179 @@
+"""Base of recipes: a declared dataclass that checks itself and converts to plain values, TOML and a fingerprint."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from fractions import Fraction
+from numbers import Integral
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeVar
+
+from shoal.errors import ParameterError, raise_all
+from shoal.parameters import declarations, faults, unknown
+
+C = TypeVar("C", bound=type)
+
+#: Version of the recipe format that this version of shoal writes.
+VERSION = 1
+
+
+class Settings:
+    """A recipe as declared; rules between fields and defaults that depend on others are the subclass's."""
+
+    schema_file: ClassVar[str]  #: name of the JSON Schema that saved recipes refer to, in their own folder
+    always: ClassVar[tuple[str, ...]] = ()  #: fields that plain values hold even where they equal the default
+
+    def __post_init__(self) -> None:
+        """Refuse values outside their declarations, all at once; then convert lists, tables and integers."""
+        self._check_version(vars(self))
+        raise_all(ParameterError, faults(self))
+        for declared in declarations(type(self)):
+            object.__setattr__(self, declared.name, normal(getattr(self, declared.name)))
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return fields that differ from their defaults as plain values, as in TOML."""
+        found: dict[str, Any] = {}
+        for declared in declarations(type(self)):
+            value = getattr(self, declared.name)
+            if declared.name in self.always or value != declared.default:
+                found[declared.name] = plain(value)
+        return found
+
+    @classmethod
+    def _check_version(cls, values: Mapping[str, Any]) -> None:
+        """Refuse a version that does not exist yet, before anything else that is new in it."""
+        given = values.get("version", VERSION)
+        if isinstance(given, int) and given > VERSION:
+            raise ParameterError(
+                f"{cls.__name__}: version must be at most {VERSION}, got {given}: a newer shoal wrote this recipe. "
+                "Update shoal."
+            )
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Make a recipe from plain values; an unknown name is an error."""
+        cls._check_version(values)
+        known = [declared.name for declared in declarations(cls)]
+        found = [unknown(cls.__name__, "field", name, known) for name in values if name not in known]
+        raise_all(ParameterError, found)
+        found = [
+            f"{cls.__name__}: {one.name} must be given, got nothing. Add {one.name} = {one.param.example}."
+            for one in declarations(cls)
+            if one.required and one.name not in values
+        ]
+        raise_all(ParameterError, found)
+        return cls(**values)
+
+    @classmethod
+    def from_file(cls, values: Mapping[str, Any]) -> Self:
+        """Make a recipe from the values of a file, into which options may have been merged."""
+        return cls.from_dict(values)
+
+    def to_toml(self, folder: Path | None = None) -> str:
+        """Return the recipe as TOML; for a file in a folder, with a line for editors and relative paths."""
+        return self._written(self.to_dict(), folder)
+
+    def _written(self, values: dict[str, Any], folder: Path | None) -> str:
+        import tomli_w
+
+        if folder is not None and "taxonomies" in values:
+            values["taxonomies"] = {n: _seen_from(folder, given) for n, given in values["taxonomies"].items()}
+        head = "" if folder is None else f"#:schema ./{self.schema_file}\n"
+        return head + tomli_w.dumps({"version": VERSION, **values})
+
+    @classmethod
+    def from_toml(cls, text: str) -> Self:
+        """Make a recipe from TOML."""
+        return cls.from_file(cls._read(text))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a recipe from a TOML file."""
+        return cls.from_file(cls.values_in(path))
+
+    @classmethod
+    def values_in(cls, path: str | Path) -> dict[str, Any]:
+        """Return the values of a TOML file, unchecked, with the paths of taxonomies as seen from here.
+
+        Options are merged into these values before defaults are resolved.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise ParameterError(f"{cls.__name__}: {path} cannot be read ({reason}). Check the path.") from None
+        values, folder = cls._read(text), Path(path).parent
+        if isinstance(values.get("taxonomies"), dict):
+            said = values["taxonomies"].items()
+            values["taxonomies"] = {n: str(folder / given) if isinstance(given, str) else given for n, given in said}
+        return values
+
+    @classmethod
+    def _read(cls, text: str) -> dict[str, Any]:
+        import tomllib
+
+        try:
+            return tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise ParameterError(f"{cls.__name__}: the text is not TOML: {error}. Correct that place.") from None
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the recipe: equal for equal recipes, however they were written."""
+        return digest(self.to_dict())
+
+
+def digest(values: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of plain values as canonical JSON."""
+    import hashlib
+    import json
+
+    canonical = json.dumps(values, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def documented(cls: C) -> C:
+    """Add the declared fields to a recipe's docstring."""
+    lines = [cls.__doc__ or "", "    Attributes", "    ----------"]
+    for declared in declarations(cls):
+        lines += [f"    {declared.name}", f"        {declared.param.description}. {declared.param.more}".rstrip()]
+    cls.__doc__ = "\n".join(lines)
+    return cls
+
+
+def normal(value: Any) -> Any:
+    """Return a checked value as a recipe holds it: tuples, plain tables, integers of Python."""
+    if isinstance(value, (list, tuple)):
+        return tuple(normal(one) for one in value)
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    return plain(value) if isinstance(value, Mapping) else value
+
+
+def plain(value: Any) -> Any:
+    """Return plain values, as TOML and JSON have them; dates and times as text."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(inner) for inner in value]
+    if isinstance(value, str):
+        return str(getattr(value, "value", value))
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if isinstance(value, Fraction):
+        return float(value)
+    return value.item() if hasattr(value, "item") else value
+
+
+def _seen_from(folder: Path, given: Any) -> Any:
+    """Return a path relative to the folder of the recipe, as :meth:`Settings.load` takes it; tables stay."""
+    if not isinstance(given, str) or Path(given).is_absolute():
+        return given
+    try:
+        return Path(os.path.relpath(given, folder)).as_posix()
+    except ValueError:  # on another drive
+        return str(Path(given).absolute())
