@@ -94,7 +94,7 @@ FOLLOW = (
 #: What happens to one tuple: ``shoal stream rates.jsonl -o safe.jsonl --quasi rate --bounds rate=30:250``.
 STREAM = (
     Step("command", "cli/stream.py", "stream", "Collects the options of the command."),
-    Step("command", "stream/recipe/recipe.py", "StreamRecipe.from_dict", "Makes a recipe of them and checks it."),
+    Step("command", "stream/recipe/recipe.py", "StreamRecipe.__post_init__", "Makes a recipe of them and checks it."),
     Step("command", "__init__.py", "run_stream", "The same function that Python users call."),
     Step("run", "stream/run.py", "run_stream", "Opens both ends and runs the stream."),
     Step("run", "stream/channels/files.py", "Files.open", "Opens files, or continues from their journal."),

@@ -112,8 +112,10 @@ def _table_of(name: str) -> str:
         return "none" if one.default in (None, (), {}) else str(shown)
 
     def row(one: Declared) -> str:
-        listed = one.choices if isinstance(one.param.choices, tuple) else ()
-        allowed = ", ".join(f'`"{choice}"`' for choice in listed) or ("a name" if one.param.choices else one.allowed)
+        listed = one.choices if isinstance(one.param.choices, tuple) and not one.param.words else ()
+        allowed = ", ".join(f'`"{choice}"`' for choice in listed) or (
+            "a name" if one.param.choices and not one.param.words else one.allowed
+        )
         see = f" See {one.param.see}." if one.param.see else ""
         meaning = f"{one.param.description}. {one.param.more}".rstrip() + see
         cells = (f"`{one.name}`", allowed, default(one), meaning, f"`{one.param.example}`")

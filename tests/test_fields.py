@@ -12,7 +12,7 @@ import shoal
 from shoal.parameters import Declared, declarations
 from shoal.recipe.fields import TextFormat
 
-RECIPES = [shoal.Recipe]
+RECIPES = [shoal.Recipe, shoal.StreamRecipe]
 EVERY = [
     pytest.param(owner, declared, id=f"{owner.__name__}.{declared.name}")
     for owner in (*RECIPES, TextFormat)
@@ -126,13 +126,19 @@ class TestVersions:
 class TestJsonSchema:
     """The schema accepts what the recipe accepts, and refuses what a single field refuses."""
 
-    def test_it_is_a_schema_that_accepts_every_example(self) -> None:
+    @pytest.mark.parametrize("owner", RECIPES)
+    def test_it_is_a_schema_that_accepts_every_example(self, owner: type) -> None:
+        import jsonschema
+
+        schema = shoal.recipe_schema(stream=owner is shoal.StreamRecipe)
+        jsonschema.Draft7Validator.check_schema(schema)
+        for declared in declarations(owner):
+            jsonschema.validate({**BASE[owner.__name__], declared.name: value(declared)}, schema)
+
+    def test_it_accepts_saved_recipes(self) -> None:
         import jsonschema
 
         schema = shoal.recipe_schema()
-        jsonschema.Draft7Validator.check_schema(schema)
-        for declared in declarations(shoal.Recipe):
-            jsonschema.validate({"quasi": ["a"], declared.name: value(declared)}, schema)
         jsonschema.validate(tomllib.loads(shoal.Recipe(quasi=["a"], text={"missing": ["-"]}).to_toml()), schema)
 
     @pytest.mark.parametrize(

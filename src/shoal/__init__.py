@@ -808,12 +808,13 @@ def save_recipe(recipe: Recipe, target: str | Path, *, force: bool = False) -> N
     write_text(recipe.to_toml(Path(target).parent), Path(target), force=force)
 
 
-def recipe_schema() -> dict[str, Any]:
-    """Return the JSON Schema of recipes, by which editors complete and check TOML files."""
+def recipe_schema(*, stream: bool = False) -> dict[str, Any]:
+    """Return the JSON Schema of recipes, or of stream recipes; editors complete and check TOML files by it."""
+    from shoal.recipe.fields import RecipeFields
     from shoal.recipe.json_schema import json_schema
-    from shoal.recipe.recipe import Recipe
+    from shoal.stream.recipe.fields import StreamFields
 
-    return json_schema(Recipe, "Recipe of shoal protect")
+    return json_schema(*((StreamFields, "Recipe of shoal stream") if stream else (RecipeFields, "Recipe of shoal")))
 
 
 def _tuple(given: Any) -> Any:

@@ -49,8 +49,8 @@ class Param:
         Help text; of a recipe's setting a sentence under 70 characters.
     low, high
         Smallest and largest number.
-    below
-        The number that values stay below.
+    above, below
+        Numbers that values stay above and below.
     choices
         Allowed names, or a function that looks them up.
     words
@@ -72,6 +72,7 @@ class Param:
     description: str
     low: float | None = None
     high: float | None = None
+    above: float | None = None
     below: float | None = None
     choices: Collection[str] | Callable[[], Collection[str]] = ()
     words: str = ""
@@ -89,10 +90,9 @@ class Param:
         if not isinstance(value, Real) or isinstance(value, bool):
             return True
         number: Any = value
-        least = self.low is None or number >= self.low
-        return bool(
-            least and (self.high is None or number <= self.high) and (self.below is None or number < self.below)
-        )
+        least = (self.low is None or number >= self.low) and (self.above is None or number > self.above)
+        most = (self.high is None or number <= self.high) and (self.below is None or number < self.below)
+        return bool(least and most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,11 @@ class Declared:
     @property
     def allowed(self) -> str:
         """What may be given, in words: ``an integer ≥ 2``."""
-        ends = (("≥", self.param.low), ("≤", self.param.high), ("<", self.param.below))
+        if self.param.words:
+            return self.param.words
+        ends = (("≥", self.param.low), (">", self.param.above), ("≤", self.param.high), ("<", self.param.below))
         limits = " and ".join(f"{sign} {_in_digits(end)}" for sign, end in ends if end is not None)
-        return f"{self.param.words or _in_words(self.kind)} {limits}".rstrip()
+        return f"{_in_words(self.kind)} {limits}".rstrip()
 
     def accepts(self, value: object) -> bool:
         """Tell whether a value has the type, lies in the range and is one of the choices."""
@@ -136,7 +138,8 @@ class Declared:
             return f" Write for example {self.name} = {self.param.example}." if self.param.example else ""
         if self.param.holds(value):
             return ""
-        return f" {'Raise' if self.param.low is not None and number < self.param.low else 'Lower'} {self.name}."
+        low = self.param.low if self.param.low is not None else self.param.above
+        return f" {'Raise' if low is not None and number <= low else 'Lower'} {self.name}."
 
 
 class Checked:

@@ -1639,6 +1639,13 @@ def _(folder: Path) -> list[str]:
     return ["stream", "people.csv", "-o", "out.csv", "--recipe", "r.toml"]
 
 
+@scenario("Stream: a field to keep without a name", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "people.csv").write_text(PEOPLE)
+    (folder / "r.toml").write_text('quasi = ["age"]\nk = 3\ndelay = 6\nkeep = [""]\n[bounds]\nage = [0, 120]\n')
+    return ["stream", "people.csv", "-o", "out.csv", "--recipe", "r.toml"]
+
+
 @scenario("Stream: a rule for unknown fields that does not exist", 2)
 def _(folder: Path) -> list[str]:
     return streaming(folder, "--unknown", "drop")

@@ -151,8 +151,8 @@ def test_another_taxonomy_of_a_confidential_field_is_another_recipe(tmp_path: Pa
     [
         ({"require": {"p": {}}}, "p_sensitivity is required of no column"),
         ({"require": {"p": {}, "l_distinct": 2}}, "p_sensitivity is required of no column"),
-        ({"subject": ""}, "subject must be a field name"),
-        ({"identifier": [""]}, "identifier must be a list of field names"),
+        ({"subject": ""}, "subject must hold field names, got an empty one"),
+        ({"identifier": [""]}, "identifier must hold field names, got an empty one"),
         ({"bounds": {"a": ("0001-01-01T00:00+10:00", "2000-01-01T00:00Z")}}, "of the years 1 to 9999"),
         ({"bounds": {"a": (0, 2**63 - 1)}, "kinds": {"a": "integer"}}, "must be integers that floats hold exactly"),
     ],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin
 import typer
 
 from shoal.errors import ParameterError
-from shoal.parameters import UNSET, Declared, alternatives, declarations
+from shoal.parameters import UNSET, Declared, alternatives, declarations, fits
 from shoal.recipe.fields import OUTPUT, RecipeFields, TextFormat
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def settings(*names: str, of: type = RecipeFields, needed: Sequence[str] = (), t
 
     Without names: for every setting that has a group. With `text`, options for the format of text files as well.
     """
-    chosen = [one for one in declarations(of) if (one.name in names if names else one.param.group)]
+    chosen = [one for one in declarations(of) if (one.name in names if names else one.param.group or one.param.option)]
     chosen += declarations(TextFormat) if text else ()
 
     def decorate(command: F) -> F:
@@ -74,14 +74,14 @@ def _parameter(declared: Declared, *, needed: bool) -> inspect.Parameter:
 
 def read(given: Mapping[str, Any], of: type = RecipeFields) -> dict[str, Any]:
     """Return the settings that were typed, read by their declarations; those of a text file are under ``text``."""
-    lists = {one.name for one in declarations(of) if one.param.metavar == "A,B,…"}
+    declared = {one.name: one for one in (*declarations(of), *declarations(TextFormat))}
     found: dict[str, Any] = {}
     for name, typed in given.items():
         if typed is None or typed is False or typed == []:
             continue
-        reader = _READERS[name][1] if name in _READERS else names if name in lists else _same
+        reader = _READERS[name][1] if name in _READERS else names if fits((), declared[name].kind) else _same
         value = reader(typed)
-        if value not in ((), {}, []):
+        if value not in ((), {}, []) or declared[name].default is None:  # an empty list may differ from none
             found[name] = value
     text = {one.name: found.pop(one.name) for one in declarations(TextFormat) if one.name in found}
     return {**found, **({"text": text} if text else {})}
@@ -116,13 +116,21 @@ def pairs(option: str, given: list[str] | None, *, last: bool = False) -> dict[s
     return found
 
 
-def orders(given: list[str] | None) -> dict[str, list[str]]:
+def orders(given: list[str], option: str = "--order") -> dict[str, list[str]]:
     """Read orders of categories, each ``column=lowest,…,highest``.
 
     >>> orders(["size=S,M,L"])
     {'size': ['S', 'M', 'L']}
     """
-    return {name: list(names(text)) for name, text in pairs("--order", given).items()}
+    return {name: list(names(text)) for name, text in pairs(option, given).items()}
+
+
+def order_weight(given: str) -> float | str:
+    """Read the weight of the position in a stream: a number, or ``keep``."""
+    try:
+        return given if given == "keep" else float(given)
+    except ValueError:
+        raise ParameterError(f"--order-weight: must be a number or keep, got {given!r}. Correct it.") from None
 
 
 def steerings(given: list[str] | None) -> list[dict[str, Any]]:
@@ -161,14 +169,12 @@ def requirements(given: str | None) -> dict[str, Any]:
     return found
 
 
-def budget(given: str | None) -> Any:
+def budget(given: str) -> Any:
     """Read ε: a number, or ``column=number,…``.
 
     >>> budget("1"), budget("age=0.5,pay=1")
     (1, {'age': 0.5, 'pay': 1})
     """
-    if given is None:
-        return None
     if "=" not in given:
         return _number(given.strip())
     return {name: _number(text) for name, text in pairs("--epsilon", list(names(given)), last=True).items()}
@@ -183,14 +189,12 @@ def resolution(given: str | None) -> dict[str, Any]:
     return typed_settings(pairs("--resolution", list(names(given)), last=True))
 
 
-def bounds(given: str | None) -> Any:
+def bounds(given: str) -> Any:
     """Read the ends of domains, ``column=low:high,…``; text that names no column stays text.
 
     >>> bounds("age=0:120,pay=-1e3:1e6")
     {'age': [0, 120], 'pay': [-1000, 1000000]}
     """
-    if given is None:
-        return None
     if "=" not in given:
         return given.strip()
     return {name: _level(text) for name, text in pairs("--bounds", list(names(given)), last=True).items()}
@@ -286,6 +290,8 @@ _READERS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "kinds": (list[str], lambda typed: pairs("--kind", typed, last=True)),
     "taxonomies": (list[str], lambda typed: pairs("--taxonomy", typed)),
     "orders": (list[str], orders),
+    "categories": (list[str], lambda typed: orders(typed, "--categories")),
+    "order_weight": (str, order_weight),
     "attribute_weights": (list[str], lambda typed: typed_settings(pairs("--attribute-weight", typed, last=True))),
     "blocks": (list[str], lambda typed: [names(block) for block in typed]),
     "steer": (list[str], steerings),

@@ -14,7 +14,6 @@ import typer
 
 from shoal import progress, registry
 from shoal.errors import EngineError
-from shoal.types.results.verification import Verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -286,6 +285,8 @@ def print_ledger(ledger: Ledger) -> None:
 def print_verification(found: Verification) -> None:
     """Print what was promised, each claim with what was found of it, and the verdict."""
     from rich.table import Table
+
+    from shoal.types import Verdict
 
     typer.echo(found.promise)
     table = Table("Claim", "Verdict", "Why", title="Verification", title_justify="left")

@@ -31,10 +31,12 @@ def _object(cls: type) -> dict[str, Any]:
 def _property(declared: Declared) -> dict[str, Any]:
     param = declared.param
     found = _of(declared.kind) if param.inner is None else _object(param.inner)
-    limits = {"minimum": param.low, "maximum": param.high, "exclusiveMaximum": param.below}
+    limits = {"minimum": param.low, "exclusiveMinimum": param.above, "maximum": param.high}
+    limits["exclusiveMaximum"] = param.below
     found |= {name: limit for name, limit in limits.items() if limit is not None}
     if param.choices:
-        found["enum"] = list(declared.choices)
+        texts = found if "anyOf" not in found else next(one for one in found["anyOf"] if one["type"] == "string")
+        texts["enum"] = list(declared.choices)
     found["description"] = f"{param.description}. {param.more}".rstrip()
     if declared.default not in (None, UNSET) and not declared.required:
         found["default"] = plain(declared.default)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from fractions import Fraction
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
@@ -164,9 +163,9 @@ def plain(value: Any) -> Any:
         return str(getattr(value, "value", value))
     if hasattr(value, "isoformat"):
         return value.isoformat()
-    if isinstance(value, Fraction):
-        return float(value)
-    return value.item() if hasattr(value, "item") else value
+    if hasattr(value, "item"):
+        return value.item()
+    return float(value) if hasattr(value, "limit_denominator") else value  # a fraction
 
 
 def _seen_from(folder: Path, given: Any) -> Any:

@@ -439,7 +439,7 @@ class TestTheGate:
     ("more", "said"),
     [
         ({"keep": "pay"}, "keep must be a list of field names, got 'pay'"),
-        ({"keep": ["pay", ""]}, "keep must be a list of field names"),
+        ({"keep": ["pay", ""]}, "keep must hold field names, got an empty one"),
         ({"keep": ["a"]}, "keep names 'a', which is quasi and cannot be released unchanged"),
         ({"keep": ["who"], "subject": "who"}, "keep names 'who', which is subject"),
         ({"keep": ["class"]}, "keep names 'class', which is class_field"),

@@ -17,7 +17,7 @@ GOOD: dict[str, Any] = {"quasi": ["age"], "bounds": {"age": (0, 120)}, "k": 3, "
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "k below 2": ({"k": 1}, "StreamRecipe: k must be an integer ≥ 2 and < 2³¹, got 1. Raise k."),
-    "k of text": ({"k": "3"}, "StreamRecipe: k must be an integer ≥ 2, got '3'."),
+    "k of text": ({"k": "3"}, "StreamRecipe: k must be an integer ≥ 2 and < 2³¹, got '3'."),
     "delay below k − 1": ({"k": 9, "delay": 7}, "delay must be at least k − 1 = 8, got 7. Raise delay, or lower k."),
     "seconds of nothing": ({"delay_seconds": 0}, "delay_seconds must be a number > 0, got 0."),
     "an order weight below 0": (
@@ -84,7 +84,10 @@ def test_what_cannot_be_is_refused_in_a_sentence(name: str) -> None:
 
 def test_all_faults_are_named_at_once() -> None:
     with pytest.raises(ParameterError) as caught:
-        StreamRecipe(quasi=["age", "pay"], bounds={}, k=3, delay=10, method="x")
+        StreamRecipe(quasi=["age", "pay"], bounds={}, k=1, delay=0, method="x")
+    assert str(caught.value).count("\n- ") == 2
+    with pytest.raises(ParameterError) as caught:  # rules between fields need fields that are valid one by one
+        StreamRecipe(quasi=["age", "pay"], bounds={"name": [0, 1]}, k=3, delay=10)
     assert str(caught.value).count("\n- ") == 2
 
 
