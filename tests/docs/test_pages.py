@@ -16,7 +16,7 @@ HOME = Path(__file__).resolve().parents[2]
 DOCS = HOME / "docs"
 FOLDERS = {
     "methods": ("partition",),
-    "stream_methods": ("stream_partition",),
+    "stream_methods": ("stream.partition",),
     "models": ("privacy",),
     "releases": ("release",),
     "measures": ("utility", "risk"),

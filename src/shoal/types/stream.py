@@ -221,7 +221,7 @@ class Taken(NamedTuple):
 
 
 class StreamAttribute(Protocol):
-    """An attribute of a stream, in ``stream_points/``: made of what is `Known`, by ``Class.of(known)``."""
+    """An attribute of a stream, in ``stream/points/``: made of what is `Known`, by ``Class.of(known)``."""
 
     @property
     def middle(self) -> NDArray[np.float64]:
@@ -329,7 +329,7 @@ class Forming(Protocol):
 
 
 class StreamMethod(Protocol):
-    """A method that forms classes of a stream: a frozen dataclass in ``stream_partition/``, parameters checked."""
+    """A method that forms classes of a stream: a frozen dataclass in ``stream/partition/``, parameters checked."""
 
     def begin(self, space: Space, k: int, delay: int, order_weight: float, demands: Sequence[Demand] = ()) -> Forming:
         """Return what forms the classes of one lane; after a restart it is begun anew with the tuples that wait.
