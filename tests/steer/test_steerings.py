@@ -261,7 +261,7 @@ def test_a_recipe_round_trips() -> None:
     steer = [{"by": "region", "column": "county", "weight": 2.0}, {"by": "position"}]
     recipe = shoal.Recipe(quasi=["a"], steer=steer)
     text = 'quasi = ["a"]\n[[steer]]\nby = "region"\ncolumn = "county"\nweight = 2.0\n[[steer]]\nby = "position"\n'
-    assert shoal.Recipe.from_toml(text) == recipe
+    assert shoal.Recipe.from_toml("version = 1\n" + text) == recipe
     assert shoal.Recipe.from_toml(recipe.to_toml()) == recipe
     assert recipe.fingerprint != shoal.Recipe(quasi=["a"]).fingerprint
     assert "steer" not in shoal.Recipe(quasi=["a"]).to_dict()
