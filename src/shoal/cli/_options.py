@@ -23,10 +23,17 @@ F = TypeVar("F", bound=Callable[..., None])
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
 
-def settings(*names: str, of: type = RecipeFields, needed: Sequence[str] = (), text: bool = True) -> Callable[[F], F]:
+def settings(
+    *names: str,
+    of: type = RecipeFields,
+    needed: Sequence[str] = (),
+    text: bool = True,
+    helps: Mapping[str, str] | None = None,
+) -> Callable[[F], F]:
     """Add an option for each named setting to a command, which receives what was typed as ``**given``.
 
     Without names: for every setting that has a group. With `text`, options for the format of text files as well.
+    `helps` are help texts of settings that mean something else to this command.
     """
     chosen = [one for one in declarations(of) if (one.name in names if names else one.param.group or one.param.option)]
     chosen += declarations(TextFormat) if text else ()
@@ -38,7 +45,8 @@ def settings(*names: str, of: type = RecipeFields, needed: Sequence[str] = (), t
             info = one.annotation.__metadata__[0]
             if one.name in _OUTPUT:
                 info.rich_help_panel = OUTPUT
-        made = [_parameter(one, needed=one.name in needed) for one in chosen]
+        said = helps or {}
+        made = [_parameter(one, said.get(one.name), needed=one.name in needed) for one in chosen]
         first = [one for one in kept if one.default is one.empty]
         command.__signature__ = inspect.Signature([*first, *made, *(one for one in kept if one not in first)])  # type: ignore[attr-defined]
         return command
@@ -46,7 +54,7 @@ def settings(*names: str, of: type = RecipeFields, needed: Sequence[str] = (), t
     return decorate
 
 
-def _parameter(declared: Declared, *, needed: bool) -> inspect.Parameter:
+def _parameter(declared: Declared, said: str | None, *, needed: bool) -> inspect.Parameter:
     """Return the parameter of a command for a setting: a flag, a number, or text that a reader understands."""
     param, usual = declared.param, declared.default
     shown = param.usual or ("" if usual in (None, UNSET, (), {}) or declared.required else str(usual))
@@ -56,7 +64,7 @@ def _parameter(declared: Declared, *, needed: bool) -> inspect.Parameter:
         kind = _READERS[declared.name][0]
     option = typer.Option(
         param.option or f"--{declared.name.replace('_', '-')}",
-        help=f"{param.description}.",
+        help=said or f"{param.description}.",
         metavar=param.metavar or None,
         show_default=shown if shown and kinds != [bool] else False,
         rich_help_panel=param.group,

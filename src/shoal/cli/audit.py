@@ -9,8 +9,16 @@ import typer
 from shoal.cli import _options as o
 from shoal.cli._tables import print_audit, print_json, progress_bar
 
+_HELPS = {
+    "confidential": "Confidential columns, for the models that look at them.",
+    "weight": "Column of sampling weights; the smallest class is also weighed.",
+    "require": "What must hold, e.g. k=5,l_entropy=3,e:pay=900; else exit code 4.",
+}
 
-@o.settings("quasi", "confidential", "subject", "subject_exact", "weight", "require", "kinds", needed=("quasi",))
+
+@o.settings(
+    "quasi", "confidential", "subject", "subject_exact", "weight", "require", "kinds", needed=("quasi",), helps=_HELPS
+)
 def audit(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file to audit, or the URL of a table.")],
     json: o.Json = False,
