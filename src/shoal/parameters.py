@@ -24,6 +24,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 from shoal.errors import ParameterError, listing, raise_all
 
 T = TypeVar("T")
+_SEVERAL = {int: "integers", float: "numbers"}
 
 
 class Unset(Enum):
@@ -130,6 +131,9 @@ class Declared:
         """Return the sentence for a value that is not accepted."""
         if self.param.choices and not self.param.words:
             return unknown(owner, self.name, value, self.choices)
+        lists = [kind for kind in alternatives(self.kind) if get_origin(kind) is tuple]
+        if lists and not self.param.words:
+            return f"{owner}: {self.name} must hold {_SEVERAL.get(get_args(lists[0])[0], 'names')} only."
         return f"{owner}: {self.name} must be {self.allowed}, got {shown(value)}.{self._remedy(value)}"
 
     def _remedy(self, value: object) -> str:
