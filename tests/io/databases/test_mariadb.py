@@ -17,6 +17,7 @@ import shoal
 from shoal import progress
 from shoal.flow.stages.write import open_sink, staged
 from shoal.io.databases import mysql
+from shoal.io.sinks._sql_types import sql_type
 from shoal.io.sources.sql import Sql
 from shoal.locations import place
 
@@ -115,7 +116,7 @@ def test_what_is_cut_silently_is_noticed(mariadb_database: Any, monkeypatch: pyt
     shoal.write_table(TABLE.append_column("pay", pay), mariadb_database.at("t"))
     short = {"string": sa.String(1), "double": sa.SmallInteger()}
     for kind, sql in short.items():
-        usual = shoal.sinks._sql_types.sql_type
+        usual = sql_type
 
         def cut(one: Any, *, sqlite: bool, kind: str = kind, sql: Any = sql, usual: Any = usual) -> Any:
             return sql if str(one) == kind else usual(one, sqlite=sqlite)

@@ -82,8 +82,8 @@ def test_one_process_for_all_files(file: Path, apart: _apart._Apart) -> None:
 
 def test_it_ends_with_the_program(file: Path) -> None:
     script = (
-        "import pathlib, sys\nfrom shoal.io.sources import _apart, spss\n"
-        "spss.Spss().read(pathlib.Path(sys.argv[1])); print(_apart._apart._child.pid)\n"
+        "import pathlib, sys\nfrom shoal.io.sources import _isolated_reader, spss\n"
+        "spss.Spss().read(pathlib.Path(sys.argv[1])); print(_isolated_reader._apart._child.pid)\n"
     )
     done = subprocess.run([sys.executable, "-c", script, file], capture_output=True, text=True, check=True)
     with pytest.raises(ProcessLookupError):

@@ -44,7 +44,7 @@ def test_unknown_suffix_lists_the_known(name: str) -> None:
 def test_choosing_does_not_load_arrow() -> None:
     code = (
         "import sys; from pathlib import Path; from shoal import registry; "
-        "registry.for_file('sources', Path('a.csv')); registry.for_file('sinks', Path('a.csv')); "
+        "registry.for_file('io.sources', Path('a.csv')); registry.for_file('io.sinks', Path('a.csv')); "
         "heavy = {'pyarrow', 'pandas', 'polars', 'narwhals', 'pyreadstat', 'sqlalchemy', 'duckdb', 'openpyxl'}; "
         "assert not heavy & set(sys.modules)"
     )
