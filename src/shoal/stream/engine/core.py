@@ -82,11 +82,18 @@ def numbered(name: str, cells: Any, *, exact: bool = False) -> tuple[NDArray[np.
     if isinstance(cells, np.ndarray) and cells.dtype.kind == "i":
         return cells.astype(np.int64), []
     found, faults = [], []
+    known: dict[str, int] = {}  # names come again and again
     for at, cell in enumerate(listed(cells)):
+        if type(cell) is str and cell in known:
+            found.append(known[cell])
+            continue
         fault = MISSING if is_missing(cell) else _NOBODY if isinstance(cell, _SEVERAL) else None
         if fault is not None:
             faults.append((at, fault.format(name=name)))
-        found.append(0 if fault is not None else _number(cell, key))
+        number = 0 if fault is not None else _number(cell, key)
+        if fault is None and type(cell) is str:
+            known[cell] = number
+        found.append(number)
     return np.array(found, np.int64), faults
 
 
