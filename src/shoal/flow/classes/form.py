@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shoal import progress
 from shoal.errors import ParameterError
 from shoal.flow.classes.canonical_order import canonical
-from shoal.flow.classes.households import groups_of, one_value_per_group, partition_together, strata_of_groups
+from shoal.flow.classes.households import one_value_per_group, partition_together, refuse_groups, strata_of_groups
 from shoal.flow.classes.nested_households import partition_nested, way_of_groups
 from shoal.flow.classes.refine import refined
 from shoal.flow.classes.repair import enforced, one_block
@@ -83,7 +83,7 @@ def form(table: Table, recipe: Recipe, *, certified: bool = False, sink: type | 
     strata, merged = _strata(table, recipe, points, method)
     steering = steering_in(recipe, method, points, table)
     progress.stage("Partition")
-    groups = groups_of(table, recipe, method)
+    groups = None if recipe.together is None else points.subjects
     one_value_per_group(typed, recipe, groups)
     inside = None if groups is None else strata_of_groups(table, recipe, groups, strata)
     partition = _partition(recipe, method, points, steering, groups, (inside, strata), rng)
@@ -112,7 +112,7 @@ def _refuse(table: Table, recipe: Recipe, method: Any, release: Any, *, certifie
     refuse_noise(recipe, type(method))
     if of_values(required):
         one_block(type(method), len(recipe.all_blocks))
-    groups_of(table, recipe, method)
+    refuse_groups(table, recipe, method)
     if not _merging(recipe, method):
         _refuse_infeasible(table, recipe, required)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, ParameterError, listing, raise_all
 from shoal.flow.classes.strata import partition_strata
-from shoal.flow.stages.subjects import respelled, subjects_of, told_apart
+from shoal.flow.stages.subjects import respelled, told_apart
 from shoal.flow.stages.values import categories
 from shoal.recipe.recipe import Recipe
 from shoal.types import Partition, Points, Table
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def groups_of(table: Table, recipe: Recipe, method: Any) -> NDArray[np.int64] | None:
-    """Return the group of each record, numbered in the order of their first rows; None if records are on their own."""
+def refuse_groups(table: Table, recipe: Recipe, method: Any) -> None:
+    """Refuse to keep groups together if the method forms no classes of k, or if a record names no group."""
     if recipe.together is None:
-        return None
+        return
     if not getattr(type(method), "promises_k", True):
         raise ParameterError(
             f"{type(method).__name__}: together must be left out, for this method forms no classes of at least k "
@@ -32,7 +32,6 @@ def groups_of(table: Table, recipe: Recipe, method: Any) -> NDArray[np.int64] | 
             f"Column {recipe.together!r}: it must be known of every record with whom it stays together, {missing:,} of "
             f"{len(table):,} values are missing. Fill them, or leave out together."
         )
-    return subjects_of(table, exact=recipe.subject_exact)
 
 
 def one_value_per_group(table: Table, recipe: Recipe, groups: NDArray[np.int64] | None) -> None:
