@@ -177,7 +177,10 @@ class Csv(Checked):
     quote: Annotated[str, Param("What stands around cells that hold a delimiter.")] = '"'
     encoding: Annotated[str | None, Param("The encoding; none: UTF-8, or what the byte order mark says.")] = None
     decimal: Annotated[str, Param("The decimal sign.")] = "."
-    missing: Annotated[tuple[str, ...] | list[str], Param("Cells that mean no value, besides the empty one.")] = ()
+    missing: Annotated[
+        tuple[str, ...],
+        Param("Cells that mean no value, besides the empty one.", words="a list of texts", example='["NA", "-9"]'),
+    ] = ()
     datetime: Annotated[str | None, Param("How dates and times are written; none: ISO 8601.")] = None
 
     def __post_init__(self) -> None:
@@ -190,8 +193,6 @@ class Csv(Checked):
             faults.append(f"Csv: decimal must be '.' or ',', got {self.decimal!r}. Give one of the two.")
         if self.quote in (self.delimiter, self.decimal):
             faults.append(f"Csv: quote must differ from delimiter and decimal, got {self.quote!r}. Change one of them.")
-        if not all(isinstance(text, str) for text in self.missing):
-            faults.append('Csv: missing must be a list of texts, got something else. Write for example ["NA", "-9"].')
         if self.datetime is not None and not _reads_back(self.datetime):
             faults.append(
                 f"Csv: datetime must be a format that reads back what it writes, got {self.datetime!r}. "
