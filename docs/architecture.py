@@ -66,8 +66,8 @@ PROTECT = (
     Step("release", "release/centroid.py", "Centroid.release", "Replaces the record's values with those of its class."),
     Step("release", "flow/stages/measure.py", "read_measures", "Measures the loss."),
     Step("stage", "io/sinks/csv.py", "Csv.write", "Writes the hidden file."),
-    Step("gate", "flow/gate/one_table.py", "read_back", "Reads the hidden file again, as a recipient would."),
-    Step("gate", "flow/gate/one_table.py", "gate", "Audits what was read; a promise that fails stops the run."),
+    Step("gate", "flow/gate/read_back.py", "read_back", "Reads the hidden file again, as a recipient would."),
+    Step("gate", "flow/gate/gate.py", "gate", "Audits what was read; a promise that fails stops the run."),
     Step("gate", "privacy/k_anonymity.py", "KAnonymity.audit", "Counts the records of each class, with its own code."),
     Step("publish", "io/sinks/_atomic.py", "_publish", "Gives the hidden file its name, all at once."),
 )
@@ -86,7 +86,7 @@ FOLLOW = (
     "points/encoding.py",
     "partition/mdav.py",
     "release/centroid.py",
-    "flow/gate/one_table.py",
+    "flow/gate/gate.py",
     "privacy/k_anonymity.py",
     "io/sinks/_atomic.py",
 )

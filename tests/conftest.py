@@ -125,6 +125,7 @@ def account_of() -> Callable[..., Any]:
 
         import shoal
         from shoal.flow.gate.gate import gate
+        from shoal.flow.plan.promise import promise_of
         from shoal.flow.protect.anonymise import anonymise
         from shoal.flow.stages.measure import measures, read_measures
         from shoal.flow.stages.read import schema_for
@@ -138,7 +139,7 @@ def account_of() -> Callable[..., Any]:
             toml=meant.to_toml(),
             fingerprint=meant.fingerprint,
             schema=typed.schema,
-            audit=gate(made.release, meant, made.partition),
+            audit=gate(made.release, promise_of(meant, made.partition)),
             readings=read_measures(made.comparison, measures()) if full else made.readings,
             sizes=np.bincount(made.comparison.classes),
             note=made.partition.note,

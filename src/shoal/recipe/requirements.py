@@ -29,6 +29,11 @@ class Required:
         """The model's parameters by name."""
         return tuple((declared.name, getattr(self.model, declared.name)) for declared in declarations(type(self.model)))
 
+    @property
+    def is_required(self) -> bool:
+        """Whether a level is set; False: the model is audited for information."""
+        return any(level is not None for _, level in self.levels)
+
 
 @cache
 def named() -> dict[str, str]:

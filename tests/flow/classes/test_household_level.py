@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.flow.gate import one_table as gating
+from shoal.flow.gate.gate import gate
+from shoal.flow.plan.promise import promise_of
 from shoal.types import Block, Partition, Release, Schema
 
 N = 120
@@ -150,7 +151,7 @@ def test_the_gate_stops_a_household_with_two_values() -> None:
         release = Release(pa.table({"rooms": rooms, "age": age}), Schema(()), subjects=whose)
         partition = Partition((Block(("rooms",), np.array(rooms)), Block(("age",), np.array(age))))
         if message is None:
-            assert gating.gate(release, recipe, partition).holds
+            assert gate(release, promise_of(recipe, partition)).holds
             continue
         with pytest.raises(shoal.GuaranteeError, match=message):
-            gating.gate(release, recipe, partition)
+            gate(release, promise_of(recipe, partition))

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal import registry
-from shoal.flow.gate import one_table as gating
+from shoal.flow.gate.gate import gate
+from shoal.flow.plan.promise import promise_of
 from shoal.kernels.arithmetic.class_means import class_means
 from shoal.types import Partition, Release, Schema
 
@@ -144,13 +145,13 @@ def test_the_gate_stops_a_household_that_is_split() -> None:
         subjects = None if house is None else pa.chunked_array([house])
         release = Release(pa.table({"x": x}), Schema(()), subjects=subjects)
         if message is None:
-            assert gating.gate(release, recipe, Partition.of(x, ["x"])).holds
+            assert gate(release, promise_of(recipe, Partition.of(x, ["x"]))).holds
             continue
         with pytest.raises(shoal.GuaranteeError, match=message):
-            gating.gate(release, recipe, Partition.of(x, ["x"]))
+            gate(release, promise_of(recipe, Partition.of(x, ["x"])))
     leaving = Release(pa.table({"x": x, "house": list("abbcdd")}), Schema(()))
     with pytest.raises(shoal.GuaranteeError, match="Identifiers would have left: house"):
-        gating.gate(leaving, recipe, Partition.of(x, ["x"]))
+        gate(leaving, promise_of(recipe, Partition.of(x, ["x"])))
 
 
 def test_recipes_round_trip() -> None:

@@ -49,13 +49,14 @@ def test_blocks_that_a_method_forms_are_audited_each(monkeypatch: pytest.MonkeyP
 def test_blocks_that_are_not_the_quasi_identifiers_fail_closed(
     monkeypatch: pytest.MonkeyPatch, blocks: list[tuple[str, ...]]
 ) -> None:
-    from shoal.flow.gate import one_table as gating
+    from shoal.flow.gate.gate import gate
+    from shoal.flow.plan.promise import promise_of
     from shoal.types import Release, Schema
 
     partition = Partition(tuple(Block(names, np.zeros(N, np.int64)) for names in blocks))
     constant = pa.table({name: np.zeros(N) for name in "abcd"})
     with pytest.raises(shoal.GuaranteeError, match="some would not be audited"):
-        gating.gate(Release(constant, Schema(())), shoal.Recipe.from_dict(RECIPE), partition)
+        gate(Release(constant, Schema(())), promise_of(shoal.Recipe.from_dict(RECIPE), partition))
 
 
 def test_a_method_without_a_promise_is_audited_and_claims_nothing(

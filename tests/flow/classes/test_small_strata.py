@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.flow.classes.strata import merge_small, merged_note
-from shoal.flow.gate import one_table as gating
+from shoal.flow.gate.gate import gate
+from shoal.flow.plan.promise import promise_of
 from shoal.types import Partition, Points, Release, Schema
 from shoal.types.data.statistical_files import Variable
 
@@ -153,9 +154,12 @@ def test_the_gate_looks_at_the_strata_as_they_leave() -> None:
     labels = np.array([0] * 4 + [1] * 5 + [2] * 4)
     recipe = shoal.Recipe(quasi=["x"], strata=["region"], k=4, small_strata="merge")
     one = pa.table({"x": labels, "region": ["b + c" if r in "bc" else r for r in region]})
-    assert gating.gate(Release(one, Schema(())), recipe, Partition.of(labels, ["x"])).holds
+    assert gate(Release(one, Schema(())), promise_of(recipe, Partition.of(labels, ["x"]))).holds
     with pytest.raises(shoal.GuaranteeError, match="over x, region requires 4 and achieves 1"):
-        gating.gate(Release(pa.table({"x": labels, "region": region}), Schema(())), recipe, Partition.of(labels, ["x"]))
+        gate(
+            Release(pa.table({"x": labels, "region": region}), Schema(())),
+            promise_of(recipe, Partition.of(labels, ["x"])),
+        )
 
 
 def test_merging_needs_strata() -> None:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.flow.gate import one_table as gating
+from shoal.flow.gate import read_back as gating
 from shoal.kernels.closeness import merge as merging
 
 RNG = np.random.default_rng(2)

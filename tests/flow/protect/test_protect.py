@@ -14,7 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from shoal.flow.gate import one_table as gating
+from shoal.flow.gate import read_back
+from shoal.flow.gate.gate import gate
+from shoal.flow.plan.promise import promise_of
 from shoal.types import Finding
 
 N = 40
@@ -304,7 +306,7 @@ def test_an_identifier_that_would_leave_is_stopped(monkeypatch: pytest.MonkeyPat
     release = Release(ARROW, Schema(()))
     partition = Partition.of(np.zeros(N, np.int64), RECIPE["quasi"])
     with pytest.raises(shoal.GuaranteeError, match="Identifiers would have left: id"):
-        gating.gate(release, shoal.Recipe.from_dict(RECIPE), partition)
+        gate(release, promise_of(shoal.Recipe.from_dict(RECIPE), partition))
 
 
 def test_the_gate_does_not_believe_the_partition(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -519,14 +521,14 @@ def test_a_recipe_must_not_replace_the_data(tmp_path: Path) -> None:
 def test_a_float_that_changed_on_the_disk_is_seen() -> None:
     nan = float("nan")
     before = pa.chunked_array([[1.0, nan, None]])
-    assert gating._same(before, pa.chunked_array([[1.0, nan, None]]))
+    assert read_back._same(before, pa.chunked_array([[1.0, nan, None]]))
     for after in ([1.5, nan, None], [1.0, 2.0, None], [1.0, nan, 3.0], [1.0, None, None]):
-        assert not gating._same(before, pa.chunked_array([pa.array(after, pa.float64(), from_pandas=False)]))
+        assert not read_back._same(before, pa.chunked_array([pa.array(after, pa.float64(), from_pandas=False)]))
     large = pa.chunked_array([pa.array(["a", None], pa.large_string())])
-    assert gating._same(large, pa.chunked_array([["a", None]]))
-    assert not gating._same(large, pa.chunked_array([["b", None]]))
+    assert read_back._same(large, pa.chunked_array([["a", None]]))
+    assert not read_back._same(large, pa.chunked_array([["b", None]]))
     seconds = pa.chunked_array([pa.array([5], pa.timestamp("s"))])
-    assert gating._same(seconds, pa.chunked_array([pa.array([5000], pa.timestamp("ms"))]))
+    assert read_back._same(seconds, pa.chunked_array([pa.array([5000], pa.timestamp("ms"))]))
 
 
 def test_cells_with_a_decimal_comma_in_quotes_between_commas(tmp_path: Path) -> None:

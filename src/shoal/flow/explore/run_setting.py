@@ -11,6 +11,7 @@ from shoal import progress
 from shoal.errors import ShoalError, rows_kept
 from shoal.flow.explore.grid import Candidate
 from shoal.flow.gate.gate import gate
+from shoal.flow.plan.promise import promise_of
 from shoal.flow.protect.anonymise import anonymise
 from shoal.flow.stages.encode import encode
 from shoal.flow.stages.measure import measures, read_measures
@@ -137,7 +138,7 @@ class Bench:
         with rows_kept(self.rows):
             exact = replace(recipe, exact_means=True, resolution={})  # settings are compared by their partition
             made = anonymise(self.table, exact, key=_KEY)
-            overall = gate(made.release, recipe, made.partition).overall
+            overall = gate(made.release, promise_of(recipe, made.partition)).overall
         readings = read_measures(made.comparison, self.chosen)
         return Result(int(overall.achieved), overall.classes, readings, weaker(recipe, made.partition))
 

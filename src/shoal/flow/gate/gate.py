@@ -1,128 +1,270 @@
-"""Two tables that leave together: the gate that both must pass."""
+"""The gate: an audit of a release as it will be published, which refuses what falls short of its promise."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from shoal import registry
 from shoal.errors import GuaranteeError, listing
-from shoal.flow.gate import one_table
-from shoal.flow.gate.persons import dominant, of_persons
-from shoal.flow.plan.release_traits import comparable_with_original, guarantee, in_two_tables
+from shoal.flow.gate.two_tables import audit_two_tables
+from shoal.flow.plan.promise import Promise
+from shoal.flow.plan.release_traits import comparable_with_original
+from shoal.flow.plan.required_models import findings_of, reported_besides
 from shoal.flow.plan.unchanged_columns import count_unchanged
 from shoal.flow.stages.values import with_values
-from shoal.recipe.recipe import Recipe
-from shoal.recipe.requirements import named, of_confidential
-from shoal.types import Audit, Finding, Partition, Release, Role
+from shoal.recipe.requirements import Required
+from shoal.types import Audit, Finding, Release, Role
+
+_CLOSE = ("t_closeness", "n_t_closeness")
+_DIGITS = 3  # of a figure that depends on weights or subjects, which are not released
+SEEDED = "NOT PRIVATE: values were dealt by a seed, for a test, and can be put back"
 
 
-def gate(release: Release, recipe: Recipe, partition: Partition) -> Audit:
-    """Audit what will leave, be it one table or two, and refuse it if what was promised does not hold."""
-    if (release.apart is not None) is not in_two_tables(recipe):
+def gate(release: Release, promise: Promise) -> Audit:
+    """Audit a release of one table or two, and refuse it if its promise does not hold.
+
+    Raises
+    ------
+    GuaranteeError
+        If the audit finds less than was promised, or could not look at everything.
+    """
+    if (release.apart is not None) is not promise.two_tables:
         raise GuaranteeError("The release has not the tables that it must have. Nothing was written.")
     if release.apart is None:
-        audit = one_table.gate(release, recipe, partition)
+        audit = audit_table(release, promise)
     else:
-        audit = _gate_both(release, release.apart, recipe, partition)
-    return replace(audit, unchanged=count_unchanged(release, recipe, partition))
+        audit = audit_two_tables(release, release.apart, promise, audit_table, audit_persons)
+    return replace(audit, unchanged=count_unchanged(release, promise))
 
 
-def _gate_both(release: Release, apart: Release, recipe: Recipe, partition: Partition) -> Audit:
-    """Audit two tables as they will leave, and refuse them if what was promised does not hold.
-
-    Of the partition only one thing is believed: whether t is promised. The classes are those that are written.
-    """
-    link = _linked(release, apart, recipe)
-    _refuse_mixed(release, apart, recipe, link)
+def audit_table(release: Release, promise: Promise) -> Audit:
+    """Audit one table as it will be published, and refuse it if its promise does not hold."""
+    _refuse_columns(release, promise)
+    _refuse_digits(release)
     release = with_values(release, release.schema.names(Role.WEIGHT))
-    seen = replace(release, apart=comparable_with_original(apart))
-    model = registry.load("privacy", guarantee(recipe))(recipe.k)
-    found: Finding = model.audit(seen, (link,))
-    persons = of_persons(release, recipe, [(link,)])
-    for one in (found, *persons):
-        if not one.holds:
-            raise GuaranteeError(
-                f"The audit of the output found less than was promised: {one.subject} requires {one.levels[0]} and "
-                f"achieves {one.levels[1]} ({one.note}). Nothing was written."
-            )
-    _refuse_crossing(release, recipe, link)
-    second = one_table.gate(replace(apart, original=None), _of_second(recipe, link), _classes(partition, link))
-    overall = _unpromised(release, recipe.quasi)
-    rest = (f for f in second.findings if f is not second.overall and not dominant(f))  # which has no persons
-    findings = (found, overall, *rest, *persons)
-    return Audit(release.data.num_rows, recipe.quasi, recipe.confidential, overall, findings, link)
+    seen = release if promise.visible_classes else comparable_with_original(release)
+    findings = _of_records(seen, promise)
+    if promise.together is not None:
+        _refuse_split(release, promise)
+    overall, more = _overall(release, seen, promise, findings[0])
+    findings += more
+    if promise.visible_classes:  # otherwise no class can be seen, and nothing is required of them
+        findings += _with_weights(seen, promise)
+        findings += _of_confidential(release, promise)
+    findings += _of_noise(release, promise)
+    findings += audit_persons(release, promise, _over_classes(promise))
+    audit = Audit(release.data.num_rows, promise.quasi, promise.confidential, overall, tuple(findings))
+    if not audit.holds:
+        raise GuaranteeError(_failed(audit))
+    return audit
 
 
-def _linked(release: Release, apart: Release, recipe: Recipe) -> str:
-    """Return what joins both tables. Nothing else may, and the confidential columns are in the second only."""
-    link = release.link
-    if link is None or apart.data.column_names != [link, *_in_order(recipe, apart)]:
-        raise GuaranteeError(
-            "The second table must have the column of classes and the confidential ones, and no other. Nothing was "
-            "written."
-        )
-    if shared := [n for n in release.data.column_names if n != link and n in apart.data.column_names]:
-        raise GuaranteeError(f"Confidential columns are in the first table: {listing(shared)}. Nothing was written.")
-    return link
-
-
-def _in_order(recipe: Recipe, apart: Release) -> list[str]:
-    """Return the confidential columns in the order of the table, each once; those that it lacks come last."""
-    there = [name for name in apart.data.column_names if name in recipe.confidential]
-    return [*there, *(name for name in recipe.confidential if name not in there)]
-
-
-def _refuse_mixed(release: Release, apart: Release, recipe: Recipe, link: str) -> None:
-    """Refuse identifiers in one of the tables, and a first table that lacks quasi-identifiers or what joins them."""
-    names = release.data.column_names
-    stray = [n for n in (*recipe.identifier, *recipe.columns(Role.SUBJECT)) if n in (*names, *apart.data.column_names)]
+def _refuse_columns(release: Release, promise: Promise) -> None:
+    """Refuse an output that holds columns which were to be removed, or lacks confidential ones."""
+    there = release.data.column_names
+    stray = [name for name in promise.removed if name in there]
+    if promise.weight in stray:
+        raise GuaranteeError(f"The weight {promise.weight!r} would have been released. Nothing was written.")
     if stray:
         raise GuaranteeError(f"Identifiers would have left: {listing(stray)}. Nothing was written.")
-    if lacking := [n for n in (*recipe.quasi, *recipe.strata, link) if n not in names]:
-        raise GuaranteeError(f"Columns are not in the output: {listing(lacking)}. Nothing was written.")
+    if lacking := [name for name in promise.confidential if name not in there]:
+        raise GuaranteeError(f"Confidential columns are not in the output: {listing(lacking)}. Nothing was written.")
 
 
-def _refuse_crossing(release: Release, recipe: Recipe, link: str) -> None:
-    """Refuse classes that cross strata, or separate records that must stay together."""
-    from shoal.privacy.k_anonymity import class_sizes, split_subjects
+def _refuse_digits(release: Release) -> None:
+    """Refuse values with more digits than their column has, as they are written."""
+    from shoal.privacy.counting.digits import too_fine
 
-    bare = replace(release, subjects=None)
-    if len(class_sizes(bare, (link, *recipe.strata))) != len(class_sizes(bare, (link,))):
-        raise GuaranteeError(f"Classes cross the strata of {listing(recipe.strata)}. Nothing was written.")
-    if recipe.counted is not None and release.subjects is None:
-        raise GuaranteeError(f"It is not known what {recipe.counted!r} of each record was. Nothing was written.")
-    if recipe.together is not None and (split := split_subjects(release, (link,))):
+    if fine := too_fine(with_values(release, list(release.resolutions))):
         raise GuaranteeError(
-            f"Records of {split:,} groups of {recipe.together!r} must stay together and are in several classes. "
-            f"Nothing was written."
+            f"Released values have more digits than their resolution allows: {listing(fine)}. Nothing was written."
         )
 
 
-def _of_second(recipe: Recipe, link: str) -> Recipe:
-    """Return what must hold of the second table by itself: what everybody can audit, over the column of classes."""
-    return Recipe(
-        quasi=(link,),
-        confidential=recipe.confidential,
-        k=recipe.k,
-        t=recipe.t,
-        require={name: level for name, level in recipe.require.items() if of_confidential(named()[name])},
-        method=recipe.method,
-        kinds=recipe.kinds,
-        taxonomies=recipe.taxonomies,
-        orders=recipe.orders,
-    )
+def _refuse_split(release: Release, promise: Promise) -> None:
+    """Refuse a release in which records that must stay together are not written the same."""
+    from shoal.privacy.k_anonymity import split_subjects
+
+    if release.subjects is None:
+        raise GuaranteeError("It is not known which records must stay together. Nothing was written.")
+    for names in [block.attributes for block in promise.blocks if promise.whole.issuperset(block.attributes)]:
+        if split := split_subjects(release, names):
+            raise GuaranteeError(
+                f"Records of {split:,} groups of {promise.together!r} must stay together and are in several classes "
+                f"over {listing(names)}. Nothing was written."
+            )
 
 
-def _classes(partition: Partition, link: str) -> Partition:
-    """Return the partition as the second table sees it: one block, of the column of classes."""
-    (block,) = partition.blocks
-    return Partition((replace(block, attributes=(link,), promised=True),))
+def _of_records(release: Release, promise: Promise) -> list[Finding]:
+    """Audit k in each block, and in each block with the strata; classes never cross strata, so k holds there too."""
+    model = registry.load("privacy", promise.model)(promise.k)
+    found = [
+        model.audit(release, block.attributes) if block.promised else unpromised(release, block.attributes, block.note)
+        for block in promise.blocks
+    ]
+    if promise.strata:
+        inside = [(*block.attributes, *promise.strata) for block in promise.blocks if block.promised]
+        found += [model.audit(release, names) for names in inside]
+    if promise.visible_classes or not promise.seeded:
+        return found
+    return [replace(f, promised=False, required=None, note=f"{SEEDED}; {f.note}") if f.promised else f for f in found]
 
 
-def _unpromised(release: Release, names: tuple[str, ...]) -> Finding:
-    """Report how many records share a combination of quasi-identifiers, which leave as they were."""
+def _overall(
+    release: Release, seen: Release, promise: Promise, of_first_block: Finding
+) -> tuple[Finding, list[Finding]]:
+    """Return the finding of k over all quasi-identifiers, and the findings that were made for it."""
+    if not promise.visible_classes:
+        found = unpromised(release, promise.quasi, "combinations are counted as they leave")
+        return found, [found]
+    if promise.nested and len(promise.blocks) == 2:  # classes of records lie within those of their groups
+        whole = replace(promise, blocks=(replace(promise.blocks[0], attributes=promise.quasi),))
+        both = _of_records(seen, whole)
+        return both[0], both
+    if len(promise.blocks) > 1:
+        found = registry.load("privacy", "k_anonymity")().audit(release, promise.quasi)
+        return found, [replace(found, note="over all blocks together, which is not promised")]
+    return of_first_block, []
+
+
+def _with_weights(release: Release, promise: Promise) -> list[Finding]:
+    """Audit k over the quasi-identifiers and the class's weight together: a weight must not tell records apart."""
+    if not promise.weights_of_classes or not promise.weight or not all(block.promised for block in promise.blocks):
+        return []
+    model = registry.load("privacy", promise.model)(promise.k)
+    over = [(*promise.quasi, promise.weight)]
+    if promise.strata:
+        over.append((*promise.quasi, *promise.strata, promise.weight))
+    return [model.audit(release, names) for names in over]
+
+
+def unpromised(release: Release, names: tuple[str, ...], note: str) -> Finding:
+    """Report the k of some columns for which none is promised."""
     from shoal.privacy.k_anonymity import KAnonymity
 
     found = KAnonymity().audit(release, names)
-    notes = ["no k-anonymity of records is promised", "quasi-identifiers leave as they were", found.note]
+    notes = ["no k-anonymity of records is promised", note, found.note]
     return replace(found, promised=False, note="; ".join(text for text in notes if text))
+
+
+def _of_confidential(release: Release, promise: Promise) -> list[Finding]:
+    """Audit confidential columns: what is required of them, and for information what else holds.
+
+    A column that cannot be audited is refused, whether or not anything is required of it.
+    """
+    from shoal.privacy.t_closeness import TCloseness
+
+    required = list(promise.required)
+    informative = reported_besides(required, promise.confidential)
+    readable = with_values(release, promise.confidential)
+    if any(one.key == "n_t_closeness" for one in required):  # quasi-identifiers are places then
+        readable = with_values(readable, promise.quasi)
+    if not promise.promises_t:
+        required = [
+            replace(one, key="t_closeness", model=TCloseness()) if one.key in _CLOSE else one for one in required
+        ]
+    # classes never cross strata, so the levels hold there too
+    over = [promise.quasi, *([(*promise.quasi, *promise.strata)] if promise.strata else [])]
+    found = [f for names in over for f in findings_of(readable, names, required, promise.confidential)]
+    _all_looked_at(required, promise.confidential, over, found)
+    if not promise.promises_t:
+        found = [_not_promised(f) if f.model == "t_closeness" else f for f in found]
+        informative = [one for one in informative if one.key != "t_closeness"]
+    return [*found, *findings_of(readable, promise.quasi, informative, promise.confidential)]
+
+
+def _all_looked_at(
+    required: Sequence[Required],
+    confidential: Sequence[str],
+    over: Sequence[tuple[str, ...]],
+    found: Sequence[Finding],
+) -> None:
+    """Fail if a required model has no finding for a column: the audit must not pass what it did not look at."""
+    seen = {(f.model, f.confidential, f.attributes) for f in found}
+    for one in required:
+        for name in one.columns or confidential:
+            if any((one.key, name, names) not in seen for names in over):
+                raise GuaranteeError(
+                    f"{one.key} of column {name!r} was required, but the audit did not look at it. Nothing was written."
+                )
+
+
+def _not_promised(finding: Finding) -> Finding:
+    return replace(finding, promised=False, note=f"t is not promised; {finding.note}".rstrip("; "))
+
+
+def _of_noise(release: Release, promise: Promise) -> list[Finding]:
+    """Audit the noise where ε is promised: the noise that was added against the noise that ε requires."""
+    from shoal.privacy.differential_privacy import DifferentialPrivacy
+
+    if (promise.epsilon is None) is not (release.ledger is None):
+        raise GuaranteeError("Noise was asked for and not added, or added and not asked for. Nothing was written.")
+    if promise.epsilon is None or release.ledger is None:
+        return []
+    if release.ledger.claim != promise.claim:
+        raise GuaranteeError("The claim of the release is not that of the recipe. Nothing was written.")
+    return [DifferentialPrivacy(promise.epsilon).audit(with_values(release, promise.quasi), promise.quasi)]
+
+
+def _over_classes(promise: Promise) -> list[tuple[str, ...]]:
+    """Return the columns that classes are equal in: those of each block, and each with the strata."""
+    over = [block.attributes for block in promise.blocks]
+    if promise.nested and len(over) == 2:
+        over.append(promise.quasi)
+    return over + [(*names, *promise.strata) for names in over] if promise.strata else over
+
+
+def audit_persons(release: Release, promise: Promise, over: Sequence[tuple[str, ...]]) -> list[Finding]:
+    """Audit the shares of classes that single people hold, over each of some sets of columns."""
+    if not promise.persons:
+        return []
+    seen = release if promise.visible_classes or promise.two_tables else _by_classes(release)
+    found = [one.model.audit(seen, names) for one in promise.persons for names in over]
+    return [published(finding) for finding in found] if promise.hidden_figures else found
+
+
+def published(finding: Finding) -> Finding:
+    """Return a finding whose figure has three digits, rounded up, but not above a required level that holds.
+
+    >>> published(Finding("dominance", ("age",), 0.41239, 0.5, True, 9)).achieved
+    0.413
+    """
+    if not 0 < finding.achieved < 1:
+        return finding
+    step = 10.0 ** (_DIGITS - 1 - math.floor(math.log10(finding.achieved)))
+    up = math.ceil(finding.achieved * step * (1 - 1e-12)) / step
+    if finding.required is not None:
+        up = min(up, finding.required) if finding.holds else finding.achieved
+    return replace(finding, achieved=up)
+
+
+def _by_classes(release: Release) -> Release:
+    """Return a release with the numbers of classes in place of values, where equal values do not show classes."""
+    import pyarrow as pa
+
+    numbers = {name: pa.chunked_array([pa.array(labels)]) for name, labels in release.classes.items()}
+    columns = {name: numbers.get(name, release.data.column(name)) for name in release.data.column_names}
+    return replace(release, data=pa.table(columns))
+
+
+def _failed(audit: Audit) -> str:
+    """Return the sentence that refuses a release: each finding that does not hold, and what to change."""
+    broken = [f for f in audit.findings if not f.holds]
+    sentences = [
+        f"{f.subject} requires {f.levels[0]} and achieves {f.levels[1]}"
+        f"{' (' + f.note + ')' if f.note and f.confidential is None else ''}"
+        for f in broken
+    ]
+    remedies = []
+    if any(f.model == "dominance" for f in broken):
+        remedies.append(" Raise k, or the share.")
+    if any("counted in subjects" in f.note for f in broken):
+        remedies.append(" Raise k, or keep one record of each subject.")
+    if any(f.model in _CLOSE for f in broken):
+        remedies.append(" Raise t.")
+    if any(f.confidential is not None and f.model not in _CLOSE for f in broken):
+        remedies.append(" Require less.")
+    found = f"The audit of the output found less than was promised: {'; '.join(sentences)}. Nothing was written."
+    return found + "".join(remedies)

@@ -137,7 +137,7 @@ def _in_line(points: Points, table: Table) -> tuple[Axis, ...]:
     return (*categories, *numbers)
 
 
-_GROUPING = "k_anonymity"
+GROUPING = "k_anonymity"
 
 
 def as_written(release: Any) -> bool:
@@ -147,12 +147,12 @@ def as_written(release: Any) -> bool:
 
 def guarantee(recipe: Recipe) -> str:
     """Return the model that the release of a recipe promises: k-anonymity by grouping, unless it says otherwise."""
-    return str(getattr(registry.load("release", recipe.release), "guarantee", _GROUPING))
+    return str(getattr(registry.load("release", recipe.release), "guarantee", GROUPING))
 
 
 def by_grouping(recipe: Recipe) -> bool:
     """Tell whether the classes can be seen in what leaves: records that are equal in their quasi-identifiers."""
-    return guarantee(recipe) == _GROUPING
+    return guarantee(recipe) == GROUPING
 
 
 def in_two_tables(recipe: Recipe) -> bool:

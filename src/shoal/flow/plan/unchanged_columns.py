@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.flow.plan.release_traits import by_grouping, in_two_tables
-from shoal.recipe.recipe import Recipe
+from shoal.flow.plan.promise import Promise
 from shoal.types import Partition, Release, Role, Unchanged
 
 if TYPE_CHECKING:
@@ -33,18 +32,18 @@ class Coded(NamedTuple):
     distinct: int  #: number of different values, a missing one among them
 
 
-def count_unchanged(release: Release, recipe: Recipe, partition: Partition) -> Unchanged:
+def count_unchanged(release: Release, promise: Promise) -> Unchanged:
     """Count the records of a release that are unique by the columns that it leaves unchanged.
 
     **Complexity.** O(n log n) for n records and each column; a column in which all values differ is not sorted.
     """
     n = release.data.num_rows
-    names = _unchanged_columns(release, recipe)
+    names = _unchanged_columns(release, promise)
     if not names:
         return Unchanged(n)
     columns = {name: coded(_cells(release, name)) for name in names}
-    found = count_unique(n, columns, recipe.reviewed)
-    classes = _classes(release, recipe, partition)
+    found = count_unique(n, columns, promise.reviewed)
+    classes = _classes(release, promise)
     if classes is None:
         return found
     return replace(found, in_class=tuple((name, unique_records([classes, one])) for name, one in columns.items()))
@@ -125,23 +124,25 @@ def _cells(release: Release, name: str) -> pa.ChunkedArray:
     return release.data.column(name) if name in release.data.column_names else release.read[name]
 
 
-def _unchanged_columns(release: Release, recipe: Recipe) -> list[str]:
+def _unchanged_columns(release: Release, promise: Promise) -> list[str]:
     """Return the columns of the output that are released unchanged; with two tables, those of the first one."""
-    weight = recipe.release_weight == "record" or in_two_tables(recipe)
+    weight = promise.two_tables or not promise.weights_of_classes
     roles = (*UNCHANGED, *([Role.WEIGHT] if weight else []))
     there = {*release.data.column_names, *release.read} - {release.link}
     return [name for name in release.schema.names(*roles) if name in there]
 
 
-def _classes(release: Release, recipe: Recipe, partition: Partition) -> Coded | None:
+def _classes(release: Release, promise: Promise) -> Coded | None:
     """Return the class of each record; None where it has none of at least k, or one in each of several blocks."""
     from shoal.privacy.counting.classes import classes_of
 
-    if not all(block.promised for block in partition.blocks) or (len(partition.blocks) > 1 and not recipe.nested):
+    blocks = promise.blocks
+    if not all(block.promised for block in blocks) or (len(blocks) > 1 and not promise.nested):
         return None
-    if not by_grouping(recipe) and release.link is None:  # the output does not show classes
-        return Coded(partition.labels, len(partition))
-    found = classes_of(release, recipe.quasi if release.link is None else (release.link,))
+    if not promise.visible_classes and release.link is None:  # the output does not show classes
+        found = Partition(blocks)
+        return Coded(found.labels, len(found))
+    seen = classes_of(release, promise.quasi if release.link is None else (release.link,))
     labels = np.empty(release.data.num_rows, np.int64)
-    labels[found.rows] = np.repeat(np.arange(len(found.sizes)), found.sizes)
-    return Coded(labels, len(found.sizes))
+    labels[seen.rows] = np.repeat(np.arange(len(seen.sizes)), seen.sizes)
+    return Coded(labels, len(seen.sizes))

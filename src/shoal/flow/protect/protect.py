@@ -17,8 +17,9 @@ from shoal.flow.evidence.digests import Digest, of_table
 from shoal.flow.evidence.receipt import Receipt, receipt_of
 from shoal.flow.gate.gate import gate
 from shoal.flow.gate.metadata import check_metadata, hand_over, with_released_metadata
-from shoal.flow.gate.one_table import read_back
+from shoal.flow.gate.read_back import read_back
 from shoal.flow.plan.declaration import covers_originals, whole_lists
+from shoal.flow.plan.promise import promise_of
 from shoal.flow.plan.release_traits import in_two_tables
 from shoal.flow.protect.account import account_of
 from shoal.flow.protect.anonymise import Anonymised, anonymise
@@ -188,7 +189,7 @@ def protect_frame(
     leaving = _as_handed_over(release, native)
     if release.apart is not None:
         leaving = replace(leaving, apart=replace(release.apart, data=FrameSource().read(second)[0]))
-    audit = gate(leaving, recipe, made.partition)
+    audit = gate(leaving, promise_of(recipe, made.partition))
     about = check_metadata(data.schema, leaving, keep=keep_metadata, whole=whole_lists(recipe, table))
     done = _protected(made, native, audit, recipe, table.schema, data.num_rows - len(table), second)
     notes = (*recipe.notes, *(said for said in (note, order.note) if said), *about)
@@ -290,7 +291,7 @@ def protect_file(
         release = _written(release, sink, target, hidden)
         progress.stage("Audit")
         leaving = _read_back(release, hidden)
-        audit = gate(leaving, recipe, made.partition)
+        audit = gate(leaving, promise_of(recipe, made.partition))
         about = check_metadata(whole.data.schema, leaving, hidden, keep=keep_metadata, whole=lists)
         confidential = None if release.apart is None else release.apart.data
         done = _protected(made, release.data, audit, recipe, table.schema, len(whole) - len(table), confidential)

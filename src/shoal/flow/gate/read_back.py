@@ -1,0 +1,95 @@
+"""Staged output, read back from where it was written and compared with the release."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from shoal import registry
+from shoal.errors import GuaranteeError
+from shoal.flow.stages.values import with_values
+from shoal.types import Dialect, Release, Role
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def read_back(staged: Any, release: Release, dialect: Dialect | None) -> Release:
+    """Read what was written, and see that nothing but the quasi-identifiers could have changed on the way."""
+    source = registry.for_place("io.sources", staged)
+    data, _ = (source() if dialect is None else source.of(dialect)).read(staged)
+    if data.column_names != release.data.column_names or data.num_rows != release.data.num_rows:
+        raise GuaranteeError("The staged output lacks rows or columns of the release. Nothing was written.")
+    for name in data.column_names:
+        if not _same(release.data.column(name), data.column(name)):
+            raise GuaranteeError(f"Column {name!r} changed on its way to the disk. Nothing was written.")
+    in_order = {
+        name: _in_order(name, release.data.column(name), data.column(name))
+        for name in release.schema.names(Role.CONFIDENTIAL)
+        if _loses_order(release.data.column(name), data.column(name))
+    }
+    back = replace(release, data=data, dialect=dialect, read=in_order)
+    return replace(back, read={**in_order, **_declared(release, back)})
+
+
+def _declared(before: Release, after: Release) -> dict[str, pa.ChunkedArray]:
+    """Return confidential columns without the values that the input declared to be missing, where the output cannot.
+
+    They were missing values for the method, so they are for the audit.
+    """
+    from shoal.schema.order import without_user_missing
+    from shoal.types.data.statistical_files import Variable
+
+    found = {}
+    for name in before.schema.names(Role.CONFIDENTIAL):
+        field = before.data.schema.field(name)
+        noted = Variable.of(field)
+        if noted is not None and noted.missing and Variable.of(after.data.schema.field(name)) is None:
+            found[name] = without_user_missing(field, with_values(after, [name]).read[name])
+    return found
+
+
+def _loses_order(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_dictionary(before.type) and before.type.ordered and not pa.types.is_dictionary(after.type)
+
+
+def _in_order(name: str, before: pa.ChunkedArray, after: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return cells of text as the ordered categories that they were: a text file cannot say the order itself."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    categories = before.unify_dictionaries().chunk(0).dictionary
+    places = pc.index_in(after, value_set=categories.cast(after.type)).combine_chunks()
+    if places.null_count != after.null_count:
+        raise GuaranteeError(f"Column {name!r} changed on its way to the disk. Nothing was written.")
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(places, categories, ordered=True)])
+
+
+def _same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
+    """Tell whether a column came back as it was; values that became cells of text are for the audit to look at."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(before.type):
+        before = before.cast(before.type.value_type)
+    if pa.types.is_dictionary(after.type):
+        after = after.cast(after.type.value_type)
+    if before.type != after.type:
+        if pa.types.is_string(after.type) and not pa.types.is_large_string(before.type):
+            return True
+        there = before.cast(after.type, safe=False)
+        if pa.types.is_floating(before.type) and not _equal(there.cast(before.type, safe=False), before):
+            return False  # what came back has fewer digits than the numbers had
+        before = there
+    return _equal(before, after)
+
+
+def _equal(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_floating(after.type):  # where NaN differs from itself
+        equal = pc.or_(pc.equal(before, after), pc.and_(pc.is_nan(before), pc.is_nan(after)))
+        return before.null_count == after.null_count and pc.sum(equal).as_py() in (None, len(after) - after.null_count)
+    return bool(before.equals(after))
