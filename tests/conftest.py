@@ -121,30 +121,26 @@ def account_of() -> Callable[..., Any]:
     """Protect a table and give the account of it, with all measures or those that take no time."""
 
     def account_of(table: Any, *, full: bool = False, certified: bool = False, **recipe: Any) -> Any:
+        from dataclasses import replace
+
         import numpy as np
 
         import shoal
         from shoal.flow.gate.gate import gate
         from shoal.flow.plan.promise import promise_of
-        from shoal.flow.protect.anonymise import anonymise
+        from shoal.flow.protect.anonymise import anonymise, plan_for
         from shoal.flow.stages.measure import measures, read_measures
         from shoal.flow.stages.read import schema_for
-        from shoal.types import Account, Table
+        from shoal.types import Table
 
         meant = shoal.Recipe(**recipe)
         typed = Table(table, schema_for(table, meant, None, ()))
-        made = anonymise(typed, meant, certified=certified)
-        return Account(
-            recipe=meant.to_dict(),
+        made = anonymise(plan_for(typed, meant, certify=certified), typed)
+        return replace(
+            made,
             toml=meant.to_toml(),
-            fingerprint=meant.fingerprint,
-            schema=typed.schema,
-            audit=gate(made.release, promise_of(meant, made.partition)),
+            checked=gate(made.release, promise_of(meant, made.partition)),
             readings=read_measures(made.comparison, measures()) if full else made.readings,
-            sizes=np.bincount(made.comparison.classes),
-            note=made.partition.note,
-            comparison=made.comparison,
-            certificate=made.certificate,
             versions={"shoal": shoal.__version__, "numpy": np.__version__},
             source="people.csv",
             target="safe.csv",

@@ -28,6 +28,10 @@ class ShoalError(Exception):
 
     exit_code = 1
 
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message)
+        self.sentences: tuple[str, ...] = (message,)  #: the faults, one by one
+
 
 class ParameterError(ShoalError):
     """What was asked for cannot be: an option, a parameter, an output path."""
@@ -99,4 +103,20 @@ def rows_kept(positions: Any) -> Iterator[None]:
 def raise_all(kind: type[ShoalError], faults: Sequence[str]) -> None:
     """Raise one error that holds every fault, or return if there is none."""
     if faults:
-        raise kind(faults[0] if len(faults) == 1 else "\n".join(f"- {fault}" for fault in faults))
+        error = kind(faults[0] if len(faults) == 1 else "\n".join(f"- {fault}" for fault in faults))
+        error.sentences = tuple(faults)
+        raise error
+
+
+def raise_together(errors: Sequence[ShoalError]) -> None:
+    """Raise errors as one, of the kind that must be corrected first, or return if there is none.
+
+    >>> raise_together([DataError("a is empty."), ParameterError("k is 1.")])
+    Traceback (most recent call last):
+    shoal.errors.ParameterError: - k is 1.
+    - a is empty.
+    """
+    kinds = (ParameterError, SchemaError, DataError)
+    ordered = sorted(errors, key=lambda one: kinds.index(type(one)) if type(one) in kinds else len(kinds))
+    if ordered:
+        raise_all(type(ordered[0]), list(dict.fromkeys(said for one in ordered for said in one.sentences)))

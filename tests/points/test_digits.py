@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.points._digits import integers_to_step, own_step, to_step, to_unit
+from shoal.points._digits import decimal_counts, integers_to_step, own_step, to_step, to_unit
 from shoal.privacy.counting.digits import too_fine
 from shoal.types import Release, Schema, Step
 
@@ -34,17 +34,17 @@ def test_decimals_of_a_column_are_those_that_99_percent_of_its_cells_have(values
     column = np.array([value / 10**decimals for value in values])
     there = sorted(written_decimals(value) for value in column.tolist() if value)
     expected = next((d for d in range(8) if sum(own <= d for own in there) >= 0.99 * len(there)), 0)
-    assert own_step(column) == Step(1, expected if there else 0)
+    assert own_step(decimal_counts(column)) == Step(1, expected if there else 0)
 
 
 def test_a_few_noisy_floats_do_not_count_and_zeros_neither() -> None:
     column = np.round(RNG.random(1000), 1)
     column[:9] = 0.1 + 0.2
-    assert own_step(column) == Step(1, 1)
+    assert own_step(decimal_counts(column)) == Step(1, 1)
     mostly_zero = np.zeros(1000)
     mostly_zero[:40] = 0.25
-    assert own_step(mostly_zero) == Step(1, 2)
-    assert own_step(np.zeros(3)) == Step(1, 0)
+    assert own_step(decimal_counts(mostly_zero)) == Step(1, 2)
+    assert own_step(decimal_counts(np.zeros(3))) == Step(1, 0)
 
 
 @given(

@@ -18,12 +18,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.flow.plan.plan import Plan
 from shoal.flow.protect import protect as flow
-from shoal.flow.protect.anonymise import Anonymised
+from shoal.flow.protect.anonymise import plan_for
+from shoal.flow.stages.read import schema_for
 from shoal.locations import beside, place
 from shoal.privacy.anatomy_k import AnatomyK
 from shoal.release.anatomy import Anatomy
-from shoal.types import Column, Kind, Partition, Points, Release, Role, Schema, Table
+from shoal.types import Column, Kind, Partition, Points, Release, Role, Run, Schema, Table
 from shoal.types.data.statistical_files import Variable
 
 RNG = np.random.default_rng(8)
@@ -223,7 +225,7 @@ def test_what_is_not_as_promised_does_not_leave(
 ) -> None:
     real = flow.anonymise
 
-    def anonymise(*args: object, **more: object) -> Anonymised:
+    def anonymise(*args: object, **more: object) -> Run:
         made = real(*args, **more)
         return replace(made, release=CHANGES[what](made.release))
 
@@ -242,11 +244,10 @@ def test_classes_that_cross_strata_do_not_leave(monkeypatch: pytest.MonkeyPatch)
         shoal.protect(frame, {**RECIPE, "strata": ["s"]})
 
 
-def _prepared(frame: pa.Table) -> tuple[Table, shoal.Recipe]:
-    from shoal.flow.stages.read import schema_for
-
+def _prepared(frame: pa.Table) -> tuple[Plan, Table]:
     recipe = shoal.Recipe.from_dict(RECIPE)
-    return Table(frame, schema_for(frame, recipe, None)), recipe
+    table = Table(frame, schema_for(frame, recipe, None))
+    return plan_for(table, recipe), table
 
 
 class TestFiles:

@@ -15,9 +15,8 @@ import pytest
 
 import shoal
 from shoal.flow.protect import protect as flow
-from shoal.flow.protect.anonymise import Anonymised
 from shoal.release.swap import dealt, ranks_as_written
-from shoal.types import Release
+from shoal.types import Release, Run
 
 RNG = np.random.default_rng(8)
 FRAME = pa.table({"x": RNG.normal(size=60), "y": RNG.integers(0, 90, 60), "c": RNG.integers(0, 5, 60)})
@@ -254,7 +253,7 @@ def _broken(change: object) -> object:
     """Return the flow's stage, after which something is changed in what leaves."""
     real = flow.anonymise
 
-    def anonymise(*args: object, **more: object) -> Anonymised:
+    def anonymise(*args: object, **more: object) -> Run:
         made = real(*args, **more)
         return replace(made, release=change(made.release))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, SchemaError, data_rows
 from shoal.kernels.arithmetic.class_means import class_means, class_means_of_integers
 from shoal.kernels.arithmetic.standardise import place
-from shoal.points._digits import integers_to_step, own_step, own_step_of_decimals, step_for, to_step
+from shoal.points._digits import decimal_counts, integers_to_step, own_step, own_step_of_decimals, step_for, to_step
 from shoal.types import Categories, Footing, Kind, Placed, Resolution, Scale, Step
 
 if TYPE_CHECKING:
@@ -68,7 +69,15 @@ class Numeric:
             return Step(1, 0)
         if pa.types.is_decimal(self.column.type):
             return own_step_of_decimals(self.column)
-        return own_step(self.values if pa.types.is_float64(self.column.type) else _shortest(self.column))
+        return own_step(self.decimals)
+
+    @cached_property
+    def decimals(self) -> NDArray[np.int64]:
+        """The number of values that need 0, 1, … decimals; see :func:`decimal_counts`."""
+        import pyarrow as pa
+
+        short = pa.types.is_float32(self.column.type) or pa.types.is_float16(self.column.type)
+        return decimal_counts(_shortest(self.column) if short else self.values)
 
     def centroid(
         self,

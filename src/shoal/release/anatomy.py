@@ -62,14 +62,14 @@ class Anatomy(Checked):
         if not self.class_name.strip():
             raise ParameterError("Anatomy: class_name must be the name of a column, got none. Give it a name.")
 
-    def refuse(self, table: Table) -> None:
+    def refuse(self, schema: Schema) -> None:
         """Refuse a table that cannot be taken apart, before work is done on it."""
-        if not table.schema.names(Role.CONFIDENTIAL):
+        if not schema.names(Role.CONFIDENTIAL):
             raise ParameterError(
                 "Anatomy: there must be at least one confidential column, got none: these are what it keeps apart. "
                 "Name what must not be learnt, or take another release."
             )
-        if self.class_name.casefold() in (name.casefold() for name in table.data.column_names):
+        if self.class_name.casefold() in (name.casefold() for name in schema.names()):
             raise ParameterError(
                 f"Anatomy: class_name must be the name of no other column, but one is called {self.class_name!r} "
                 f"already. Give another with --set class_name=…, or rename the column."
@@ -84,7 +84,7 @@ class Anatomy(Checked):
         rng: np.random.Generator,
     ) -> Release:
         """Take confidential columns apart."""
-        self.refuse(table)
+        self.refuse(table.schema)
         refuse_values(self, partition)
         if len(partition.blocks) > 1 or not partition.blocks[0].promised:
             raise ParameterError(

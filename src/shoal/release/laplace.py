@@ -111,9 +111,9 @@ class Laplace(Checked):
                 "leave it out and set exact_means = true in the recipe (--exact-means)."
             )
 
-    def refuse(self, table: Table) -> None:
+    def refuse(self, schema: Schema) -> None:
         """Refuse a table that noise cannot be added to so that the claim is true, before work is done on it."""
-        refuse_table(self, table.schema)
+        refuse_table(self, schema)
 
     def release(
         self,
@@ -126,7 +126,7 @@ class Laplace(Checked):
         """Replace each quasi-identifier by its class's mean with noise."""
         import pyarrow as pa
 
-        self.refuse(table)
+        self.refuse(table.schema)
         refuse_missing(table)
         refuse_values(self, partition)
         refuse_unknown(self, partition)

@@ -7,7 +7,7 @@ from importlib import resources
 from typing import Annotated, Any, Literal
 
 from shoal.parameters import Checked, Param
-from shoal.types import Account
+from shoal.types import Run
 
 _SECTIONS = (
     ("done", "What was done"),
@@ -57,7 +57,7 @@ class Html(Checked):
 
     edition: Annotated[Literal["internal", "external"], Param("Who reads it: insiders, or everybody.")] = "internal"
 
-    def render(self, account: Account) -> str:
+    def render(self, account: Run) -> str:
         """Return the page."""
         import jinja2
         from markupsafe import Markup
@@ -69,7 +69,7 @@ class Html(Checked):
         page = machine.from_string(template).render(css=css, **self._said(account))
         return page.lstrip() + "\n"
 
-    def _said(self, account: Account) -> dict[str, Any]:
+    def _said(self, account: Run) -> dict[str, Any]:
         """Return all that the page says."""
         from shoal.report.sections.attributes import of_attributes
         from shoal.report.sections.overview import budget, certificate, facts, notes, places, sizes, versions

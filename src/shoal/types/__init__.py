@@ -10,12 +10,12 @@ from __future__ import annotations
 from shoal.types.data.columns import as_it_was, plain, without_unused
 from shoal.types.data.resolution import UNITS, Resolution, Step
 from shoal.types.data.table import Column, Columns, Dialect, Kind, Role, Schema, Table, Taxonomy, called, with_columns
-from shoal.types.results.account import Account
 from shoal.types.results.explored import Explored
 from shoal.types.results.inspection import Combination, Guess, Inspection
 from shoal.types.results.privacy_ledger import CLAIMS, Entry, Ledger
 from shoal.types.results.reading import Reading, Readings
 from shoal.types.results.release import Audit, Certificate, Finding, Release
+from shoal.types.results.run import Run
 from shoal.types.results.setting import Setting
 from shoal.types.results.unchanged import Unchanged
 from shoal.types.results.verification import Check, Promise, Verdict, Verification
@@ -38,7 +38,7 @@ __all__ = [
     "Resolution",
     "Step",
     "UNITS",
-    "Account",
+    "Run",
     "as_it_was",
     "Attribute",
     "Audit",

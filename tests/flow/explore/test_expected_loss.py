@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.flow.classes.form import Formed, form
 from shoal.flow.explore.noise import ExpectedLoss, expected_loss
+from shoal.flow.protect.anonymise import plan_for
 from shoal.flow.stages.read import schema_for
 from shoal.types import Table
 
@@ -34,7 +35,8 @@ def recipe_of(**more: Any) -> shoal.Recipe:
 
 
 def formed(table: pa.Table, recipe: shoal.Recipe) -> Formed:
-    return form(Table(table, schema_for(table, recipe, None)), recipe)
+    whole = Table(table, schema_for(table, recipe, None))
+    return form(plan_for(whole, recipe), whole)
 
 
 @given(

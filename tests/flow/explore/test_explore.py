@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 import shoal
 from shoal.flow.explore import run_setting as trying
 from shoal.flow.explore.grid import coarseness, percentages
-from shoal.flow.explore.run_setting import fitting, seconds_for
+from shoal.flow.explore.run_setting import fitting
+from shoal.flow.plan.cost import seconds_for
 
 QUASI = ["birth", "income", "commute_minutes"]
 BASE = {"quasi": QUASI, "identifier": ["person", "household"]}

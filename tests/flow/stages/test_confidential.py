@@ -196,7 +196,8 @@ def test_protect_and_audit_report_the_same_confidential_columns(what: str) -> No
 
 
 def test_the_gate_refuses_a_column_that_the_audit_cannot_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.flow.protect.anonymise.confidential_columns", lambda table: ())
+    for module in ("shoal.flow.protect.anonymise", "shoal.flow.stages.summary"):
+        monkeypatch.setattr(f"{module}.confidential_columns", lambda table: ())
     table, _ = _of(*UNREADABLE["list"][:2])
     with pytest.raises(shoal.SchemaError, match="Column 'c'"):
         shoal.protect(table, {"quasi": ["a"], "confidential": ["c"], "k": 3})

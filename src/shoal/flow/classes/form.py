@@ -1,206 +1,141 @@
-"""Table → Points → Partition: the classes of a table, before anything is released."""
+"""Classes of a table: from the plan to points, and from points to a partition, before anything is released."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal import progress
-from shoal.errors import ParameterError
 from shoal.flow.classes.canonical_order import canonical
-from shoal.flow.classes.households import one_value_per_group, partition_together, refuse_groups, strata_of_groups
+from shoal.flow.classes.households import partition_together, strata_of_groups
 from shoal.flow.classes.nested_households import partition_nested, way_of_groups
 from shoal.flow.classes.refine import refined
-from shoal.flow.classes.repair import enforced, one_block
+from shoal.flow.classes.repair import enforced
 from shoal.flow.classes.steering import steering_in
-from shoal.flow.classes.strata import (
-    as_merged,
-    merge_small,
-    merged_note,
-    partition_strata,
-    refuse_small,
-    strata_of,
-    with_strata,
-)
+from shoal.flow.classes.strata import as_merged, merge_small, merged_note, partition_strata, with_strata
 from shoal.flow.classes.weights import weights_counted
-from shoal.flow.plan.components import components, enough_records, promises_k
-from shoal.flow.plan.declaration import covers_originals
-from shoal.flow.plan.release_traits import bounded, refuse_noise, refuse_what_cannot_be_released
-from shoal.flow.plan.required_models import as_requirements, of_values, refuse_infeasible, required_in
+from shoal.flow.plan.components import promises_k
+from shoal.flow.plan.plan import Plan, refuse_in_strata
+from shoal.flow.plan.release_traits import bounded
+from shoal.flow.plan.required_models import of_values
 from shoal.flow.stages.encode import confidential_columns, encode
-from shoal.flow.stages.subjects import named, subjects_of
-from shoal.flow.stages.values import with_values
+from shoal.flow.stages.groupings import strata_of, subjects_of
+from shoal.flow.stages.summary import summarise
 from shoal.recipe.recipe import Recipe
-from shoal.recipe.requirements import Required, resolve
-from shoal.types import Attribute, Block, Partition, Points, Release, Role, Table
+from shoal.types import Attribute, Block, Partition, Points, Role, Table
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
-def with_enough_persons(method: Any, recipe: Recipe) -> Any:
-    """Return a method whose classes have as many persons as a bound on their shares takes at least."""
-    from shoal.kernels.models.persons import least_persons
-
-    bounds = [one for one in as_requirements(resolve("Recipe", recipe.require), ()) if not one.attribute]
-    least = max(map(least_persons, bounds), default=0)
-    return replace(method, k=least) if promises_k(method) and least > method.k else method
-
-
 @dataclass(frozen=True, eq=False)
 class Formed:
     """A table whose classes are formed, and nothing released yet."""
 
+    plan: Plan
     table: Table
     typed: Table  #: with values for cells
     attributes: Sequence[Attribute]
     points: Points
     partition: Partition
-    release: Any  #: what will release it
     strata: NDArray[np.int64] | None
     rng: np.random.Generator
 
+    @property
+    def release(self) -> Any:
+        """What will release the classes."""
+        return self.plan.release
 
-def form(table: Table, recipe: Recipe, *, certified: bool = False, sink: type | None = None) -> Formed:
-    """Form the classes of a table, and refuse what cannot be released.
 
-    Parameters of `set` may also be those of the sink, which are not for this to use.
-    """
+@dataclass(frozen=True, eq=False)
+class Ways:
+    """What forms classes of records, and of whole groups where records stay together."""
+
+    records: Any
+    groups: Any = None
+    group_of: NDArray[np.int64] | None = field(default=None, repr=False)
+    strata: NDArray[np.int64] | None = field(default=None, repr=False)
+    strata_of_groups: NDArray[np.int64] | None = field(default=None, repr=False)
+
+
+#: What partitions the blocks of a table: points of each block, the ways to form classes, and the source of randomness.
+Engine = Callable[[Recipe, Sequence[Points], Ways, "np.random.Generator"], list[Partition]]
+
+
+def form(plan: Plan, table: Table, engine: Engine | None = None) -> Formed:
+    """Form the classes of a table; `engine` partitions its blocks, in this process unless it is given."""
     import numpy as np
 
-    from shoal.points.encoding import Encoding
-
-    method, release, encoding = components(recipe, Encoding, sink)
-    _refuse(table, recipe, method, release, certified=certified)
-    method = with_enough_persons(method, recipe)
+    recipe, method = plan.recipe, plan.method
     rng = np.random.default_rng(recipe.seed)
-    missing = "fill" if recipe.when_missing == "fill" else "category"
-    typed, attributes = encode(table, table.schema.names(Role.QUASI), missing=missing)
-    points = bounded(encoding.encode(attributes, recipe.attribute_weights), recipe, typed)
-    points = _points(table, recipe, points)
-    strata, merged = _strata(table, recipe, points, method)
+    for step in plan.steps:
+        table = step.apply(table)
+    typed, attributes = encode(table, table.schema.names(Role.QUASI), missing=plan.missing)
+    points = bounded(plan.encoding.encode(attributes, recipe.attribute_weights), recipe, typed)
+    points = _with_demands(plan, table, points)
+    strata, merged = _strata(plan, table, points)
     steering = steering_in(recipe, method, points, table)
     progress.stage("Partition")
-    groups = None if recipe.together is None else points.subjects
-    one_value_per_group(typed, recipe, groups)
-    inside = None if groups is None else strata_of_groups(table, recipe, groups, strata)
-    partition = _partition(recipe, method, points, steering, groups, (inside, strata), rng)
-    if merged:
-        partition = replace(partition, note="; ".join(note for note in (merged, partition.note) if note))
+    blocks = [points.only(names) for names in recipe.all_blocks]
+    ways = _ways(plan, points, strata)
+    parts = (engine or in_memory)(recipe, [steering.onto(block) for block in blocks], ways, rng)
+    parts = [steering.without(part, block) for part, block in zip(parts, blocks, strict=True)]
+    notes = dict.fromkeys(note for note in (merged, *(part.note for part in parts)) if note)
+    partition = Partition(tuple(_noted(block, points) for part in parts for block in part.blocks), "; ".join(notes))
     if merged and strata is not None:
         table, typed = as_merged(table, strata), as_merged(typed, strata)
-    return Formed(table, typed, attributes, points, partition, release, strata, rng)
+    return Formed(plan, table, typed, attributes, points, partition, strata, rng)
 
 
-def _refuse(table: Table, recipe: Recipe, method: Any, release: Any, *, certified: bool) -> None:
-    """Refuse what cannot be done, before anything is."""
-    if certified and not promises_k(method):
-        raise ParameterError(
-            f"{type(method).__name__}: nothing can be certified, for this method forms no classes of at least k "
-            f"records. Leave out --certify, or take another method."
-        )
-    if certified and covers_originals(recipe):
-        raise ParameterError(
-            "Laplace: with claim = original certify must be left out, because the bound depends on the data. Leave it "
-            "out."
-        )
-    enough_records(method, len(table))
-    required = required_in(recipe)
-    refuse_what_cannot_be_released(release, recipe, table)
-    refuse_noise(recipe, type(method))
-    if of_values(required):
-        one_block(type(method), len(recipe.all_blocks))
-    refuse_groups(table, recipe, method)
-    if not _merging(recipe, method):
-        _refuse_infeasible(table, recipe, required)
-
-
-def _merging(recipe: Recipe, method: Any) -> bool:
-    return recipe.small_strata == "merge" and promises_k(method)
-
-
-def _points(table: Table, recipe: Recipe, points: Points) -> Points:
-    """Return the points with what methods must know besides: confidential columns, what they must hold, subjects."""
-    asked = as_requirements(resolve("Recipe", recipe.require), recipe.confidential)
-    if of_values(required_in(recipe)):
-        points = replace(points, confidential=confidential_columns(table))
-    weights = weights_counted(table, recipe) if asked else None
-    return replace(points, required=asked, subjects=subjects_of(table, exact=recipe.subject_exact), weights=weights)
-
-
-def _partition(
-    recipe: Recipe,
-    plain: Any,
-    points: Points,
-    steering: Any,
-    groups: NDArray[np.int64] | None,
-    strata: tuple[NDArray[np.int64] | None, NDArray[np.int64] | None],
-    rng: np.random.Generator,
-) -> Partition:
-    """Form the classes, block by block; `strata` are those of groups and of records."""
-    counting = recipe.subject is not None or bool(recipe.household_level)
-    more = bool(recipe.require) or (counting and promises_k(plain))
-    method = canonical(refined(enforced(plain, recipe.t, more=more), recipe.refine, recipe.t), plain, recipe.method)
-    whole = None if groups is None else way_of_groups(plain, recipe, groups)
-    ways = (method, None if whole is None else canonical(whole, plain, recipe.method))
-    seen = [points.only(names) for names in recipe.all_blocks]
-    parts = _formed(recipe, [steering.onto(p) for p in seen], ways, groups, strata, rng)
-    parts = [steering.without(part, p) for part, p in zip(parts, seen, strict=True)]
-    notes = dict.fromkeys(part.note for part in parts if part.note)
-    blocks = tuple(_noted(block, points) for part in parts for block in part.blocks)
-    return Partition(blocks, "; ".join(notes))
-
-
-def _formed(
-    recipe: Recipe,
-    blocks: Sequence[Points],
-    ways: tuple[Any, Any],
-    groups: NDArray[np.int64] | None,
-    strata: tuple[NDArray[np.int64] | None, NDArray[np.int64] | None],
-    rng: np.random.Generator,
-) -> list[Partition]:
-    """Partition each block: records in the first way, or whole groups in the second where these stay together."""
-    of_groups, of_records = strata
-    if groups is None:
-        return [partition_strata(points, ways[0], of_records, rng) for points in blocks]
+def in_memory(recipe: Recipe, blocks: Sequence[Points], ways: Ways, rng: np.random.Generator) -> list[Partition]:
+    """Partition each block in this process: records, or whole groups in the blocks in which they stay together."""
+    if ways.group_of is None:
+        return [partition_strata(points, ways.records, ways.strata, rng) for points in blocks]
     if recipe.nested:
-        return partition_nested((blocks[0], blocks[1]), ways, groups, of_groups, of_records, rng)
+        both = (ways.records, ways.groups)
+        return partition_nested((blocks[0], blocks[1]), both, ways.group_of, ways.strata_of_groups, ways.strata, rng)
     return [
-        partition_together(points, ways[1], groups, of_groups, rng)
+        partition_together(points, ways.groups, ways.group_of, ways.strata_of_groups, rng)
         if names in recipe.whole_blocks
-        else partition_strata(points, ways[0], of_records, rng)
+        else partition_strata(points, ways.records, ways.strata, rng)
         for names, points in zip(recipe.all_blocks, blocks, strict=True)
     ]
 
 
-def _strata(table: Table, recipe: Recipe, points: Points, method: Any) -> tuple[NDArray[np.int64] | None, str]:
-    """Return the stratum of each record, small ones merged if the recipe says so, and what was merged in words."""
-    strata, k = strata_of(table), method.k if promises_k(method) else 1
-    if strata is None or not _merging(recipe, method):
-        refuse_small(table, strata, k)
+def _with_demands(plan: Plan, table: Table, points: Points) -> Points:
+    """Return the points with the demands that methods must see: confidential columns, requirements, subjects."""
+    recipe = plan.recipe
+    if of_values(plan.required):
+        points = replace(points, confidential=confidential_columns(table))
+    weights = weights_counted(table, recipe) if plan.requirements else None
+    subjects = subjects_of(table, exact=recipe.subject_exact)
+    return replace(points, required=plan.requirements, subjects=subjects, weights=weights)
+
+
+def _ways(plan: Plan, points: Points, strata: NDArray[np.int64] | None) -> Ways:
+    """Return the method followed by repair and refinement, for records and for groups that stay together."""
+    recipe, plain = plan.recipe, plan.method
+    repaired = enforced(plain, recipe.t, more=plan.repairs)
+    method = canonical(refined(repaired, recipe.refine, recipe.t), plain, recipe.method)
+    groups = None if recipe.together is None else points.subjects
+    if groups is None:
+        return Ways(method, strata=strata)
+    whole = canonical(way_of_groups(plain, recipe, groups), plain, recipe.method)
+    return Ways(method, whole, groups, strata, strata_of_groups(groups, strata))
+
+
+def _strata(plan: Plan, table: Table, points: Points) -> tuple[NDArray[np.int64] | None, str]:
+    """Return the stratum of each record, small ones merged if the plan says so, and a note of what was merged."""
+    recipe, method, strata = plan.recipe, plan.method, strata_of(table)
+    if strata is None or not plan.merges_strata:
         return strata, ""
+    k = method.k if promises_k(method) else 1
     merged = merge_small(points, strata, k, points.subjects)
-    joined = replace(table, data=with_strata(table.data, recipe.strata, merged))
-    _refuse_infeasible(joined, recipe, required_in(recipe))
+    joined = table.changed(with_strata(table.data, recipe.strata, merged), set(recipe.strata))
+    refuse_in_strata(summarise(joined, recipe), recipe, table.schema, method)
     return merged, merged_note(strata, merged, k)
-
-
-def _refuse_infeasible(table: Table, recipe: Recipe, required: list[Required]) -> None:
-    """Refuse what cannot hold even if all records, or all of a stratum, are one class."""
-    from shoal.privacy.k_anonymity import KAnonymity
-
-    asked = [one for one in required if one.key != "n_t_closeness"]  # which t implies
-    if recipe.counted is not None:
-        asked = [Required("k_anonymity", KAnonymity(recipe.k)), *asked]
-    if not asked:
-        return
-    whose = named(table.data, recipe.counted)
-    release = Release(table.data, table.schema, table.dialect, whose, subject_exact=recipe.subject_exact)
-    release = with_values(release, recipe.confidential if of_values(asked) else ())
-    release = replace(release, weights=weights_counted(table, recipe))
-    refuse_infeasible(release, recipe.strata, asked, recipe.confidential)
 
 
 def _noted(block: Block, points: Points) -> Block:

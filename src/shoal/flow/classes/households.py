@@ -5,72 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import DataError, ParameterError, listing, raise_all
 from shoal.flow.classes.strata import partition_strata
-from shoal.flow.stages.subjects import respelled, told_apart
-from shoal.flow.stages.values import categories
-from shoal.recipe.recipe import Recipe
-from shoal.types import Partition, Points, Table
+from shoal.types import Partition, Points
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
-def refuse_groups(table: Table, recipe: Recipe, method: Any) -> None:
-    """Refuse to keep groups together if the method forms no classes of k, or if a record names no group."""
-    if recipe.together is None:
-        return
-    if not getattr(type(method), "promises_k", True):
-        raise ParameterError(
-            f"{type(method).__name__}: together must be left out, for this method forms no classes of at least k "
-            f"records. Take another method."
-        )
-    missing = told_apart(table, recipe.together, exact=recipe.subject_exact).null_count
-    if missing:
-        raise DataError(
-            f"Column {recipe.together!r}: it must be known of every record with whom it stays together, {missing:,} of "
-            f"{len(table):,} values are missing. Fill them, or leave out together."
-        )
-
-
-def one_value_per_group(table: Table, recipe: Recipe, groups: NDArray[np.int64] | None) -> None:
-    """Refuse attributes that are said to be of the group, but differ among its records."""
-    import numpy as np
-
-    if groups is None:
-        return
-    faults, count = [], int(groups.max()) + 1
-    for name in recipe.household_level:
-        codes = categories(name, table.data.column(name), "cannot be of a household. Take it out of household_level.")
-        first = np.empty(count, np.int64)
-        first[groups] = codes
-        if several := len(np.unique(groups[first[groups] != codes])):
-            faults.append(
-                f"Column {name!r}: household_level must name what is the same for all records of a group of "
-                f"{recipe.together!r}, it differs in {several:,} of {count:,}. Correct it, or take it out."
-                + respelled(table, recipe)
-            )
-    raise_all(DataError, faults)
-
-
-def strata_of_groups(
-    table: Table, recipe: Recipe, groups: NDArray[np.int64], strata: NDArray[np.int64] | None
-) -> NDArray[np.int64] | None:
-    """Return the stratum of each group; one in several strata could not stay together, and is refused."""
+def strata_of_groups(groups: NDArray[np.int64], strata: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+    """Return the stratum of each group; the plan has refused groups in several strata."""
     import numpy as np
 
     if strata is None:
         return None
     found = np.empty(int(groups.max()) + 1, np.int64)
     found[groups] = strata
-    split = len(np.unique(groups[found[groups] != strata]))
-    if split:
-        raise DataError(
-            f"Strata of {listing([repr(name) for name in recipe.strata])}: every group of {recipe.together!r} must be "
-            f"in one stratum, {split:,} of {len(found):,} are in several. Leave out strata, or together."
-            + respelled(table, recipe)
-        )
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.errors import ParameterError
+from shoal.flow.plan.components import refuse_without_k
 from shoal.types import Partition, Points
 
 
@@ -58,9 +58,5 @@ def refined(method: Any, effort: str | None, t: float | None = None) -> Any:
     """Return the method, followed by a refinement if an effort is given, which keeps classes within t if that is."""
     if effort is None:
         return method
-    if not getattr(type(method), "promises_k", True):
-        raise ParameterError(
-            f"{type(method).__name__}: refine must be left out, for this method forms no classes of at least k "
-            f"records. Take another method."
-        )
+    refuse_without_k(type(method), ("refine",))
     return Refined(method, effort, t)

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.errors import ParameterError
-from shoal.flow.plan.components import promises_t
+from shoal.flow.plan.components import one_block, promises_t, refuse_without_k
 from shoal.types import Block, Partition, Points
 
 
@@ -55,15 +54,6 @@ class Enforced:
         return replace(block, labels=labels, promised_t=True)
 
 
-def one_block(method: type, blocks: int) -> None:
-    """Refuse requirements where quasi-identifiers are partitioned in blocks: classes over all may be anything."""
-    if blocks > 1:
-        raise ParameterError(
-            f"{method.__name__}: t and require must be left out where quasi-identifiers are partitioned in blocks, got "
-            f"{blocks} of them: nothing is promised over all blocks together. Leave them out, or take one block."
-        )
-
-
 def enforced(method: Any, t: float | None, *, more: bool) -> Any:
     """Return the method, followed by a repair if more is required than it sees to itself.
 
@@ -71,9 +61,5 @@ def enforced(method: Any, t: float | None, *, more: bool) -> Any:
     """
     if not more and (t is None or promises_t(type(method))):
         return method
-    if not getattr(type(method), "promises_k", True):
-        raise ParameterError(
-            f"{type(method).__name__}: t, require and subject must be left out, for this method forms no classes of at "
-            f"least k records. Take another method."
-        )
+    refuse_without_k(type(method), ("t", "require", "subject"))
     return Enforced(method, t)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,12 @@ from numpy.typing import NDArray
 
 from shoal import registry
 from shoal.errors import DataError, ParameterError
+from shoal.flow.plan.steering import steering_makers
 from shoal.flow.stages.encode import confidential_columns
 from shoal.flow.stages.values import categories
-from shoal.parameters import build, shown, unknown
+from shoal.parameters import shown
 from shoal.recipe.recipe import Recipe
 from shoal.types import Columns, Footing, Partition, Points, Table
-
-_HEAVIEST = 1e300  # so that no coordinate overflows
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,11 +123,8 @@ def given_tables(steer: object) -> tuple[list[dict[str, Any]], dict[str, NDArray
 
 def steering_of(tables: Sequence[Mapping[str, Any]], method: Any, points: Points, columns: Columns) -> Steering:
     """Make the artificial attributes that tables ask for, each with its weight."""
-    if tables:
-        _steerable(type(method))
     made, owners = [], []
-    for at, table in enumerate(tables):
-        maker, weight = _maker(table)
+    for at, (table, (maker, weight)) in enumerate(zip(tables, steering_makers(tables, type(method)), strict=True)):
         coordinates = weight * maker.coordinates(points, columns)
         made.append(coordinates)
         owners += [f"steer {at + 1}: {table['by']}"] * coordinates.shape[1]
@@ -152,27 +147,3 @@ def needs_confidential(tables: Sequence[Mapping[str, Any]]) -> bool:
         for table in tables
         if table.get("by") in known
     )
-
-
-def _maker(table: Mapping[str, Any]) -> tuple[Any, float]:
-    """Return what makes an artificial attribute, and its weight."""
-    by, weight = table.get("by"), table.get("weight", 1.0)
-    if by not in registry.keys("steer"):
-        raise ParameterError(unknown("steer", "steering (by)", by, registry.keys("steer")))
-    if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 <= float(weight) <= _HEAVIEST:
-        raise ParameterError(f"steer: weight must be a number ≥ 0 and ≤ {_HEAVIEST:g}, got {shown(weight)}.")
-    rest = {name: value for name, value in table.items() if name not in ("by", "weight")}
-    return build(registry.load("steer", str(by)), rest), float(weight)
-
-
-def _steerable(method: type) -> None:
-    """Refuse methods that artificial coordinates would not steer, or that have their own."""
-    why = ""
-    if not getattr(method, "promises_k", True):
-        why = "for this method forms no classes of at least k records"
-    elif getattr(method, "dimensions", None) is not None:
-        why = f"for this method takes exactly {method.dimensions} coordinate"  # type: ignore[attr-defined]
-    elif getattr(method, "steers", False):
-        why = "for this method has an artificial attribute of its own, and scales all others"
-    if why:
-        raise ParameterError(f"{method.__name__}: steer must be left out, {why}. Take another method.")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.errors import DataError, listing
 from shoal.flow.stages.values import categories
 from shoal.types import Partition, Points, Role, Table, with_columns
 from shoal.types.data.statistical_files import Variable
@@ -48,7 +47,7 @@ def as_merged(table: Table, strata: NDArray[np.int64]) -> Table:
         if differing.any():
             field, column = _one_value(table, name, strata, differing)
             data = data.set_column(data.schema.get_field_index(name), field, column)
-    return replace(table, data=data)
+    return table.changed(data, set(table.schema.names(Role.STRATA)))
 
 
 def _one_value(
@@ -122,35 +121,6 @@ def _whole(column: pa.ChunkedArray) -> bool:
     if not pa.types.is_floating(column.type):
         return bool(pa.types.is_integer(column.type))
     return pc.all(pc.equal(column, pc.floor(column))).as_py() is not False
-
-
-def strata_of(table: Table) -> NDArray[np.int64] | None:
-    """Return the stratum of each record, from 0; None if no column names them."""
-    import numpy as np
-
-    names = table.schema.names(Role.STRATA)
-    if not names:
-        return None
-    strata = np.zeros(len(table), np.int64)
-    for name in names:
-        codes = categories(name, table.data.column(name), "cannot be strata. Give it another role.")
-        strata = np.unique(strata * (codes.max() + 1) + codes, return_inverse=True)[1].astype(np.int64)
-    return strata
-
-
-def refuse_small(table: Table, strata: NDArray[np.int64] | None, k: int) -> None:
-    """Refuse strata that no class of k records fits into."""
-    import numpy as np
-
-    if strata is None:
-        return
-    sizes, names = np.bincount(strata), table.schema.names(Role.STRATA)
-    if sizes.min() < k:
-        raise DataError(
-            f"Strata of {listing([repr(n) for n in names])}: every stratum must hold at least k = {k} records, "
-            f"{int((sizes < k).sum()):,} of {len(sizes):,} hold fewer (the smallest {int(sizes.min())}). "
-            f"Let them be merged (small_strata = merge), or lower k."
-        )
 
 
 def merge_small(

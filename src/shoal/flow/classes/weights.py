@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from shoal.errors import ParameterError
+from shoal.flow.plan.plan import refuse_weighted_blocks
 from shoal.flow.plan.release_traits import in_two_tables
 from shoal.flow.stages.encode import weights_in
 from shoal.recipe.recipe import Recipe
@@ -44,11 +44,7 @@ def weights_for_means(table: Table, recipe: Recipe, partition: Partition) -> NDA
     """
     weights = weights_counted(table, recipe)
     if weights is not None and len(partition.blocks) > 1 and not recipe.nested:
-        raise ParameterError(
-            f"Recipe: release_weight must be 'record' where quasi-identifiers are partitioned in several blocks, got "
-            f"{recipe.release_weight!r}: a record is in a class of each block, and means weighted by its weight would "
-            f"give values away. Set release_weight = record, or make the weight an identifier."
-        )
+        refuse_weighted_blocks(recipe)
     return weights
 
 

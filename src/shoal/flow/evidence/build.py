@@ -1,4 +1,4 @@
-"""Account → Evidence: what a run promised and found, with digests in place of everything that is a value."""
+"""Run → Evidence: what a run promised and found, with digests in place of everything that is a value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shoal.flow.evidence.digests import Digest, of_file, of_name, of_table
 from shoal.flow.evidence.receipt import Commitment, Receipt
 from shoal.report.evidence import FORMAT, Evidence, digest_of
 from shoal.report.sections.published import published, publishes
-from shoal.types import Account, Audit, Dialect, Finding, Release
+from shoal.types import Audit, Dialect, Finding, Release, Run
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,7 +62,7 @@ def digest_at(at: Any, data: pa.Table) -> Digest:
     return of_file(at) if isinstance(at, Path) else of_table(data)
 
 
-def evidence_of(account: Account, proof: Proof, commitment: Commitment | None = None) -> Evidence:
+def evidence_of(account: Run, proof: Proof, commitment: Commitment | None = None) -> Evidence:
     """Return what others need to check a release.
 
     **Guarantee.** No cell is in it, neither of the input nor of the output. Of the input it holds the commitment at

@@ -13,8 +13,9 @@ from shoal import progress
 from shoal.errors import GuaranteeError, ParameterError, ShoalError, listing
 from shoal.flow.explore.grid import RISK, Explore, candidates
 from shoal.flow.explore.noise import weigh
-from shoal.flow.explore.run_setting import Bench, Result, fitting, read_for, seconds_for, setting_of
+from shoal.flow.explore.run_setting import Bench, Result, fitting, read_for, setting_of
 from shoal.flow.explore.sample import sampled, stand_ins
+from shoal.flow.plan.cost import seconds_for
 from shoal.flow.plan.declaration import completed, covers_originals
 from shoal.flow.plan.floor import demands, of_demands, unmet
 from shoal.flow.protect.distinct_locations import keep_apart

@@ -11,10 +11,12 @@ from shoal.errors import SchemaError, ShoalError, listing, rows_kept
 from shoal.flow.classes.form import Formed, form
 from shoal.flow.explore.grid import Candidate, Explore
 from shoal.flow.explore.noise_grid import noise_candidates, refuse_options, sized
-from shoal.flow.explore.run_setting import Bench, at_once, fitting, seconds_for, weaker
+from shoal.flow.explore.run_setting import Bench, at_once, fitting, weaker
 from shoal.flow.explore.sample import sampled
+from shoal.flow.plan.cost import seconds_for
 from shoal.flow.plan.declaration import covers_originals
 from shoal.flow.plan.floor import demands, of_demands, unmet
+from shoal.flow.protect.anonymise import plan_for
 from shoal.flow.stages.complete_cases import complete_rows, only_rows
 from shoal.recipe.recipe import Recipe
 from shoal.types import FROM_THE_DATA, Block, Domain, Explored, Numbers, Setting, Table, domains
@@ -248,7 +250,7 @@ def _looked_at(
 
 def _weighed(bench: Bench, recipe: Recipe) -> Weighed:
     with rows_kept(bench.rows):
-        made = form(bench.table, recipe)
+        made = form(plan_for(bench.table, recipe), bench.table)
         found = expected_loss(made)
     blocks = made.partition.blocks
     smallest, classes = min(int(block.sizes.min()) for block in blocks), sum(len(block) for block in blocks)

@@ -12,7 +12,7 @@ from shoal.errors import ShoalError, rows_kept
 from shoal.flow.explore.grid import Candidate
 from shoal.flow.gate.gate import gate
 from shoal.flow.plan.promise import promise_of
-from shoal.flow.protect.anonymise import anonymise
+from shoal.flow.protect.anonymise import anonymise, plan_for
 from shoal.flow.stages.encode import encode
 from shoal.flow.stages.measure import measures, read_measures
 from shoal.recipe.recipe import Recipe
@@ -21,74 +21,6 @@ from shoal.types import Partition, Readings, Role, Setting, Table
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-
-#: Processor time of methods, as multiples of that of a first partition by MDAV; measured once, on the survey.
-_TIMES = {
-    "mdav": 3.0,
-    "blocks": 3.0,
-    "v_mdav": 30.0,
-    "tour": 25.0,
-    "pcp": 3.0,
-    "zscores": 3.0,
-    "optimal_univariate": 3.0,
-    "individual_ranking": 3.0,
-    "mic1d": 3.0,
-    "t_close_merge": 5.0,
-    "steered": 6.0,
-    "p_sensitive": 6.0,
-    "t_first": 30.0,
-    "k_first": 90.0,
-    "kpqr": 30.0,
-}
-_CUTS = ("optimal_univariate", "individual_ranking")
-_UNKNOWN = 30.0  # of a method that nobody has measured
-_AUTO = 60.0  # seconds that the method auto takes at most, unless it is told
-_RECORD = 4e-6  # to encode, release and audit a record
-_LINK = 1.2e-6  # to look for a record with one set of known attributes
-_LINKS = 5_000_000  # at most; see the measure distance_linkage
-_SETS = 511
-_CUT = 3.5e-9  # to look at one place where an optimal cut may be
-_SORTS = {"insensitive": 5e-7, "least_error": 1e-5}  # by record and coordinate, of methods that sort each of these
-
-
-def seconds_for(recipe: Recipe, n: int, d: int, *, measured: bool = True) -> float:
-    """Return about how many seconds of one core it takes to protect n records of d coordinates, and to measure it."""
-    from shoal.kernels.refine.refine import EFFORTS, seconds_of, seconds_to_start
-
-    start, given = seconds_to_start(n, d, recipe.k), recipe.set.get("seconds")
-    if recipe.method in ("anneal", "auto") and isinstance(given, (int, float)):
-        first = 2.0 * max(given, 0)
-    elif recipe.method == "auto":
-        first = 2 * _AUTO
-    elif recipe.method == "anneal":
-        effort = str(recipe.set.get("effort"))  # what cannot be is refused when it is tried
-        first = 2 * seconds_of(EFFORTS.get(effort, EFFORTS["default"]), n, d, recipe.k)
-    elif recipe.method in _SORTS:
-        first = _SORTS[recipe.method] * n * d
-    else:
-        first = _TIMES.get(recipe.method, _UNKNOWN) * start
-        if recipe.method in _CUTS and 2 * recipe.k <= n:
-            first += _CUT * n * recipe.k * d
-    besides = _measuring(recipe, n) if measured else 0.0
-    return first + _refining(recipe, n, d) + (_RECORD + 1e-7 * d) * n + besides
-
-
-def _refining(recipe: Recipe, n: int, d: int) -> float:
-    from shoal.kernels.refine.refine import EFFORTS, seconds_of, seconds_to_start
-    from shoal.kernels.repair.refine import EFFORTS as CLOSE_EFFORTS
-    from shoal.kernels.repair.refine import seconds_to_refine
-
-    if recipe.refine is None:
-        return 0.0
-    if recipe.t is not None or recipe.require or recipe.subject is not None:
-        return 2 * seconds_to_refine(CLOSE_EFFORTS[recipe.refine], n, recipe.k, d)
-    return 2 * (seconds_of(EFFORTS[recipe.refine], n, d, recipe.k) - seconds_to_start(n, d, recipe.k))
-
-
-def _measuring(recipe: Recipe, n: int) -> float:
-    sets = min(2 ** min(len(recipe.quasi), 20) - 1, _SETS)
-    return float(_LINK * min(n * sets, max(_LINKS, 1000 * sets)))
 
 
 def fitting(costs: Sequence[float], levels: Sequence[int], seconds: float) -> set[int]:
@@ -137,7 +69,7 @@ class Bench:
         """Protect the table by a setting, audit and measure it."""
         with rows_kept(self.rows):
             exact = replace(recipe, exact_means=True, resolution={})  # settings are compared by their partition
-            made = anonymise(self.table, exact, key=_KEY)
+            made = anonymise(plan_for(self.table, exact).with_key(_KEY), self.table)
             overall = gate(made.release, promise_of(recipe, made.partition)).overall
         readings = read_measures(made.comparison, self.chosen)
         return Result(int(overall.achieved), overall.classes, readings, weaker(recipe, made.partition))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
+from collections.abc import Sequence
+from dataclasses import MISSING
+from dataclasses import fields as fields_of
 from typing import Any
 
 from shoal import registry
@@ -49,12 +51,30 @@ def _levels_for(method: type, recipe: Recipe) -> dict[str, float]:
 
 
 def _optional(cls: type, name: str) -> bool:
-    return any(f.name == name and f.default is not MISSING for f in fields(cls))
+    return any(f.name == name and f.default is not MISSING for f in fields_of(cls))
 
 
 def promises_k(method: Any) -> bool:
     """Tell whether a method promises classes of at least k records; one that does not must say so."""
     return bool(getattr(type(method), "promises_k", True))
+
+
+def refuse_without_k(method: type, fields: Sequence[str]) -> None:
+    """Refuse demands on a method that forms no classes of at least k records."""
+    if fields and not getattr(method, "promises_k", True):
+        raise ParameterError(
+            f"{method.__name__}: {' and '.join(filter(None, (', '.join(fields[:-1]), fields[-1])))} must be left out, "
+            f"for this method forms no classes of at least k records. Take another method."
+        )
+
+
+def one_block(method: type, blocks: int) -> None:
+    """Refuse requirements where quasi-identifiers are partitioned in blocks: classes over all may be anything."""
+    if blocks > 1:
+        raise ParameterError(
+            f"{method.__name__}: t and require must be left out where quasi-identifiers are partitioned in blocks, got "
+            f"{blocks} of them: nothing is promised over all blocks together. Leave them out, or take one block."
+        )
 
 
 def enough_records(method: Any, n: int) -> None:

@@ -166,7 +166,7 @@ def deals_by_key(recipe: Recipe) -> bool:
     return bool(deals) and recipe.set.get("not_private_seed") is None
 
 
-def refuse_what_cannot_be_released(release: Any, recipe: Recipe, table: Table) -> None:
+def refuse_what_cannot_be_released(release: Any, recipe: Recipe, schema: Schema) -> None:
     """Refuse what a recipe asks for and its release cannot give, and a table that it does not take."""
     owner = type(release).__name__
     if in_two_tables(recipe):
@@ -187,7 +187,7 @@ def refuse_what_cannot_be_released(release: Any, recipe: Recipe, table: Table) -
             f"written, and none is filled. Take one of these, or the release centroid."
         )
     if hasattr(release, "refuse"):  # a release that does not take every table
-        release.refuse(table)
+        release.refuse(schema)
 
 
 def _refuse_in_two_tables(owner: str, recipe: Recipe) -> None:

@@ -1,32 +1,26 @@
-"""Table → Points → Partition → Release, with what it lost."""
+"""Table → Run: its classes formed, released and measured, but not audited yet."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+from platform import python_version
+from typing import TYPE_CHECKING
 
 from shoal import progress
 from shoal.errors import DataError, raise_all
+from shoal.flow.classes.canonical_order import in_order_of_values
 from shoal.flow.classes.certify import certify
-from shoal.flow.classes.form import form
+from shoal.flow.classes.form import Formed, form
 from shoal.flow.classes.weights import weights_compared, weights_for_means, with_released_weights
-from shoal.flow.plan.release_traits import as_written, deals_by_key, with_origins
+from shoal.flow.plan.plan import Plan, make_plan
+from shoal.flow.plan.release_traits import as_written, with_origins
 from shoal.flow.stages.encode import confidential_columns
+from shoal.flow.stages.groupings import named
 from shoal.flow.stages.measure import compared, measures, of_partition, read_measures
-from shoal.flow.stages.subjects import named
+from shoal.flow.stages.summary import summarise
 from shoal.recipe.recipe import Recipe
-from shoal.types import (
-    Certificate,
-    Comparison,
-    Partition,
-    Points,
-    Readings,
-    Release,
-    Role,
-    Table,
-    with_columns,
-    without_unused,
-)
+from shoal.types import Readings, Release, Role, Run, Table, with_columns, without_unused
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,70 +28,84 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, eq=False)
-class Anonymised:
-    """What became of a table: its classes, what leaves, and what was lost."""
-
-    partition: Partition
-    release: Release
-    readings: Readings
-    certificate: Certificate | None
-    comparison: Comparison = field(repr=False)
+def plan_for(table: Table, recipe: Recipe, *, certify: bool = False, sink: type | None = None) -> Plan:
+    """Return the plan for a table that is in memory."""
+    return make_plan(recipe, table.schema, summarise(table, recipe), certify=certify, sink=sink)
 
 
-def anonymise(
-    table: Table, recipe: Recipe, *, certified: bool = False, sink: type | None = None, key: bytes | None = None
-) -> Anonymised:
-    """Form the classes of a table, release them, measure what was lost, and certify it if asked to.
-
-    A release that deals values takes the key that is given, or a fresh one.
-    """
-    confidential = confidential_columns(table)  # refuses what the audit could not read, before any work is done
-    made = form(table, recipe, certified=certified, sink=sink)
-    if key is not None and deals_by_key(recipe):
-        made = replace(made, release=replace(made.release, key=key))
-    table, typed, points, partition, strata = made.table, made.typed, made.points, made.partition, made.strata
-    weights = weights_for_means(table, recipe, partition)
-    released, left = _released(made.release, table, typed, points, partition, weights, made.rng)
+def anonymise(plan: Plan, table: Table) -> Run:
+    """Form the classes of a table, release them, measure the loss, and bound it from below if the plan says so."""
+    recipe = plan.recipe
+    made = form(plan, table)
+    points, partition, strata = made.points, made.partition, made.strata
+    weights = weights_for_means(made.table, recipe, partition)
+    released, left = _released(made, weights)
     released = replace(released, subject_exact=recipe.subject_exact)
-    released = with_released_weights(released, table, recipe, partition)
-    exact = None if released.exact is None else {name: _column(made) for name, made in released.exact.items()}
-    comparison = compared(made.attributes, table.schema, typed.data, left, exact=exact)
+    released = with_released_weights(released, made.table, recipe, partition)
+    exact = None if released.exact is None else {name: _column(values) for name, values in released.exact.items()}
     comparison = replace(
-        comparison,
+        compared(made.attributes, made.table.schema, made.typed.data, left, exact=exact),
         strata=strata,
-        confidential=confidential,
+        confidential=confidential_columns(made.table),
         seed=recipe.seed,
-        weights=weights_compared(table, recipe, partition),
+        weights=weights_compared(made.table, recipe, partition),
     )
     readings = Readings((*read_measures(comparison, measures(quick=True)).readings, *of_partition(comparison)))
-    if not certified:
-        return Anonymised(partition, released, readings, None, comparison)
+    done = Run(
+        recipe.to_dict(),
+        recipe.to_toml(complete=True),
+        recipe.fingerprint,
+        table.schema,
+        partition,
+        comparison,
+        readings,
+        released,
+        ledger=released.ledger,
+        versions=versions(),
+    )
+    if not plan.certify:
+        return done
     progress.stage("Certify")
     tables = [points.only(block.attributes) for block in partition.blocks]
-    certificate = certify(tables, [block.labels for block in partition.blocks], strata, recipe.k)
-    return Anonymised(partition, released, readings, certificate, comparison)
+    return replace(done, certificate=certify(tables, [block.labels for block in partition.blocks], strata, recipe.k))
 
 
-def _released(
-    release: Any,
-    table: Table,
-    typed: Table,
-    points: Points,
-    partition: Partition,
-    weights: NDArray[np.float64] | None,
-    rng: np.random.Generator,
-) -> tuple[Release, pa.Table]:
-    """Release the classes, from cells as they are written or from values; and what leaves, as values to be measured."""
-    if as_written(release):
-        released: Release = _without_unused(release.release(table, points, partition, weights, rng))
-        left = with_origins(released, typed.data)
-    else:
-        released = _without_unused(release.release(typed, points, partition, weights, rng))
+def measured(run: Run) -> Run:
+    """Return a run with every measure, those that take time among them, for a report."""
+    comparison = in_order_of_values(run.comparison)
+    readings = (*read_measures(comparison, measures()).readings, *of_partition(comparison))
+    return replace(run, comparison=comparison, readings=Readings(readings))
+
+
+_DEPENDS = ("shoal", "numpy", "pyarrow", "numba")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that a run depends on.
+
+    >>> sorted(versions())[0]
+    'Python'
+    """
+    found = {"Python": python_version()}
+    for name in _DEPENDS:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # run from its source
+            found[name] = "unknown"
+    return found
+
+
+def _released(made: Formed, weights: NDArray[np.float64] | None) -> tuple[Release, pa.Table]:
+    """Release the classes, from cells as they are written or from values; and return the values to be measured."""
+    copies = as_written(made.release)
+    table = made.table if copies else made.typed
+    released: Release = made.release.release(table, made.points, made.partition, weights, made.rng)
+    released = _without_unused(released)
+    if not copies:
         _refuse_codes(released)
-        left = released.data
     subject = next(iter(table.schema.names(Role.SUBJECT)), None)
-    return replace(released, subjects=named(table.data, subject), weights=weights), left
+    left = with_origins(released, made.typed.data) if copies else released.data
+    return replace(released, subjects=named(made.table.data, subject), weights=weights), left
 
 
 def _column(values: pa.Array) -> pa.ChunkedArray:

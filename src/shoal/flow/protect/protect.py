@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,67 +21,117 @@ from shoal.flow.gate.read_back import read_back
 from shoal.flow.plan.declaration import covers_originals, whole_lists
 from shoal.flow.plan.promise import promise_of
 from shoal.flow.plan.release_traits import in_two_tables
-from shoal.flow.protect.account import account_of
-from shoal.flow.protect.anonymise import Anonymised, anonymise
+from shoal.flow.protect.anonymise import anonymise, measured, plan_for
 from shoal.flow.protect.distinct_locations import keep_apart, keep_receipt
 from shoal.flow.protect.input import read_file, read_frame
 from shoal.flow.protect.repeat import read_receipt, refuse_other_input
 from shoal.flow.protect.row_order import RowOrder, order_rows
 from shoal.flow.protect.side_files import NOTHING, Besides, path_or_none
 from shoal.flow.stages.complete_cases import complete_rows, only_rows
-from shoal.flow.stages.subjects import told_apart
+from shoal.flow.stages.groupings import told_apart
 from shoal.flow.stages.write import open_sink, staged, staged_both
 from shoal.locations import Place, beside
 from shoal.recipe.recipe import Recipe
 from shoal.report.sections.published import published
-from shoal.types import Audit, Certificate, Comparison, Ledger, Partition, Readings, Release, Role, Schema, Table
+from shoal.types import Audit, Certificate, Comparison, Ledger, Partition, Readings, Release, Role, Run, Schema, Table
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
-#: What pickling keeps of a result: what may be published, and nothing that was computed record by record.
-_PICKLED = (
-    "data",
-    "partition",
-    "audit",
-    "readings",
-    "recipe",
-    "schema",
-    "certificate",
-    "left_out",
-    "confidential",
-    "beside",
-    "ledger",
-    "notes",
-)
+#: What pickling keeps of a run: what may be published, and nothing that was computed record by record.
+_PICKLED = ("partition", "audit", "readings", "schema", "certificate", "left_out", "ledger", "notes")
 
 
 @dataclass(frozen=True, eq=False)
 class Protected:
-    """What came out: the data, the classes, what the audit found, what was lost."""
+    """The result of a run: the protected data, its classes, the audit, and the losses.
+
+    Attributes
+    ----------
+    data
+        The protected table; a frame of the kind that was given.
+    recipe
+        What was asked for.
+    run
+        The record of the run; None once the result was pickled.
+    confidential, beside
+        The second table, where the release makes two, and where it was written.
+    proof
+        Makes what evidence of a frame consists of.
+    rows
+        For each released row the number of its row in the input, from 0; None: all rows, in the order of the input.
+    """
 
     data: Any = field(repr=False)  # a repr must never show a cell
-    partition: Partition
-    audit: Audit
-    readings: Readings
     recipe: Recipe
-    schema: Schema
-    certificate: Certificate | None = None  #: a lower bound on the SSE, if it was asked for
-    left_out: int = 0  #: records that do not leave, because a quasi-identifier of theirs is missing
-    confidential: Any = field(default=None, repr=False)  #: the second table, where the release makes two
-    beside: str = ""  #: where the second table was written
-    comparison: Comparison | None = field(default=None, repr=False)  #: the table before and after, for the report
-    ledger: Ledger | None = None  #: where ε went, if noise was added
-    proof: Callable[[], Proof] | None = field(default=None, repr=False)  #: what evidence of a frame is made of
+    run: Run | None = field(repr=False)
+    confidential: Any = field(default=None, repr=False)
+    beside: str = ""
+    proof: Callable[[], Proof] | None = field(default=None, repr=False)
     rows: NDArray[np.int64] | None = field(default=None, repr=False)
-    """For each released row the number of its row in the input, from 0; None: all rows, in the order of the input."""
-    notes: tuple[str, ...] = ()  #: what the user should know of the run
+    kept: Mapping[str, Any] = field(default_factory=dict, repr=False)  #: what pickling kept of the run
+
+    def _of_run(self, name: str) -> Any:
+        return self.kept[name] if self.run is None else getattr(self.run, name)
+
+    @property
+    def partition(self) -> Partition:
+        """The classes."""
+        found: Partition = self._of_run("partition")
+        return found
+
+    @property
+    def audit(self) -> Audit:
+        """The findings of the independent audit."""
+        found: Audit = self._of_run("audit")
+        return found
+
+    @property
+    def readings(self) -> Readings:
+        """Losses and risks."""
+        found: Readings = self._of_run("readings")
+        return found
+
+    @property
+    def schema(self) -> Schema:
+        """The meaning of the input's columns."""
+        found: Schema = self._of_run("schema")
+        return found
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """A lower bound on the SSE, if one was asked for."""
+        found: Certificate | None = self._of_run("certificate")
+        return found
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """How ε was spent, if noise was added."""
+        found: Ledger | None = self._of_run("ledger")
+        return found
+
+    @property
+    def left_out(self) -> int:
+        """Number of records that were excluded because a quasi-identifier is missing."""
+        return int(self._of_run("left_out"))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks for the user."""
+        return tuple(self._of_run("notes"))
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """The table before and after; None once the result was pickled."""
+        return None if self.run is None else self.run.comparison
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what pickling keeps: the original records, and whatever could give them away, are dropped."""
-        return {name: getattr(self, name) for name in _PICKLED}
+        kept = {name: self._of_run(name) for name in _PICKLED}
+        dropped = {"run": None, "proof": None, "rows": None, "kept": kept}
+        return {**vars(self), **dropped}
 
     def __copy__(self) -> Protected:
         return replace(self)
@@ -90,12 +140,13 @@ class Protected:
         """Return a result with data of its own; the rest cannot be changed and is shared."""
         return replace(self, data=copy.deepcopy(self.data, memo), confidential=copy.deepcopy(self.confidential, memo))
 
-    def _refuse_unpickled(self, what: str) -> None:
-        if self.comparison is None:
+    def _whole_run(self, what: str) -> Run:
+        if self.run is None:
             raise ParameterError(
                 f"{what}: must be written before the result is pickled, for pickling drops what was computed from the "
                 f"original records. Protect the table again."
             )
+        return self.run
 
     def report(self, path: str | Path, edition: str = "internal", *, force: bool = False) -> None:
         """Write a report that people read: one HTML file, which needs nothing else.
@@ -109,10 +160,10 @@ class Protected:
         force
             Replace the file if it exists.
         """
-        self._refuse_unpickled("Report")
+        run = self._whole_run("Report")
         besides = Besides(report=Path(path), edition=edition)
         with besides.staged(force=force) as hidden:
-            besides.write_report(hidden, account_of(self))
+            besides.write_report(hidden, measured(run))
 
     @property
     def published(self) -> Readings:
@@ -147,13 +198,13 @@ class Protected:
         self._prove("Receipt", "receipt", Besides(receipt=Path(path)), force=force)
 
     def _prove(self, owner: str, what: str, besides: Besides, *, force: bool) -> None:
-        self._refuse_unpickled(owner)
+        run = self._whole_run(owner)
         if self.proof is None:
             raise ParameterError(
                 f"{owner}: of a file it must be asked for when this is protected. Say protect_file(…, {what}=…)."
             )
         with besides.staged(force=force) as hidden:
-            besides.write_proof(hidden, account_of(self, quick=True), self.proof())
+            besides.write_proof(hidden, run, self.proof())
 
 
 def protect_frame(
@@ -177,9 +228,10 @@ def protect_frame(
     if order.rows is not None:
         frame = FrameSink().rows(frame, order.rows)
     with rows_kept(order.rows):
-        made = anonymise(table, recipe, certified=certify, key=None if earlier is None else earlier.swap_key)
+        plan = plan_for(table, recipe, certify=certify).with_key(None if earlier is None else earlier.swap_key)
+        run = anonymise(plan, table)
     progress.stage("Audit")
-    release = order.marked(made.release)
+    release = order.marked(run.release)
     native, second = (
         one
         if one is None
@@ -189,12 +241,13 @@ def protect_frame(
     leaving = _as_handed_over(release, native)
     if release.apart is not None:
         leaving = replace(leaving, apart=replace(release.apart, data=FrameSource().read(second)[0]))
-    audit = gate(leaving, promise_of(recipe, made.partition))
+    audit = gate(leaving, promise_of(recipe, run.partition))
     about = check_metadata(data.schema, leaving, keep=keep_metadata, whole=whole_lists(recipe, table))
-    done = _protected(made, native, audit, recipe, table.schema, data.num_rows - len(table), second)
     notes = (*recipe.notes, *(said for said in (note, order.note) if said), *about)
-    receipt = _receipt(made, table, order, lambda: of_table(given))
-    return replace(done, proof=partial(Proof.of_frame, leaving, receipt), rows=order.rows, notes=notes)
+    run = replace(run, checked=audit, left_out=data.num_rows - len(table), notes=notes)
+    receipt = _receipt(run, table, order, lambda: of_table(given))
+    proof = partial(Proof.of_frame, leaving, receipt)
+    return Protected(native, recipe, run, second, proof=proof, rows=order.rows)
 
 
 def _as_handed_over(release: Release, native: Any) -> Release:
@@ -210,14 +263,14 @@ def _as_handed_over(release: Release, native: Any) -> Release:
     return replace(release, data=data, read={**release.read, **texts})
 
 
-def _receipt(made: Anonymised, table: Table, order: RowOrder, source: Callable[[], Digest]) -> Callable[[], Receipt]:
+def _receipt(run: Run, table: Table, order: RowOrder, source: Callable[[], Digest]) -> Callable[[], Receipt]:
     """Return what makes the receipt of a run; the input is digested when a receipt is wanted."""
 
     def receipt() -> Receipt:
         column = next(iter(table.schema.names(Role.SUBJECT)), None)
-        subjects = None if column is None else told_apart(table, column, exact=made.release.subject_exact)
-        key = made.release.swap_key
-        return receipt_of(source(), made.partition, swap_key=key, subjects=subjects, rows=order.rows)
+        subjects = None if column is None else told_apart(table, column, exact=run.release.subject_exact)
+        key = run.release.swap_key
+        return receipt_of(source(), run.partition, swap_key=key, subjects=subjects, rows=order.rows)
 
     return receipt
 
@@ -284,45 +337,29 @@ def protect_file(
         table = order.arranged(table)
         with rows_kept(order.rows):
             key = None if earlier is None else earlier.swap_key
-            made = anonymise(table, recipe, certified=certify, sink=type(sink), key=key)
+            plan = plan_for(table, recipe, certify=certify, sink=type(sink)).with_key(key)
+            run = anonymise(plan, table)
         progress.stage("Write")
         lists = whole_lists(recipe, table)
-        release = with_released_metadata(order.marked(made.release), keep=keep_metadata, whole=lists)
+        release = with_released_metadata(order.marked(run.release), keep=keep_metadata, whole=lists)
         release = _written(release, sink, target, hidden)
         progress.stage("Audit")
         leaving = _read_back(release, hidden)
-        audit = gate(leaving, promise_of(recipe, made.partition))
+        audit = gate(leaving, promise_of(recipe, run.partition))
         about = check_metadata(whole.data.schema, leaving, hidden, keep=keep_metadata, whole=lists)
-        confidential = None if release.apart is None else release.apart.data
-        done = _protected(made, release.data, audit, recipe, table.schema, len(whole) - len(table), confidential)
-        done = replace(done, rows=order.rows, notes=(*recipe.notes, *((order.note,) if order.note else ()), *about))
+        notes = (*recipe.notes, *((order.note,) if order.note else ()), *about)
+        left_out = len(whole) - len(table)
+        run = replace(run, checked=audit, left_out=left_out, notes=notes, source=source.name, target=target.name)
         if besides.report is not None:
             progress.stage("Report")
-            besides.write_report(papers, account_of(done, source.name, target.name))
+            besides.write_report(papers, measured(run))
         if besides.evidence is not None or besides.receipt is not None:
             names = (target.name, "" if second is None else second.name)
-            receipt = _receipt(made, table, order, lambda: digest_at(source.at, whole.data))
+            receipt = _receipt(run, table, order, lambda: digest_at(source.at, whole.data))
             proof = Proof.of_files(leaving, tuple(zip(names, hidden, strict=False)), receipt)
-            besides.write_proof(papers, account_of(done, source.name, target.name, quick=True), proof)
-    return done if second is None else replace(done, beside=str(second))
-
-
-def _protected(
-    made: Anonymised, data: Any, audit: Audit, recipe: Recipe, schema: Schema, left_out: int, confidential: Any
-) -> Protected:
-    return Protected(
-        data,
-        made.partition,
-        audit,
-        made.readings,
-        recipe,
-        schema,
-        made.certificate,
-        left_out,
-        confidential,
-        comparison=made.comparison,
-        ledger=made.release.ledger,
-    )
+            besides.write_proof(papers, run, proof)
+    confidential = None if release.apart is None else release.apart.data
+    return Protected(release.data, recipe, run, confidential, "" if second is None else str(second), rows=order.rows)
 
 
 def _written(release: Release, sink: Any, target: Place, hidden: tuple[Any, ...]) -> Release:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from shoal import secret
 from shoal.errors import DataError, ShoalError
 from shoal.flow.evidence.receipt import Receipt
-from shoal.flow.stages.subjects import subjects_of
+from shoal.flow.stages.groupings import subjects_of
 from shoal.flow.stages.values import as_values
 from shoal.recipe.recipe import Recipe
 from shoal.types import Release, Role, Table
@@ -49,7 +49,7 @@ class RowOrder:
 
     def arranged(self, table: Table) -> Table:
         """Return a table of the rows that were kept in the order in which they are released."""
-        return table if self.shuffled is None else replace(table, data=table.data.take(self.shuffled))
+        return table if self.shuffled is None else table.rows(self.shuffled)
 
     def marked(self, release: Release) -> Release:
         """Return a release that says whether its rows are shuffled."""
@@ -226,4 +226,4 @@ def lined_up(original: Table, receipt: Receipt, released: int) -> Table:
             f"Receipt: its permutation must name one of the {n:,} rows of the original for each of the {released:,} "
             f"released rows; it does not. Give the receipt that was written with the released table."
         )
-    return original if receipt.rows is None else replace(original, data=original.data.take(rows))
+    return original if receipt.rows is None else original.rows(rows)

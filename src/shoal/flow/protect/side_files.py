@@ -10,7 +10,7 @@ from pathlib import Path
 from shoal.errors import ParameterError
 from shoal.flow.evidence.build import Proof, evidence_of
 from shoal.recipe.recipe import Recipe
-from shoal.types import Account
+from shoal.types import Run
 
 EDITIONS = ("internal", "external")
 
@@ -58,17 +58,17 @@ class Besides:
         if self.recipe is not None:
             hidden["recipe"].write_text(recipe.to_toml(self.recipe.parent), encoding="utf-8")
 
-    def write_report(self, hidden: dict[str, Path], account: Account) -> None:
+    def write_report(self, hidden: dict[str, Path], run: Run) -> None:
         """Write the report."""
-        hidden["report"].write_text(rendered(account, self.edition), encoding="utf-8")
+        hidden["report"].write_text(rendered(run, self.edition), encoding="utf-8")
 
-    def write_proof(self, hidden: dict[str, Path], account: Account, proof: Proof) -> None:
+    def write_proof(self, hidden: dict[str, Path], run: Run, proof: Proof) -> None:
         """Write the evidence and the receipt, whichever is wanted; with both, the evidence commits to the input."""
         receipt = None if self.receipt is None else proof.receipt()
         if receipt is not None:
             hidden["receipt"].write_text(receipt.render(), encoding="utf-8")
         if self.evidence is not None:
-            made = evidence_of(account, proof, None if receipt is None else receipt.commitment)
+            made = evidence_of(run, proof, None if receipt is None else receipt.commitment)
             hidden["evidence"].write_text(made.render(), encoding="utf-8")
 
 
@@ -80,9 +80,9 @@ def path_or_none(path: str | Path | None) -> Path | None:
     return None if path is None else Path(path)
 
 
-def rendered(account: Account, edition: str) -> str:
+def rendered(run: Run, edition: str) -> str:
     """Return the report of a run."""
     from shoal.parameters import build
     from shoal.report.html import Html
 
-    return build(Html, {"edition": edition}).render(account)
+    return build(Html, {"edition": edition}).render(run)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,13 @@ if TYPE_CHECKING:
 def confidential_columns(table: Table, names: Sequence[str] | None = None) -> tuple[Confidential, ...]:
     """Return the confidential attributes of a table, or some columns as such."""
     chosen = table.schema.names(Role.CONFIDENTIAL) if names is None else names
-    return tuple(confidential_of(table.schema[name], as_values(name, table)) for name in chosen)
+
+    def of(name: str) -> Confidential:
+        return table.once(
+            ("confidential", (name,), None), lambda: confidential_of(table.schema[name], as_values(name, table))
+        )
+
+    return tuple(map(of, chosen))
 
 
 def confidential_arrays(given: ArrayLike, n: int) -> tuple[Confidential, ...]:
@@ -48,43 +55,56 @@ def confidential_arrays(given: ArrayLike, n: int) -> tuple[Confidential, ...]:
     return tuple(found)
 
 
+@dataclass(frozen=True, eq=False)
+class _Encoded:
+    """A column as an attribute, its values if they differ from its cells, and how it writes a moment."""
+
+    attribute: Attribute
+    typed: pa.ChunkedArray | None
+    moment: str | None
+
+
 def encode(table: Table, names: Sequence[str], *, missing: str = "refuse") -> tuple[Table, list[Attribute]]:
     """Return the table with cells of these columns as values, and the attributes; raises all faults at once.
 
     `missing` says what a missing value is: ``category``, ``fill``, or ``refuse``.
     """
-    import pyarrow as pa
+    faults: list[str] = []
+    found: dict[str, _Encoded] = {}
+    for name in names:
+        try:
+            found[name] = table.once(("attribute", (name,), missing), partial(_encoded, table, name, missing))
+        except (DataError, SchemaError) as error:
+            faults.append(str(error))
+    raise_all(DataError, faults)
+    typed = {name: one.typed for name, one in found.items() if one.typed is not None}
+    moments = [one.moment for one in found.values() if one.moment is not None]
+    dialect = None if table.dialect is None else replace(table.dialect, moment=moments[-1] if moments else "T")
+    values = replace(table, data=with_columns(table.data, typed), dialect=dialect)
+    return values, [one.attribute for one in found.values()]
 
+
+def _encoded(table: Table, name: str, missing: str) -> _Encoded:
     from shoal.points.encoding import attribute_of
     from shoal.schema.cells import is_text, moment_sign, without_nan
     from shoal.schema.order import in_order, without_user_missing
 
-    faults: list[str] = []
-    attributes: list[Attribute] = []
-    typed = {}
-    moment = "T"
-    encoders = registry.claims("points", "kinds")
-    for name in names:
-        meant, given = table.schema[name], table.data.column(name)
-        kind = meant.kind
-        try:
-            _refuse_commas(meant, table)
-            column = without_user_missing(table.data.schema.field(name), given)
-            if column is not given:
-                typed[name] = column
-            if is_text(column):
-                moment = moment_sign(column) if kind is Kind.DATETIME else moment
-                column = typed[name] = as_values(name, table, exact=True)
-            if missing != "refuse":
-                column = typed[name] = without_nan(column)
-            attributes.append(attribute_of(meant, in_order(meant, column), encoders[kind], missing, given.type))
-        except (DataError, SchemaError) as error:
-            faults.append(str(error))
-        except pa.ArrowException:  # whose message may hold a value
-            faults.append(f"Column {name!r}: {column.type} cannot be {kind.value}. Give it another kind or role.")
-    raise_all(DataError, faults)
-    dialect_out = replace(table.dialect, moment=moment) if table.dialect is not None else None
-    return replace(table, data=with_columns(table.data, typed), dialect=dialect_out), attributes
+    meant, given = table.schema[name], table.data.column(name)
+    _refuse_commas(meant, table)
+    column, moment = without_user_missing(table.data.schema.field(name), given), None
+    encoder = registry.claims("points", "kinds")[meant.kind]
+    try:
+        if is_text(column):
+            moment = moment_sign(column) if meant.kind is Kind.DATETIME else None
+            column = as_values(name, table, exact=True)
+        if missing != "refuse":
+            column = without_nan(column)
+        attribute = attribute_of(meant, in_order(meant, column), encoder, missing, given.type)
+    except pa.ArrowException:  # whose message may hold a value
+        raise DataError(
+            f"Column {name!r}: {column.type} cannot be {meant.kind.value}. Give it another kind or role."
+        ) from None
+    return _Encoded(attribute, None if column is given else column, moment)
 
 
 def numbers_in(table: Table, name: str, what: str) -> NDArray[np.float64]:
@@ -112,14 +132,16 @@ def _refuse_commas(column: Column, table: Table) -> None:
 def weights_in(table: Table) -> NDArray[np.float64] | None:
     """Return the sampling weight of each record; None if there are none."""
     names = table.schema.names(Role.WEIGHT)
-    if not names:
-        return None
-    if table.schema[names[0]].kind not in (Kind.CONTINUOUS, Kind.INTEGER):
-        raise SchemaError(f"Column {names[0]!r}: a weight must be a number, this one is {table.schema[names[0]].kind}.")
-    weights = numbers_in(table, names[0], "a weight")
+    return table.once(("weights", names, None), lambda: _weights(table, names[0])) if names else None
+
+
+def _weights(table: Table, name: str) -> NDArray[np.float64]:
+    if table.schema[name].kind not in (Kind.CONTINUOUS, Kind.INTEGER):
+        raise SchemaError(f"Column {name!r}: a weight must be a number, this one is {table.schema[name].kind}.")
+    weights = numbers_in(table, name, "a weight")
     negative = (weights < 0).nonzero()[0].tolist()
     if negative:
-        raise DataError(f"Column {names[0]!r}: weights must be ≥ 0; negative in {data_rows(negative)}. Correct them.")
+        raise DataError(f"Column {name!r}: weights must be ≥ 0; negative in {data_rows(negative)}. Correct them.")
     if not weights.any():
-        raise DataError(f"Column {names[0]!r}: some weight must be > 0, all are 0. Name the right column.")
+        raise DataError(f"Column {name!r}: some weight must be > 0, all are 0. Name the right column.")
     return weights

@@ -13,6 +13,7 @@ from shoal.errors import DataError
 from shoal.schema.cells import is_text, readable, tidy, values
 from shoal.schema.order import in_order, without_user_missing
 from shoal.types import Dialect, Kind, Release, Role, Table
+from shoal.types.data.table import PARSED
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,8 +42,12 @@ def as_values(name: str, table: Table, *, exact: bool = False) -> pa.ChunkedArra
     """Return a column whose cells are read: as numbers or dates where its kind says so, as missing where they are.
 
     A quasi-identifier of integers is read as numbers with decimals, which its means may have, unless it is to be
-    `exact`: as the table came.
+    `exact`: as the table came. Each column is parsed once.
     """
+    return table.once((PARSED, (name,), exact), lambda: _parsed(name, table, exact=exact))
+
+
+def _parsed(name: str, table: Table, *, exact: bool) -> pa.ChunkedArray:
     column = without_user_missing(table.data.schema.field(name), table.data.column(name))
     dialect = table.dialect or Dialect()
     role, kind = table.schema[name].role, table.schema[name].kind

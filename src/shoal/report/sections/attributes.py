@@ -14,7 +14,7 @@ from shoal.report.charts.histograms import histogram, missing, shares
 from shoal.report.charts.numbers import folded, joined, moment, number, percent, plain, rounded
 from shoal.report.sections.changes import correlations, moments, strata_of, variation
 from shoal.report.sections.published import comparable
-from shoal.types import Account, Comparison, Kind, Pair
+from shoal.types import Comparison, Kind, Pair, Run
 
 DRAWN = 30  # attributes that are drawn
 _CORRELATED = 20
@@ -32,10 +32,10 @@ class Card(NamedTuple):
     chart: Markup | str
 
 
-def of_attributes(account: Account, least: int, *, external: bool) -> dict[str, Any]:
+def of_attributes(account: Run, least: int, *, external: bool) -> dict[str, Any]:
     """Return all that the page says of attributes; without a comparison there is nothing to say."""
     found = account.comparison
-    if found is None or not len(found):
+    if not len(found):
         return {key: [] for key in ("attributes", "moments", "heats", "strata")}
     compared = not external or comparable(account)
     found = found if compared else _released_only(found)
@@ -90,13 +90,13 @@ def _strata(comparison: Comparison, least: int) -> list[tuple[str, ...]]:
     ]
 
 
-def cards(account: Account, comparison: Comparison, least: int, *, external: bool) -> list[Card]:
+def cards(account: Run, comparison: Comparison, least: int, *, external: bool) -> list[Card]:
     """Return a card for each of the first attributes."""
     make = _masked if external else _both
     return [make(account, comparison, name, least) for name in comparison.attributes[:DRAWN]]
 
 
-def _both(account: Account, comparison: Comparison, name: str, least: int) -> Card:
+def _both(account: Run, comparison: Comparison, name: str, least: int) -> Card:
     pair = comparison.numbers.get(name) or comparison.categories[name]
     chart = _chart(account, comparison, name, least, masked_only=False)
     gone = [missing(column, least) for column in (pair.before, pair.after)]
@@ -108,7 +108,7 @@ def _both(account: Account, comparison: Comparison, name: str, least: int) -> Ca
     return Card(folded(name, 40), plain(name), "; ".join(words), chart)
 
 
-def _masked(account: Account, comparison: Comparison, name: str, least: int) -> Card:
+def _masked(account: Run, comparison: Comparison, name: str, least: int) -> Card:
     chart = _chart(account, comparison, name, least, masked_only=True)
     words = [_kind(account, name)]
     if name in comparison.categories and chart and comparable(account):
@@ -118,7 +118,7 @@ def _masked(account: Account, comparison: Comparison, name: str, least: int) -> 
     return Card(folded(name, 40), plain(name), "; ".join(words), chart)
 
 
-def _chart(account: Account, comparison: Comparison, name: str, least: int, *, masked_only: bool) -> Markup | str:
+def _chart(account: Run, comparison: Comparison, name: str, least: int, *, masked_only: bool) -> Markup | str:
     if name in comparison.categories:
         found = shares(comparison.categories[name], least, masked_only=masked_only)
         return "" if found is None else shares_chart(name, found)
@@ -129,13 +129,13 @@ def _chart(account: Account, comparison: Comparison, name: str, least: int, *, m
     return "" if drawn is None else histogram_chart(name, drawn)
 
 
-def _kind(account: Account, name: str) -> str:
+def _kind(account: Run, name: str) -> str:
     words = {Kind.CONTINUOUS: "numbers", Kind.INTEGER: "whole numbers", Kind.ORDINAL: "ordered categories",
              Kind.NOMINAL: "categories", Kind.DATETIME: "dates or times"}  # fmt: skip
     return words[account.schema[name].kind]
 
 
-def _dated(account: Account, comparison: Comparison, name: str) -> bool:
+def _dated(account: Run, comparison: Comparison, name: str) -> bool:
     """Tell whether numbers are days since 1970; times of day and durations are none."""
     after = comparison.numbers[name].after
     after = after[np.isfinite(after)]
@@ -143,7 +143,7 @@ def _dated(account: Account, comparison: Comparison, name: str) -> bool:
 
 
 def moment_rows(
-    account: Account, comparison: Comparison, least: int, *, external: bool, compared: bool = True
+    account: Run, comparison: Comparison, least: int, *, external: bool, compared: bool = True
 ) -> tuple[tuple[str, ...], list[tuple[str, list[str]]]]:
     """Return the heads of columns and a row for each number: mean and deviation, and how they changed if `compared`."""
     rows = []

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from shoal.report.charts.charts import sizes_chart
 from shoal.report.charts.numbers import counted, folded, number, percent, plain
-from shoal.types import CLAIMS, Account, Finding
+from shoal.types import CLAIMS, Finding, Run
 
 _HEADS = ("ε", "Sensitivity", "Scale of noise", "Classes")
 
@@ -33,7 +33,7 @@ class Budget(NamedTuple):
     meaning: str
 
 
-def budget(account: Account, *, external: bool) -> Budget | None:
+def budget(account: Run, *, external: bool) -> Budget | None:
     """Return the table of the ledger; None where no noise was added. Outsiders are not told of blocks and classes."""
     ledger = account.ledger
     if ledger is None:
@@ -61,14 +61,14 @@ class Sizes(NamedTuple):
     chart: Markup | str
 
 
-def places(account: Account, *, external: bool) -> list[str]:
+def places(account: Run, *, external: bool) -> list[str]:
     """Return where the table came from and went to, in one text if there is one; outsiders see only the latter."""
     named = [account.target] if external else [account.source, account.target]
     told = " → ".join(folded(place) for place in named if place)
     return [told] if told else []
 
 
-def facts(account: Account) -> list[tuple[str, str]]:
+def facts(account: Run) -> list[tuple[str, str]]:
     """Return the figures that people look for first."""
     asked = _asked(account)
     k = min((f.achieved for f in asked), default=account.audit.overall.achieved)
@@ -83,18 +83,18 @@ def facts(account: Account) -> list[tuple[str, str]]:
     ]
 
 
-def _over_all(account: Account, asked: list[Finding]) -> Finding:
+def _over_all(account: Run, asked: list[Finding]) -> Finding:
     """Return the finding over all quasi-identifiers, if it was asked for, else what was."""
     whole = [finding for finding in asked if finding.attributes == account.audit.quasi]
     return next(iter([*whole, *asked]), account.audit.overall)
 
 
-def _asked(account: Account) -> list[Finding]:
+def _asked(account: Run) -> list[Finding]:
     asked = [f for f in account.audit.findings if f.required is not None and f.confidential is None]
     return [f for f in asked if f.model != "dominance"]
 
 
-def notes(account: Account) -> list[str]:
+def notes(account: Run) -> list[str]:
     """Return what the audit has to say besides, each once."""
     told = dict.fromkeys(f"{f.model}: {f.note}." for f in account.audit.findings if f.note)
     weights = dict(account.audit.overall.found)
@@ -103,7 +103,7 @@ def notes(account: Account) -> list[str]:
     return [plain(note) for note in told]
 
 
-def sizes(account: Account, *, external: bool) -> Sizes:
+def sizes(account: Run, *, external: bool) -> Sizes:
     """Return how large classes are; for outsiders without the number of classes of each size."""
     many = account.sizes
     if not len(many):
@@ -121,7 +121,7 @@ def sizes(account: Account, *, external: bool) -> Sizes:
     return Sizes(words, sizes_chart(many, int(account.recipe.get("k", 0))))
 
 
-def certificate(account: Account) -> list[tuple[str, str]]:
+def certificate(account: Run) -> list[tuple[str, str]]:
     """Return how far classes may be from the best there are, if it was asked for."""
     found = account.certificate
     if found is None:
@@ -133,7 +133,7 @@ def certificate(account: Account) -> list[tuple[str, str]]:
     return rows
 
 
-def versions(account: Account, *, external: bool) -> list[tuple[str, str]]:
+def versions(account: Run, *, external: bool) -> list[tuple[str, str]]:
     """Return what the run depended on; for outsiders neither the seed nor what would confirm a guess of it."""
     shown = {"shoal": account.versions["shoal"]} if external and "shoal" in account.versions else {}
     rows = [(name, version) for name, version in (shown if external else account.versions).items()]

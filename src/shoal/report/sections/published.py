@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from shoal import registry
-from shoal.types import Account, Reading, Readings
+from shoal.types import Reading, Readings, Run
 from shoal.types.results.reading import significant
 
 
@@ -35,7 +35,7 @@ def published(readings: Readings, release: str) -> Readings:
     return Readings(tuple(replace(one, value=significant(one.value), parts=(), note="") for one in kept))
 
 
-def outward(account: Account) -> Account:
+def outward(account: Run) -> Run:
     """Return what outsiders may read of a run: published readings, and no certificate.
 
     Counts of records that unchanged columns make unique stay, and so do warnings: they depend on the output and on the
@@ -50,7 +50,7 @@ def outward(account: Account) -> Account:
     return replace(account, readings=found, certificate=None)
 
 
-def comparable(account: Account) -> bool:
+def comparable(account: Run) -> bool:
     """Tell whether outsiders may see originals and release side by side: correlations, and changes of attributes."""
     return account.blocks == 1 and publishes(str(account.recipe.get("release", "centroid")))
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from shoal import registry
 from shoal.report.charts.numbers import counted, folded, joined, number, plain
 from shoal.report.sections.tables import dominated
-from shoal.types import Account, Finding, Role
+from shoal.types import Finding, Role, Run
 
 _NOT = re.compile(r"\*\*What it does not promise\.\*\* (.*?)(?:\n\n|\Z)", re.DOTALL)
 
@@ -41,7 +41,7 @@ class Promise(NamedTuple):
     limits: str  #: what it does not say
 
 
-def promises(account: Account) -> list[Promise]:
+def promises(account: Run) -> list[Promise]:
     """Return the models that are promised, each once, in the words of their files."""
     models = dict.fromkeys(f.model for f in account.audit.findings if f.required is not None and f.promised)
     return [_promise(model) for model in models if model in registry.keys("privacy")]
@@ -54,7 +54,7 @@ def _promise(model: str) -> Promise:
     return Promise(head, f"{words[:1].upper()}{words[1:]}", limits.replace("``", "").replace("`", ""))
 
 
-def limits(account: Account) -> list[tuple[str, str]]:
+def limits(account: Run) -> list[tuple[str, str]]:
     """Return what is not promised: a title and a sentence each."""
     rows = []
     roles = (Role.OTHER, Role.CONFIDENTIAL, Role.STRATA, Role.WEIGHT)
@@ -131,7 +131,7 @@ class Verdict(NamedTuple):
         return "bad" if not self.holds else "warn" if self.warnings else "good"
 
 
-def verdict(account: Account) -> Verdict:
+def verdict(account: Run) -> Verdict:
     """Return what the independent audit found, in a sentence; what holds besides in others."""
     audit = account.audit
     if not audit.holds:
@@ -163,12 +163,12 @@ def _of_persons(finding: Finding) -> str:
     return f"No person holds more than {achieved} of the weight of a class{over}: at most {required} was allowed."
 
 
-def _groups(account: Account) -> str:
+def _groups(account: Run) -> str:
     together = account.recipe.get("together")
     return "Groups are records that stay together, such as those of a household. " if together else ""
 
 
-def _with_strata(account: Account, finding: Finding) -> bool:
+def _with_strata(account: Run, finding: Finding) -> bool:
     """Tell whether a finding is the same one once more, for those who know the stratum."""
     return bool(set(finding.attributes) & set(account.recipe.get("strata", ())))
 
@@ -177,7 +177,7 @@ def _model(finding: Finding) -> str:
     return registry.summary("privacy", finding.model).partition(":")[0]
 
 
-def _of_records(account: Account, found: list[Finding]) -> str:
+def _of_records(account: Run, found: list[Finding]) -> str:
     overall = account.audit.overall
     if not found:
         return f"No class size was promised: the audit found k = {number(overall.achieved)} over all quasi-identifiers."
@@ -202,7 +202,7 @@ def _of_records(account: Account, found: list[Finding]) -> str:
     return f"{registry.summary('privacy', chosen[0].model).rstrip('.')}: the audit found {k}."
 
 
-def _others(account: Account, others: int) -> str:
+def _others(account: Run, others: int) -> str:
     if account.recipe.get("subject"):
         return f"records of at least {counted(others, 'other subject')}"
     if account.recipe.get("together"):
@@ -210,7 +210,7 @@ def _others(account: Account, others: int) -> str:
     return f"at least {counted(others, 'other')}"
 
 
-def done(account: Account, *, external: bool) -> list[tuple[str, str]]:
+def done(account: Run, *, external: bool) -> list[tuple[str, str]]:
     """Return what was done, a title and a sentence each; for outsiders without what would help to undo it."""
     recipe = account.recipe
     method, release = str(recipe.get("method", "")), str(recipe.get("release", "centroid"))
@@ -240,7 +240,7 @@ _WEIGHTS = {
 _MERGED = " Strata that were too small were merged with the nearest, and leave as one."
 
 
-def _classes(account: Account) -> str:
+def _classes(account: Run) -> str:
     many = counted(len(account.sizes), "combination")
     return (
         f"{counted(account.audit.records, 'record')} leave, with {many} of quasi-identifiers. Records that are alike "
@@ -256,7 +256,7 @@ def _named(room: str, key: str) -> str:
     return f"{key} ({head}). {said}" if colon and head.lower() != key else f"{key}. {said}"
 
 
-def _roles(account: Account, *, external: bool) -> list[tuple[str, str]]:
+def _roles(account: Run, *, external: bool) -> list[tuple[str, str]]:
     names = account.schema.names
     rows = [("Quasi-identifiers", f"{joined(account.audit.quasi)}: what an intruder may know from elsewhere.")]
     if account.audit.confidential:
@@ -302,7 +302,7 @@ def _listed(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{folded(str(name))} = {folded(str(value))}" for name, value in values.items())
 
 
-def _inside(account: Account) -> list[tuple[str, str]]:
+def _inside(account: Run) -> list[tuple[str, str]]:
     """Return what only those may read who have the original table: how classes were formed, and who does not leave."""
     recipe, rows = account.recipe, []
     if account.left_out:

@@ -20,7 +20,7 @@ from shoal import registry
 from shoal.report.charts.charts import scale_chart
 from shoal.report.charts.numbers import folded, joined, number, percent, plain
 from shoal.report.sections.changes import moments
-from shoal.types import Account, Finding, Reading
+from shoal.types import Finding, Reading, Run
 
 _STRATUM = re.compile(r" in (a stratum|stratum \d+)$| a stratum$")  # the section on strata tells what may be told
 _RAW = "raw"  # a sum in the attributes' own units, of which one record may make most
@@ -47,10 +47,10 @@ class Telling:
     external: bool = False
 
     @classmethod
-    def of(cls, account: Account, least: int, *, external: bool) -> Telling:
+    def of(cls, account: Run, least: int, *, external: bool) -> Telling:
         """Return what may be told of a run."""
         found = account.comparison
-        pairs = {} if found is None else {name: found.numbers[name] for name in found.numeric}
+        pairs = {name: found.numbers[name] for name in found.numeric}
         shown = {name: moments(pair, least) for name, pair in pairs.items()}
         few = [name for name, one in shown.items() if np.isnan([one.means[0], one.deviations[0]]).any()]
         return cls(account.audit.records, least, frozenset(few), external)
@@ -121,7 +121,7 @@ class Read(NamedTuple):
     more: int  #: parts that are not shown
 
 
-def audited(account: Account, *, external: bool) -> list[Audited]:
+def audited(account: Run, *, external: bool) -> list[Audited]:
     """Return what was asked for, and what was found though it is not promised; for outsiders only the former."""
     asked = [
         f
@@ -157,7 +157,7 @@ class Singled(NamedTuple):
     share: str
 
 
-def unchanged(account: Account) -> tuple[tuple[str, ...], list[Singled]]:
+def unchanged(account: Run) -> tuple[tuple[str, ...], list[Singled]]:
     """Return what columns single out that are released unchanged: in sentences, and a row for each column."""
     found = account.audit.unchanged
     if found is None or not found.columns:
@@ -186,7 +186,7 @@ def _over(attributes: Sequence[str], quasi: tuple[str, ...]) -> str:
     return joined(attributes, 6)
 
 
-def besides(account: Account) -> tuple[list[str], list[tuple[str, list[str]]]]:
+def besides(account: Run) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """Return what holds of confidential columns though nobody asked: the models, and a row for each column."""
     found = [f for f in account.audit.findings if f.confidential is not None and f.required is None and f.promised]
     shorts = list(dict.fromkeys(f.short for f in found))
@@ -197,7 +197,7 @@ def besides(account: Account) -> tuple[list[str], list[tuple[str, list[str]]]]:
     return shorts, rows
 
 
-def readings(account: Account, room: str, telling: Telling) -> tuple[list[Read], list[tuple[str, str]]]:
+def readings(account: Run, room: str, telling: Telling) -> tuple[list[Read], list[tuple[str, str]]]:
     """Return the readings of a room as they may be told, and those that could not be read with the reason."""
     external, keys = telling.external, registry.keys(room)
     shown = (telling.told(reading) for reading in account.readings.readings if reading.measure in keys)

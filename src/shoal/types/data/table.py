@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from shoal.errors import SchemaError, listing
 
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
+
+
+T = TypeVar("T")
+
+PARSED = "parsed"  #: first part of a key in the cache of a table: a column of text that was read as values
 
 
 class Role(StrEnum):
@@ -142,9 +147,38 @@ class Table:
     data: pa.Table = field(repr=False)  # a repr must never show a cell
     schema: Schema
     dialect: Dialect | None = None
+    cache: dict[tuple[str, tuple[str, ...], Any], Any] = field(
+        default_factory=dict, init=False, repr=False
+    )  #: what was parsed and computed of the columns so far; a table made from this one starts without
 
     def __len__(self) -> int:
         return int(self.data.num_rows)
+
+    def once(self, key: tuple[str, tuple[str, ...], Any], make: Callable[[], T]) -> T:
+        """Return something that depends on some columns alone, made the first time that it is asked for.
+
+        The key names it, the columns that it depends on, and how it was asked for.
+        """
+        if key not in self.cache:
+            self.cache[key] = make()
+        found: T = self.cache[key]
+        return found
+
+    def changed(self, data: pa.Table, names: Set[str]) -> Table:
+        """Return the table with other cells in some columns; what was computed of the others is kept."""
+        found = replace(self, data=data)
+        found.cache.update({key: made for key, made in self.cache.items() if not names & set(key[1])})
+        return found
+
+    def rows(self, positions: NDArray[np.int64]) -> Table:
+        """Return some of the rows, or all in another order; cells of text are not parsed again."""
+        import pyarrow as pa
+
+        found = replace(self, data=self.data.take(positions))
+        for key, column in list(self.cache.items()):
+            if key[0] == PARSED and not pa.types.is_dictionary(column.type):
+                found.cache[key] = column.take(positions)
+        return found
 
 
 class Columns(Protocol):

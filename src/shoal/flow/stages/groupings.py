@@ -1,7 +1,8 @@
-"""Whom records are about, for methods that count subjects."""
+"""Groupings of records: people, households and strata."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shoal.flow.stages.values import categories
@@ -22,7 +23,10 @@ def subjects_of(table: Table, *, exact: bool = False) -> NDArray[np.int64] | Non
     names = table.schema.names(Role.SUBJECT)
     if not names:
         return None
-    return categories(names[0], told_apart(table, names[0], exact=exact), "cannot be a subject. Give it another role.")
+    otherwise = "cannot be a subject. Give it another role."
+    return table.once(
+        ("subjects", names, exact), lambda: categories(names[0], told_apart(table, names[0], exact=exact), otherwise)
+    )
 
 
 def named(data: pa.Table, name: str | None) -> pa.ChunkedArray | None:
@@ -37,6 +41,10 @@ def told_apart(table: Table, name: str, *, exact: bool = False) -> pa.ChunkedArr
 
     `exact`: every spelling is another subject, unless it is blank.
     """
+    return table.once(("people", (name,), exact), lambda: _told_apart(table, name, exact=exact))
+
+
+def _told_apart(table: Table, name: str, *, exact: bool) -> pa.ChunkedArray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -87,3 +95,19 @@ def _bytes_as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column.cast(pa.large_string())
     except pa.ArrowException:  # these bytes are no text
         return column
+
+
+def strata_of(table: Table) -> NDArray[np.int64] | None:
+    """Return the stratum of each record, from 0; None if no column names them."""
+    names = table.schema.names(Role.STRATA)
+    return table.once(("strata", names, None), lambda: _strata(table, names)) if names else None
+
+
+def _strata(table: Table, names: Sequence[str]) -> NDArray[np.int64]:
+    import numpy as np
+
+    strata = np.zeros(len(table), np.int64)
+    for name in names:
+        codes = categories(name, table.data.column(name), "cannot be strata. Give it another role.")
+        strata = np.unique(strata * (codes.max() + 1) + codes, return_inverse=True)[1].astype(np.int64)
+    return strata

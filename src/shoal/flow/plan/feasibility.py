@@ -1,0 +1,155 @@
+"""Feasibility: refusals of demands that no partition of the data can meet, decided by the summary alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from shoal.errors import DataError, listing, raise_all
+from shoal.flow.plan.required_models import findings_of
+from shoal.flow.stages.groupings import respelled
+from shoal.flow.stages.summary import GROUP, Summary, Tally
+from shoal.flow.stages.values import categories
+from shoal.recipe.recipe import Recipe
+from shoal.recipe.requirements import Required, of_confidential
+from shoal.types import Finding, Release, Schema, Table
+
+
+def refuse_small_strata(summary: Summary, recipe: Recipe, k: int) -> None:
+    """Refuse strata that no class of k records fits into."""
+    if summary.strata is None:
+        return
+    sizes = summary.strata.counts
+    if sizes.min() < k:
+        raise DataError(
+            f"Strata of {_quoted(recipe.strata)}: every stratum must hold at least k = {k} records, "
+            f"{int((sizes < k).sum()):,} of {len(sizes):,} hold fewer (the smallest {int(sizes.min())}). "
+            f"Let them be merged (small_strata = merge), or lower k."
+        )
+
+
+def refuse_ungrouped(summary: Summary, recipe: Recipe) -> None:
+    """Refuse records that name no group to stay together with."""
+    if summary.ungrouped:
+        raise DataError(
+            f"Column {recipe.together!r}: it must be known of every record with whom it stays together, "
+            f"{summary.ungrouped:,} of {summary.records:,} values are missing. Fill them, or leave out together."
+        )
+
+
+def refuse_varying_groups(summary: Summary, recipe: Recipe, schema: Schema) -> None:
+    """Refuse attributes that are declared to be of the group, but differ among its records."""
+    faults = []
+    for name in recipe.household_level if summary.by_group else ():
+        several, count = _varying(summary.by_group[name])
+        if several:
+            faults.append(
+                f"Column {name!r}: household_level must name what is the same for all records of a group of "
+                f"{recipe.together!r}, it differs in {several:,} of {count:,}. Correct it, or take it out."
+                + _respelled(summary, recipe, schema)
+            )
+    raise_all(DataError, faults)
+
+
+def refuse_split_groups(summary: Summary, recipe: Recipe, schema: Schema) -> None:
+    """Refuse groups whose records are in several strata: they could not stay together."""
+    if "" not in summary.by_group:
+        return
+    several, count = _varying(summary.by_group[""])
+    if several:
+        raise DataError(
+            f"Strata of {_quoted(recipe.strata)}: every group of {recipe.together!r} must be in one stratum, "
+            f"{several:,} of {count:,} are in several. Leave out strata, or together."
+            + _respelled(summary, recipe, schema)
+        )
+
+
+def refuse_infeasible(summary: Summary, recipe: Recipe, schema: Schema, required: Sequence[Required]) -> None:
+    """Refuse requirements that do not hold even if classes are as large as they can be.
+
+    A class can hold all records at most, or all of a stratum. The sentence says which level these achieve.
+    """
+    from shoal.privacy.k_anonymity import KAnonymity
+
+    asked = [one for one in required if one.key != "n_t_closeness"]  # which t implies
+    found: list[Finding] = []
+    if recipe.counted is not None:
+        asked.insert(0, Required("k_anonymity", KAnonymity(recipe.k)))
+    for one in asked:
+        if not of_confidential(one.key):
+            found.append(one.model.audit(_people(summary, recipe, schema), recipe.strata))
+            continue
+        for name in one.columns or recipe.confidential:
+            release = Release(summary.values[name].records(), schema)
+            found += findings_of(release, recipe.strata, [one], [name])
+    raise_all(DataError, [_sentence(finding, recipe.strata) for finding in found if not finding.holds])
+
+
+def _people(summary: Summary, recipe: Recipe, schema: Schema) -> Release:
+    """Return the people of each stratum: a row for each record, or where records have weights, for each person."""
+    tally = summary.people
+    assert tally is not None  # it is counted wherever people are
+    weighted = recipe.weight is not None and recipe.release_weight != "record"
+    rows = tally.rows if weighted and tally.weights is not None else tally.records()
+    weights = (rows.column("weight").to_numpy() if tally.weights is None else tally.weights) if weighted else None
+    subjects = None if recipe.counted is None else rows.column(recipe.counted)
+    return Release(rows, schema, None, subjects, subject_exact=recipe.subject_exact, weights=weights)
+
+
+def _varying(tally: Tally) -> tuple[int, int]:
+    """Return how many groups have more than one combination of values, and how many groups there are."""
+    groups = np.bincount(categories(GROUP, tally.rows.column(GROUP), ""))
+    return int((groups > 1).sum()), len(groups)
+
+
+def _respelled(summary: Summary, recipe: Recipe, schema: Schema) -> str:
+    return "" if summary.people is None else respelled(Table(summary.people.rows, schema), recipe)
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return listing([repr(name) for name in names])
+
+
+def _sentence(finding: Finding, strata: Sequence[str]) -> str:
+    where = f" of column {finding.confidential!r}" if finding.confidential is not None else ""
+    counted = f" ({finding.note})" if finding.confidential is None and finding.note else ""
+    who = f"a stratum of {listing([repr(name) for name in strata])} holds" if strata else "all records together hold"
+    name, required, achieved = _lacking(finding)
+    more = required > achieved
+    given = "".join(f" with {of} = {value:g}" for of, value in finding.given if of != name)
+    if more and achieved <= 0:
+        allowed = "cannot be had at all"
+    else:
+        allowed = f"must be {'at most' if more else 'at least'} {_towards(achieved, down=more)}"
+    return (
+        f"{finding.model}{where}: {name} {allowed}{given}, got {required:g}: {who} no "
+        f"{'more' if more else 'less'}{counted}. {'Lower' if more else 'Raise'} {name}"
+        f"{', or leave out strata' if strata else ''}."
+    )
+
+
+def _lacking(finding: Finding) -> tuple[str, float, float]:
+    """Return what is required and not achieved: (name, required, achieved), a further number of the model first."""
+    given = dict(finding.given)
+    for name, achieved in finding.found:
+        if name in given and achieved < given[name]:
+            return name, given[name], achieved
+    assert finding.required is not None  # for it does not hold
+    return finding.level, finding.required, finding.achieved
+
+
+def _towards(value: float, *, down: bool) -> str:
+    """Return a number with few digits, rounded to the side that can be had.
+
+    >>> _towards(2.99999999, down=True), _towards(0.123456789, down=False), _towards(4, down=True)
+    ('2.99999', '0.123457', '4')
+    """
+    if value == 0 or float(value).is_integer():
+        return f"{value:g}" if abs(value) < 1e6 else f"{value:.0f}"
+    digits = 5 - math.floor(math.log10(abs(value)))
+    scaled = Fraction(repr(float(value))) * Fraction(10) ** digits
+    whole = math.floor(scaled) if down else math.ceil(scaled)
+    return f"{float(Fraction(whole) / Fraction(10) ** digits):g}"

@@ -1,0 +1,241 @@
+"""The plan of a run: everything that is decided before any class is formed, and every refusal, raised together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Protocol
+
+from shoal.errors import DataError, ParameterError, SchemaError, ShoalError, raise_together
+from shoal.flow.plan.components import components, enough_records, one_block, promises_k, promises_t, refuse_without_k
+from shoal.flow.plan.cost import seconds_for
+from shoal.flow.plan.declaration import covers_originals
+from shoal.flow.plan.feasibility import (
+    refuse_infeasible,
+    refuse_small_strata,
+    refuse_split_groups,
+    refuse_ungrouped,
+    refuse_varying_groups,
+)
+from shoal.flow.plan.release_traits import deals_by_key, refuse_noise, refuse_what_cannot_be_released
+from shoal.flow.plan.required_models import as_requirements, of_values, required_in
+from shoal.flow.plan.steering import steering_makers
+from shoal.flow.stages.summary import Summary
+from shoal.recipe.recipe import Recipe
+from shoal.recipe.requirements import Required, resolve
+from shoal.types import Requirement, Schema, Table
+
+
+class TableStep(Protocol):
+    """A change of the table that needs no classes, such as recoding a column or suppressing cells."""
+
+    def apply(self, table: Table) -> Table:
+        """Return the table as classes are to be formed of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How a table will be protected. Engines carry it out; they differ in where the blocks run, never in the result.
+
+    Attributes
+    ----------
+    recipe, schema, summary
+        What the plan was made from.
+    method, release, encoding
+        What forms classes, releases them and makes points, each with its parameters.
+    steering
+        What makes artificial coordinates, and the weight of each.
+    requirements
+        Demands on confidential values and on shares of people, as methods see them.
+    repairs
+        Whether classes are repaired after the method: it does not see to all demands itself.
+    merges_strata
+        Whether strata of fewer than k records join others.
+    certify
+        Whether the loss is bounded from below.
+    steps
+        Changes to the table before classes are formed, in order: the place of recoding and suppression.
+    """
+
+    recipe: Recipe
+    schema: Schema
+    summary: Summary
+    method: Any
+    release: Any
+    encoding: Any
+    steering: tuple[tuple[Any, float], ...] = ()
+    requirements: tuple[Requirement, ...] = ()
+    repairs: bool = False
+    merges_strata: bool = False
+    certify: bool = False
+    steps: tuple[TableStep, ...] = ()
+
+    @property
+    def missing(self) -> str:
+        """What a missing quasi-identifier is encoded as."""
+        return "fill" if self.recipe.when_missing == "fill" else "category"
+
+    @property
+    def required(self) -> list[Required]:
+        """The models at the levels that must hold, besides k."""
+        return required_in(self.recipe)
+
+    def seconds(self, coordinates: int) -> float:
+        """Return an estimate of the processor seconds that the run takes with points of so many coordinates."""
+        return seconds_for(self.recipe, self.summary.records, coordinates, measured=False)
+
+    def with_key(self, key: bytes | None) -> Plan:
+        """Return the plan with the key of an earlier run, by which a release deals values."""
+        if key is None or not deals_by_key(self.recipe):
+            return self
+        return replace(self, release=replace(self.release, key=key))
+
+
+@dataclass
+class _Refusals:
+    """Errors that are raised together at the end."""
+
+    found: list[ShoalError] = field(default_factory=list)
+
+    def tried(self, check: Callable[[], Any]) -> Any:
+        """Return the result of a check, or None where it refuses."""
+        try:
+            return check()
+        except ShoalError as error:
+            self.found.append(error)
+            return None
+
+
+def make_plan(
+    recipe: Recipe, schema: Schema, summary: Summary, *, certify: bool = False, sink: type | None = None
+) -> Plan:
+    """Decide how to protect a table, or refuse it with every reason at once.
+
+    Parameters
+    ----------
+    recipe
+        What is asked for.
+    schema
+        The columns of the table.
+    summary
+        What must be known of their values.
+    certify
+        Whether the loss is to be bounded from below.
+    sink
+        What writes the output: parameters of `set` may be for it.
+
+    Raises
+    ------
+    ParameterError, SchemaError, DataError
+        Whichever must be corrected first, with all sentences.
+    """
+    from shoal.points.encoding import Encoding
+
+    refusals = _Refusals(list(summary.faults))
+    made = refusals.tried(partial(components, recipe, Encoding, sink))
+    if made is None:
+        raise_together(refusals.found)
+    method, release, encoding = made
+    for check in _checks(recipe, schema, summary, method, release, certify=certify):
+        refusals.tried(check)
+    makers = refusals.tried(partial(steering_makers, recipe.steer, type(method)))
+    merges = merges_strata(recipe, method)
+    if not merges and not any(isinstance(error, (DataError, SchemaError)) for error in refusals.found):
+        refusals.tried(partial(refuse_in_strata, summary, recipe, schema, method))
+    raise_together(refusals.found)
+    return Plan(
+        recipe,
+        schema,
+        summary,
+        _with_enough_persons(method, recipe),
+        release,
+        encoding,
+        makers,
+        as_requirements(resolve("Recipe", recipe.require), recipe.confidential),
+        repairs=needs_repair(recipe, method),
+        merges_strata=merges,
+        certify=certify,
+    )
+
+
+def _checks(
+    recipe: Recipe, schema: Schema, summary: Summary, method: Any, release: Any, *, certify: bool
+) -> list[Callable[[], None]]:
+    """Return everything that can refuse the run before strata are known to stay as they are."""
+    checks: list[Callable[[], None]] = [
+        partial(_refuse_certificate, recipe, method, certify=certify),
+        partial(enough_records, method, summary.records),
+        partial(refuse_what_cannot_be_released, release, recipe, schema),
+        partial(refuse_noise, recipe, type(method)),
+        partial(_refuse_weights_in_blocks, recipe),
+        partial(refuse_ungrouped, summary, recipe),
+        partial(refuse_varying_groups, summary, recipe, schema),
+    ]
+    if of_values(required_in(recipe)):
+        checks.append(partial(one_block, type(method), len(recipe.all_blocks)))
+    if needs_repair(recipe, method):
+        checks.append(partial(refuse_without_k, type(method), ("t", "require", "subject")))
+    asked = {"refine": recipe.refine, "together": recipe.together}
+    checks += [partial(refuse_without_k, type(method), (name,)) for name, given in asked.items() if given is not None]
+    return checks
+
+
+def refuse_in_strata(summary: Summary, recipe: Recipe, schema: Schema, method: Any) -> None:
+    """Refuse strata that are too small, split groups, or cannot hold what is required."""
+    refusals = _Refusals()
+    refusals.tried(partial(refuse_small_strata, summary, recipe, method.k if promises_k(method) else 1))
+    refusals.tried(partial(refuse_split_groups, summary, recipe, schema))
+    refusals.tried(partial(refuse_infeasible, summary, recipe, schema, required_in(recipe)))
+    raise_together(refusals.found)
+
+
+def merges_strata(recipe: Recipe, method: Any) -> bool:
+    """Tell whether strata of fewer than k records join others."""
+    return recipe.small_strata == "merge" and promises_k(method)
+
+
+def needs_repair(recipe: Recipe, method: Any) -> bool:
+    """Tell whether more is demanded than the method sees to itself."""
+    counting = recipe.subject is not None or bool(recipe.household_level)
+    more = bool(recipe.require) or (counting and promises_k(method))
+    return more or (recipe.t is not None and not promises_t(type(method)))
+
+
+def _with_enough_persons(method: Any, recipe: Recipe) -> Any:
+    """Return a method whose classes hold as many people as a bound on their shares takes at least."""
+    from shoal.kernels.models.persons import least_persons
+
+    bounds = [one for one in as_requirements(resolve("Recipe", recipe.require), ()) if not one.attribute]
+    least = max(map(least_persons, bounds), default=0)
+    return replace(method, k=least) if promises_k(method) and least > method.k else method
+
+
+def _refuse_certificate(recipe: Recipe, method: Any, *, certify: bool) -> None:
+    """Refuse to certify a method without k, and a run in which the bound would tell of the data."""
+    if certify and not promises_k(method):
+        raise ParameterError(
+            f"{type(method).__name__}: nothing can be certified, for this method forms no classes of at least k "
+            f"records. Leave out --certify, or take another method."
+        )
+    if certify and covers_originals(recipe):
+        raise ParameterError(
+            "Laplace: with claim = original certify must be left out, because the bound depends on the data. Leave it "
+            "out."
+        )
+
+
+def _refuse_weights_in_blocks(recipe: Recipe) -> None:
+    """Refuse weights that would weigh the means of several blocks."""
+    if len(recipe.all_blocks) > 1 and not recipe.nested:
+        refuse_weighted_blocks(recipe)
+
+
+def refuse_weighted_blocks(recipe: Recipe) -> None:
+    """Refuse weighted means where a record is in a class of each of several blocks."""
+    if recipe.weight is not None and recipe.release_weight != "record":
+        raise ParameterError(
+            f"Recipe: release_weight must be 'record' where quasi-identifiers are partitioned in several blocks, got "
+            f"{recipe.release_weight!r}: a record is in a class of each block, and means weighted by its weight would "
+            f"give values away. Set release_weight = record, or make the weight an identifier."
+        )
