@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         Inspection,
         Kind,
         Partition,
+        Planned,
         Readings,
         Role,
         Schema,
@@ -64,6 +65,7 @@ __all__ = [
     "Kind",
     "ParameterError",
     "Partition",
+    "Planned",
     "Protected",
     "Readings",
     "Recipe",
@@ -87,6 +89,7 @@ __all__ = [
     "inspect_file",
     "lower_bound",
     "microaggregate",
+    "plan",
     "protect",
     "protect_file",
     "recipe_schema",
@@ -114,6 +117,7 @@ _LATE = {
             "Inspection",
             "Kind",
             "Partition",
+            "Planned",
             "Readings",
             "Role",
             "Schema",
@@ -230,6 +234,50 @@ def protect_file(
         keep_metadata=keep_metadata,
         repeat=_path(repeat),
     )
+
+
+def plan(
+    data: Any,
+    recipe: Recipe | Mapping[str, Any] | str | Path,
+    output: str | Path | None = None,
+    *,
+    certify: bool = False,
+    force: bool = False,
+    save_recipe: str | Path | None = None,
+    report: str | Path | None = None,
+    evidence: str | Path | None = None,
+    receipt: str | Path | None = None,
+) -> Planned:
+    """Plan a run without starting it: what would be done, why it would be refused, how long it would take.
+
+    Nothing is written. Refusals are in the result, all of them; they are not raised.
+
+    Parameters
+    ----------
+    data
+        A frame, the path of a file, or the URL of a table.
+    recipe
+        As in :func:`protect`.
+    output
+        Where the protected file would go; None: it is not checked.
+    certify, force, save_recipe, report, evidence, receipt
+        As in :func:`protect_file`.
+
+    >>> import pyarrow as pa, shoal
+    >>> people = pa.table({"age": [31, 33, 62, 60, 35, 61], "ill": list("abcabc")})
+    >>> found = shoal.plan(people, {"quasi": ["age"], "confidential": ["ill"], "k": 7, "require": {"p": 4}})
+    >>> [sentence.partition(",")[0] for sentence in found.refusals]
+    ['Auto: k must be at most the number of records']
+    """
+    from shoal.flow.protect.dry_run import plan_file, plan_frame
+    from shoal.flow.protect.side_files import Besides
+    from shoal.locations import place
+
+    if not isinstance(data, (str, Path)):
+        return plan_frame(data, _recipe(recipe), certify=certify)
+    besides = Besides(_path(save_recipe), _path(report), "internal", _path(evidence), _path(receipt))
+    target = None if output is None else place(output)
+    return plan_file(place(data), target, _recipe(recipe), force=force, besides=besides, certify=certify)
 
 
 def audit(

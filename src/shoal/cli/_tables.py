@@ -6,7 +6,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Finding,
         Ledger,
         Partition,
+        Planned,
         Reading,
         Readings,
         Schema,
@@ -93,6 +94,45 @@ def print_schema(schema: Schema, partition: Partition, release: str, weight: str
     if len(schema.columns) > 40:
         table.add_row(f"… {len(schema.columns) - 40:,} more", "", "", "")
     console().print(table)
+
+
+def print_plan(planned: Planned, notes: Sequence[str]) -> None:
+    """Print what a run would do, why it would be refused, and how long it would take."""
+    from rich.table import Table
+
+    table = Table("Column", "Role", "Kind", "Found", title="Columns", title_justify="left")
+    for column in planned.schema.columns[:40]:
+        table.add_row(column.name, column.role.value, column.kind.value, planned.columns.get(column.name, ""))
+    if len(planned.schema.columns) > 40:
+        table.add_row(f"… {len(planned.schema.columns) - 40:,} more", "", "", "")
+    console().print(table)
+    if planned.decisions:
+        table = Table("Topic", "Decision", title="Plan", title_justify="left")
+        for topic, decision in planned.decisions:
+            table.add_row(topic, decision)
+        console().print(table)
+    for note in notes:
+        typer.echo(note)
+    if planned.left_out:
+        typer.echo(f"{planned.left_out:,} records lack a quasi-identifier and would be excluded.")
+    if planned.refusals:
+        typer.echo(f"The run would be refused for {len(planned.refusals)} reason{'s' * (len(planned.refusals) > 1)}:")
+        for sentence in planned.refusals:
+            typer.echo(f"- {sentence}")
+    elif planned.seconds is not None:
+        typer.echo(f"{planned.records:,} records; estimated {_duration(planned.seconds)} of processor time.")
+    typer.echo("Nothing was written.")
+
+
+def _duration(seconds: float) -> str:
+    """Return a time rounded for people.
+
+    >>> _duration(0.2), _duration(42.3), _duration(500.0)
+    ('less than 1 s', '42 s', '8 min')
+    """
+    if seconds < 1:
+        return "less than 1 s"
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def print_audit(audit: Audit) -> None:

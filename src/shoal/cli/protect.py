@@ -13,6 +13,7 @@ from shoal.cli._tables import (
     print_certificate,
     print_json,
     print_ledger,
+    print_plan,
     print_published,
     print_schema,
     print_unchanged,
@@ -54,6 +55,9 @@ def protect(
         bool, typer.Option("--keep-metadata", help="Keep the input's labels, notes and metadata; read them first.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the plan, refusals and an estimate; write nothing.")
+    ] = False,
     json: o.Json = False,
     **given: Any,
 ) -> None:
@@ -66,6 +70,21 @@ def protect(
     from shoal.locations import place
 
     shown = str(place(output))  # without a password
+    if dry_run:
+        with progress_bar(quiet=json):
+            planned = shoal.plan(
+                source,
+                made,
+                output,
+                certify=certify,
+                force=force,
+                save_recipe=save_recipe,
+                report=report,
+                evidence=evidence,
+                receipt=receipt,
+            )
+        print_json(planned.to_dict()) if json else print_plan(planned, made.notes)
+        raise typer.Exit(planned.exit_code)
     with progress_bar(quiet=json):
         done = shoal.protect_file(
             source,

@@ -82,11 +82,14 @@ def _kind_of_cells(column: pa.ChunkedArray, dialect: Dialect) -> Kind:
 
     rows = np.unique(np.linspace(0, len(column) - 1, _SAMPLE).astype(np.int64))
     sample = cells.tidy(column.take(pa.array(rows)), dialect)
-    if len(sample) < len(column) and (sample.null_count == len(sample) or _share(sample, Kind.CONTINUOUS, dialect) > 0):
+    numbers = _count(sample, Kind.CONTINUOUS, dialect)
+    if len(sample) < len(column) and (sample.null_count == len(sample) or numbers):
         sample = cells.tidy(column, dialect)
-    if _share(sample, Kind.CONTINUOUS, dialect) >= NUMERIC_SHARE and not _has_codes(sample):
-        return Kind.INTEGER if _is_whole(sample, dialect) else Kind.CONTINUOUS
-    return Kind.DATETIME if _share(sample, Kind.DATETIME, dialect) >= NUMERIC_SHARE else Kind.NOMINAL
+        numbers = _count(sample, Kind.CONTINUOUS, dialect)
+    enough = NUMERIC_SHARE * (len(sample) - sample.null_count)
+    if enough and numbers >= enough and not _has_codes(sample):
+        return Kind.INTEGER if _is_whole(sample, dialect, numbers) else Kind.CONTINUOUS
+    return Kind.DATETIME if enough and _count(sample, Kind.DATETIME, dialect) >= enough else Kind.NOMINAL
 
 
 def _has_codes(read: pa.ChunkedArray) -> bool:
@@ -98,8 +101,8 @@ def _has_codes(read: pa.ChunkedArray) -> bool:
     return bool(pc.any(pc.match_substring_regex(zeros, "^0[0-9]")).as_py())
 
 
-def _is_whole(read: pa.ChunkedArray, dialect: Dialect) -> bool:
-    """Tell whether all numbers are integers that surely fit 64 bits."""
+def _is_whole(read: pa.ChunkedArray, dialect: Dialect, numbers: int) -> bool:
+    """Tell whether all numbers, of which there are so many, are integers that surely fit 64 bits."""
     import pyarrow.compute as pc
 
     few = read.slice(0, _SAMPLE)
@@ -107,7 +110,7 @@ def _is_whole(read: pa.ChunkedArray, dialect: Dialect) -> bool:
         few, Kind.CONTINUOUS, dialect
     ):
         return False
-    return _count(read, Kind.INTEGER, dialect) >= _count(read, Kind.CONTINUOUS, dialect)
+    return _count(read, Kind.INTEGER, dialect) >= numbers
 
 
 def _count(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> int:
@@ -118,8 +121,3 @@ def _count(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> int:
     if cells.readable(few, kind, dialect) and cells.readable(read, kind, dialect):
         return int(len(read) - read.null_count)
     return int(pc.sum(cells.fits(read, kind, dialect)).as_py() or 0)
-
-
-def _share(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> float:
-    present = len(read) - read.null_count
-    return _count(read, kind, dialect) / present if present else 0.0

@@ -12,6 +12,7 @@ from shoal.types.data.resolution import UNITS, Resolution, Step
 from shoal.types.data.table import Column, Columns, Dialect, Kind, Role, Schema, Table, Taxonomy, called, with_columns
 from shoal.types.results.explored import Explored
 from shoal.types.results.inspection import Combination, Guess, Inspection
+from shoal.types.results.planned import Planned
 from shoal.types.results.privacy_ledger import CLAIMS, Entry, Ledger
 from shoal.types.results.reading import Reading, Readings
 from shoal.types.results.release import Audit, Certificate, Finding, Release
@@ -73,6 +74,7 @@ __all__ = [
     "Partition",
     "Placed",
     "plain",
+    "Planned",
     "Points",
     "Promise",
     "Reading",

@@ -27,6 +27,7 @@ _FEWEST_PAIRS = 20
 _SORTED = 95  # percent of the pairs of neighbours that differ
 _SLICES = 8
 _SHORTEST_SLICE = 4096
+_PARSED = (Role.QUASI, Role.CONFIDENTIAL, Role.WEIGHT)  # whose cells are read later on in any case
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,10 +126,15 @@ def _is_sorted(table: Table, name: str) -> bool:
     """Tell whether rows are sorted by a column. Of one that is not, usually an eighth of the rows is looked at."""
     n = len(table)
     step = max(-(-n // _SLICES), _SHORTEST_SLICE)
+    whole = _comparable(table, name) if table.schema[name].role in _PARSED else None
     up = down = 0
     for start in range(0, n - 1, step):
-        rows = replace(table, data=table.data.select([name]).slice(start, step + 1))  # and the first of the next slice
-        rises, falls = _steps(rows, name)
+        end = step + 1  # the first row of the next slice among them
+        if whole is None:
+            column = _comparable(replace(table, data=table.data.select([name]).slice(start, end)), name)
+        else:
+            column = whole.slice(start, end)
+        rises, falls = _steps(column)
         up, down = up + rises, down + falls
         most = up + down + max(n - 1 - start - step, 0)  # pairs that can differ after all
         if 100 * min(up, down) > (100 - _SORTED) * most:
@@ -136,15 +142,21 @@ def _is_sorted(table: Table, name: str) -> bool:
     return up + down >= _FEWEST_PAIRS and 100 * max(up, down) >= _SORTED * (up + down)
 
 
-def _steps(table: Table, name: str) -> tuple[int, int]:
+def _comparable(table: Table, name: str) -> pa.ChunkedArray:
+    """Return the values of a column; one that cannot be read is compared as it is written."""
+    import pyarrow as pa
+
+    try:
+        return _ranked(as_values(name, table, exact=table.schema[name].role is Role.QUASI))
+    except (ShoalError, pa.ArrowException):
+        return _ranked(table.data.column(name))
+
+
+def _steps(column: pa.ChunkedArray) -> tuple[int, int]:
     """Return how many rows have a higher value than the row before them, and how many a lower one."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    try:
-        column = _ranked(as_values(name, table, exact=True))
-    except (ShoalError, pa.ArrowException):  # what cannot be read is compared as it is written
-        column = _ranked(table.data.column(name))
     before, after = column.slice(0, len(column) - 1), column.slice(1)
     try:
         found = pc.sum(pc.less(before, after)), pc.sum(pc.greater(before, after))

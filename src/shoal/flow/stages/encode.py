@@ -96,7 +96,7 @@ def _encoded(table: Table, name: str, missing: str) -> _Encoded:
     try:
         if is_text(column):
             moment = moment_sign(column) if meant.kind is Kind.DATETIME else None
-            column = as_values(name, table, exact=True)
+            column = as_values(name, table, exact=meant.role is Role.QUASI)
         if missing != "refuse":
             column = without_nan(column)
         attribute = attribute_of(meant, in_order(meant, column), encoder, missing, given.type)

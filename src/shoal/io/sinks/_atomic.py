@@ -139,6 +139,19 @@ def same_file(a: Path, b: Path) -> bool:
         return os.path.realpath(a) == os.path.realpath(b)
 
 
+def check_target(path: Path, *, force: bool) -> None:
+    """Refuse a file that must not be replaced, or whose folder cannot be written to; nothing is written."""
+    target = Path(os.path.realpath(path))
+    try:
+        _mode(path, target, force=force)
+        if not target.parent.is_dir():
+            raise unwritable(path, OSError(errno.ENOENT, ""))
+        if not os.access(target.parent, os.W_OK):
+            raise unwritable(path, OSError(errno.EACCES, ""))
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
 def _exists(path: Path) -> ParameterError:
     return ParameterError(f"{path}: exists already; give --force to replace it, or another name.")
 

@@ -1,0 +1,153 @@
+"""A dry run: the plan, the refusals and an estimate of the time; nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from shoal import progress
+from shoal.errors import ShoalError, raise_together
+from shoal.flow.plan.components import promises_k
+from shoal.flow.plan.plan import Plan, make_plan
+from shoal.flow.plan.release_traits import in_two_tables
+from shoal.flow.protect.distinct_locations import keep_apart
+from shoal.flow.protect.input import read_file, read_frame
+from shoal.flow.protect.side_files import NOTHING, Besides
+from shoal.flow.stages.complete_cases import complete_rows, only_rows
+from shoal.flow.stages.encode import encode
+from shoal.flow.stages.summary import ColumnSummary, Summary, summarise
+from shoal.flow.stages.write import open_sink
+from shoal.locations import Place, beside
+from shoal.recipe.recipe import Recipe
+from shoal.types import Planned, Role, Table
+
+
+def plan_file(
+    source: Place,
+    target: Place | None,
+    recipe: Recipe,
+    *,
+    force: bool = False,
+    besides: Besides = NOTHING,
+    certify: bool = False,
+) -> Planned:
+    """Plan to protect a file, without forming a class; the output, if it is named, is checked and not touched."""
+    faults: list[ShoalError] = []
+    sink = None
+    if target is not None:
+        sink = open_sink(target, recipe.set)
+        for check in (_keep_apart, _check_places):
+            try:
+                check(source, target, recipe, besides, force=force)
+            except ShoalError as error:
+                faults.append(error)
+    progress.stage("Read")
+    whole = read_file(source, recipe, textual=False if sink is None else sink.textual)
+    return _planned(whole, recipe, faults, certify=certify, sink=None if sink is None else type(sink))
+
+
+def plan_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Planned:
+    """Plan to protect a frame, without forming a class."""
+    from shoal.io.sources.frame import index_as_columns
+
+    frame = index_as_columns(frame, (*recipe.identifier, *recipe.columns(Role.SUBJECT)))[0]
+    return _planned(read_frame(frame, recipe)[0], recipe, [], certify=certify, sink=None)
+
+
+def _keep_apart(source: Place, target: Place, recipe: Recipe, besides: Besides, *, force: bool) -> None:
+    for place in (target, beside(target)) if in_two_tables(recipe) else (target,):
+        keep_apart(source, place, besides.paths)
+
+
+def _check_places(source: Place, target: Place, recipe: Recipe, besides: Besides, *, force: bool) -> None:
+    """Refuse files that exist or cannot be written; a database is not asked before the run."""
+    from shoal.io.sinks._atomic import check_target
+
+    places = (target, beside(target)) if in_two_tables(recipe) else (target,)
+    for path in (*(place.at for place in places), *besides.paths.values()):
+        if isinstance(path, Path):
+            check_target(path, force=force)
+
+
+def _planned(whole: Table, recipe: Recipe, faults: list[ShoalError], *, certify: bool, sink: type | None) -> Planned:
+    progress.stage("Plan")
+    table, plan = whole, None
+    summary = Summary(len(whole))
+    try:
+        table = only_rows(whole, complete_rows(whole, recipe))
+        summary = summarise(table, recipe)
+        plan = make_plan(recipe, table.schema, summary, certify=certify, sink=sink)
+    except ShoalError as error:
+        faults.append(error)
+    found = Planned(
+        len(table),
+        len(whole) - len(table),
+        table.schema,
+        {name: _described(one) for name, one in summary.columns.items()},
+    )
+    if plan is not None:
+        _, attributes = encode(table, table.schema.names(Role.QUASI), missing=plan.missing)
+        points = plan.encoding.encode(attributes, recipe.attribute_weights)
+        seconds = plan.seconds(points.coordinates.shape[1])
+        found = replace(found, decisions=tuple(_decisions(plan)), seconds=None if faults else seconds)
+    try:
+        raise_together(faults)
+    except ShoalError as error:
+        return replace(found, refusals=error.sentences, exit_code=error.exit_code)
+    return found
+
+
+def _described(column: ColumnSummary) -> str:
+    """Return what is known of a column in words; never a value.
+
+    >>> from collections import Counter
+    >>> _described(ColumnSummary(3, 0.5, 9.25, Counter({1: 1, 2: 8})))
+    '3 missing, up to 2 decimals'
+    """
+    parts = [f"{column.missing:,} missing"] if column.missing else []
+    if column.categories:
+        parts.append(f"{len(column.categories):,} categor{'y' if len(column.categories) == 1 else 'ies'}")
+    elif column.decimals:
+        most = max(column.decimals)
+        parts.append("whole numbers" if most == 0 else f"up to {most} decimal{'s' if most > 1 else ''}")
+    return ", ".join(parts)
+
+
+def _decisions(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Say what was decided, topic by topic."""
+    recipe, summary = plan.recipe, plan.summary
+    if promises_k(plan.method):
+        least = plan.method.k
+        most = sum(int(size) // least for size in summary.strata.counts) if summary.strata else summary.records // least
+        raised = f", raised from {recipe.k} for the share of one person" if least > recipe.k else ""
+        yield "Classes", f"{recipe.method} with k = {least}{raised}: at most {max(most, 1):,} classes"
+    else:
+        yield "Classes", f"{recipe.method}, which promises no k"
+    if len(recipe.all_blocks) > 1:
+        yield "Blocks", "; ".join(", ".join(names) for names in recipe.all_blocks)
+    if summary.strata is not None:
+        sizes = summary.strata.counts
+        small = "; small ones are merged" if plan.merges_strata else ""
+        yield "Strata", f"{len(sizes):,} strata of at least {int(sizes.min()):,} records{small}"
+    if recipe.counted is not None:
+        yield "k counts", f"different values of {recipe.counted!r}{', never split' if recipe.together else ''}"
+    for one in plan.required:
+        levels = ", ".join(f"{name} = {level:g}" for name, level in one.levels if isinstance(level, int | float))
+        about = f" of {', '.join(one.columns or recipe.confidential)}" if recipe.confidential else ""
+        yield "Required", f"{one.key} with {levels}{about}"
+    after = [
+        *(["repair until every requirement holds"] if plan.repairs else []),
+        *([f"refine with effort {recipe.refine}"] if recipe.refine is not None else []),
+        *(["bound the loss from below"] if plan.certify else []),
+    ]
+    if after:
+        yield "Afterwards", "; ".join(after)
+    yield "Release", recipe.release
+    yield (
+        "Rows",
+        {"keep": "in their order", "shuffle": "shuffled"}.get(
+            recipe.row_order, "shuffled if their order gives values away"
+        ),
+    )
