@@ -13,12 +13,11 @@ import numpy as np
 from shoal.errors import DataError, ParameterError, SchemaError, raise_all
 from shoal.flow.evidence.receipt import Receipt
 from shoal.flow.protect.row_order import lined_up
-from shoal.flow.stages.complete_cases import complete_rows, only_rows
 from shoal.flow.stages.encode import confidential_columns, encode
 from shoal.flow.stages.groupings import strata_of
 from shoal.flow.stages.measure import compared, measures, read_measures
 from shoal.flow.stages.read import is_textual, listed, open_source, schema_for
-from shoal.flow.stages.values import as_values, categories
+from shoal.flow.stages.values import as_values, categories, complete_rows, only_rows
 from shoal.locations import Place
 from shoal.parameters import unknown
 from shoal.recipe.recipe import Recipe

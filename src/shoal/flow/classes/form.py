@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from shoal import progress
 from shoal.flow.classes.canonical_order import canonical
-from shoal.flow.classes.households import partition_together, strata_of_groups
-from shoal.flow.classes.nested_households import partition_nested, way_of_groups
-from shoal.flow.classes.refine import refined
-from shoal.flow.classes.repair import enforced
+from shoal.flow.classes.households import partition_nested, partition_together, strata_of_groups, way_of_groups
+from shoal.flow.classes.improve import improved
 from shoal.flow.classes.steering import steering_in
 from shoal.flow.classes.strata import as_merged, merge_small, merged_note, partition_strata, with_strata
 from shoal.flow.classes.weights import weights_counted
@@ -117,8 +115,7 @@ def _with_demands(plan: Plan, table: Table, points: Points) -> Points:
 def _ways(plan: Plan, points: Points, strata: NDArray[np.int64] | None) -> Ways:
     """Return the method followed by repair and refinement, for records and for groups that stay together."""
     recipe, plain = plan.recipe, plan.method
-    repaired = enforced(plain, recipe.t, more=plan.repairs)
-    method = canonical(refined(repaired, recipe.refine, recipe.t), plain, recipe.method)
+    method = canonical(improved(plain, recipe.t, recipe.refine, more=plan.repairs), plain, recipe.method)
     groups = None if recipe.together is None else points.subjects
     if groups is None:
         return Ways(method, strata=strata)

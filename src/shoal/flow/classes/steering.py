@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shoal import registry
 from shoal.errors import DataError, ParameterError
-from shoal.flow.plan.steering import steering_makers
+from shoal.flow.plan.components import steering_makers
 from shoal.flow.stages.encode import confidential_columns
 from shoal.flow.stages.values import categories
 from shoal.parameters import shown

@@ -16,11 +16,11 @@ from shoal.flow.explore.noise import weigh
 from shoal.flow.explore.run_setting import Bench, Result, fitting, read_for, setting_of
 from shoal.flow.explore.sample import sampled, stand_ins
 from shoal.flow.plan.cost import seconds_for
-from shoal.flow.plan.declaration import completed, covers_originals
+from shoal.flow.plan.declared_output import completed, covers_originals
 from shoal.flow.plan.floor import demands, of_demands, unmet
-from shoal.flow.protect.distinct_locations import keep_apart
-from shoal.flow.stages.complete_cases import complete_rows, only_rows
+from shoal.flow.protect.side_files import keep_apart
 from shoal.flow.stages.read import open_source, read_table, schema_for
+from shoal.flow.stages.values import complete_rows, only_rows
 from shoal.locations import Place
 from shoal.recipe.recipe import Recipe
 from shoal.types import Explored, Role, Setting, Table

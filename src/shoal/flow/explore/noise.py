@@ -14,10 +14,10 @@ from shoal.flow.explore.noise_grid import noise_candidates, refuse_options, size
 from shoal.flow.explore.run_setting import Bench, at_once, fitting, weaker
 from shoal.flow.explore.sample import sampled
 from shoal.flow.plan.cost import seconds_for
-from shoal.flow.plan.declaration import covers_originals
+from shoal.flow.plan.declared_output import covers_originals
 from shoal.flow.plan.floor import demands, of_demands, unmet
 from shoal.flow.protect.anonymise import plan_for
-from shoal.flow.stages.complete_cases import complete_rows, only_rows
+from shoal.flow.stages.values import complete_rows, only_rows
 from shoal.recipe.recipe import Recipe
 from shoal.types import FROM_THE_DATA, Block, Domain, Explored, Numbers, Setting, Table, domains
 from shoal.types.results.privacy_ledger import sequential

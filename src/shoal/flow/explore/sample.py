@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shoal.errors import ParameterError, SchemaError, raise_all
-from shoal.flow.plan.declaration import completed
-from shoal.flow.plan.declared_table import declared_schema
-from shoal.flow.stages.complete_cases import only_rows
+from shoal.flow.plan.declared_output import completed, declared_schema
 from shoal.flow.stages.groupings import strata_of, subjects_of
+from shoal.flow.stages.values import only_rows
 from shoal.parameters import unknown
 from shoal.recipe.recipe import Recipe
 from shoal.types import Table

@@ -1,15 +1,16 @@
-"""Recipe → method, release and encoding, each with the parameters that it declares."""
+"""Components of a run: method, release, encoding and steering, each made with the parameters that it declares."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING
 from dataclasses import fields as fields_of
+from numbers import Real
 from typing import Any
 
 from shoal import registry
 from shoal.errors import DataError, ParameterError, raise_all
-from shoal.parameters import build, declarations, unknown
+from shoal.parameters import build, declarations, shown, unknown
 from shoal.recipe import noise
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import resolve
@@ -89,3 +90,37 @@ def enough_records(method: Any, n: int) -> None:
 def promises_t(method: type) -> bool:
     """Tell whether a method promises t-closeness itself; one that does must say so."""
     return bool(getattr(method, "promises_t", False))
+
+
+_HEAVIEST = 1e300  # so that no coordinate overflows
+
+
+def steering_makers(tables: Sequence[Mapping[str, Any]], method: type) -> tuple[tuple[Any, float], ...]:
+    """Return what makes each artificial attribute, and its weight; refuses methods that cannot be steered."""
+    if tables:
+        _steerable(method)
+    return tuple(_maker(table) for table in tables)
+
+
+def _maker(table: Mapping[str, Any]) -> tuple[Any, float]:
+    """Return what makes an artificial attribute, and its weight."""
+    by, weight = table.get("by"), table.get("weight", 1.0)
+    if by not in registry.keys("steer"):
+        raise ParameterError(unknown("steer", "steering (by)", by, registry.keys("steer")))
+    if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 <= float(weight) <= _HEAVIEST:
+        raise ParameterError(f"steer: weight must be a number ≥ 0 and ≤ {_HEAVIEST:g}, got {shown(weight)}.")
+    rest = {name: value for name, value in table.items() if name not in ("by", "weight")}
+    return build(registry.load("steer", str(by)), rest), float(weight)
+
+
+def _steerable(method: type) -> None:
+    """Refuse methods that artificial coordinates would not steer, or that have their own."""
+    why = ""
+    if not getattr(method, "promises_k", True):
+        why = "for this method forms no classes of at least k records"
+    elif getattr(method, "dimensions", None) is not None:
+        why = f"for this method takes exactly {method.dimensions} coordinate"  # type: ignore[attr-defined]
+    elif getattr(method, "steers", False):
+        why = "for this method has an artificial attribute of its own, and scales all others"
+    if why:
+        raise ParameterError(f"{method.__name__}: steer must be left out, {why}. Take another method.")

@@ -8,9 +8,17 @@ from functools import partial
 from typing import Any, Protocol
 
 from shoal.errors import DataError, ParameterError, SchemaError, ShoalError, raise_together
-from shoal.flow.plan.components import components, enough_records, one_block, promises_k, promises_t, refuse_without_k
+from shoal.flow.plan.components import (
+    components,
+    enough_records,
+    one_block,
+    promises_k,
+    promises_t,
+    refuse_without_k,
+    steering_makers,
+)
 from shoal.flow.plan.cost import seconds_for
-from shoal.flow.plan.declaration import covers_originals
+from shoal.flow.plan.declared_output import covers_originals
 from shoal.flow.plan.feasibility import (
     refuse_infeasible,
     refuse_small_strata,
@@ -20,7 +28,6 @@ from shoal.flow.plan.feasibility import (
 )
 from shoal.flow.plan.release_traits import deals_by_key, refuse_noise, refuse_what_cannot_be_released
 from shoal.flow.plan.required_models import as_requirements, of_values, required_in
-from shoal.flow.plan.steering import steering_makers
 from shoal.flow.stages.summary import Summary
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, resolve

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal import registry
 from shoal.errors import ParameterError, listing, raise_all
-from shoal.flow.plan.declaration import covers_originals, undeclared
+from shoal.flow.plan.declared_output import covers_originals, undeclared
 from shoal.flow.plan.floor import refuse_weaker_noise
 from shoal.flow.plan.required_models import of_values
 from shoal.flow.stages.values import as_values

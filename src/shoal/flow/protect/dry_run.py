@@ -12,12 +12,11 @@ from shoal.errors import ShoalError, raise_together
 from shoal.flow.plan.components import promises_k
 from shoal.flow.plan.plan import Plan, make_plan
 from shoal.flow.plan.release_traits import in_two_tables
-from shoal.flow.protect.distinct_locations import keep_apart
 from shoal.flow.protect.input import read_file, read_frame
-from shoal.flow.protect.side_files import NOTHING, Besides
-from shoal.flow.stages.complete_cases import complete_rows, only_rows
+from shoal.flow.protect.side_files import NOTHING, Besides, keep_apart
 from shoal.flow.stages.encode import encode
 from shoal.flow.stages.summary import ColumnSummary, Summary, summarise
+from shoal.flow.stages.values import complete_rows, only_rows
 from shoal.flow.stages.write import open_sink
 from shoal.locations import Place, beside
 from shoal.recipe.recipe import Recipe

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shoal import registry
-from shoal.flow.plan.declaration import covers_originals
-from shoal.flow.plan.declared_table import declared_table
+from shoal.flow.plan.declared_output import covers_originals, declared_table
 from shoal.flow.plan.release_traits import refuse_noise
 from shoal.flow.stages.read import is_textual, open_source, read_table, schema_for
 from shoal.locations import Place

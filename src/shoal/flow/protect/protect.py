@@ -18,17 +18,23 @@ from shoal.flow.evidence.receipt import Receipt, receipt_of
 from shoal.flow.gate.gate import gate
 from shoal.flow.gate.metadata import check_metadata, hand_over, with_released_metadata
 from shoal.flow.gate.read_back import read_back
-from shoal.flow.plan.declaration import covers_originals, whole_lists
+from shoal.flow.plan.declared_output import covers_originals, whole_lists
 from shoal.flow.plan.promise import promise_of
 from shoal.flow.plan.release_traits import in_two_tables
 from shoal.flow.protect.anonymise import anonymise, measured, plan_for
-from shoal.flow.protect.distinct_locations import keep_apart, keep_receipt
 from shoal.flow.protect.input import read_file, read_frame
-from shoal.flow.protect.repeat import read_receipt, refuse_other_input
 from shoal.flow.protect.row_order import RowOrder, order_rows
-from shoal.flow.protect.side_files import NOTHING, Besides, path_or_none
-from shoal.flow.stages.complete_cases import complete_rows, only_rows
+from shoal.flow.protect.side_files import (
+    NOTHING,
+    Besides,
+    keep_apart,
+    keep_receipt,
+    path_or_none,
+    read_receipt,
+    refuse_other_input,
+)
 from shoal.flow.stages.groupings import told_apart
+from shoal.flow.stages.values import complete_rows, only_rows
 from shoal.flow.stages.write import open_sink, staged, staged_both
 from shoal.locations import Place, beside
 from shoal.recipe.recipe import Recipe

@@ -1,16 +1,65 @@
-"""Files written along with the output: recipe, report, evidence, receipt. All of them appear with it, or none."""
+"""Side files of a run: recipe, report, evidence, receipt. All appear with the output or none, each in its own place."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
-from shoal.errors import ParameterError
+from shoal.errors import DataError, ParameterError
 from shoal.flow.evidence.build import Proof, evidence_of
+from shoal.flow.evidence.digests import Digest
+from shoal.flow.evidence.receipt import Receipt
+from shoal.flow.plan.release_traits import deals_by_key
+from shoal.locations import Place, Url
 from shoal.recipe.recipe import Recipe
 from shoal.types import Run
+
+
+def keep_apart(source: Place, target: Place, besides: Mapping[str, Path]) -> None:
+    """Raise if the output would replace the input, or what is written besides one of them, or each other."""
+    if _same(source, target):
+        raise ParameterError(f"{target}: the output must not be the input. Give the output another name.")
+    for what, path in besides.items():
+        if any(_same(Place(path), other) for other in (source, target)):
+            raise ParameterError(f"{path}: the {what} must not replace the input or the output. Name another file.")
+    for (what, path), (other, its) in combinations(besides.items(), 2):
+        if _same(Place(path), Place(its)):
+            raise ParameterError(f"{path}: must not be both the {what} and the {other}. Name another file.")
+
+
+def keep_receipt(receipt: Path | None, target: Place, besides: Mapping[str, Path]) -> None:
+    """Raise if the receipt of the run that is repeated would be replaced, unless by the receipt of this one."""
+    paths = [Place(path) for what, path in besides.items() if what != "receipt"]
+    if receipt is not None and any(_same(Place(receipt), other) for other in (target, *paths)):
+        raise ParameterError(f"{receipt}: must stay, for it is the receipt of --repeat. Name another file.")
+
+
+def _same(one: Place, other: Place) -> bool:
+    """Tell whether two places are one, be it through links or under another name of this machine."""
+    from shoal.io.sinks._atomic import same_file
+
+    if isinstance(one.at, Path) and isinstance(other.at, Path):
+        return same_file(one.at, other.at)
+    if isinstance(one.at, Url) and isinstance(other.at, Url):
+        return one.at.database == other.at.database and _reads(one, other.options.get("table", ""))
+    file, url = (one, other) if isinstance(one.at, Path) else (other, one)
+    if not isinstance(file.at, Path) or not isinstance(url.at, Url) or url.at.database[0] != "":
+        return False
+    return same_file(file.at, Path(url.at.database[1]))
+
+
+def _reads(source: Place, table: str) -> bool:
+    """Tell whether a source is a table, or a query that names it."""
+    if "table" in source.options:
+        (schema, name), (its, same) = (t.lower().rpartition(".")[::2] for t in (table, source.options["table"]))
+        return name.strip('"') == same.strip('"') and (not schema or not its or schema == its)
+    name = re.escape(table.rpartition(".")[2].strip('"'))
+    return re.search(rf"(?<!\w){name}(?!\w)", source.options.get("query", ""), re.IGNORECASE) is not None
+
 
 EDITIONS = ("internal", "external")
 
@@ -86,3 +135,38 @@ def rendered(run: Run, edition: str) -> str:
     from shoal.report.html import Html
 
     return build(Html, {"edition": edition}).render(run)
+
+
+def read_receipt(path: Path, recipe: Recipe) -> Receipt:
+    """Read the receipt of a run that is to be repeated by a recipe."""
+    receipt = Receipt.read(path)
+    _refuse_nothing_to_repeat(receipt, recipe)
+    return receipt
+
+
+def refuse_other_input(receipt: Receipt, source: Digest) -> None:
+    """Refuse to repeat a run on another input than that of its receipt."""
+    if not receipt.commitment.opens(source):
+        raise DataError(
+            "Repeat: the receipt must be of this input, but its commitment does not match the input. Give the input of "
+            "that run as it was, or leave out --repeat."
+        )
+
+
+def _refuse_nothing_to_repeat(receipt: Receipt, recipe: Recipe) -> None:
+    """Refuse a receipt that cannot say what a recipe draws at random."""
+    if recipe.set.get("not_private_seed") is not None:
+        raise ParameterError(
+            "Repeat: not_private_seed must be left out, for it and the receipt would both say what is drawn. Leave out "
+            "one of them."
+        )
+    if deals_by_key(recipe) and receipt.swap_key is None:
+        raise DataError(
+            f"Repeat: the receipt must hold the key of a swap for release = {recipe.release}, it holds none. Give the "
+            f"receipt of a run with this release."
+        )
+    if not deals_by_key(recipe) and receipt.rows is None:
+        raise ParameterError(
+            f"Repeat: the receipt holds no order of rows, and release = {recipe.release} draws nothing by a key: there "
+            f"is nothing to repeat. Leave out --repeat."
+        )

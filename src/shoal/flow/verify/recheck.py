@@ -15,8 +15,15 @@ from shoal.flow.evidence.digests import Digest, of_file, of_table
 from shoal.flow.evidence.receipt import Receipt
 from shoal.flow.stages.read import open_source
 from shoal.flow.verify.claims import claims_of, look_again, look_at_persons, same
-from shoal.flow.verify.promised import met, promised_k, promises_in, without_promise
-from shoal.flow.verify.promises import all_claimed, guarantee_of, in_two_tables
+from shoal.flow.verify.requirements import (
+    all_claimed,
+    guarantee_of,
+    in_two_tables,
+    met,
+    promised_k,
+    promises_in,
+    without_promise,
+)
 from shoal.io.sources._file import read_bytes
 from shoal.locations import Place, beside
 from shoal.parameters import build
