@@ -153,10 +153,10 @@ def _is_table(source: str) -> bool:
     scheme = _scheme(source)
     if scheme is not None:
         return scheme not in registry.keys("stream.channels")
-    known = registry.claims("io.sources", "suffixes")
-    return (
-        source != "-" and format_of(source) is None and any(source.lower().partition("?")[0].endswith(s) for s in known)
-    )
+    if source == "-" or format_of(source) is not None:  # a text: the readers of tables need not be loaded
+        return False
+    name = source.lower().partition("?")[0]
+    return any(name.endswith(suffix) for suffix in registry.claims("io.sources", "suffixes"))
 
 
 def _scheme(given: str) -> str | None:

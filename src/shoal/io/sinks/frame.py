@@ -315,19 +315,7 @@ def _nullable(pd: Any) -> dict[Any, Any]:
     import pyarrow as pa
 
     names = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64")
-    kinds = (
-        pa.int8,
-        pa.int16,
-        pa.int32,
-        pa.int64,
-        pa.uint8,
-        pa.uint16,
-        pa.uint32,
-        pa.uint64,
-        pa.float32,
-        pa.float64,
-    )
-    found = {kind(): getattr(pd, f"{name}Dtype")() for kind, name in zip(kinds, names, strict=True)}
+    found = {getattr(pa, name.lower())(): getattr(pd, f"{name}Dtype")() for name in names}
     return found | {
         pa.bool_(): pd.BooleanDtype(),
         pa.string(): pd.StringDtype(),

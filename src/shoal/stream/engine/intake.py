@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from shoal.errors import DataError, SchemaError, listing
 from shoal.stream.engine.bodies import UNFIT, Bodies, as_arrow
@@ -131,8 +132,6 @@ class Intake:
 
     def columns(self, columns: Mapping[str, Any], first: int) -> tuple[dict[str, Any], Bodies, Fields]:
         """Take columns; `first` is the number of the first tuple. Return also what is released once it is accepted."""
-        import pyarrow as pa
-
         recipe, fields = self._recipe, self.fields
         self._check(columns)
         lengths = {len(column) for column in columns.values()}
