@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from shoal.errors import DataError
-from shoal.io.sources._file import check_table, read_bytes
-from shoal.types import Dialect
+from shoal.io.sources._file import FileSource, damaged, read_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,21 +16,12 @@ _FILE_MAGIC = b"ARROW1"
 
 
 @dataclass(frozen=True)
-class Arrow:
+class Arrow(FileSource):
     """Apache Arrow and Feather files: the IPC file format, or the stream format if it begins like one."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".arrow", ".feather", ".ipc")
 
-    def read(self, path: Path) -> tuple[pa.Table, Dialect | None]:
-        """Return the file's table, and no dialect.
-
-        Raises
-        ------
-        DataError
-            If the file cannot be read, is damaged, or has no rows or columns.
-        SchemaError
-            If names of columns are empty or there twice.
-        """
+    def _table(self, path: Path) -> pa.Table:
         import pyarrow as pa
 
         raw = read_bytes(path)
@@ -42,8 +31,8 @@ class Arrow:
                 table = opened.read_all()
             table.validate(full=True)
         except (pa.ArrowException, OSError, UnicodeDecodeError, EOFError):
-            raise DataError(f"{path.name}: is no Arrow file, or is damaged or cut short. Fetch it again.") from None
-        return check_table(path.name, table), None
+            raise damaged(path, "Arrow") from None
+        return table
 
     def properties(self, path: Path) -> dict[str, str]:
         """Return the names of all entries in the file's footer."""

@@ -14,10 +14,9 @@ from xml.etree import ElementTree
 
 from shoal.errors import DataError, ParameterError, data_rows, listing
 from shoal.io.sources._cell_columns import column
-from shoal.io.sources._file import check_names, check_table, unreadable
+from shoal.io.sources._file import FileSource, check_names, unreadable
 from shoal.parameters import Checked, Param
 from shoal.registry import package
-from shoal.types import Dialect
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,7 +54,7 @@ _DAMAGED = (zipfile.BadZipFile, zlib.error, KeyError, IndexError, ValueError, Ty
 
 
 @dataclass(frozen=True)
-class Excel(Checked):
+class Excel(FileSource, Checked):
     """Workbooks of Excel: one sheet, whose first row names the columns; ``people.xlsx?sheet=Data`` says which.
 
     Cells are what Excel says they are: a text ``007`` stays text, dates stay dates, empty cells are missing, formulas
@@ -73,25 +72,14 @@ class Excel(Checked):
 
     sheet: Annotated[str | None, Param("The name of the sheet; none: the only one.")] = None
 
-    def read(self, path: Path) -> tuple[pa.Table, Dialect | None]:
-        """Return the sheet's table, and no dialect.
-
-        Raises
-        ------
-        ParameterError
-            If there is no such sheet, or several and none is named.
-        DataError
-            If the file cannot be read, or its sheet is no table with values of one kind in each column.
-        SchemaError
-            If names of columns are empty or there twice.
-        """
+    def _table(self, path: Path) -> pa.Table:
         import pyarrow as pa
 
         names, rows = self._cells(path)
         check_names(path.name, names)
         _refuse_errors(path.name, names, rows)
         arrays = [_column(path.name, name, [row[j] for row in rows]) for j, name in enumerate(names)]
-        return check_table(path.name, pa.Table.from_arrays(arrays, names=names)), None
+        return pa.Table.from_arrays(arrays, names=names)
 
     def properties(self, path: Path) -> dict[str, str]:
         """Return the names of all parts of the workbook, and its document properties."""
