@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.errors import DataError, ParameterError, raise_all
 from shoal.io.sinks._atomic import unwritable, writing
+from shoal.io.sinks._file import FileSink
 from shoal.types import called
 from shoal.types.data.statistical_dates import Clock
 from shoal.types.data.statistical_files import FileNotes, Variable, declared_missing
@@ -186,7 +187,32 @@ class _MisfitError(Exception):
     """What keeps a column out of a file, in words that end its sentence."""
 
 
-def writer(path: Path, title: str) -> tuple[Any, Any]:
+class StatisticalSink(FileSink):
+    """A file that pyreadstat writes."""
+
+    title: ClassVar[str]  #: what messages call the format
+
+    def fitted(self, table: pa.Table) -> pa.Table:
+        """Return the table as the file will hold it, or raise what :meth:`write` raises."""
+        raise NotImplementedError
+
+    def _write(self, table: pa.Table, path: Path) -> None:
+        write, polars = _writer(path, self.title)
+        columns, settings = self._arguments(polars, self.fitted(table), path)
+        with _readstat(path, self.title):
+            write(polars.DataFrame(columns), str(path), **settings)
+        with writing(path):
+            self._undate(path)
+
+    def _undate(self, path: Path) -> None:
+        raise NotImplementedError
+
+    def _arguments(self, polars: Any, data: pa.Table, path: Path) -> tuple[list[Any], dict[str, Any]]:
+        """Return columns as polars has them, and what else pyreadstat's writer is told of a fitted table."""
+        raise NotImplementedError
+
+
+def _writer(path: Path, title: str) -> tuple[Any, Any]:
     """Return pyreadstat's writer and polars, in whose frames it takes columns.
 
     The writer is the one behind `write_sav` and `write_dta`, for these do not pass on how columns are aligned.
@@ -203,7 +229,7 @@ def writer(path: Path, title: str) -> tuple[Any, Any]:
 
 
 @contextmanager
-def readstat(path: Path, title: str) -> Iterator[None]:
+def _readstat(path: Path, title: str) -> Iterator[None]:
     """Say in a sentence what goes wrong while pyreadstat writes."""
     with writing(path), path.open("wb"):
         pass  # it cannot say itself why a file does not open

@@ -8,29 +8,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 from shoal.errors import DataError
 from shoal.io.sinks._atomic import writing
-from shoal.types import Dialect
+from shoal.io.sinks._file import FileSink
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 @dataclass(frozen=True)
-class Arrow:
+class Arrow(FileSink):
     """Apache Arrow and Feather files: the IPC file format, with types and metadata, compressed."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".arrow", ".feather", ".ipc")
-    textual: ClassVar[bool] = False  #: cells become values
 
-    def write(self, table: pa.Table, path: Path, dialect: Dialect | None) -> None:
-        """Write the table; a dialect is for text files and has no say here.
-
-        Raises
-        ------
-        DataError
-            If Arrow cannot write the table down.
-        EngineError
-            If the disk does not take it.
-        """
+    def _write(self, table: pa.Table, path: Path) -> None:
         import pyarrow as pa
 
         options = pa.ipc.IpcWriteOptions(compression="zstd", unify_dictionaries=True)

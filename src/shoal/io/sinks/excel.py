@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from shoal.errors import DataError, ParameterError, data_rows, raise_all
 from shoal.io.sinks._atomic import writing
 from shoal.io.sinks._constant_time import MOMENT, UndatedZip
+from shoal.io.sinks._file import FileSink
 from shoal.parameters import Checked, Param
 from shoal.registry import package
-from shoal.types import Dialect
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -157,7 +157,7 @@ _NOT_IN_NAMES = "[]:*?/\\"
 
 
 @dataclass(frozen=True)
-class Excel(Checked):
+class Excel(FileSink, Checked):
     """Workbooks of Excel with one sheet; text stays text, also where it begins with ``=``.
 
     What Excel cannot hold is refused: more than 1,048,576 rows with the header, texts of more than 32,767 characters,
@@ -170,7 +170,6 @@ class Excel(Checked):
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".xlsx",)
-    textual: ClassVar[bool] = False  #: cells become values
 
     sheet: Annotated[str, Param("The name of the sheet.")] = "Sheet1"
 
@@ -182,16 +181,7 @@ class Excel(Checked):
                 "Choose another name."
             )
 
-    def write(self, table: pa.Table, path: Path, dialect: Dialect | None) -> None:
-        """Write the table; a dialect is for text files and has no say here.
-
-        Raises
-        ------
-        DataError
-            If it has what Excel cannot hold: the column and the rows, never the value.
-        EngineError
-            If the disk does not take it.
-        """
+    def _write(self, table: pa.Table, path: Path) -> None:
         library = package("openpyxl", "excel", path.name)
         if table.num_rows >= _ROWS or table.num_columns > _COLUMNS:
             raise DataError(

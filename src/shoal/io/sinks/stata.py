@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from shoal.errors import DataError, SchemaError, listing, raise_all
-from shoal.io.sinks._atomic import writing
 from shoal.io.sinks._constant_time import undate_dta
-from shoal.io.sinks._statistical_types import Format, cut, notes_of, numbers_of, padded, readstat, variables_of, writer
+from shoal.io.sinks._statistical_types import Format, StatisticalSink, cut, notes_of, numbers_of, padded, variables_of
 from shoal.parameters import Checked, Param
-from shoal.types import Dialect
 from shoal.types.data.statistical_files import Variable, declared_missing, tag, tag_range, tags
 
 if TYPE_CHECKING:
@@ -115,11 +113,11 @@ _LARGEST = 8.988_465_674_311_579e307
 
 
 @dataclass(frozen=True)
-class Stata(Checked):
+class Stata(StatisticalSink, Checked):
     """Stata files, with labels, formats and the letters of missing values."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".dta",)
-    textual: ClassVar[bool] = False  #: cells become values
+    title = "Stata"
 
     stata_version: Annotated[
         int, Param("The oldest version of Stata that can open the file; 15 is for more than 32,767 columns.", 8, 15)
@@ -129,13 +127,6 @@ class Stata(Checked):
         """Return the table as the file will hold it.
 
         Values that are declared to be missing, as in SPSS, become .a, .b, … in the order of their codes.
-
-        Raises
-        ------
-        DataError
-            If columns are of types, or hold values, that the format has not.
-        SchemaError
-            If names are such that the format has not.
         """
         import pyarrow as pa
 
@@ -151,37 +142,22 @@ class Stata(Checked):
         self._check(fitted)
         return fitted
 
-    def write(self, table: pa.Table, path: Path, dialect: Dialect | None) -> None:
-        """Write the table; a dialect is for text files and has no say here.
+    def _undate(self, path: Path) -> None:
+        undate_dta(path)
 
-        Raises
-        ------
-        DataError
-            If columns are of types, or hold values, that the format has not.
-        SchemaError
-            If names are such that the format has not.
-        EngineError
-            If the disk does not take it.
-        """
-        write, polars = writer(path, "Stata")
-        data = self.fitted(table)
+    def _arguments(self, polars: Any, data: pa.Table, path: Path) -> tuple[list[Any], dict[str, Any]]:
         variables, notes = variables_of(data), notes_of(data, "stata")
         made = {n: _series(polars, n, data.column(n), one, self.stata_version) for n, one in variables.items()}
         wide = self.stata_version >= _UNICODE
-        with readstat(path, "Stata"):
-            write(
-                polars.DataFrame([series for series, _ in made.values()]),
-                str(path),
-                writer_format="dta",
-                version=self.stata_version,
-                file_label=cut(notes.label, 80, characters=wide) or "",
-                column_labels={name: cut(one.label, 80, characters=wide) for name, one in variables.items()},
-                variable_value_labels={n: found for n, one in variables.items() if (found := _labels(one))},
-                missing_user_values={name: letters for name, (_, letters) in made.items() if letters},
-                variable_format={name: one.format for name, one in variables.items() if one.format},
-            )
-        with writing(path):
-            undate_dta(path)
+        return [series for series, _ in made.values()], {
+            "writer_format": "dta",
+            "version": self.stata_version,
+            "file_label": cut(notes.label, 80, characters=wide) or "",
+            "column_labels": {name: cut(one.label, 80, characters=wide) for name, one in variables.items()},
+            "variable_value_labels": {n: found for n, one in variables.items() if (found := _labels(one))},
+            "missing_user_values": {name: letters for name, (_, letters) in made.items() if letters},
+            "variable_format": {name: one.format for name, one in variables.items() if one.format},
+        }
 
     def _check(self, table: pa.Table) -> None:
         """Refuse names, characters and labels that the format has not."""
