@@ -62,9 +62,13 @@ class Bodies:
         """Return what goes along with some of them as columns of Arrow."""
         if not isinstance(self.rest, list):
             return self.rest.take(at)
-        rows = self.rows(at)
-        names = dict.fromkeys(name for row in rows for name in row)  # each may have fields of its own
-        return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
+        return _in_columns(self.rows(at))
+
+
+def _in_columns(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Return tuples as columns of Arrow; each may have fields of its own."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
 
 
 class Kept:
@@ -229,9 +233,7 @@ class Released:
 
     def _table(self) -> pa.Table:
         if any("." in name for name in self.values) and any(isinstance(bodies.rest, list) for bodies in self.bodies):
-            rows = self.to_pylist()
-            names = list(dict.fromkeys(name for row in rows for name in row))
-            return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
+            return _in_columns(self.to_pylist())
         where = [bodies.find(self.positions) for bodies in self.bodies]
         parts = [bodies.table(at) for bodies, (_, at) in zip(self.bodies, where, strict=True)]
         names = [name for b, part in zip(self.bodies, parts, strict=True) for name in b.names or part.column_names]
