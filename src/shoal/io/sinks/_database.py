@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+import pyarrow as pa
 
 from shoal.io.databases.tables import StagedTable, TableName
 from shoal.io.sinks._atomic import atomic
 from shoal.locations import Place, Url
 from shoal.parameters import Checked, Param
 from shoal.types import Dialect
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)

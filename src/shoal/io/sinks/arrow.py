@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import pyarrow as pa
 
 from shoal.errors import DataError
 from shoal.io.sinks._atomic import writing
 from shoal.io.sinks._file import FileSink
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -21,8 +20,6 @@ class Arrow(FileSink):
     suffixes: ClassVar[tuple[str, ...]] = (".arrow", ".feather", ".ipc")
 
     def _write(self, table: pa.Table, path: Path) -> None:
-        import pyarrow as pa
-
         options = pa.ipc.IpcWriteOptions(compression="zstd", unify_dictionaries=True)
         with writing(path), path.open("wb") as file:
             try:

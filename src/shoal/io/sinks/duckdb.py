@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import pyarrow as pa
 
 from shoal.errors import DataError, ParameterError, raise_all
 from shoal.io.databases.duckdb import Late, opened, said, what_is
@@ -14,10 +16,6 @@ from shoal.io.databases.tables import StagedTable, TableName, exists_already
 from shoal.io.sinks._database import DatabaseSink
 from shoal.locations import Url
 from shoal.types import Dialect
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _VIEW = "shoal_release"
 
@@ -58,8 +56,6 @@ class Duckdb(DatabaseSink):
 
     def write(self, table: pa.Table, staged: StagedTable, dialect: Dialect | None) -> None:
         """Write the table in the transaction, which begins with it."""
-        import pyarrow as pa
-
         table = _with_intervals(staged.url, table)
         kinds = [pa.string() if pa.types.is_null(kind) else kind for kind in table.schema.types]
         typed = table.cast(pa.schema(list(zip(table.column_names, kinds, strict=True))))
@@ -73,8 +69,6 @@ class Duckdb(DatabaseSink):
 
 def _with_intervals(url: Url, table: pa.Table) -> pa.Table:
     """Return the table with durations in microseconds, as the database keeps them; it would cut finer ones silently."""
-    import pyarrow as pa
-
     faults = []
     for at, field in enumerate(table.schema):
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
@@ -96,8 +90,6 @@ def _with_intervals(url: Url, table: pa.Table) -> pa.Table:
 
 
 def _holds_durations(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
     inner = [kind.field(at).type for at in range(kind.num_fields)]
     return any(pa.types.is_duration(one) or _holds_durations(one) for one in inner)
 

@@ -6,7 +6,12 @@ import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
 
 from shoal.errors import DataError, ParameterError, data_rows, raise_all
 from shoal.io.sinks._atomic import writing
@@ -14,10 +19,6 @@ from shoal.io.sinks._constant_time import MOMENT, UndatedZip
 from shoal.io.sinks._file import FileSink
 from shoal.parameters import Checked, Param
 from shoal.registry import package
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _LONGEST = 32_767
 _FIRST_DAY = dt.date(1900, 3, 1)  # before it, Excel counts a day that never was
@@ -43,8 +44,6 @@ def faults_of(owner: str, table: pa.Table) -> list[str]:
 
 def _nothing_in(table: pa.Table) -> list[int]:
     """Return the rows that would be blank, and lost; in a sheet of one column only those at the bottom are."""
-    import numpy as np
-
     if not table.num_columns or not table.num_rows:
         return []
     blank = np.logical_and.reduce([np.asarray(column.is_null().to_numpy()) for column in table.columns])
@@ -54,10 +53,6 @@ def _nothing_in(table: pa.Table) -> list[int]:
 
 
 def _faults(owner: str, name: str, column: Any) -> Iterator[str]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    from pyarrow import types
-
     column, kind = plain(column), plain(column).type
     if types.is_timestamp(kind) and kind.tz is not None:
         yield f"{owner}: column {name!r} has a time zone, which Excel has not. Write another format, or no zone."
@@ -98,9 +93,6 @@ def _faults(owner: str, name: str, column: Any) -> Iterator[str]:
 
 def plain(column: Any) -> Any:
     """Return a column of values: categories and wider texts as what they stand for."""
-    import pyarrow as pa
-    from pyarrow import types
-
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
         return plain(column.cast(kind.storage_type))
@@ -113,9 +105,6 @@ def plain(column: Any) -> Any:
 
 def cells(sheet: Any, column: Any) -> list[Any]:
     """Return what openpyxl takes for each value of a column."""
-    import pyarrow as pa
-    from pyarrow import types
-
     column = plain(column)
     if types.is_decimal(column.type):
         column = column.cast(pa.float64())
@@ -162,11 +151,6 @@ class Excel(FileSink, Checked):
 
     What Excel cannot hold is refused: more than 1,048,576 rows with the header, texts of more than 32,767 characters,
     zones, days before March 1900, moments finer than a millisecond, integers of more than 15 digits.
-
-    Parameters
-    ----------
-    sheet
-        The name of the sheet.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".xlsx",)

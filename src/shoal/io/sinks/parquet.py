@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import pyarrow as pa
+from pyarrow import parquet
 
 from shoal.errors import DataError, listing
 from shoal.io.sinks._atomic import writing
 from shoal.io.sinks._file import FileSink
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,6 @@ class Parquet(FileSink):
     suffixes: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
 
     def _write(self, table: pa.Table, path: Path) -> None:
-        import pyarrow as pa
-        from pyarrow import parquet
-
         with writing(path), path.open("wb") as file:
             try:
                 parquet.write_table(table, file, compression="zstd")

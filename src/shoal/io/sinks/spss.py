@@ -6,16 +6,15 @@ import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
 
 from shoal.errors import SchemaError, listing, raise_all
 from shoal.io.sinks._constant_time import undate_sav
 from shoal.io.sinks._statistical_types import Format, StatisticalSink, cut, notes_of, numbers_of, padded, variables_of
 from shoal.types.data.statistical_files import Variable
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _FORMAT = Format("spss", "SPSS", "DATETIME23.2", "DATE11", 1.797_693_134_862_315_7e308, 32_767, blanks=False)
 _RESERVED = {"ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH"}
@@ -33,8 +32,6 @@ class Spss(StatisticalSink):
 
         Missing values with letters, as Stata has them, become values that are declared to be missing.
         """
-        import pyarrow as pa
-
         check_names(table.column_names)
         data = _FORMAT.fitted(table)
         plain = [replace(variable, tagged=False) for variable in variables_of(data).values()]
@@ -88,8 +85,6 @@ def _allowed(name: str) -> bool:
 
 
 def _column(column: Any, variable: Variable) -> Any:
-    import pyarrow as pa
-
     if pa.types.is_string(column.type):
         return padded(column, variable.width)
     return numbers_of(column, variable).cast(pa.float64())
@@ -97,9 +92,6 @@ def _column(column: Any, variable: Variable) -> Any:
 
 def _has_negative_zero(column: Any) -> bool:
     """Tell whether a zero has a sign, which would be lost by leaving out the bytes of small integers."""
-    import numpy as np
-    import pyarrow as pa
-
     if not pa.types.is_floating(column.type):
         return False
     x = np.asarray(column.fill_null(1.0).to_numpy())
@@ -126,8 +118,6 @@ def _missing(variable: Variable) -> list[dict[str, Any]]:
 
 def _formats(data: pa.Table, variables: dict[str, Variable]) -> dict[str, str]:
     """Return the format of each variable: its own, or one that shows whole numbers as such."""
-    import pyarrow as pa
-
     found = {}
     for name, variable in variables.items():
         if variable.format:

@@ -6,22 +6,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import pyarrow as pa
 
 from shoal import progress
 from shoal.errors import EngineError, ParameterError
 from shoal.io.databases.mysql import is_mysql
-from shoal.io.databases.sql import SCHEMES, connected, quoted, said
+from shoal.io.databases.sql import connected, quoted, said
 from shoal.io.databases.tables import StagedTable, TableName, exists_already
 from shoal.io.sinks._database import DatabaseSink
 from shoal.io.sinks._publish import publish, rename, undoes_tables
 from shoal.io.sinks._sql_types import check_finite, plain, sql_type, values
 from shoal.locations import Url
 from shoal.types import Dialect
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _ROWS = 1 << 13
 #: Texts keep all their letters, and two that differ in capitals or accents differ for the database too.
@@ -52,7 +50,7 @@ class Sql(DatabaseSink):
     before.
     """
 
-    schemes: ClassVar[tuple[str, ...]] = SCHEMES
+    schemes: ClassVar[tuple[str, ...]] = ("sqlite", "postgresql", "postgres", "mysql", "mariadb", "oracle", "mssql")
 
     def _check(self, url: Url, owner: Url, name: TableName, *, force: bool, both: bool = False) -> None:
         with connected(url, write=False) as connection, said(owner, "could not be looked at"):

@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.errors import DataError, SchemaError, listing, raise_all
 from shoal.io.sinks._constant_time import undate_dta
 from shoal.io.sinks._statistical_types import Format, StatisticalSink, cut, notes_of, numbers_of, padded, variables_of
 from shoal.parameters import Checked, Param
 from shoal.types.data.statistical_files import Variable, declared_missing, tag, tag_range, tags
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 #: The least and the largest integer of Stata.
 ENDS = (-2_147_483_647, 2_147_483_620)
@@ -31,9 +30,6 @@ def lettered(name: str, column: Any, variable: Variable) -> tuple[Any, Variable]
     DataError
         If there are more codes than letters.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not pa.types.is_integer(column.type) and not pa.types.is_floating(column.type):
         return column, replace(variable, missing=(), tagged=False)
     flags = declared_missing(variable, column)
@@ -76,9 +72,6 @@ def _is_missing(value: float, variable: Variable) -> bool:
 
 def _replaced(column: Any, new: dict[Any, Any], kind: Any) -> Any:
     """Return a column with other values for some."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     found = column.cast(kind)
     for code, value in new.items():
         found = pc.if_else(pc.equal(column, pa.scalar(code).cast(column.type)), pa.scalar(value, kind), found)
@@ -95,8 +88,6 @@ def with_letters(column: Any, variable: Variable) -> tuple[list[Any], list[str]]
 
     Where there are none, there are no values either.
     """
-    import pyarrow as pa
-
     letters = {letter for value, _ in variable.labels if (letter := letter_of(value)) is not None}
     if not variable.tagged and not letters:
         return [], []
@@ -128,8 +119,6 @@ class Stata(StatisticalSink, Checked):
 
         Values that are declared to be missing, as in SPSS, become .a, .b, … in the order of their codes.
         """
-        import pyarrow as pa
-
         longest = 2_000_000_000 if self.stata_version >= _LONG_TEXTS else 243
         form = Format("stata", "Stata", "%tc", "%td", _LARGEST, longest, blanks=True)
         data = form.fitted(table)
@@ -190,9 +179,6 @@ class Stata(StatisticalSink, Checked):
 
     def _not_ascii(self, table: pa.Table) -> list[str]:
         """Return the faults of texts, labels and all, that versions without Unicode would garble."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         remedy = f"Stata {self.stata_version} has ASCII characters only. Set stata_version to 14, or replace them."
         faults = []
         for name, variable in variables_of(table).items():
@@ -210,9 +196,6 @@ class Stata(StatisticalSink, Checked):
 
 def _series(polars: Any, name: str, column: Any, variable: Variable, version: int) -> tuple[Any, list[str]]:
     """Return a column as pyreadstat takes it, and the letters of its missing values."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_string(column.type):
         unlimited = variable.width == 0 and version >= _LONG_TEXTS  # one as wide as this is written as strL
         return polars.Series(name, polars.from_arrow(padded(column, 2_045 if unlimited else variable.width))), []
@@ -230,8 +213,6 @@ def _series(polars: Any, name: str, column: Any, variable: Variable, version: in
 
 
 def _still_whole(column: Any) -> bool:
-    import pyarrow.compute as pc
-
     ends = pc.min_max(column).as_py()
     inside = ends["min"] is None or (ends["min"] >= ENDS[0] and ends["max"] <= ENDS[1])
     return inside and pc.all(pc.equal(column, pc.floor(column))).as_py() is not False

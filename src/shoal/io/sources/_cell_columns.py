@@ -7,14 +7,13 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import types
 
 from shoal import progress
 from shoal.errors import DataError, data_rows, listing
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _WORDS: dict[type, str] = {
     bool: "truth values",
@@ -41,8 +40,6 @@ def column(owner: object, name: str, values: Sequence[Any], declared: pa.DataTyp
     >>> column("people.xlsx", "age", [31, None, 44.5]).to_pylist()
     [31.0, None, 44.5]
     """
-    import pyarrow as pa
-
     kinds = Counter(map(type, values))
     kinds.pop(type(None), None)
     if not kinds:
@@ -56,9 +53,6 @@ def column(owner: object, name: str, values: Sequence[Any], declared: pa.DataTyp
 
 def _as_declared(values: Sequence[Any], kinds: set[type], declared: pa.DataType) -> pa.Array | None:
     """Return the values in a declared type, if all fit it and lose nothing by it."""
-    import pyarrow as pa
-    from pyarrow import types
-
     read: Any = None  # what makes a value of that type from one that is stored in another
     if types.is_boolean(declared) and kinds == {int}:
         read = {0: False, 1: True}.__getitem__
@@ -113,8 +107,6 @@ def _all_zoned(values: Sequence[Any], zoned: bool) -> bool:
 
 def _as_found(owner: object, name: str, values: Sequence[Any], kinds: Counter[type]) -> pa.Array:
     """Return the values in the type that they have."""
-    import pyarrow as pa
-
     held = set(kinds)
     if held == {int, float}:
         if all(value is None or float(value) == value for value in values):  # beyond 2⁵³ Arrow would not look
@@ -141,8 +133,6 @@ def _as_found(owner: object, name: str, values: Sequence[Any], kinds: Counter[ty
 
 
 def _decimals(owner: object, name: str, values: Sequence[Any]) -> pa.Array:
-    import pyarrow as pa
-
     try:
         return pa.array(values)
     except pa.ArrowException:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
+
+import pyarrow as pa
 
 from shoal.errors import ParameterError
 from shoal.io.databases.tables import StagedTable, TableName
@@ -13,21 +15,10 @@ from shoal.locations import Url
 from shoal.parameters import Checked, Param
 from shoal.types import Dialect
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 @dataclass(frozen=True)
 class DatabaseSource(Checked):
-    """A table of a database, or what a query finds in it.
-
-    Parameters
-    ----------
-    table
-        ``name`` or ``schema.name``, as the database writes it.
-    query
-        A query in place of a table. The database is asked to let it change nothing.
-    """
+    """A table of a database, by its name as the database writes it, or what a query finds, which may change nothing."""
 
     table: Annotated[str | None, Param("The table, or schema.table.")] = None
     query: Annotated[str | None, Param("A query in place of a table.")] = None

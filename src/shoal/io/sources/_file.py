@@ -55,15 +55,19 @@ def read_bytes(path: Path) -> bytes:
         raise DataError(unreadable(path, error)) from None
 
 
-def unreadable(path: Path, error: OSError) -> str:
-    """Return the sentence that says why a file cannot be opened."""
+def unreadable(path: object, error: Exception, do: str = "Check the disk it is on") -> str:
+    """Return the sentence that says why a file cannot be opened, and what to do if it is for none of the usual reasons.
+
+    >>> unreadable("people.csv", FileNotFoundError())
+    'people.csv: there is no such file. Check the path.'
+    """
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return f"{path}: there is no such file. Check the path."
     if isinstance(error, IsADirectoryError):
         return f"{path}: must be a file, got a folder. Name a file in it."
     if isinstance(error, PermissionError):
         return f"{path}: may not be read by this user. Ask its owner for permission to read it."
-    return f"{path}: could not be read ({error.strerror or type(error).__name__}). Check the disk it is on."
+    return f"{path}: could not be read ({getattr(error, 'strerror', None) or type(error).__name__}). {do}."
 
 
 def check_names(owner: str, names: Sequence[object]) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import pyarrow as pa
 
 from shoal.errors import DataError, ParameterError
 from shoal.io.sources._file import FileSource, damaged, unreadable
 from shoal.io.sources._isolated_reader import Damaged, read_apart
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _TRANSPORTED = 80  # bytes of a record of SAS transport files, which say nowhere how many rows they hold
 

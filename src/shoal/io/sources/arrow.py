@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import pyarrow as pa
 
 from shoal.io.sources._file import FileSource, damaged, read_bytes
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _FILE_MAGIC = b"ARROW1"
 
@@ -22,8 +20,6 @@ class Arrow(FileSource):
     suffixes: ClassVar[tuple[str, ...]] = (".arrow", ".feather", ".ipc")
 
     def _table(self, path: Path) -> pa.Table:
-        import pyarrow as pa
-
         raw = read_bytes(path)
         try:
             opened = pa.ipc.open_file(raw) if raw.startswith(_FILE_MAGIC) else pa.ipc.open_stream(raw)
@@ -36,8 +32,6 @@ class Arrow(FileSource):
 
     def properties(self, path: Path) -> dict[str, str]:
         """Return the names of all entries in the file's footer."""
-        import pyarrow as pa
-
         with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as opened:
             entries = {**(opened.schema.metadata or {}), **(opened.metadata or {})}
         return {f"footer:{key.decode(errors='replace')}": "" for key in entries}

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.errors import DataError, ParameterError
 from shoal.io.databases.duckdb import Late, opened, said, what_is
 from shoal.io.databases.tables import TableName
 from shoal.io.sources._database import DatabaseSource
 from shoal.locations import Url
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,6 @@ def _with_durations(found: Any) -> pa.Table:
 
     Microseconds are counted in the database: what it hands over has nanoseconds, which overflow after 292 years.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     names = list(found.columns)
     places = [at for at, kind in enumerate(found.types) if str(kind) == "INTERVAL"]
     if not places:

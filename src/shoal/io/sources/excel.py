@@ -9,18 +9,16 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 from xml.etree import ElementTree
+
+import pyarrow as pa
 
 from shoal.errors import DataError, ParameterError, data_rows, listing
 from shoal.io.sources._cell_columns import column
 from shoal.io.sources._file import FileSource, check_names, unreadable
 from shoal.parameters import Checked, Param
 from shoal.registry import package
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*\bref=\"([A-Z]+[0-9]+:[A-Z]+[0-9]+)\"")
 _UNCOMPUTED = re.compile(
@@ -61,11 +59,6 @@ class Excel(FileSource, Checked):
     count as the value that Excel computed last. What could be read in two ways is refused: a column with cells of
     several kinds, merged cells, errors such as #N/A, formulas without a value, rows with nothing in them, several
     sheets of which none is named.
-
-    Parameters
-    ----------
-    sheet
-        The name of the sheet; None if there is only one.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".xlsx", ".xlsm")
@@ -73,8 +66,6 @@ class Excel(FileSource, Checked):
     sheet: Annotated[str | None, Param("The name of the sheet; none: the only one.")] = None
 
     def _table(self, path: Path) -> pa.Table:
-        import pyarrow as pa
-
         names, rows = self._cells(path)
         check_names(path.name, names)
         _refuse_errors(path.name, names, rows)
@@ -165,8 +156,6 @@ def _refuse_errors(owner: str, names: Sequence[str], rows: list[list[Any]]) -> N
 
 def _column(owner: str, name: str, cells: list[Any]) -> pa.Array:
     """Return cells as a column; days at midnight are dates, unless they are formatted with a time."""
-    import pyarrow as pa
-
     values = [None if cell is None else _moment(cell.value) for cell in cells]
     if any(value is not None and not isinstance(value, str) for value in values):
         values = [None if value == "" else value for value in values]  # what a formula gives where it gives nothing

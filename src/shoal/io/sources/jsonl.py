@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import pyarrow as pa
+from pyarrow import json
 
 from shoal.errors import DataError
 from shoal.io.sources._encoding import arrow_buffer
 from shoal.io.sources._file import FileSource, read_bytes
 from shoal.parameters import Checked
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -29,9 +28,6 @@ class Jsonl(FileSource, Checked):
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
 
     def _table(self, path: Path) -> pa.Table:
-        import pyarrow as pa
-        from pyarrow import json
-
         text = read_bytes(path).removeprefix(_BOM)
         if not text.strip():
             raise DataError(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import pyarrow as pa
+from pyarrow import parquet
 
 from shoal.errors import DataError
 from shoal.io.sources._file import FileSource, damaged, unreadable
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,6 @@ class Parquet(FileSource):
     suffixes: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
 
     def _table(self, path: Path) -> pa.Table:
-        import pyarrow as pa
-        from pyarrow import parquet
-
         try:
             with path.open("rb") as file:
                 table = parquet.ParquetFile(file).read()
@@ -37,6 +34,4 @@ class Parquet(FileSource):
 
     def properties(self, path: Path) -> dict[str, str]:
         """Return the names of all entries in the file's footer."""
-        from pyarrow import parquet
-
         return {f"footer:{key.decode(errors='replace')}": "" for key in parquet.read_metadata(path).metadata or {}}

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import pyarrow as pa
 
 from shoal.io.databases import mysql
 from shoal.io.databases.arrow_types import arrow_type
-from shoal.io.databases.sql import SCHEMES, connected, described, quoted, said
+from shoal.io.databases.sql import connected, described, quoted, said
 from shoal.io.databases.tables import TableName
 from shoal.io.sources._cell_columns import column
 from shoal.io.sources._database import DatabaseSource
 from shoal.locations import Url
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -27,14 +26,12 @@ class Sql(DatabaseSource):
     column of values of several kinds is refused. Other types, such as JSON, are read as text.
     """
 
-    schemes: ClassVar[tuple[str, ...]] = SCHEMES
+    schemes: ClassVar[tuple[str, ...]] = ("sqlite", "postgresql", "postgres", "mysql", "mariadb", "oracle", "mssql")
 
     def _opened(self, url: Url) -> AbstractContextManager[Any]:
         return connected(url, write=False)
 
     def _read(self, connection: Any, url: Url, name: TableName | None) -> pa.Table:
-        import pyarrow as pa
-
         wrong = ("could not be read",) if self.query is None else ("the query could not be run", "Check the query")
         with said(url, *wrong):
             columns = [] if name is None else described(connection, url, name)
