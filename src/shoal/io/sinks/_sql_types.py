@@ -15,6 +15,7 @@ from shoal.types import Dialect
 #: SQLite keeps numbers as doubles, which hold so many digits; a decimal of more is kept as text.
 _DIGITS_OF_A_DOUBLE = 15
 _MYSQL = ("mysql", "mariadb")
+_SMALL_INTEGERS = (pa.int8(), pa.int16(), pa.uint8())
 
 
 def plain(owner: object, table: pa.Table) -> pa.Table:
@@ -104,7 +105,7 @@ def _types(kind: Any) -> list[tuple[Any, str, Any]]:
         (types.is_date, "DATE", sa.Date()),
         (types.is_time, "TIME", clock),
         (types.is_boolean, "BOOLEAN", sa.Boolean()),
-        (lambda kind: kind in _small_integers(), "INTEGER", sa.SmallInteger()),
+        (lambda kind: kind in _SMALL_INTEGERS, "INTEGER", sa.SmallInteger()),
         (lambda kind: types.is_int32(kind) or types.is_uint16(kind), "INTEGER", sa.Integer()),
         (types.is_integer, "INTEGER", sa.BigInteger()),
         (types.is_float32, "REAL", sa.REAL().with_variant(oracle.BINARY_FLOAT(), "oracle")),
@@ -112,10 +113,6 @@ def _types(kind: Any) -> list[tuple[Any, str, Any]]:
         (types.is_string, "TEXT", text),
         (types.is_binary, "BLOB", sa.LargeBinary().with_variant(mysql.LONGBLOB(), *_MYSQL)),
     ]
-
-
-def _small_integers() -> tuple[Any, ...]:
-    return pa.int8(), pa.int16(), pa.uint8()
 
 
 def _Declared(text: str) -> Any:  # noqa: N802 - the class needs SQLAlchemy, which is imported late

@@ -70,8 +70,8 @@ def polars_released(frame: Any, *, keep: bool, whole: Mapping[str, Sequence[Any]
 
     fresh = []
     for column in frame.get_columns():
-        given = whole.get(column.name)
-        kind = pl.Enum(list(given)) if given is not None and _is_enum(column.dtype) else _polars_type(column, keep)
+        given = whole.get(column.name) if isinstance(column.dtype, pl.Enum) else None
+        kind = _polars_type(column, keep) if given is None else pl.Enum(list(given))
         if kind != column.dtype:
             fresh.append(column.cast(_as_text(kind)).cast(kind))  # inside arrays polars casts texts only
     return frame.with_columns(fresh)
@@ -90,12 +90,6 @@ def _as_text(kind: Any) -> Any:
     if isinstance(kind, pl.Struct):
         return pl.Struct([pl.Field(one.name, _as_text(one.dtype)) for one in kind.fields])
     return kind
-
-
-def _is_enum(kind: Any) -> bool:
-    import polars as pl
-
-    return isinstance(kind, pl.Enum)
 
 
 def _polars_type(column: Any, keep: bool) -> Any:

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -59,7 +60,7 @@ def _as_declared(values: Sequence[Any], kinds: set[type], declared: pa.DataType)
     elif types.is_date(declared) and kinds == {str}:
         read = _date
     elif types.is_timestamp(declared) and kinds == {str}:
-        read = _zoned if declared.tz else _local
+        read = partial(_moment, zoned=declared.tz is not None)
     elif types.is_time(declared) and kinds == {str}:
         read = dt.time.fromisoformat
     elif types.is_decimal(declared) and kinds <= {int, float, str}:
@@ -78,14 +79,6 @@ def _date(text: str) -> dt.date:
     if len(text) != 10:
         raise ValueError("more than a date")
     return dt.date.fromisoformat(text)
-
-
-def _local(text: str) -> dt.datetime:
-    return _moment(text, zoned=False)
-
-
-def _zoned(text: str) -> dt.datetime:
-    return _moment(text, zoned=True)
 
 
 def _moment(text: str, *, zoned: bool) -> dt.datetime:

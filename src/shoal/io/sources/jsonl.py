@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -35,10 +36,9 @@ class Jsonl(FileSource, Checked):
             )
         longest = max(map(len, text.splitlines())) + 2
         reading = json.ReadOptions(use_threads=True, block_size=max(1 << 20, 2 * longest))
-        try:
+        with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # they hold values, so nothing is raised from them
             return json.read_json(pa.BufferReader(arrow_buffer(text)), read_options=reading)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # the error holds values
-            raise DataError(
-                f"{path.name}: every line must be a JSON object, and a field must be of one type in all of them. "
-                "Correct it, or convert it."
-            ) from None
+        raise DataError(
+            f"{path.name}: every line must be a JSON object, and a field must be of one type in all of them. "
+            "Correct it, or convert it."
+        )
