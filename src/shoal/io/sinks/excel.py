@@ -63,13 +63,9 @@ def _faults(owner: str, name: str, column: Any) -> Iterator[str]:
         flags.append((pc.greater(pc.utf8_length(column), _LONGEST), f"texts of at most {_LONGEST:,} characters"))
         flags.append((pc.match_substring_regex(column, _CONTROL), "texts without returns and control characters"))
     elif types.is_integer(kind):
-        wide = column.cast(pa.decimal128(20, 0))
-        flags.append(
-            (
-                pc.greater(pc.abs(wide), pa.scalar(_LARGEST, pa.decimal128(20, 0))),
-                f"integers of at most {_DIGITS} digits",
-            )
-        )
+        wide = pa.decimal128(20, 0)
+        large = pc.greater(pc.abs(column.cast(wide)), pa.scalar(_LARGEST, wide))
+        flags.append((large, f"integers of at most {_DIGITS} digits"))
     elif types.is_decimal(kind):
         flags += [(pc.is_valid(column), f"decimals of at most {_DIGITS} digits")] * (kind.precision > _DIGITS)
     elif types.is_floating(kind):

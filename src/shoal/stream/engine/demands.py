@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -143,22 +142,11 @@ class Demanding:
     """
 
     def __init__(self, recipe: StreamRecipe, memory: Mapping[str, Any] | None = None) -> None:
-        self.recipe = recipe
-        so_far = _remembered(memory or {}, {name: one.count for name, one in self._counted.items()})
+        self._asked = asked(recipe)
+        self._bins = {one.attribute: Bins.of(recipe, one.attribute) for one in self._asked if one.model == CLOSE}
+        counted = {name: one.count for name, one in self._bins.items() if not one.given}  # for want of a reference
+        so_far = _remembered(memory or {}, counted)
         self._done = {name: np.array(counts, np.int64) for name, counts in so_far.items()}
-
-    @cached_property
-    def _asked(self) -> tuple[Demand, ...]:
-        return asked(self.recipe)
-
-    @cached_property
-    def _bins(self) -> dict[str, Bins]:
-        return {one.attribute: Bins.of(self.recipe, one.attribute) for one in self._asked if one.model == CLOSE}
-
-    @cached_property
-    def _counted(self) -> dict[str, Bins]:
-        """The fields whose bins are counted, for want of a reference."""
-        return {name: one for name, one in self._bins.items() if not one.given}
 
     @property
     def demands(self) -> tuple[Demand, ...]:
