@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shoal.errors import DataError, ParameterError, listing
 from shoal.io.sinks._atomic import writing
 from shoal.io.sinks._file import FileSink
-from shoal.io.sinks._text_cells import to_text
 from shoal.types import Dialect
 
 if TYPE_CHECKING:
@@ -54,6 +53,8 @@ class Csv(FileSink):
 
     def write(self, table: pa.Table, path: Path, dialect: Dialect | None) -> None:
         """Write the table; without a dialect, as :meth:`dialect_for` says."""
+        from shoal.io.sinks._text_cells import to_text
+
         dialect = dialect or self.dialect_for(path)
         text = to_text(table, dialect)
         encode, plain = _encoder(dialect.encoding)
