@@ -92,7 +92,7 @@ def load(room: str, key: str) -> Any:
 def claims(room: str, claim: str) -> dict[Any, Any]:
     """Return what the classes of a room claim, and which one claims it.
 
-    A source claims file suffixes, an encoder claims kinds of attributes: a new one is found because it is there.
+    An encoder claims kinds of attributes: a new one is found because it is there.
     """
     found: dict[Any, Any] = {}
     for key in keys(room):
@@ -101,18 +101,28 @@ def claims(room: str, claim: str) -> dict[Any, Any]:
     return found
 
 
+@cache
+def declared(room: str, claim: str) -> dict[str, str]:
+    """Return the suffixes or schemes that the files of a room declare, each with its key; nothing is imported.
+
+    >>> declared("io.sources", "suffixes")[".csv"]
+    'csv'
+    """
+    return {name: key for key in keys(room) for name in says(room, key, claim) or ()}
+
+
 def for_file(room: str, path: Path) -> Any:
     """Return the class of a room that claims the end of a file's name.
 
     >>> for_file("io.sources", Path("people.CSV")).__name__
     'Csv'
     """
-    known = claims(room, "suffixes")
+    known = declared(room, "suffixes")
     fitting = [suffix for suffix in known if path.name.lower().endswith(suffix)]
     if not fitting:
         allowed, end = ", ".join(sorted(known)), path.suffix or "no suffix"
         raise ParameterError(f"{path}: the name must end in {allowed}, got {end}. Rename or convert it.")
-    return known[max(fitting, key=len)]
+    return load(room, known[max(fitting, key=len)])
 
 
 def for_place(room: str, at: Any) -> Any:
@@ -122,14 +132,14 @@ def for_place(room: str, at: Any) -> Any:
     """
     if isinstance(at, Path):
         return for_file(room, at)
-    known = claims(room, "schemes")
+    known = declared(room, "schemes")
     if at.scheme not in known:
         allowed = ", ".join(f"{scheme}://" for scheme in sorted(known))
         raise ParameterError(
             f"{at.scheme}://: a URL must begin with {allowed or 'nothing, for there is none'}, got another. "
             "Name one of these, or a file."
         )
-    return known[at.scheme]
+    return load(room, known[at.scheme])
 
 
 def package(name: str, extra: str, owner: object) -> Any:

@@ -1423,6 +1423,12 @@ def _(folder: Path) -> list[str]:
     return streaming(folder)
 
 
+@scenario("Stream: an output in a folder that is not there", 5)
+def _(folder: Path) -> list[str]:
+    (folder / "people.csv").write_text(PEOPLE)
+    return ["stream", "people.csv", "-o", "new/out.csv", *STREAM]
+
+
 @scenario("Stream: input and output are one file", 2)
 def _(folder: Path) -> list[str]:
     (folder / "people.csv").write_text(PEOPLE)

@@ -20,7 +20,6 @@ from shoal.stream.engine.loop import Pace, Running, StoppedError, Stopping
 from shoal.stream.engine.rejections import Rejections
 from shoal.stream.recipe.recipe import StreamRecipe
 from shoal.stream.service.formats import FEEDS, FORMATS, Dialect, chosen, format_of, read_table
-from shoal.stream.service.messages import Telling
 from shoal.stream.service.prometheus import serving
 from shoal.types.stream import Channel, Cursor, Journey, Link
 
@@ -66,6 +65,19 @@ class Streamed:
     def to_dict(self) -> dict[str, Any]:
         """Return all of it in plain values."""
         return {"output": self.target, "finished": self.finished, "already": self.already, **self.counts.to_dict()}
+
+
+@dataclass(frozen=True)
+class Telling:
+    """A listener that hands sentences on, such as that a broker does not answer."""
+
+    say: Callable[[str], None]
+
+    def stage(self, name: str) -> None:
+        """Say nothing: a stream has no stages."""
+
+    def report(self, done: int, total: int) -> None:
+        """Say nothing: nobody knows how much will come."""
 
 
 def run_stream(
@@ -153,10 +165,10 @@ def _is_table(source: str) -> bool:
     scheme = _scheme(source)
     if scheme is not None:
         return scheme not in registry.keys("stream.channels")
-    known = registry.claims("io.sources", "suffixes")
-    return (
-        source != "-" and format_of(source) is None and any(source.lower().partition("?")[0].endswith(s) for s in known)
-    )
+    if source == "-" or format_of(source) is not None:
+        return False
+    name = source.lower().partition("?")[0]
+    return any(name.endswith(suffix) for suffix in registry.declared("io.sources", "suffixes"))
 
 
 def _scheme(given: str) -> str | None:

@@ -67,3 +67,10 @@ def test_a_package_that_is_not_there_is_named(
         ParameterError, match=rf"needs the package {package}. Install it with pip install 'shoal\[{extra}\]'"
     ):
         shoal.audit_file(place, ["a"])
+
+
+@pytest.mark.parametrize("room", ["io.sources", "io.sinks"])
+@pytest.mark.parametrize("claim", ["suffixes", "schemes"])
+def test_what_a_format_declares_is_what_it_claims(room: str, claim: str) -> None:
+    declared = {name: registry.load(room, key) for name, key in registry.declared(room, claim).items()}
+    assert declared == registry.claims(room, claim)

@@ -3,44 +3,30 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from shoal.io.databases import mysql
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
 _DECLARED = re.compile(r"^\s*(?P<name>[A-Z0-9_ ]*[A-Z0-9_])\s*(?:\((?P<sizes>[^)]*)\))?\s*(?P<more>[A-Z ]*)$")
-_INTEGERS = {
-    "SMALLINT": 16,
-    "INT2": 16,
-    "TINYINT": 16,
-    "INTEGER": 32,
-    "INT": 32,
-    "INT4": 32,
-    "MEDIUMINT": 32,
-    "SERIAL": 32,
-    "BIGINT": 64,
-    "INT8": 64,
-    "BIGSERIAL": 64,
-}
-_FLOATS = {"REAL": 32, "FLOAT4": 32, "DOUBLE PRECISION": 64, "DOUBLE": 64, "FLOAT8": 64, "FLOAT": 64}
-_TEXTS = (
-    "TEXT",
-    "VARCHAR",
-    "CHAR",
-    "NVARCHAR",
-    "NCHAR",
-    "CLOB",
-    "CHARACTER VARYING",
-    "CHARACTER",
-    "LONGTEXT",
-    "MEDIUMTEXT",
-    "TINYTEXT",
-)
+_NAMES = {
+    pa.int16(): ("SMALLINT", "INT2", "TINYINT"),
+    pa.int32(): ("INTEGER", "INT", "INT4", "MEDIUMINT", "SERIAL"),
+    pa.int64(): ("BIGINT", "INT8", "BIGSERIAL"),
+    pa.float32(): ("REAL", "FLOAT4"),
+    pa.float64(): ("DOUBLE PRECISION", "DOUBLE", "FLOAT8", "FLOAT"),
+    pa.bool_(): ("BOOLEAN", "BOOL"),
+    pa.date32(): ("DATE",),
+    pa.time64("us"): ("TIME",),
+    pa.duration("us"): ("INTERVAL",),
+    pa.string(): (
+        "TEXT", "VARCHAR", "CHAR", "NVARCHAR", "NCHAR", "CLOB", "CHARACTER VARYING", "CHARACTER", "LONGTEXT",
+        "MEDIUMTEXT", "TINYTEXT",
+    ),
+    pa.binary(): ("BLOB", "BYTEA", "LONGBLOB", "VARBINARY", "BINARY", "MEDIUMBLOB", "TINYBLOB"),
+}  # fmt: skip
+_TYPES = {name: kind for kind, names in _NAMES.items() for name in names}
 _DECIMALS = ("DECIMAL", "NUMERIC", "DECIMALTEXT", "NUMBER")
-_BYTES = ("BLOB", "BYTEA", "LONGBLOB", "VARBINARY", "BINARY", "MEDIUMBLOB", "TINYBLOB")
 
 
 def arrow_type(declared: str, database: str) -> pa.DataType | None:
@@ -59,37 +45,23 @@ def arrow_type(declared: str, database: str) -> pa.DataType | None:
 
 
 def _of_any(declared: str, *, sqlite: bool) -> pa.DataType | None:
-    import pyarrow as pa
-
     found = _DECLARED.match(declared.upper())
     if found is None:
         return None
     name, more = found["name"], found["more"]
     sizes = [int(size) for size in re.findall(r"\d+", found["sizes"] or "")]
-    if name in _INTEGERS:
-        return pa.int64() if sqlite else {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[_INTEGERS[name]]
-    if name in _FLOATS:
-        return pa.float64() if sqlite or _FLOATS[name] == 64 else pa.float32()
     if name in _DECIMALS:
         return _decimal(sizes)
     if name.startswith(("TIMESTAMP", "DATETIME")):
         zoned = "WITH TIME ZONE" in f"{name} {more}" or name == "TIMESTAMPTZ"
         return pa.timestamp("us", "UTC" if zoned else None)
-    plain: dict[str, pa.DataType] = {
-        "BOOLEAN": pa.bool_(),
-        "BOOL": pa.bool_(),
-        "DATE": pa.date32(),
-        "TIME": pa.time64("us"),
-        "INTERVAL": pa.duration("us"),
-        **dict.fromkeys(_TEXTS, pa.string()),
-        **dict.fromkeys(_BYTES, pa.binary()),
-    }
-    return plain.get(name)
+    kind = _TYPES.get(name)
+    if sqlite and name in _TYPES:
+        kind = pa.int64() if pa.types.is_integer(kind) else pa.float64() if pa.types.is_floating(kind) else kind
+    return kind
 
 
 def _decimal(sizes: list[int]) -> pa.DataType | None:
-    import pyarrow as pa
-
     if not sizes or not 1 <= sizes[0] <= 76:
         return None
     scale = sizes[1] if len(sizes) > 1 else 0

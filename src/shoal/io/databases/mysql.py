@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import types
 
 from shoal.errors import DataError, data_rows
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _DAY = dt.timedelta(days=1)
 
@@ -62,8 +61,6 @@ def arrow_type(declared: str) -> pa.DataType | None:
     >>> arrow_type("TINYINT(1)"), arrow_type("int(10) unsigned"), arrow_type("TIMESTAMP(6)")
     (DataType(bool), DataType(uint32), TimestampType(timestamp[us, tz=UTC]))
     """
-    import pyarrow as pa
-
     text = declared.upper()
     name = text.partition("(")[0].split(" ")[0]
     if "UNSIGNED" in text:
@@ -82,8 +79,6 @@ def arrow_type(declared: str) -> pa.DataType | None:
 
 def types_found(cursor: Any) -> list[pa.DataType | None]:
     """Return the types of what a query found, by the driver's numbers: dates and times; the values tell the others."""
-    import pyarrow as pa
-
     moments = {7: pa.timestamp("us", "UTC"), 10: pa.date32(), 11: pa.time64("us"), 12: pa.timestamp("us")}
     return [moments.get(column[1]) for column in cursor.description or ()]
 
@@ -96,8 +91,6 @@ def values(owner: object, name: str, held: Sequence[Any], kind: pa.DataType | No
     DataError
         If a date is none: MySQL lets 0000-00-00 be stored, which is neither a date nor a missing value.
     """
-    from pyarrow import types
-
     if kind is None or not types.is_temporal(kind):
         return held
     if wrong := [row for row, value in enumerate(held) if isinstance(value, str)]:

@@ -16,40 +16,24 @@ from shoal.io.databases.tables import TableName
 from shoal.locations import Url
 from shoal.registry import package
 
-_BUSY = "is in use by somebody else. Try again when they are done"
-_DAMAGED = "is no SQLite database, or is damaged. Fetch it again"
-_READ_ONLY = "may not be changed here. Ask for permission, or let the query only select"
-_DENIED = "the database does not permit this to this user. Ask for permission"
-_FULL = "could not be written, the disk or the quota is full. Free some space"
-_DEPENDS = "something depends on the table, such as a view, so that it cannot be replaced. Choose another name"
-
-#: SQLite's by name, PostgreSQL's by SQLSTATE, MySQL's and MariaDB's by number.
-_CODES = {
-    "SQLITE_BUSY": _BUSY,
-    "55P03": _BUSY,
-    "1205": _BUSY,
-    "SQLITE_NOTADB": _DAMAGED,
-    "SQLITE_CORRUPT": _DAMAGED,
-    "SQLITE_READONLY": _READ_ONLY,
-    "25006": _READ_ONLY,
-    "1792": _READ_ONLY,
-    "1290": _READ_ONLY,
-    "42501": _DENIED,
-    "1044": _DENIED,
-    "1142": _DENIED,
-    "SQLITE_FULL": _FULL,
-    "53100": _FULL,
-    "1021": _FULL,
-    "1114": _FULL,
-    "2BP01": _DEPENDS,
-    "1217": _DEPENDS,
-    "1451": _DEPENDS,
-    "3730": _DEPENDS,
-    "3F000": "there is no such schema. Create it, or choose another",
-    "1049": "there is no such database. Create it, or choose another",
-    "1060": "the names of columns must differ by more than capitals here. Rename one of those that do not",
-    "1292": "must have times with a zone from 1970 to 2038 only, got others. Leave out the zone, or write a file",
-}
+#: What errors mean, and their codes: SQLite's by name, PostgreSQL's by SQLSTATE, MySQL's and MariaDB's by number.
+_MEANINGS = {
+    "is in use by somebody else. Try again when they are done": ("SQLITE_BUSY", "55P03", "1205"),
+    "is no SQLite database, or is damaged. Fetch it again": ("SQLITE_NOTADB", "SQLITE_CORRUPT"),
+    "may not be changed here. Ask for permission, or let the query only select": (
+        "SQLITE_READONLY", "25006", "1792", "1290",
+    ),
+    "the database does not permit this to this user. Ask for permission": ("42501", "1044", "1142"),
+    "could not be written, the disk or the quota is full. Free some space": ("SQLITE_FULL", "53100", "1021", "1114"),
+    "something depends on the table, such as a view, so that it cannot be replaced. Choose another name": (
+        "2BP01", "1217", "1451", "3730",
+    ),
+    "there is no such schema. Create it, or choose another": ("3F000",),
+    "there is no such database. Create it, or choose another": ("1049",),
+    "the names of columns must differ by more than capitals here. Rename one of those that do not": ("1060",),
+    "must have times with a zone from 1970 to 2038 only, got others. Leave out the zone, or write a file": ("1292",),
+}  # fmt: skip
+_CODES = {code: words for words, codes in _MEANINGS.items() for code in codes}
 
 #: What they say when somebody else was faster.
 TAKEN = ("42P07", "23505", "42710", "1050")
@@ -73,8 +57,6 @@ def sentence(url: Url, what: str, do: str, error: BaseException | None) -> str:
     return f"{url}: {what} ({named}). {do}."
 
 
-#: The databases that SQLAlchemy knows without more packages than their driver.
-SCHEMES = ("sqlite", "postgresql", "postgres", "mysql", "mariadb", "oracle", "mssql")
 _DRIVERS = {
     "postgresql": "postgresql+psycopg",
     "postgres": "postgresql+psycopg",

@@ -26,8 +26,13 @@ def writing(path: Path) -> Iterator[None]:
         raise unwritable(path, error) from None
 
 
-def unwritable(path: Path, error: OSError) -> ShoalError:
-    """Return the error that says why a file cannot be written, and what to do.
+def unwritable(
+    path: Path | str,
+    error: OSError,
+    again: str = "or choose another folder",
+    forbidden: str = "the folder may not be written to",
+) -> ShoalError:
+    """Return the error that says why a file cannot be written, and what to do, which may be to try it `again`.
 
     >>> unwritable(Path("a.csv"), OSError(errno.ENOSPC, "")).args[0]
     'a.csv: could not be written, the disk or the quota is full. Free some space, or choose another folder.'
@@ -36,17 +41,17 @@ def unwritable(path: Path, error: OSError) -> ShoalError:
     if code == errno.EISDIR:
         return ParameterError(f"{path}: must be a file, got a folder. Add a file name to it.")
     if code in _FULL:
-        why, do = "the disk or the quota is full", "Free some space, or choose another folder"
+        why, do = "the disk or the quota is full", f"Free some space, {again}"
     elif code == errno.EFBIG:
-        why, do = "it is larger than files may be here", "Raise the limit, or choose another folder"
+        why, do = "it is larger than files may be here", f"Raise the limit, {again}"
     elif code in _FORBIDDEN:
-        why, do = "the folder may not be written to", "Choose another folder, or ask for permission"
+        why, do = forbidden, "Choose another folder, or ask for permission"
     elif code in (errno.ENOENT, errno.ENOTDIR):
-        why, do = f"there is no folder {path.parent}", "Create it, or choose another"
+        why, do = f"there is no folder {Path(path).parent}", "Create it, or choose another"
     elif code == errno.ENAMETOOLONG:
         why, do = "its name is too long", "Choose a shorter one"
     else:
-        why, do = error.strerror or type(error).__name__, "Check the disk, or choose another folder"
+        why, do = error.strerror or type(error).__name__, f"Check the disk, {again}"
     return EngineError(f"{path}: could not be written, {why}. {do}.")
 
 

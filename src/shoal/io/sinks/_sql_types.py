@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
 
 from shoal.errors import DataError, raise_all
 from shoal.io.sinks._text_cells import to_text
 from shoal.types import Dialect
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
 #: SQLite keeps numbers as doubles, which hold so many digits; a decimal of more is kept as text.
 _DIGITS_OF_A_DOUBLE = 15
 _MYSQL = ("mysql", "mariadb")
+_SMALL_INTEGERS = (pa.int8(), pa.int16(), pa.uint8())
 
 
 def plain(owner: object, table: pa.Table) -> pa.Table:
@@ -25,8 +26,6 @@ def plain(owner: object, table: pa.Table) -> pa.Table:
     DataError
         If columns hold lists, records or other things that a cell of a table cannot, or nanoseconds.
     """
-    import pyarrow as pa
-
     columns, faults = [], []
     for field, column in zip(table.schema, table.columns, strict=True):
         try:
@@ -47,9 +46,6 @@ def plain(owner: object, table: pa.Table) -> pa.Table:
 
 def check_finite(owner: object, table: pa.Table) -> None:
     """Raise if a number is infinite or none, for databases that have no such numbers."""
-    import pyarrow.compute as pc
-    from pyarrow import types
-
     floats = [name for name in table.column_names if types.is_floating(table.schema.field(name).type)]
     if wrong := [name for name in floats if pc.any(pc.invert(pc.is_finite(table[name]))).as_py()]:
         raise DataError(
@@ -59,9 +55,6 @@ def check_finite(owner: object, table: pa.Table) -> None:
 
 
 def _plain(column: Any) -> Any:
-    import pyarrow as pa
-    from pyarrow import types
-
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
         return _plain(column.cast(kind.storage_type))
@@ -95,7 +88,6 @@ def sql_type(kind: Any, *, sqlite: bool) -> Any:
 def _types(kind: Any) -> list[tuple[Any, str, Any]]:
     """Return what tells types of Arrow apart, what SQLite shall declare, and the type of SQLAlchemy."""
     import sqlalchemy as sa
-    from pyarrow import types
     from sqlalchemy.dialects import mssql, mysql, oracle
 
     server: Any = mssql  # whose types have no types
@@ -113,7 +105,7 @@ def _types(kind: Any) -> list[tuple[Any, str, Any]]:
         (types.is_date, "DATE", sa.Date()),
         (types.is_time, "TIME", clock),
         (types.is_boolean, "BOOLEAN", sa.Boolean()),
-        (lambda kind: kind in _small_integers(), "INTEGER", sa.SmallInteger()),
+        (lambda kind: kind in _SMALL_INTEGERS, "INTEGER", sa.SmallInteger()),
         (lambda kind: types.is_int32(kind) or types.is_uint16(kind), "INTEGER", sa.Integer()),
         (types.is_integer, "INTEGER", sa.BigInteger()),
         (types.is_float32, "REAL", sa.REAL().with_variant(oracle.BINARY_FLOAT(), "oracle")),
@@ -121,12 +113,6 @@ def _types(kind: Any) -> list[tuple[Any, str, Any]]:
         (types.is_string, "TEXT", text),
         (types.is_binary, "BLOB", sa.LargeBinary().with_variant(mysql.LONGBLOB(), *_MYSQL)),
     ]
-
-
-def _small_integers() -> tuple[Any, ...]:
-    import pyarrow as pa
-
-    return pa.int8(), pa.int16(), pa.uint8()
 
 
 def _Declared(text: str) -> Any:  # noqa: N802 - the class needs SQLAlchemy, which is imported late
@@ -147,9 +133,6 @@ def values(column: pa.ChunkedArray, database: str) -> list[Any]:
 
     SQLite takes moments and decimals as text. MySQL's driver leaves out zones, and writes small decimals as floats.
     """
-    import pyarrow as pa
-    from pyarrow import types
-
     kind = column.type
     if database == "sqlite" and (types.is_temporal(kind) or types.is_decimal(kind)):
         column = to_text(pa.table({"": column}), Dialect(moment=" ")).column(0)

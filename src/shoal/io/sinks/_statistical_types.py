@@ -7,17 +7,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
 
 from shoal.errors import DataError, ParameterError, raise_all
 from shoal.io.sinks._atomic import unwritable, writing
+from shoal.io.sinks._file import FileSink
 from shoal.types import called
 from shoal.types.data.statistical_dates import Clock
 from shoal.types.data.statistical_files import FileNotes, Variable, declared_missing
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _LARGEST = 2**53  # beyond, a double does not hold every integer
 
@@ -44,8 +45,6 @@ class Format:
         DataError
             Once, with every column that would lose something.
         """
-        import pyarrow as pa
-
         columns, fields, faults = [], [], []
         for field, column in zip(table.schema, table.columns, strict=True):
             try:
@@ -59,8 +58,6 @@ class Format:
         return pa.table(columns, schema=pa.schema(fields, metadata=table.schema.metadata))
 
     def _fitted(self, column: Any, variable: Variable | None) -> tuple[Any, Variable]:
-        from pyarrow import types
-
         kind = column.type
         if types.is_dictionary(kind):
             measure = "ordinal" if kind.ordered else "nominal"
@@ -84,8 +81,6 @@ class Format:
             variable = _of_texts(variable)  # codes left as names of groups
         elif variable is not None and variable.package == self.package:
             return variable
-        import pyarrow.compute as pc
-
         bare = variable or Variable(self.package)
         width = max(1, pc.max(pc.binary_length(column)).as_py() or 0) if storage == "string" else 0
         return replace(
@@ -93,9 +88,6 @@ class Format:
         )
 
     def _integers(self, column: Any) -> Any:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if pa.types.is_uint64(column.type):
             too_large = pc.greater(column, pa.scalar(_LARGEST, pa.uint64()))
         else:
@@ -108,9 +100,6 @@ class Format:
         return column.cast(pa.int64())
 
     def _numbers(self, column: Any, variable: Variable | None) -> Any:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         found = column.cast(pa.float64(), safe=False)
         if pa.types.is_decimal(column.type) and not found.cast(column.type, safe=False).equals(column):
             raise _MisfitError("has more digits than a double holds. Round them, or make them text.")
@@ -124,9 +113,6 @@ class Format:
         return found
 
     def _text(self, column: Any) -> Any:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         text = column.cast(pa.string())
         text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
         if count := pc.sum(pc.match_substring(text, "\0")).as_py():
@@ -141,8 +127,6 @@ class Format:
 
     def _moments(self, column: Any, variable: Variable | None) -> tuple[Any, Variable]:
         """Return moments as the clock of the format tells them, with a format that shows them."""
-        import pyarrow as pa
-
         kind = column.type
         if pa.types.is_timestamp(kind) and kind.tz is not None:
             raise _MisfitError("has a time zone, which the format does not keep. Take it off, or make it text.")
@@ -159,9 +143,6 @@ class Format:
 
     def _with_clock(self, variable: Variable | None, column: Any, format: str) -> tuple[Variable, Any]:
         """Return a format that shows moments; what another package says of them is in the numbers of its own clock."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         if variable is None:
             return Variable(self.package, format=format), column
         if variable.package == self.package:
@@ -186,7 +167,32 @@ class _MisfitError(Exception):
     """What keeps a column out of a file, in words that end its sentence."""
 
 
-def writer(path: Path, title: str) -> tuple[Any, Any]:
+class StatisticalSink(FileSink):
+    """A file that pyreadstat writes."""
+
+    title: ClassVar[str]  #: what messages call the format
+
+    def fitted(self, table: pa.Table) -> pa.Table:
+        """Return the table as the file will hold it, or raise what :meth:`write` raises."""
+        raise NotImplementedError
+
+    def _write(self, table: pa.Table, path: Path) -> None:
+        write, polars = _writer(path, self.title)
+        columns, settings = self._arguments(polars, self.fitted(table), path)
+        with _readstat(path, self.title):
+            write(polars.DataFrame(columns), str(path), **settings)
+        with writing(path):
+            self._undate(path)
+
+    def _undate(self, path: Path) -> None:
+        raise NotImplementedError
+
+    def _arguments(self, polars: Any, data: pa.Table, path: Path) -> tuple[list[Any], dict[str, Any]]:
+        """Return columns as polars has them, and what else pyreadstat's writer is told of a fitted table."""
+        raise NotImplementedError
+
+
+def _writer(path: Path, title: str) -> tuple[Any, Any]:
     """Return pyreadstat's writer and polars, in whose frames it takes columns.
 
     The writer is the one behind `write_sav` and `write_dta`, for these do not pass on how columns are aligned.
@@ -203,7 +209,7 @@ def writer(path: Path, title: str) -> tuple[Any, Any]:
 
 
 @contextmanager
-def readstat(path: Path, title: str) -> Iterator[None]:
+def _readstat(path: Path, title: str) -> Iterator[None]:
     """Say in a sentence what goes wrong while pyreadstat writes."""
     with writing(path), path.open("wb"):
         pass  # it cannot say itself why a file does not open
@@ -240,8 +246,6 @@ def padded(column: pa.ChunkedArray, width: int) -> pa.ChunkedArray:
 
     The widest text decides how wide the variable is written. It ends at its first NUL, so nothing is added to it.
     """
-    import pyarrow as pa
-
     first = (column[0].as_py() or "") if len(column) else ""
     wide = first + "\0" * (width - len(first.encode()))
     rest = column.slice(1).fill_null("")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
 
 from shoal.errors import DataError, raise_all
 from shoal.types import Dialect
 from shoal.types.data.statistical_files import untagged
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 #: From the first on Arrow writes doubles with an exponent; people expect digits, up to the second.
 _EXPONENT_FROM, _EXPONENT_WANTED = 1e10, 1e16
@@ -30,8 +30,6 @@ def to_text(table: pa.Table, dialect: Dialect) -> pa.Table:
     >>> to_text(pa.table({"age": [31.5, None]}), Dialect(decimal=","))["age"].to_pylist()
     ['31,5', None]
     """
-    import pyarrow as pa
-
     if table.num_columns == 0:
         raise DataError("Csv: there must be at least one column, got none. Let at least one leave.")
     raise_all(
@@ -48,9 +46,7 @@ def to_text(table: pa.Table, dialect: Dialect) -> pa.Table:
 
 
 def _is_plain(kind: Any) -> bool:
-    from pyarrow import types
-
-    if isinstance(kind, _extension()):
+    if isinstance(kind, pa.BaseExtensionType):
         return _is_plain(kind.storage_type)
     if types.is_dictionary(kind):
         return _is_plain(kind.value_type)
@@ -60,20 +56,10 @@ def _is_plain(kind: Any) -> bool:
     return bool(texts or times or numbers or types.is_boolean(kind) or types.is_null(kind))
 
 
-def _extension() -> type[Any]:
-    import pyarrow as pa
-
-    kind: type[Any] = pa.BaseExtensionType
-    return kind
-
-
 def _text(column: Any, dialect: Dialect) -> Any:
     """Return a column as text."""
-    import pyarrow as pa
-    from pyarrow import types
-
     kind = column.type
-    if isinstance(kind, _extension()):
+    if isinstance(kind, pa.BaseExtensionType):
         return _text(column.cast(kind.storage_type), dialect)
     if types.is_dictionary(kind):
         return _text(column.cast(kind.value_type), dialect)
@@ -85,9 +71,6 @@ def _text(column: Any, dialect: Dialect) -> Any:
 
 
 def _number(column: Any, decimal: str) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_float16(column.type):
         column = column.cast(pa.float32())
     if pa.types.is_floating(column.type):
@@ -107,9 +90,6 @@ def _number(column: Any, decimal: str) -> Any:
 
 
 def _moment(column: Any, dialect: Dialect) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_date64(column.type):
         column = column.cast(pa.date32())
     dated = pa.types.is_date(column.type)
@@ -128,7 +108,5 @@ def _moment(column: Any, dialect: Dialect) -> Any:
 
 def _trimmed(text: Any, end: str) -> Any:
     """Return times without the zeros that end their fractions of a second."""
-    import pyarrow.compute as pc
-
     text = pc.replace_substring_regex(text, rf"(\.[0-9]*[1-9])0+({end})", r"\1\2")
     return pc.replace_substring_regex(text, rf"\.0+({end})", r"\1")

@@ -4,35 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import pyarrow as pa
 
 from shoal.errors import DataError
 from shoal.io.sinks._atomic import writing
-from shoal.types import Dialect
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from shoal.io.sinks._file import FileSink
 
 
 @dataclass(frozen=True)
-class Arrow:
+class Arrow(FileSink):
     """Apache Arrow and Feather files: the IPC file format, with types and metadata, compressed."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".arrow", ".feather", ".ipc")
-    textual: ClassVar[bool] = False  #: cells become values
 
-    def write(self, table: pa.Table, path: Path, dialect: Dialect | None) -> None:
-        """Write the table; a dialect is for text files and has no say here.
-
-        Raises
-        ------
-        DataError
-            If Arrow cannot write the table down.
-        EngineError
-            If the disk does not take it.
-        """
-        import pyarrow as pa
-
+    def _write(self, table: pa.Table, path: Path) -> None:
         options = pa.ipc.IpcWriteOptions(compression="zstd", unify_dictionaries=True)
         with writing(path), path.open("wb") as file:
             try:

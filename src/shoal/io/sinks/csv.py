@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.errors import DataError, ParameterError, listing
 from shoal.io.sinks._atomic import writing
-from shoal.io.sinks._text_cells import to_text
+from shoal.io.sinks._file import FileSink
 from shoal.types import Dialect
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _BYTES = 1 << 28
 
 
 @dataclass(frozen=True)
-class Csv:
+class Csv(FileSink):
     """Text files with a delimiter, written as the input was.
 
     Only cells that need quotes get them: those that hold a delimiter, a quote or a line end, and the empty
@@ -52,15 +52,9 @@ class Csv:
         return dialect
 
     def write(self, table: pa.Table, path: Path, dialect: Dialect | None) -> None:
-        """Write the table; without a dialect, as :meth:`dialect_for` says.
+        """Write the table; without a dialect, as :meth:`dialect_for` says."""
+        from shoal.io.sinks._text_cells import to_text
 
-        Raises
-        ------
-        DataError
-            If a column is of a type that has no text, or holds characters that the encoding has not.
-        EngineError
-            If the disk does not take it.
-        """
         dialect = dialect or self.dialect_for(path)
         text = to_text(table, dialect)
         encode, plain = _encoder(dialect.encoding)

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Any, ClassVar
+
+import pyarrow as pa
 
 from shoal.errors import DataError, ParameterError, raise_all
 from shoal.io.databases.duckdb import Late, opened, said, what_is
 from shoal.io.databases.tables import StagedTable, TableName, exists_already
-from shoal.io.sinks._atomic import atomic
-from shoal.locations import Place, Url
-from shoal.parameters import Checked, Param
+from shoal.io.sinks._database import DatabaseSink
+from shoal.locations import Url
 from shoal.types import Dialect
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _VIEW = "shoal_release"
 
 
 @dataclass(frozen=True)
-class Duckdb(Checked):
+class Duckdb(DatabaseSink):
     """A table of a DuckDB database, with the types of the release.
 
     **Guarantee.** As that of the sink `sql`: the table is there complete, or the database is as it was. A database
@@ -32,63 +29,33 @@ class Duckdb(Checked):
     """
 
     schemes: ClassVar[tuple[str, ...]] = ("duckdb",)
-    textual: ClassVar[bool] = False  #: cells become values
 
-    table: Annotated[str | None, Param("The table, or schema.table.")] = None
+    def _check(self, url: Url, owner: Url, name: TableName, *, force: bool, both: bool = False) -> None:
+        with opened(url, write=False) as connection:
+            _check_free(connection, owner, name, force=force)
 
     @contextmanager
-    def staged(self, url: Url, *, force: bool) -> Iterator[StagedTable]:
-        """Give a table to write to; on leaving the block it gets its name.
-
-        Raises
-        ------
-        ParameterError
-            If the table is there and `force` is not given, or if it is a view.
-        EngineError
-            If the database is in use, or does not take it.
-        """
-        name = TableName.read(url, self.table)
-        if url.file.exists():
-            with opened(url, write=False) as connection:
-                _check_free(connection, url, name, force=force)
-            with _held(url, name, None, force=force) as table:
+    def _held(self, url: Url, name: TableName, *, force: bool, file: Path | None) -> Iterator[StagedTable]:
+        if file is not None:
+            file.unlink()  # DuckDB takes an empty file for a damaged one
+        try:
+            with Late(url, file) as late:  # closing undoes what is not committed
+                table = StagedTable(url.scheme, url, late, name.hidden)
                 yield table
-            return
-        with atomic(url.file, force=False) as hidden:
-            hidden.unlink()  # DuckDB takes an empty file for a damaged one
-            try:
-                with _held(url, name, hidden, force=force) as table:
-                    yield table
-            finally:
+                with said(url, "did not take the table"):
+                    _rename(table, name, force=force)
+                    late.now.execute("COMMIT")
+        finally:
+            if file is not None:
                 with suppress(OSError):
-                    hidden.with_name(hidden.name + ".wal").unlink(missing_ok=True)
+                    file.with_name(file.name + ".wal").unlink(missing_ok=True)
 
-    @contextmanager
-    def staged_both(self, url: Url, other: Place, *, force: bool) -> Iterator[tuple[StagedTable, StagedTable]]:
-        """Give two tables to write to, in one transaction; on leaving the block both get their names."""
-        name, place = TableName.read(other, other.options.get("table")), other.at
-        assert isinstance(place, Url)
-        if url.file.exists():
-            with opened(url, write=False) as connection:
-                _check_free(connection, place, name, force=force)
-        with self.staged(url, force=force) as first:
-            second = replace(first, url=place, table=name.hidden)
-            yield first, second
-            with said(place, "did not take the table"):
-                _rename(second, name, force=force)  # committed with the first
+    def _rename(self, staged: StagedTable, name: TableName, *, force: bool) -> None:
+        with said(staged.url, "did not take the table"):
+            _rename(staged, name, force=force)
 
     def write(self, table: pa.Table, staged: StagedTable, dialect: Dialect | None) -> None:
-        """Write the table; a dialect is for text files and has no say here.
-
-        Raises
-        ------
-        DataError
-            If columns hold durations that the database does not keep exactly.
-        EngineError
-            If the database does not take it.
-        """
-        import pyarrow as pa
-
+        """Write the table in the transaction, which begins with it."""
         table = _with_intervals(staged.url, table)
         kinds = [pa.string() if pa.types.is_null(kind) else kind for kind in table.schema.types]
         typed = table.cast(pa.schema(list(zip(table.column_names, kinds, strict=True))))
@@ -102,8 +69,6 @@ class Duckdb(Checked):
 
 def _with_intervals(url: Url, table: pa.Table) -> pa.Table:
     """Return the table with durations in microseconds, as the database keeps them; it would cut finer ones silently."""
-    import pyarrow as pa
-
     faults = []
     for at, field in enumerate(table.schema):
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
@@ -125,21 +90,8 @@ def _with_intervals(url: Url, table: pa.Table) -> pa.Table:
 
 
 def _holds_durations(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
     inner = [kind.field(at).type for at in range(kind.num_fields)]
     return any(pa.types.is_duration(one) or _holds_durations(one) for one in inner)
-
-
-@contextmanager
-def _held(url: Url, name: TableName, file: Path | None, *, force: bool) -> Iterator[StagedTable]:
-    """Give a table in a transaction; on leaving the block it gets its name. Closing undoes what is not committed."""
-    with Late(url, file) as late:
-        table = StagedTable(url.scheme, url, late, name.hidden)
-        yield table
-        with said(url, "did not take the table"):
-            _rename(table, name, force=force)
-            late.now.execute("COMMIT")
 
 
 def _rename(staged: StagedTable, name: TableName, *, force: bool) -> None:

@@ -6,18 +6,19 @@ import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
 
 from shoal.errors import DataError, ParameterError, data_rows, raise_all
 from shoal.io.sinks._atomic import writing
 from shoal.io.sinks._constant_time import MOMENT, UndatedZip
+from shoal.io.sinks._file import FileSink
 from shoal.parameters import Checked, Param
 from shoal.registry import package
-from shoal.types import Dialect
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _LONGEST = 32_767
 _FIRST_DAY = dt.date(1900, 3, 1)  # before it, Excel counts a day that never was
@@ -43,8 +44,6 @@ def faults_of(owner: str, table: pa.Table) -> list[str]:
 
 def _nothing_in(table: pa.Table) -> list[int]:
     """Return the rows that would be blank, and lost; in a sheet of one column only those at the bottom are."""
-    import numpy as np
-
     if not table.num_columns or not table.num_rows:
         return []
     blank = np.logical_and.reduce([np.asarray(column.is_null().to_numpy()) for column in table.columns])
@@ -54,10 +53,6 @@ def _nothing_in(table: pa.Table) -> list[int]:
 
 
 def _faults(owner: str, name: str, column: Any) -> Iterator[str]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    from pyarrow import types
-
     column, kind = plain(column), plain(column).type
     if types.is_timestamp(kind) and kind.tz is not None:
         yield f"{owner}: column {name!r} has a time zone, which Excel has not. Write another format, or no zone."
@@ -68,13 +63,9 @@ def _faults(owner: str, name: str, column: Any) -> Iterator[str]:
         flags.append((pc.greater(pc.utf8_length(column), _LONGEST), f"texts of at most {_LONGEST:,} characters"))
         flags.append((pc.match_substring_regex(column, _CONTROL), "texts without returns and control characters"))
     elif types.is_integer(kind):
-        wide = column.cast(pa.decimal128(20, 0))
-        flags.append(
-            (
-                pc.greater(pc.abs(wide), pa.scalar(_LARGEST, pa.decimal128(20, 0))),
-                f"integers of at most {_DIGITS} digits",
-            )
-        )
+        wide = pa.decimal128(20, 0)
+        large = pc.greater(pc.abs(column.cast(wide)), pa.scalar(_LARGEST, wide))
+        flags.append((large, f"integers of at most {_DIGITS} digits"))
     elif types.is_decimal(kind):
         flags += [(pc.is_valid(column), f"decimals of at most {_DIGITS} digits")] * (kind.precision > _DIGITS)
     elif types.is_floating(kind):
@@ -98,9 +89,6 @@ def _faults(owner: str, name: str, column: Any) -> Iterator[str]:
 
 def plain(column: Any) -> Any:
     """Return a column of values: categories and wider texts as what they stand for."""
-    import pyarrow as pa
-    from pyarrow import types
-
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
         return plain(column.cast(kind.storage_type))
@@ -113,9 +101,6 @@ def plain(column: Any) -> Any:
 
 def cells(sheet: Any, column: Any) -> list[Any]:
     """Return what openpyxl takes for each value of a column."""
-    import pyarrow as pa
-    from pyarrow import types
-
     column = plain(column)
     if types.is_decimal(column.type):
         column = column.cast(pa.float64())
@@ -157,20 +142,14 @@ _NOT_IN_NAMES = "[]:*?/\\"
 
 
 @dataclass(frozen=True)
-class Excel(Checked):
+class Excel(FileSink, Checked):
     """Workbooks of Excel with one sheet; text stays text, also where it begins with ``=``.
 
     What Excel cannot hold is refused: more than 1,048,576 rows with the header, texts of more than 32,767 characters,
     zones, days before March 1900, moments finer than a millisecond, integers of more than 15 digits.
-
-    Parameters
-    ----------
-    sheet
-        The name of the sheet.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".xlsx",)
-    textual: ClassVar[bool] = False  #: cells become values
 
     sheet: Annotated[str, Param("The name of the sheet.")] = "Sheet1"
 
@@ -182,16 +161,7 @@ class Excel(Checked):
                 "Choose another name."
             )
 
-    def write(self, table: pa.Table, path: Path, dialect: Dialect | None) -> None:
-        """Write the table; a dialect is for text files and has no say here.
-
-        Raises
-        ------
-        DataError
-            If it has what Excel cannot hold: the column and the rows, never the value.
-        EngineError
-            If the disk does not take it.
-        """
+    def _write(self, table: pa.Table, path: Path) -> None:
         library = package("openpyxl", "excel", path.name)
         if table.num_rows >= _ROWS or table.num_columns > _COLUMNS:
             raise DataError(

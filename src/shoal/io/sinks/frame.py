@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.types import as_it_was, plain, with_columns, without_unused
 from shoal.types.data.metadata import released
 from shoal.types.data.released_column import released_column
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-    from numpy.typing import NDArray
 
 
 def pandas_released(frame: Any, *, attrs: Mapping[Any, Any], keep: bool, whole: Mapping[str, Sequence[Any]]) -> Any:
@@ -23,8 +23,6 @@ def pandas_released(frame: Any, *, attrs: Mapping[Any, Any], keep: bool, whole: 
     Ordered categories stay in their order; others are sorted, so that their order says nothing about that of rows. With
     `keep` the frame has these attrs, and its columns keep their common name.
     """
-    import narwhals as nw
-
     pd = nw.get_native_namespace(frame)
     fresh = {}
     for place, (name, kind) in enumerate(frame.dtypes.items()):
@@ -44,8 +42,6 @@ def pandas_released(frame: Any, *, attrs: Mapping[Any, Any], keep: bool, whole: 
 
 
 def _chunked(cells: Any) -> Any:
-    import pyarrow as pa
-
     return cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells])
 
 
@@ -74,8 +70,8 @@ def polars_released(frame: Any, *, keep: bool, whole: Mapping[str, Sequence[Any]
 
     fresh = []
     for column in frame.get_columns():
-        given = whole.get(column.name)
-        kind = pl.Enum(list(given)) if given is not None and _is_enum(column.dtype) else _polars_type(column, keep)
+        given = whole.get(column.name) if isinstance(column.dtype, pl.Enum) else None
+        kind = _polars_type(column, keep) if given is None else pl.Enum(list(given))
         if kind != column.dtype:
             fresh.append(column.cast(_as_text(kind)).cast(kind))  # inside arrays polars casts texts only
     return frame.with_columns(fresh)
@@ -94,12 +90,6 @@ def _as_text(kind: Any) -> Any:
     if isinstance(kind, pl.Struct):
         return pl.Struct([pl.Field(one.name, _as_text(one.dtype)) for one in kind.fields])
     return kind
-
-
-def _is_enum(kind: Any) -> bool:
-    import polars as pl
-
-    return isinstance(kind, pl.Enum)
 
 
 def _polars_type(column: Any, keep: bool) -> Any:
@@ -132,8 +122,6 @@ class Frame:
 
         Categories that only the others had are gone, but for those of polars, which it keeps for all frames.
         """
-        import narwhals as nw
-
         frame: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
         if frame.implementation.is_pyarrow():
             return _pyarrow_rows(native, positions)
@@ -153,9 +141,6 @@ class Frame:
         >>> Frame().fresh(pa.table({"id": [1]}), pa.table({"age": [31.5, 44.0]})).to_pydict()
         {'age': [31.5, 44.0]}
         """
-        import narwhals as nw
-        import pyarrow as pa
-
         backend = nw.from_native(native, eager_only=True).implementation
         if backend.is_pyarrow():
             return columns
@@ -173,8 +158,6 @@ class Frame:
 
     def in_order(self, native: Any, names: Sequence[str]) -> Any:
         """Return a frame whose columns are in this order."""
-        import narwhals as nw
-
         return nw.from_native(native, eager_only=True).select(*names).to_native()
 
     def write(self, native: Any, columns: pa.Table, drop: Collection[str]) -> Any:
@@ -198,9 +181,6 @@ class Frame:
         >>> Frame().write(frame, pa.table({"age": [37.5, 37.5]}), ["id"]).to_pydict()
         {'age': [37.5, 37.5], 'sex': ['f', 'm']}
         """
-        import narwhals as nw
-        import numpy as np
-
         frame: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
         if columns.num_columns and columns.num_rows != len(frame):
             raise DataError(
@@ -236,8 +216,6 @@ class Frame:
         >>> Frame().released(frame, ())["sex"].cat.categories.tolist()
         ['f', 'm']
         """
-        import narwhals as nw
-
         frame: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
         if frame.implementation.is_pyarrow():
             return released(native, unchanged, keep=keep, whole=whole)
@@ -270,9 +248,6 @@ def _pyarrow(table: pa.Table, columns: pa.Table, drop: list[str]) -> pa.Table:
 
 def _arrow_copies(frame: Any, but: Collection[str]) -> dict[str, Any]:
     """Return copies of the columns that pandas keeps in Arrow, which it would share with the given frame."""
-    import narwhals as nw
-    import numpy as np
-
     pd = nw.get_native_namespace(frame)
     found = {}
     for name, kind in frame.dtypes.items():
@@ -299,8 +274,6 @@ def _with_new(frame: Any, new: dict[str, Any]) -> Any:
 
 def _pandas(native: Any, name: str, column: Any) -> Any:
     """Return the column as an array of pandas, kept in memory in the way of the column that it replaces."""
-    import narwhals as nw
-
     pd = nw.get_native_namespace(native)
     old = native.dtypes[name] if name in native.columns else None
     if isinstance(old, pd.ArrowDtype):
@@ -312,22 +285,8 @@ def _pandas(native: Any, name: str, column: Any) -> Any:
 
 def _nullable(pd: Any) -> dict[Any, Any]:
     """Return the types of pandas that keep missing values apart, for the types of Arrow."""
-    import pyarrow as pa
-
     names = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64")
-    kinds = (
-        pa.int8,
-        pa.int16,
-        pa.int32,
-        pa.int64,
-        pa.uint8,
-        pa.uint16,
-        pa.uint32,
-        pa.uint64,
-        pa.float32,
-        pa.float64,
-    )
-    found = {kind(): getattr(pd, f"{name}Dtype")() for kind, name in zip(kinds, names, strict=True)}
+    found = {getattr(pa, name.lower())(): getattr(pd, f"{name}Dtype")() for name in names}
     return found | {
         pa.bool_(): pd.BooleanDtype(),
         pa.string(): pd.StringDtype(),

@@ -4,36 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import pyarrow as pa
+from pyarrow import parquet
 
 from shoal.errors import DataError, listing
 from shoal.io.sinks._atomic import writing
-from shoal.types import Dialect
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from shoal.io.sinks._file import FileSink
 
 
 @dataclass(frozen=True)
-class Parquet:
+class Parquet(FileSink):
     """Apache Parquet files, with the table's types and metadata, compressed with zstd."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
-    textual: ClassVar[bool] = False  #: cells become values
 
-    def write(self, table: pa.Table, path: Path, dialect: Dialect | None) -> None:
-        """Write the table; a dialect is for text files and has no say here.
-
-        Raises
-        ------
-        DataError
-            If a column is of a type that Parquet has not.
-        EngineError
-            If the disk does not take it.
-        """
-        import pyarrow as pa
-        from pyarrow import parquet
-
+    def _write(self, table: pa.Table, path: Path) -> None:
         with writing(path), path.open("wb") as file:
             try:
                 parquet.write_table(table, file, compression="zstd")

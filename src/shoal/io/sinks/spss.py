@@ -6,86 +6,59 @@ import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
 
 from shoal.errors import SchemaError, listing, raise_all
-from shoal.io.sinks._atomic import writing
 from shoal.io.sinks._constant_time import undate_sav
-from shoal.io.sinks._statistical_types import Format, cut, notes_of, numbers_of, padded, readstat, variables_of, writer
-from shoal.types import Dialect
+from shoal.io.sinks._statistical_types import Format, StatisticalSink, cut, notes_of, numbers_of, padded, variables_of
 from shoal.types.data.statistical_files import Variable
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _FORMAT = Format("spss", "SPSS", "DATETIME23.2", "DATE11", 1.797_693_134_862_315_7e308, 32_767, blanks=False)
 _RESERVED = {"ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH"}
 
 
 @dataclass(frozen=True)
-class Spss:
+class Spss(StatisticalSink):
     """SPSS files, with labels, measures, formats and declared missing values; `.zsav` is compressed."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".sav", ".zsav")
-    textual: ClassVar[bool] = False  #: cells become values
+    title = "SPSS"
 
     def fitted(self, table: pa.Table) -> pa.Table:
         """Return the table as the file will hold it.
 
         Missing values with letters, as Stata has them, become values that are declared to be missing.
-
-        Raises
-        ------
-        DataError
-            If columns are of types, or hold values, that the format has not.
-        SchemaError
-            If names are such that the format has not.
         """
-        import pyarrow as pa
-
         check_names(table.column_names)
         data = _FORMAT.fitted(table)
         plain = [replace(variable, tagged=False) for variable in variables_of(data).values()]
         fields = [variable.onto(field) for variable, field in zip(plain, data.schema, strict=True)]
         return pa.table(data.columns, schema=pa.schema(fields, metadata=data.schema.metadata))
 
-    def write(self, table: pa.Table, path: Path, dialect: Dialect | None) -> None:
-        """Write the table; a dialect is for text files and has no say here.
+    def _undate(self, path: Path) -> None:
+        undate_sav(path)
 
-        Raises
-        ------
-        DataError
-            If columns are of types, or hold values, that the format has not.
-        SchemaError
-            If names are such that the format has not.
-        EngineError
-            If the disk does not take it.
-        """
-        write, polars = writer(path, "SPSS")
-        data = self.fitted(table)
+    def _arguments(self, polars: Any, data: pa.Table, path: Path) -> tuple[list[Any], dict[str, Any]]:
         variables, notes = variables_of(data), notes_of(data, "spss")
         columns = {name: _column(data.column(name), variable) for name, variable in variables.items()}
         packed = path.name.lower().endswith(".zsav")
-        with readstat(path, "SPSS"):
-            write(
-                polars.DataFrame([polars.Series(name, polars.from_arrow(column)) for name, column in columns.items()]),
-                str(path),
-                writer_format="sav",
-                file_label=cut(notes.label, 64) or "",
-                note=[cut(line, 80) for note in notes.notes for line in note.splitlines() or [""]],
-                column_labels={name: cut(one.label, 256) for name, one in variables.items()},
-                variable_value_labels={name: _labels(one) for name, one in variables.items() if one.labels},
-                missing_ranges={name: _missing(one) for name, one in variables.items() if one.missing},
-                variable_display_width={name: one.display for name, one in variables.items() if one.display > 0},
-                variable_measure={name: one.measure for name, one in variables.items()},
-                variable_alignment={name: one.alignment for name, one in variables.items()},
-                variable_format=_formats(data, variables),
-                compress=packed,
-                row_compress=not packed and not any(map(_has_negative_zero, columns.values())),
-            )
-        with writing(path):
-            undate_sav(path)
+        return [polars.Series(name, polars.from_arrow(column)) for name, column in columns.items()], {
+            "writer_format": "sav",
+            "file_label": cut(notes.label, 64) or "",
+            "note": [cut(line, 80) for note in notes.notes for line in note.splitlines() or [""]],
+            "column_labels": {name: cut(one.label, 256) for name, one in variables.items()},
+            "variable_value_labels": {name: _labels(one) for name, one in variables.items() if one.labels},
+            "missing_ranges": {name: _missing(one) for name, one in variables.items() if one.missing},
+            "variable_display_width": {name: one.display for name, one in variables.items() if one.display > 0},
+            "variable_measure": {name: one.measure for name, one in variables.items()},
+            "variable_alignment": {name: one.alignment for name, one in variables.items()},
+            "variable_format": _formats(data, variables),
+            "compress": packed,
+            "row_compress": not packed and not any(map(_has_negative_zero, columns.values())),
+        }
 
 
 def check_names(names: list[str]) -> None:
@@ -112,8 +85,6 @@ def _allowed(name: str) -> bool:
 
 
 def _column(column: Any, variable: Variable) -> Any:
-    import pyarrow as pa
-
     if pa.types.is_string(column.type):
         return padded(column, variable.width)
     return numbers_of(column, variable).cast(pa.float64())
@@ -121,9 +92,6 @@ def _column(column: Any, variable: Variable) -> Any:
 
 def _has_negative_zero(column: Any) -> bool:
     """Tell whether a zero has a sign, which would be lost by leaving out the bytes of small integers."""
-    import numpy as np
-    import pyarrow as pa
-
     if not pa.types.is_floating(column.type):
         return False
     x = np.asarray(column.fill_null(1.0).to_numpy())
@@ -150,8 +118,6 @@ def _missing(variable: Variable) -> list[dict[str, Any]]:
 
 def _formats(data: pa.Table, variables: dict[str, Variable]) -> dict[str, str]:
     """Return the format of each variable: its own, or one that shows whole numbers as such."""
-    import pyarrow as pa
-
     found = {}
     for name, variable in variables.items():
         if variable.format:

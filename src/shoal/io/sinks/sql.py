@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Any, ClassVar
+
+import pyarrow as pa
 
 from shoal import progress
 from shoal.errors import EngineError, ParameterError
 from shoal.io.databases.mysql import is_mysql
-from shoal.io.databases.sql import SCHEMES, connected, quoted, said
+from shoal.io.databases.sql import connected, quoted, said
 from shoal.io.databases.tables import StagedTable, TableName, exists_already
-from shoal.io.sinks._atomic import atomic
+from shoal.io.sinks._database import DatabaseSink
 from shoal.io.sinks._publish import publish, rename, undoes_tables
 from shoal.io.sinks._sql_types import check_finite, plain, sql_type, values
-from shoal.locations import Place, Url
-from shoal.parameters import Checked, Param
+from shoal.locations import Url
 from shoal.types import Dialect
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _ROWS = 1 << 13
 #: Texts keep all their letters, and two that differ in capitals or accents differ for the database too.
@@ -33,7 +30,7 @@ _OPTIONS: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Sql(Checked):
+class Sql(DatabaseSink):
     """A table of SQLite, PostgreSQL, MySQL or MariaDB; of Oracle and SQL Server too, which were never tried.
 
     **Guarantee.** If the block of :meth:`staged` ends normally, the table is there under its name, complete. If it ends
@@ -53,52 +50,20 @@ class Sql(Checked):
     before.
     """
 
-    schemes: ClassVar[tuple[str, ...]] = SCHEMES
-    textual: ClassVar[bool] = False  #: cells become values
+    schemes: ClassVar[tuple[str, ...]] = ("sqlite", "postgresql", "postgres", "mysql", "mariadb", "oracle", "mssql")
 
-    table: Annotated[str | None, Param("The table, or schema.table.")] = None
+    def _check(self, url: Url, owner: Url, name: TableName, *, force: bool, both: bool = False) -> None:
+        with connected(url, write=False) as connection, said(owner, "could not be looked at"):
+            if both and not undoes_tables(connection.dialect):
+                raise ParameterError(
+                    f"{owner}: in this database two tables cannot appear both or neither. Write to files, SQLite, "
+                    "DuckDB or PostgreSQL, or take a release of one table."
+                )
+            _check_free(connection, owner, name, force=force)
 
-    @contextmanager
-    def staged(self, url: Url, *, force: bool) -> Iterator[StagedTable]:
-        """Give a table to write to; on leaving the block it gets its name.
-
-        Raises
-        ------
-        ParameterError
-            If the table is there and `force` is not given, or if it is a view.
-        EngineError
-            If the database cannot be reached, or does not take it.
-        """
-        name = TableName.read(url, self.table)
-        if url.scheme == "sqlite" and not url.file.exists():
-            with atomic(url.file, force=False) as hidden, self._held(url, name, force=force, file=hidden) as table:
-                yield table
-            return
-        with connected(url, write=False) as connection, said(url, "could not be looked at"):
-            _check_free(connection, url, name, force=force)
-        with self._held(url, name, force=force, file=None) as table:
-            yield table
-
-    @contextmanager
-    def staged_both(self, url: Url, other: Place, *, force: bool) -> Iterator[tuple[StagedTable, StagedTable]]:
-        """Give two tables to write to, in one transaction; on leaving the block both get their names.
-
-        Raises
-        ------
-        ParameterError
-            If the database makes tables at once, whatever the transaction: one of the two could appear alone.
-        """
-        name, place = TableName.read(other, other.options.get("table")), other.at
-        assert isinstance(place, Url)
-        if url.scheme != "sqlite" or url.file.exists():
-            with connected(url, write=False) as connection, said(place, "could not be looked at"):
-                _refuse_at_once(connection, place)
-                _check_free(connection, place, name, force=force)
-        with self.staged(url, force=force) as first:
-            second = replace(first, url=place, table=name.hidden)
-            yield first, second
-            with said(place, "did not take the table"):  # committed with the first
-                rename(second, name, replacing=_check_free(first.connection, place, name, force=force))
+    def _rename(self, staged: StagedTable, name: TableName, *, force: bool) -> None:
+        with said(staged.url, "did not take the table"):
+            rename(staged, name, replacing=_check_free(staged.connection, staged.url, name, force=force))
 
     @contextmanager
     def _held(self, url: Url, name: TableName, *, force: bool, file: Path | None) -> Iterator[StagedTable]:
@@ -117,15 +82,7 @@ class Sql(Checked):
             _drop(url, before)
 
     def write(self, table: pa.Table, staged: StagedTable, dialect: Dialect | None) -> None:
-        """Write the table; a dialect is for text files and has no say here.
-
-        Raises
-        ------
-        DataError
-            If a column is of a type that databases have not.
-        EngineError
-            If the database does not take it.
-        """
+        """Make the table and write its rows, so many at a time."""
         import sqlalchemy as sa
 
         table, connection = plain(staged.url, table), staged.connection
@@ -167,15 +124,6 @@ def _drop(url: Url, table: TableName) -> None:
                 connection.exec_driver_sql(f"DROP TABLE {quoted(connection, table)}")
     except EngineError:
         progress.say(f"The table {table.name} could not be dropped and may be left in the database. Drop it.")
-
-
-def _refuse_at_once(connection: Any, url: Url) -> None:
-    """Refuse two tables where a transaction that is undone leaves them."""
-    if not undoes_tables(connection.dialect):
-        raise ParameterError(
-            f"{url}: in this database two tables cannot appear both or neither. Write to files, SQLite, DuckDB or "
-            f"PostgreSQL, or take a release of one table."
-        )
 
 
 def _check_free(connection: Any, url: Url, name: TableName, *, force: bool) -> bool:

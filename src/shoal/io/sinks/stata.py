@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.errors import DataError, SchemaError, listing, raise_all
-from shoal.io.sinks._atomic import writing
 from shoal.io.sinks._constant_time import undate_dta
-from shoal.io.sinks._statistical_types import Format, cut, notes_of, numbers_of, padded, readstat, variables_of, writer
+from shoal.io.sinks._statistical_types import Format, StatisticalSink, cut, notes_of, numbers_of, padded, variables_of
 from shoal.parameters import Checked, Param
-from shoal.types import Dialect
 from shoal.types.data.statistical_files import Variable, declared_missing, tag, tag_range, tags
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 #: The least and the largest integer of Stata.
 ENDS = (-2_147_483_647, 2_147_483_620)
@@ -33,9 +30,6 @@ def lettered(name: str, column: Any, variable: Variable) -> tuple[Any, Variable]
     DataError
         If there are more codes than letters.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not pa.types.is_integer(column.type) and not pa.types.is_floating(column.type):
         return column, replace(variable, missing=(), tagged=False)
     flags = declared_missing(variable, column)
@@ -78,9 +72,6 @@ def _is_missing(value: float, variable: Variable) -> bool:
 
 def _replaced(column: Any, new: dict[Any, Any], kind: Any) -> Any:
     """Return a column with other values for some."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     found = column.cast(kind)
     for code, value in new.items():
         found = pc.if_else(pc.equal(column, pa.scalar(code).cast(column.type)), pa.scalar(value, kind), found)
@@ -97,8 +88,6 @@ def with_letters(column: Any, variable: Variable) -> tuple[list[Any], list[str]]
 
     Where there are none, there are no values either.
     """
-    import pyarrow as pa
-
     letters = {letter for value, _ in variable.labels if (letter := letter_of(value)) is not None}
     if not variable.tagged and not letters:
         return [], []
@@ -115,11 +104,11 @@ _LARGEST = 8.988_465_674_311_579e307
 
 
 @dataclass(frozen=True)
-class Stata(Checked):
+class Stata(StatisticalSink, Checked):
     """Stata files, with labels, formats and the letters of missing values."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".dta",)
-    textual: ClassVar[bool] = False  #: cells become values
+    title = "Stata"
 
     stata_version: Annotated[
         int, Param("The oldest version of Stata that can open the file; 15 is for more than 32,767 columns.", 8, 15)
@@ -129,16 +118,7 @@ class Stata(Checked):
         """Return the table as the file will hold it.
 
         Values that are declared to be missing, as in SPSS, become .a, .b, … in the order of their codes.
-
-        Raises
-        ------
-        DataError
-            If columns are of types, or hold values, that the format has not.
-        SchemaError
-            If names are such that the format has not.
         """
-        import pyarrow as pa
-
         longest = 2_000_000_000 if self.stata_version >= _LONG_TEXTS else 243
         form = Format("stata", "Stata", "%tc", "%td", _LARGEST, longest, blanks=True)
         data = form.fitted(table)
@@ -151,37 +131,22 @@ class Stata(Checked):
         self._check(fitted)
         return fitted
 
-    def write(self, table: pa.Table, path: Path, dialect: Dialect | None) -> None:
-        """Write the table; a dialect is for text files and has no say here.
+    def _undate(self, path: Path) -> None:
+        undate_dta(path)
 
-        Raises
-        ------
-        DataError
-            If columns are of types, or hold values, that the format has not.
-        SchemaError
-            If names are such that the format has not.
-        EngineError
-            If the disk does not take it.
-        """
-        write, polars = writer(path, "Stata")
-        data = self.fitted(table)
+    def _arguments(self, polars: Any, data: pa.Table, path: Path) -> tuple[list[Any], dict[str, Any]]:
         variables, notes = variables_of(data), notes_of(data, "stata")
         made = {n: _series(polars, n, data.column(n), one, self.stata_version) for n, one in variables.items()}
         wide = self.stata_version >= _UNICODE
-        with readstat(path, "Stata"):
-            write(
-                polars.DataFrame([series for series, _ in made.values()]),
-                str(path),
-                writer_format="dta",
-                version=self.stata_version,
-                file_label=cut(notes.label, 80, characters=wide) or "",
-                column_labels={name: cut(one.label, 80, characters=wide) for name, one in variables.items()},
-                variable_value_labels={n: found for n, one in variables.items() if (found := _labels(one))},
-                missing_user_values={name: letters for name, (_, letters) in made.items() if letters},
-                variable_format={name: one.format for name, one in variables.items() if one.format},
-            )
-        with writing(path):
-            undate_dta(path)
+        return [series for series, _ in made.values()], {
+            "writer_format": "dta",
+            "version": self.stata_version,
+            "file_label": cut(notes.label, 80, characters=wide) or "",
+            "column_labels": {name: cut(one.label, 80, characters=wide) for name, one in variables.items()},
+            "variable_value_labels": {n: found for n, one in variables.items() if (found := _labels(one))},
+            "missing_user_values": {name: letters for name, (_, letters) in made.items() if letters},
+            "variable_format": {name: one.format for name, one in variables.items() if one.format},
+        }
 
     def _check(self, table: pa.Table) -> None:
         """Refuse names, characters and labels that the format has not."""
@@ -214,9 +179,6 @@ class Stata(Checked):
 
     def _not_ascii(self, table: pa.Table) -> list[str]:
         """Return the faults of texts, labels and all, that versions without Unicode would garble."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         remedy = f"Stata {self.stata_version} has ASCII characters only. Set stata_version to 14, or replace them."
         faults = []
         for name, variable in variables_of(table).items():
@@ -234,9 +196,6 @@ class Stata(Checked):
 
 def _series(polars: Any, name: str, column: Any, variable: Variable, version: int) -> tuple[Any, list[str]]:
     """Return a column as pyreadstat takes it, and the letters of its missing values."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_string(column.type):
         unlimited = variable.width == 0 and version >= _LONG_TEXTS  # one as wide as this is written as strL
         return polars.Series(name, polars.from_arrow(padded(column, 2_045 if unlimited else variable.width))), []
@@ -254,8 +213,6 @@ def _series(polars: Any, name: str, column: Any, variable: Variable, version: in
 
 
 def _still_whole(column: Any) -> bool:
-    import pyarrow.compute as pc
-
     ends = pc.min_max(column).as_py()
     inside = ends["min"] is None or (ends["min"] >= ENDS[0] and ends["max"] <= ENDS[1])
     return inside and pc.all(pc.equal(column, pc.floor(column))).as_py() is not False

@@ -7,14 +7,14 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import types
 
 from shoal import progress
 from shoal.errors import DataError, data_rows, listing
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _WORDS: dict[type, str] = {
     bool: "truth values",
@@ -41,8 +41,6 @@ def column(owner: object, name: str, values: Sequence[Any], declared: pa.DataTyp
     >>> column("people.xlsx", "age", [31, None, 44.5]).to_pylist()
     [31.0, None, 44.5]
     """
-    import pyarrow as pa
-
     kinds = Counter(map(type, values))
     kinds.pop(type(None), None)
     if not kinds:
@@ -56,16 +54,13 @@ def column(owner: object, name: str, values: Sequence[Any], declared: pa.DataTyp
 
 def _as_declared(values: Sequence[Any], kinds: set[type], declared: pa.DataType) -> pa.Array | None:
     """Return the values in a declared type, if all fit it and lose nothing by it."""
-    import pyarrow as pa
-    from pyarrow import types
-
     read: Any = None  # what makes a value of that type from one that is stored in another
     if types.is_boolean(declared) and kinds == {int}:
         read = {0: False, 1: True}.__getitem__
     elif types.is_date(declared) and kinds == {str}:
         read = _date
     elif types.is_timestamp(declared) and kinds == {str}:
-        read = _zoned if declared.tz else _local
+        read = partial(_moment, zoned=declared.tz is not None)
     elif types.is_time(declared) and kinds == {str}:
         read = dt.time.fromisoformat
     elif types.is_decimal(declared) and kinds <= {int, float, str}:
@@ -84,14 +79,6 @@ def _date(text: str) -> dt.date:
     if len(text) != 10:
         raise ValueError("more than a date")
     return dt.date.fromisoformat(text)
-
-
-def _local(text: str) -> dt.datetime:
-    return _moment(text, zoned=False)
-
-
-def _zoned(text: str) -> dt.datetime:
-    return _moment(text, zoned=True)
 
 
 def _moment(text: str, *, zoned: bool) -> dt.datetime:
@@ -113,8 +100,6 @@ def _all_zoned(values: Sequence[Any], zoned: bool) -> bool:
 
 def _as_found(owner: object, name: str, values: Sequence[Any], kinds: Counter[type]) -> pa.Array:
     """Return the values in the type that they have."""
-    import pyarrow as pa
-
     held = set(kinds)
     if held == {int, float}:
         if all(value is None or float(value) == value for value in values):  # beyond 2⁵³ Arrow would not look
@@ -141,8 +126,6 @@ def _as_found(owner: object, name: str, values: Sequence[Any], kinds: Counter[ty
 
 
 def _decimals(owner: object, name: str, values: Sequence[Any]) -> pa.Array:
-    import pyarrow as pa
-
     try:
         return pa.array(values)
     except pa.ArrowException:

@@ -8,10 +8,37 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, SchemaError, listing, raise_all
-from shoal.types import plain
+from shoal.types import Dialect, plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+class FileSource:
+    """A file that holds one table; a format defines `_table`."""
+
+    def read(self, path: Path) -> tuple[pa.Table, Dialect | None]:
+        """Return the file's table, and no dialect: only text files have one.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be read, is damaged, holds what its format cannot mean, or has no rows or columns.
+        SchemaError
+            If names of columns are empty or there twice.
+        ParameterError
+            If the package that reads the format is not installed, or a part of the file is named that is not there.
+        """
+        return check_table(path.name, self._table(path)), None
+
+    def _table(self, path: Path) -> pa.Table:
+        """Return what the file holds, not yet checked."""
+        raise NotImplementedError
+
+
+def damaged(path: Path, title: str) -> DataError:
+    """Return the error about a file that is not of its format."""
+    return DataError(f"{path.name}: is no {title} file, or is damaged or cut short. Fetch it again.")
 
 
 def read_bytes(path: Path) -> bytes:
@@ -28,15 +55,19 @@ def read_bytes(path: Path) -> bytes:
         raise DataError(unreadable(path, error)) from None
 
 
-def unreadable(path: Path, error: OSError) -> str:
-    """Return the sentence that says why a file cannot be opened."""
+def unreadable(path: object, error: Exception, do: str = "Check the disk it is on") -> str:
+    """Return the sentence that says why a file cannot be opened, and what to do if it is for none of the usual reasons.
+
+    >>> unreadable("people.csv", FileNotFoundError())
+    'people.csv: there is no such file. Check the path.'
+    """
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return f"{path}: there is no such file. Check the path."
     if isinstance(error, IsADirectoryError):
         return f"{path}: must be a file, got a folder. Name a file in it."
     if isinstance(error, PermissionError):
         return f"{path}: may not be read by this user. Ask its owner for permission to read it."
-    return f"{path}: could not be read ({error.strerror or type(error).__name__}). Check the disk it is on."
+    return f"{path}: could not be read ({getattr(error, 'strerror', None) or type(error).__name__}). {do}."
 
 
 def check_names(owner: str, names: Sequence[object]) -> None:

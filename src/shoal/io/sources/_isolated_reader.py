@@ -18,15 +18,15 @@ import warnings
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.errors import EngineError
 from shoal.types.data.statistical_dates import Clock
 from shoal.types.data.statistical_files import FileNotes, Variable, tag, tag_range
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _READY, _TABLE, _DAMAGED, _TOO_LARGE = b"r", b"t", b"d", b"m"
 _PATIENCE = 10.0  # seconds
@@ -47,8 +47,6 @@ class _Apart:
 
     def read(self, request: dict[str, Any]) -> pa.Table:
         """Return the table that a file holds; raise Damaged or MemoryError if none is to be had."""
-        import pyarrow as pa
-
         with self._one:
             child = self._running()
             try:
@@ -129,8 +127,6 @@ def read_apart(path: Path, package: str, reader: str, most: int) -> pa.Table:
 
 def serve() -> None:
     """Read files as long as somebody asks; this is what the process does."""
-    import pyarrow as pa
-
     with os.fdopen(os.dup(1), "wb") as answers, open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), 1)  # the library may print
         answers.write(_READY)
@@ -167,8 +163,6 @@ def read(path: Path, package: str, reader: str, most: int) -> pa.Table:
 
 def _table(read: Any, path: Path, package: str, most: int) -> pa.Table:
     """Return values and what is known of them; a file that claims more values than it can hold is not read."""
-    import pyarrow as pa
-
     options = {"output_format": "dict", "disable_datetime_conversion": True}
     if read.__name__ != "read_xport":  # where missing values have no letters that pyreadstat could tell
         options["user_missing"] = True
@@ -210,9 +204,6 @@ def _variable(name: str, package: str, meta: Any) -> Variable:
 
 def _column(values: list[Any], variable: Variable) -> tuple[pa.ChunkedArray, Variable]:
     """Return the values in the type that fits them: text, moments, integers where all are whole, or numbers."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if variable.storage == "string":
         text = pa.chunked_array([pa.array(values, pa.string())])
         empty = pc.equal(text, "")  # the only way there is to have no text
@@ -254,9 +245,6 @@ def _counts(variable: Variable) -> bool:
 
 def _integers(numbers: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return doubles as integers, if these would be the same doubles again."""
-    import numpy as np
-    import pyarrow as pa
-
     x = np.asarray(numbers.fill_null(0.0).to_numpy())
     with np.errstate(invalid="ignore"):
         same = (x == np.rint(x)) & (np.abs(x) <= _LARGEST) & ~((x == 0) & np.signbit(x))

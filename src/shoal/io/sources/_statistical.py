@@ -1,69 +1,46 @@
-"""Files of statistical packages, read apart from this program, failing in sentences."""
+"""Files of statistical packages, read in a process of their own."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import ClassVar
+
+import pyarrow as pa
 
 from shoal.errors import DataError, ParameterError
-from shoal.io.sources._file import check_table, unreadable
+from shoal.io.sources._file import FileSource, damaged, unreadable
 from shoal.io.sources._isolated_reader import Damaged, read_apart
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _TRANSPORTED = 80  # bytes of a record of SAS transport files, which say nowhere how many rows they hold
 
 
-def read_statfile(path: Path, package: str, reader: str, title: str, cells_per_byte: int) -> pa.Table:
-    """Read a file with one of pyreadstat's readers.
+class StatisticalFile(FileSource):
+    """A file that pyreadstat reads."""
 
-    Parameters
-    ----------
-    path
-        The file.
-    package
-        spss, stata or sas.
-    reader
-        Name of pyreadstat's function.
-    title
-        What the format is called in messages.
-    cells_per_byte
-        How many values a byte of the file can hold at most: a damaged file may claim more than any memory has.
+    package: ClassVar[str]  #: spss, stata or sas
+    reader: ClassVar[str]  #: name of pyreadstat's function; SAS transport files have their own
+    title: ClassVar[str]  #: what messages call the format
+    #: How many values a byte of the file can hold at most: a damaged file may claim more than any memory has.
+    cells_per_byte: ClassVar[int]
 
-    Raises
-    ------
-    DataError
-        If the file cannot be read, is damaged, or has no rows or columns.
-    ParameterError
-        If pyreadstat is not installed.
-    MemoryError
-        If there is too little memory for the file.
-    """
-    try:
-        with path.open("rb"):
-            size = path.stat().st_size
-    except OSError as error:
-        raise DataError(unreadable(path, error)) from None
-    _check_installed(path, title)
-    if reader == "read_xport" and size % _TRANSPORTED:
-        raise DataError(_damaged(path, title))
-    try:
-        table = read_apart(path, package, reader, size * cells_per_byte)
-    except Damaged:
-        raise DataError(_damaged(path, title)) from None
-    return check_table(path.name, table)
-
-
-def _damaged(path: Path, title: str) -> str:
-    return f"{path.name}: is no {title} file, or is damaged or cut short. Fetch it again."
-
-
-def _check_installed(path: Path, title: str) -> None:
-    if find_spec("pyreadstat") is None:
-        raise ParameterError(
-            f"{path.name}: to read {title} files the package pyreadstat must be installed, it is not. "
-            "Install it with pip install 'shoal[stats]'."
-        )
+    def _table(self, path: Path) -> pa.Table:
+        try:
+            with path.open("rb"):
+                size = path.stat().st_size
+        except OSError as error:
+            raise DataError(unreadable(path, error)) from None
+        if find_spec("pyreadstat") is None:
+            raise ParameterError(
+                f"{path.name}: to read {self.title} files the package pyreadstat must be installed, it is not. "
+                "Install it with pip install 'shoal[stats]'."
+            )
+        transport = path.name.lower().endswith(".xpt")
+        if transport and size % _TRANSPORTED:
+            raise damaged(path, self.title)
+        try:
+            return read_apart(
+                path, self.package, "read_xport" if transport else self.reader, size * self.cells_per_byte
+            )
+        except Damaged:
+            raise damaged(path, self.title) from None

@@ -153,21 +153,6 @@ class Csv(Checked):
     empty cell is null, an empty cell in quotes is the empty text. Cells that `missing` lists stay as they are:
     the dialect tells those who interpret cells. Rows are counted from 1, the header not counted. Blank lines
     hold no record; only in a file of one column a blank line is a row whose cell is null.
-
-    Parameters
-    ----------
-    delimiter
-        One ASCII character; None to find it by looking.
-    quote
-        One ASCII character; stands around cells that hold delimiters, line ends or (doubled) quotes.
-    encoding
-        None for what the byte order mark says, or else UTF-8.
-    decimal
-        ``.`` or ``,``.
-    missing
-        Further cells that mean "no value".
-    datetime
-        How dates and times are written, as in ``strptime``; None for ISO 8601.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".txt", ".tab", ".data", ".csv.gz", ".tsv.gz")

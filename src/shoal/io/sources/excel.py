@@ -9,19 +9,16 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 from xml.etree import ElementTree
+
+import pyarrow as pa
 
 from shoal.errors import DataError, ParameterError, data_rows, listing
 from shoal.io.sources._cell_columns import column
-from shoal.io.sources._file import check_names, check_table, unreadable
+from shoal.io.sources._file import FileSource, check_names, unreadable
 from shoal.parameters import Checked, Param
 from shoal.registry import package
-from shoal.types import Dialect
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*\bref=\"([A-Z]+[0-9]+:[A-Z]+[0-9]+)\"")
 _UNCOMPUTED = re.compile(
@@ -55,43 +52,25 @@ _DAMAGED = (zipfile.BadZipFile, zlib.error, KeyError, IndexError, ValueError, Ty
 
 
 @dataclass(frozen=True)
-class Excel(Checked):
+class Excel(FileSource, Checked):
     """Workbooks of Excel: one sheet, whose first row names the columns; ``people.xlsx?sheet=Data`` says which.
 
     Cells are what Excel says they are: a text ``007`` stays text, dates stay dates, empty cells are missing, formulas
     count as the value that Excel computed last. What could be read in two ways is refused: a column with cells of
     several kinds, merged cells, errors such as #N/A, formulas without a value, rows with nothing in them, several
     sheets of which none is named.
-
-    Parameters
-    ----------
-    sheet
-        The name of the sheet; None if there is only one.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".xlsx", ".xlsm")
 
     sheet: Annotated[str | None, Param("The name of the sheet; none: the only one.")] = None
 
-    def read(self, path: Path) -> tuple[pa.Table, Dialect | None]:
-        """Return the sheet's table, and no dialect.
-
-        Raises
-        ------
-        ParameterError
-            If there is no such sheet, or several and none is named.
-        DataError
-            If the file cannot be read, or its sheet is no table with values of one kind in each column.
-        SchemaError
-            If names of columns are empty or there twice.
-        """
-        import pyarrow as pa
-
+    def _table(self, path: Path) -> pa.Table:
         names, rows = self._cells(path)
         check_names(path.name, names)
         _refuse_errors(path.name, names, rows)
         arrays = [_column(path.name, name, [row[j] for row in rows]) for j, name in enumerate(names)]
-        return check_table(path.name, pa.Table.from_arrays(arrays, names=names)), None
+        return pa.Table.from_arrays(arrays, names=names)
 
     def properties(self, path: Path) -> dict[str, str]:
         """Return the names of all parts of the workbook, and its document properties."""
@@ -177,8 +156,6 @@ def _refuse_errors(owner: str, names: Sequence[str], rows: list[list[Any]]) -> N
 
 def _column(owner: str, name: str, cells: list[Any]) -> pa.Array:
     """Return cells as a column; days at midnight are dates, unless they are formatted with a time."""
-    import pyarrow as pa
-
     values = [None if cell is None else _moment(cell.value) for cell in cells]
     if any(value is not None and not isinstance(value, str) for value in values):
         values = [None if value == "" else value for value in values]  # what a formula gives where it gives nothing

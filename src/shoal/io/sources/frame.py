@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import narwhals as nw
+import narwhals.dependencies as known
+import pyarrow as pa
 
 from shoal.errors import DataError, ParameterError
 from shoal.io.sources._file import check_names
 from shoal.types import plain
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,6 @@ class Frame:
         >>> table.num_rows, left_out
         (2, ())
         """
-        import narwhals as nw
-        import pyarrow as pa
-
         check_names("Frame", _names(native))
         frame: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
         if frame.implementation.is_pyarrow():
@@ -61,8 +59,6 @@ def index_as_columns(native: Any, names: Collection[str]) -> tuple[Any, list[str
 
     Only pandas has an index. It may name people, so it is not released. One that only numbers rows needs no note.
     """
-    import narwhals.dependencies as known
-
     if not known.is_pandas_dataframe(native):
         return native, [], ""
     taken = [name for name in native.index.names if name in names and name not in native.columns]
@@ -75,8 +71,6 @@ def index_as_columns(native: Any, names: Collection[str]) -> tuple[Any, list[str
 
 def _names(native: Any) -> list[object]:
     """Return the names of a frame's columns, asking before narwhals does because it refuses doubled ones."""
-    import narwhals.dependencies as known
-
     if known.is_pandas_dataframe(native) or known.is_polars_dataframe(native):
         return list(native.columns)
     if known.is_pyarrow_table(native):

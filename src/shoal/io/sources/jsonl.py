@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import pyarrow as pa
+from pyarrow import json
 
 from shoal.errors import DataError
 from shoal.io.sources._encoding import arrow_buffer
-from shoal.io.sources._file import check_table, read_bytes
+from shoal.io.sources._file import FileSource, read_bytes
 from shoal.parameters import Checked
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from shoal.types import Dialect
-
 
 _BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
-class Jsonl(Checked):
+class Jsonl(FileSource, Checked):
     """JSON Lines, as streams are written: an object in each line; a field that a line does not have is missing.
 
     Numbers, texts and truth values are columns of these; fields that hold lists or objects are columns that only a
@@ -29,19 +27,8 @@ class Jsonl(Checked):
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
-    textual: ClassVar[bool] = False
 
-    def read(self, path: Path) -> tuple[pa.Table, Dialect | None]:
-        """Return the lines as a table.
-
-        Raises
-        ------
-        DataError
-            If the file cannot be read, has no lines, or lines that are no objects.
-        """
-        import pyarrow as pa
-        from pyarrow import json
-
+    def _table(self, path: Path) -> pa.Table:
         text = read_bytes(path).removeprefix(_BOM)
         if not text.strip():
             raise DataError(
@@ -49,13 +36,9 @@ class Jsonl(Checked):
             )
         longest = max(map(len, text.splitlines())) + 2
         reading = json.ReadOptions(use_threads=True, block_size=max(1 << 20, 2 * longest))
-        try:
-            table = json.read_json(pa.BufferReader(arrow_buffer(text)), read_options=reading)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # the error holds values
-            table = None
-        if table is None:
-            raise DataError(
-                f"{path.name}: every line must be a JSON object, and a field must be of one type in all of them. "
-                "Correct it, or convert it."
-            )
-        return check_table(path.name, table), None
+        with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # they hold values, so nothing is raised from them
+            return json.read_json(pa.BufferReader(arrow_buffer(text)), read_options=reading)
+        raise DataError(
+            f"{path.name}: every line must be a JSON object, and a field must be of one type in all of them. "
+            "Correct it, or convert it."
+        )

@@ -4,49 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import pyarrow as pa
+from pyarrow import parquet
 
 from shoal.errors import DataError
-from shoal.io.sources._file import check_table, unreadable
-from shoal.types import Dialect
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from shoal.io.sources._file import FileSource, damaged, unreadable
 
 
 @dataclass(frozen=True)
-class Parquet:
+class Parquet(FileSource):
     """Apache Parquet files, with the types and metadata that they carry."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
 
-    def read(self, path: Path) -> tuple[pa.Table, Dialect | None]:
-        """Return the file's table, and no dialect.
-
-        Raises
-        ------
-        DataError
-            If the file cannot be read, is damaged, or has no rows or columns.
-        SchemaError
-            If names of columns are empty or there twice.
-        """
-        import pyarrow as pa
-        from pyarrow import parquet
-
+    def _table(self, path: Path) -> pa.Table:
         try:
             with path.open("rb") as file:
                 table = parquet.ParquetFile(file).read()
             table.validate(full=True)
         except (pa.ArrowException, UnicodeDecodeError, EOFError):
-            raise DataError(f"{path.name}: is no Parquet file, or is damaged or cut short. Fetch it again.") from None
+            raise damaged(path, "Parquet") from None
         except OSError as error:
             if error.errno is None:  # Arrow's own, about what is in the file
                 raise DataError(f"{path.name}: is damaged or cut short. Fetch it again.") from None
             raise DataError(unreadable(path, error)) from None
-        return check_table(path.name, table), None
+        return table
 
     def properties(self, path: Path) -> dict[str, str]:
         """Return the names of all entries in the file's footer."""
-        from pyarrow import parquet
-
         return {f"footer:{key.decode(errors='replace')}": "" for key in parquet.read_metadata(path).metadata or {}}

@@ -2,70 +2,36 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
-from shoal.errors import ParameterError
+import pyarrow as pa
+
 from shoal.io.databases import mysql
 from shoal.io.databases.arrow_types import arrow_type
-from shoal.io.databases.sql import SCHEMES, connected, described, quoted, said
-from shoal.io.databases.tables import StagedTable, TableName
+from shoal.io.databases.sql import connected, described, quoted, said
+from shoal.io.databases.tables import TableName
 from shoal.io.sources._cell_columns import column
-from shoal.io.sources._file import check_table
+from shoal.io.sources._database import DatabaseSource
 from shoal.locations import Url
-from shoal.parameters import Checked, Param
-from shoal.types import Dialect
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
-class Sql(Checked):
+class Sql(DatabaseSource):
     """A table of any SQL database, or what a query finds in it: ``sqlite:///people.db?table=survey``.
 
     Columns have the types that the database declares: integers, floats, decimals, truth values, dates, times with and
     without a zone, text. What is declared but not kept (SQLite lets anything be stored) is taken as the values are; a
     column of values of several kinds is refused. Other types, such as JSON, are read as text.
-
-    Parameters
-    ----------
-    table
-        ``name`` or ``schema.name``, as the database writes it.
-    query
-        A query in place of a table. The database is asked to let it change nothing.
     """
 
-    schemes: ClassVar[tuple[str, ...]] = SCHEMES
+    schemes: ClassVar[tuple[str, ...]] = ("sqlite", "postgresql", "postgres", "mysql", "mariadb", "oracle", "mssql")
 
-    table: Annotated[str | None, Param("The table, or schema.table.")] = None
-    query: Annotated[str | None, Param("A query in place of a table.")] = None
-
-    def read(self, at: Url | StagedTable) -> tuple[pa.Table, Dialect | None]:
-        """Return the table, and no dialect.
-
-        Raises
-        ------
-        ParameterError
-            If neither table nor query is named, or both are.
-        DataError
-            If there is no such table, it has no rows, or a column holds values of several kinds.
-        EngineError
-            If the database cannot be reached, or cannot do what it is asked.
-        """
-        if isinstance(at, StagedTable):
-            return self._read(at.connection, at.url, at.table), None
-        if (self.table is None) == (self.query is None):
-            raise ParameterError(
-                f"{at}: must name either a table or a query. Add ?table=name, or ?query=SELECT… with %20 for blanks."
-            )
-        name = None if self.table is None else TableName.read(at, self.table)
-        with connected(at, write=False) as connection:
-            return self._read(connection, at, name), None
+    def _opened(self, url: Url) -> AbstractContextManager[Any]:
+        return connected(url, write=False)
 
     def _read(self, connection: Any, url: Url, name: TableName | None) -> pa.Table:
-        import pyarrow as pa
-
         wrong = ("could not be read",) if self.query is None else ("the query could not be run", "Check the query")
         with said(url, *wrong):
             columns = [] if name is None else described(connection, url, name)
@@ -83,7 +49,7 @@ class Sql(Checked):
         if ours:
             held = [mysql.values(url, *one) for one in zip(names, held, kinds, strict=True)]
         arrays = [column(url, title, cells, kind) for title, cells, kind in zip(names, held, kinds, strict=True)]
-        return check_table(str(url), pa.Table.from_arrays(arrays, names=names))
+        return pa.Table.from_arrays(arrays, names=names)
 
 
 def _select(connection: Any, name: TableName, columns: list[tuple[str, str]]) -> str:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError
 from shoal.stream.wire.fields import put
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(eq=False)
@@ -62,13 +60,15 @@ class Bodies:
 
     def table(self, at: NDArray[np.int64]) -> pa.Table:
         """Return what goes along with some of them as columns of Arrow."""
-        import pyarrow as pa
-
         if not isinstance(self.rest, list):
             return self.rest.take(at)
-        rows = self.rows(at)
-        names = dict.fromkeys(name for row in rows for name in row)  # each may have fields of its own
-        return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
+        return _in_columns(self.rows(at))
+
+
+def _in_columns(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Return tuples as columns of Arrow; each may have fields of its own."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
 
 
 class Kept:
@@ -155,8 +155,6 @@ def _is_column(column: Any) -> bool:
 
 def as_arrow(column: Any) -> Any:
     """Return a column as an array of Arrow of its own."""
-    import pyarrow as pa
-
     if isinstance(column, (pa.Array, pa.ChunkedArray)):
         coded = pa.types.is_dictionary(column.type)  # the dictionary would leave whole, with values of all others
         return column.cast(column.type.value_type) if coded else column
@@ -165,8 +163,6 @@ def as_arrow(column: Any) -> Any:
 
 def rows_of(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return columns as rows."""
-    import pyarrow as pa
-
     try:
         return list(pa.table({name: as_arrow(column) for name, column in columns.items()}).to_pylist())
     except UNFIT:  # whose message may hold a cell
@@ -236,12 +232,8 @@ class Released:
             ) from None
 
     def _table(self) -> pa.Table:
-        import pyarrow as pa
-
         if any("." in name for name in self.values) and any(isinstance(bodies.rest, list) for bodies in self.bodies):
-            rows = self.to_pylist()
-            names = list(dict.fromkeys(name for row in rows for name in row))
-            return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
+            return _in_columns(self.to_pylist())
         where = [bodies.find(self.positions) for bodies in self.bodies]
         parts = [bodies.table(at) for bodies, (_, at) in zip(self.bodies, where, strict=True)]
         names = [name for b, part in zip(self.bodies, parts, strict=True) for name in b.names or part.column_names]

@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import registry, spelling
+from shoal.kernels.stream.means import errors, gathered
 from shoal.parameters import build
 from shoal.stream.engine.demands import Demanding
 from shoal.stream.engine.domain import Domain
 from shoal.stream.points._cells import MISSING, is_missing, listed
 from shoal.stream.recipe.recipe import StreamRecipe
-from shoal.types.stream import DROPPED, WAITS, Cursor, Formed, Forming, StreamAttribute, Tally, Waiting
+from shoal.types.stream import DROPPED, WAITS, Cursor, Formed, Forming, Tally, Waiting
 
 _LEAST = 256
 
@@ -78,7 +79,7 @@ def numbered(name: str, cells: Any, *, exact: bool = False) -> tuple[NDArray[np.
     >>> numbered("pid", [7, "7", 7.0, "07.0", "x", None])[0].tolist()[:4]
     [7, 7, 7, 7]
     """
-    key = _as_written if exact else spelling.person
+    key = str if exact else spelling.person
     if isinstance(cells, np.ndarray) and cells.dtype.kind == "i":
         return cells.astype(np.int64), []
     found, faults = [], []
@@ -112,10 +113,6 @@ def _text(cell: Any) -> str:
     if isinstance(cell, (float, np.floating, Decimal)):
         return spelling.written(cell if isinstance(cell, Decimal) else float(cell))
     return str(cell)
-
-
-def _as_written(text: str) -> str:
-    return text
 
 
 _ALL = np.iinfo(np.int64).max  # a position that everything is below
@@ -210,7 +207,8 @@ class Core:
         plain = type(who) is int or (type(who) is str and bool(who.strip()))
         if self._demanding is not None:
             return False
-        return plain and all(map(_fits, self.domain.attributes, cells))  # quasi-identifiers come first
+        own = zip(self.domain.attributes, cells, strict=False)  # quasi-identifiers come first
+        return plain and all(attribute.fits(cell) for attribute, cell in own)
 
     def take(
         self, positions: Sequence[int] | NDArray[np.int64], columns: Mapping[str, Any], now: float = 0.0
@@ -262,8 +260,6 @@ class Core:
         return labels
 
     def _formed(self, labels: NDArray[np.int64], moments: NDArray[np.int64]) -> Formed:
-        from shoal.kernels.stream.means import errors, gathered
-
         buffer, classes = self._buffer, len(moments)
         members, sizes = gathered(labels, classes)
         names, attributes = self.recipe.quasi, self.domain.attributes
@@ -290,7 +286,3 @@ class Core:
             lost=so_far.lost + lost,
             spread=so_far.spread + spread,
         )
-
-
-def _fits(attribute: StreamAttribute, cell: Any) -> bool:
-    return attribute.fits(cell)

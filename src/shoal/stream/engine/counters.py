@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -93,7 +93,7 @@ class Gauge:
     def snapshot(self, tallies: Iterable[tuple[Tally, int]], now: float) -> Snapshot:
         """Return what happened so far, of lanes with these tallies and so many tuples that wait."""
         known = list(tallies)
-        total = _sum([tally for tally, _ in known])
+        total = Tally(*map(sum, zip(*(astuple(tally) for tally, _ in known), strict=True)))
         with self._lock:
             (then, before), (last, came) = (self._marks[0], self._marks[-1]) if self._marks else ((now, 0), (now, 0))
             if then == last:
@@ -113,11 +113,6 @@ class Gauge:
             (min(seconds[0], known_longest), min(seconds[1], known_longest), known_longest),
             reasons,
         )
-
-
-def _sum(tallies: list[Tally]) -> Tally:
-    names = ("read", "released", "dropped", "dead", "clamped", "classes", "lost", "spread")
-    return Tally(**{name: sum(getattr(tally, name) for tally in tallies) for name in names})
 
 
 def _added(counts: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int64]:

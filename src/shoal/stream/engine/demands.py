@@ -15,8 +15,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +28,9 @@ from shoal.stream.points._cells import is_missing
 from shoal.stream.points.datetime import is_date, moment
 from shoal.stream.recipe.bins import Bins, kind_of
 from shoal.stream.recipe.demands import CLOSE, asked
+from shoal.stream.recipe.recipe import StreamRecipe
 from shoal.types import Kind, called
 from shoal.types.stream import Demand
-
-if TYPE_CHECKING:
-    from shoal.stream.recipe.recipe import StreamRecipe
-
 
 _HAIR = 1e-11  # entropies that are so near to what is demanded do not hold
 
@@ -136,7 +132,6 @@ class Demanding:
     `memory` counts the tuples that are done, by bin: those that wait come again after a restart, and are counted then.
     So what came so far is the same with a restart and without.
 
-    >>> from shoal.stream.recipe.recipe import StreamRecipe
     >>> recipe = StreamRecipe(quasi=["a"], bounds={"a": (0, 1)}, k=2, delay=9, confidential=["ill"], t=0.3,
     ...     categories={"ill": ["flu", "gout"]})
     >>> demanding = Demanding(recipe)
@@ -147,22 +142,11 @@ class Demanding:
     """
 
     def __init__(self, recipe: StreamRecipe, memory: Mapping[str, Any] | None = None) -> None:
-        self.recipe = recipe
-        so_far = _remembered(memory or {}, {name: one.count for name, one in self._counted.items()})
+        self._asked = asked(recipe)
+        self._bins = {one.attribute: Bins.of(recipe, one.attribute) for one in self._asked if one.model == CLOSE}
+        counted = {name: one.count for name, one in self._bins.items() if not one.given}  # for want of a reference
+        so_far = _remembered(memory or {}, counted)
         self._done = {name: np.array(counts, np.int64) for name, counts in so_far.items()}
-
-    @cached_property
-    def _asked(self) -> tuple[Demand, ...]:
-        return asked(self.recipe)
-
-    @cached_property
-    def _bins(self) -> dict[str, Bins]:
-        return {one.attribute: Bins.of(self.recipe, one.attribute) for one in self._asked if one.model == CLOSE}
-
-    @cached_property
-    def _counted(self) -> dict[str, Bins]:
-        """The fields whose bins are counted, for want of a reference."""
-        return {name: one for name, one in self._bins.items() if not one.given}
 
     @property
     def demands(self) -> tuple[Demand, ...]:
@@ -227,26 +211,17 @@ def _remembered(memory: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str
 def witness_of(recipe: StreamRecipe, memory: Mapping[str, Any] | None = None) -> Witness | None:
     """Return the witness of a lane; None if a recipe demands nothing but k. `memory` is that of its cursor.
 
-    >>> from shoal.stream.recipe.recipe import StreamRecipe
     >>> recipe = StreamRecipe(quasi=["a"], bounds={"a": (0, 1)}, k=2, delay=9, confidential=["ill"], require={"p": 2})
     >>> witness_of(recipe).look(9, {"ill": ["flu", "gout"]})
     """
     if not recipe.require and recipe.t is None:
         return None
-    told = [
-        _told(recipe, one.attribute) if one.model == CLOSE else Asked("", one.attribute, {}) for one in asked(recipe)
-    ]
-    known = [
-        Asked(one.model, one.attribute, dict(one.levels), *(getattr(own, name) for name in _DOMAIN))
-        for one, own in zip(asked(recipe), told, strict=True)
-    ]
-    return Witness(known, dict((memory or {}).get("so_far", {})))
+    return Witness([_told(recipe, one) for one in asked(recipe)], dict((memory or {}).get(_MEMORY, {})))
 
 
 def digits_of(recipe: StreamRecipe) -> dict[str, Digits]:
     """Return how fine the released values of each quasi-identifier may be, if they have a resolution.
 
-    >>> from shoal.stream.recipe.recipe import StreamRecipe
     >>> digits_of(StreamRecipe(quasi=["a"], bounds={"a": (0, 9)}, kinds={"a": "integer"}, k=2, delay=9))["a"].whole
     True
     """
@@ -272,11 +247,12 @@ def _moments(bounds: tuple[Any, Any], unit: str) -> Digits:
     return Digits(unit=unit, dates=dates)
 
 
-_DOMAIN = ("categories", "ordered", "cuts", "bounds", "whole", "shares")
-
-
-def _told(recipe: StreamRecipe, name: str) -> Asked:
-    """Return what a recipe says of the domain of a field, and of what classes must be close to."""
+def _told(recipe: StreamRecipe, demand: Demand) -> Asked:
+    """Return what the witness is told of a demand; of closeness also the domain of the field, and its reference."""
+    told = Asked(demand.model, demand.attribute, dict(demand.levels))
+    if demand.model != CLOSE:
+        return told
+    name = demand.attribute
     kind, said = kind_of(recipe, name), recipe.reference.get(name, {})
     if kind in (Kind.NOMINAL, Kind.ORDINAL):
         taxonomy = recipe.known_of(name).taxonomy
@@ -284,6 +260,7 @@ def _told(recipe: StreamRecipe, name: str) -> Asked:
         names = tuple(called(category) for category in given)
         names = names if kind is Kind.ORDINAL else tuple(sorted(names))
         shares = tuple(said.get(category, 0) for category in names) if said else ()
-        return Asked(CLOSE, name, {}, names, kind is Kind.ORDINAL, shares=shares)
-    cuts, shares, bounds = tuple(said.get("cuts", ())), tuple(said.get("shares", ())), recipe.bounds.get(name)
-    return Asked(CLOSE, name, {}, (), True, cuts, None if cuts else bounds, kind is Kind.INTEGER, shares)
+        return replace(told, categories=names, ordered=kind is Kind.ORDINAL, shares=shares)
+    cuts, shares = tuple(said.get("cuts", ())), tuple(said.get("shares", ()))
+    bounds = None if cuts else recipe.bounds.get(name)
+    return replace(told, ordered=True, cuts=cuts, bounds=bounds, whole=kind is Kind.INTEGER, shares=shares)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shoal.errors import DataError
+from shoal.stream.recipe.recipe import StreamRecipe
 from shoal.stream.wire.fields import Fields
-
-if TYPE_CHECKING:
-    from shoal.stream.recipe.recipe import StreamRecipe
-
 
 _MEMORY = "fields"
 
@@ -18,7 +15,6 @@ _MEMORY = "fields"
 def fields_of(recipe: StreamRecipe, memory: Mapping[str, Any] | None = None) -> Fields:
     """Return the fields of a lane; `memory` is that of its cursor.
 
-    >>> from shoal.stream.recipe.recipe import StreamRecipe
     >>> recipe = StreamRecipe(quasi=["a"], bounds={"a": (0, 1)}, k=2, delay=9)
     >>> fields_of(recipe).open, sorted(fields_of(recipe, {"fields": ["b"]}).learnt)
     (True, ['b'])

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from shoal.errors import DataError, SchemaError, listing
 from shoal.stream.engine.bodies import UNFIT, Bodies, as_arrow
 from shoal.stream.engine.fields import fields_of
 from shoal.stream.points._cells import listed
+from shoal.stream.recipe.recipe import StreamRecipe
 from shoal.stream.wire.fields import TO_DECLARE, Fate, Fields, Leaf, leaves, undeclared
-
-if TYPE_CHECKING:
-    from shoal.stream.recipe.recipe import StreamRecipe
-
 
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 _SEVERAL = (Mapping, list, tuple, set, frozenset)
@@ -131,8 +129,6 @@ class Intake:
 
     def columns(self, columns: Mapping[str, Any], first: int) -> tuple[dict[str, Any], Bodies, Fields]:
         """Take columns; `first` is the number of the first tuple. Return also what is released once it is accepted."""
-        import pyarrow as pa
-
         recipe, fields = self._recipe, self.fields
         self._check(columns)
         lengths = {len(column) for column in columns.values()}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from operator import attrgetter, itemgetter
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from shoal.stream.recipe.recipe import StreamRecipe
 from shoal.types.stream import Cursor, Formed, Incoming, Leaving, Letter, Outgoing, Tally, Wire
 
 _SHOWN = 30  # names of fields in a sentence
+_PLACE: Final = 2  # of a tuple that waits: where its place is
 
 
 @dataclass(frozen=True)
@@ -59,16 +61,12 @@ class Lane:
         self._done = np.unpackbits(np.frombuffer(cursor.done, np.uint8), bitorder="little").astype(bool)
         self._begun = cursor.position
         self._dead = cursor.tally.dead
-        self._kept: dict[int, Any] = {}  # bodies of the tuples that wait
-        self._came: dict[int, bytes] = {}  # their records, for the gate
-        self._places: dict[int, int] = {}  # where they are in the input
-        self._about: dict[int, Any] = {}  # their subjects, if subjects are counted
+        # tuples that wait: body, record (for the gate), place in the input, subject (if subjects are counted)
+        self._waits: dict[int, tuple[Any, bytes, int, Any]] = {}
         self._times: deque[tuple[int, float]] = deque()  # from which number on records came when
         self._classes: list[Leaving] = []
         self._letters: list[Letter] = []  # of the records that are being taken
-        self._held: list[
-            tuple[int, Letter]
-        ] = []  # not committed, each with its number among all records that were read
+        self._held: list[tuple[int, Letter]] = []  # not committed, each with its number among all that were read
         self._settled = 0  # tuples that are done, and not committed
 
     def take(self, incoming: Incoming, now: float) -> None:
@@ -156,30 +154,13 @@ class Lane:
             fine = np.setdiff1d(np.arange(len(at)), [i for i, _ in odd]).tolist()
             names = self._how.recipe.confidential
             self._witness.came(at[fine].tolist(), {name: [columns[name][i] for i in fine] for name in names})
-        self._keep(at, bodies, records, places, columns)
+        subject = self._how.recipe.subject
+        who = repeat(None, len(at)) if subject is None else columns[subject]
+        self._waits.update(zip(at.tolist(), zip(bodies, records, places, who, strict=True), strict=True))
         for i, reason in odd:
-            self._forget(int(at[i]))
+            del self._waits[int(at[i])]
             self._bad(int(at[i]), places[i], reason, records[i])
         self._leave(formed, now)
-
-    def _keep(
-        self,
-        at: NDArray[np.int64],
-        bodies: Sequence[Any],
-        records: Sequence[bytes],
-        places: Sequence[int],
-        columns: Mapping[str, Any],
-    ) -> None:
-        positions = at.tolist()
-        self._kept.update(zip(positions, bodies, strict=True))
-        self._came.update(zip(positions, records, strict=True))
-        self._places.update(zip(positions, places, strict=True))
-        if self._how.recipe.subject is not None:
-            self._about.update(zip(positions, columns[self._how.recipe.subject], strict=True))
-
-    def _forget(self, position: int) -> None:
-        del self._kept[position], self._came[position], self._places[position]
-        self._about.pop(position, None)
 
     def _bad(self, position: int, place: int, reason: str, record: bytes) -> None:
         self._letters.append(Letter(position, place, reason, record if self._how.payload else None))
@@ -199,24 +180,22 @@ class Lane:
         """Render classes, and let them pass the gate."""
         if len(formed.positions) or len(formed.dropped):
             self._learn()
-        kept, came, where, about = self._kept.pop, self._came.pop, self._places.pop, self._about.pop
-        wire, name, counted = self._wire, self.name, self._how.recipe.subject is not None
+        name, counted = self.name, self._how.recipe.subject is not None
         members, end = formed.positions.tolist(), 0
         for number, size in enumerate(formed.sizes.tolist()):
             at, end = end, end + size
             own = members[at:end]
-            bodies = list(map(kept, own))
+            bodies, records, places, subjects = map(list, zip(*map(self._waits.pop, own), strict=True))
             values = {field: column[number] for field, column in formed.values.items()}
             label = f"{name}-{formed.first + number}" if name else formed.first + number
-            leaving = Leaving(formed.first + number, wire.render(bodies, values, label), list(map(where, own)))
-            subjects = list(map(about, own)) if counted else None
-            self._gate.check(leaving, label, subjects, own, list(map(came, own)), self._fields.learnt)
+            leaving = Leaving(formed.first + number, self._wire.render(bodies, values, label), places)
+            self._gate.check(leaving, label, subjects if counted else None, own, records, self._fields.learnt)
             if self._witness is not None:
                 fields = self._gate.fields(leaving, self._how.recipe.confidential)
                 self._witness.look(int(formed.moments[number]), fields)
             self._classes.append(leaving)
         for position in formed.dropped.tolist():
-            self._forget(position)
+            del self._waits[position]
         if len(members) or len(formed.dropped):
             self._settled += len(members) + len(formed.dropped)
             self._measure(formed, now)
@@ -227,7 +206,7 @@ class Lane:
         firsts, times = (np.array(column) for column in zip(*self._times, strict=True))
         came = times[np.maximum(np.searchsorted(firsts, formed.positions, "right") - 1, 0)]
         self._gauge.left(delays, np.maximum(now - came, 0.0))
-        oldest = next(iter(self._kept), self._next)
+        oldest = next(iter(self._waits), self._next)
         while len(self._times) > 1 and self._times[1][0] <= oldest:
             self._times.popleft()
 
@@ -245,7 +224,7 @@ class Lane:
         waiting, held = self._core.waiting, {letter.position: letter.place for _, letter in self._held}
         again = np.union1d(waiting, np.fromiter(held, np.int64, len(held))) if held else waiting
         position = int(again[0]) if len(again) else self._next
-        place = self.after if not len(again) else held[position] if position in held else self._places[position]
+        place = self.after if not len(again) else held[position] if position in held else self._waits[position][_PLACE]
         before = self._done[self._next - self._begun :]  # done when the lane was begun, and not read again yet
         done = np.concatenate([np.ones(self._next - position, bool), before])
         done[again - position] = False
@@ -263,4 +242,4 @@ class Lane:
     @property
     def waiting(self) -> int:
         """How many tuples wait."""
-        return len(self._kept)
+        return len(self._waits)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
+from shoal.kernels.stream.castle import Castle as Rule
+from shoal.kernels.stream.castle import castle
 from shoal.parameters import Checked, Param
 from shoal.types.stream import Decided, Demand, Space, Waiting
-
-if TYPE_CHECKING:
-    from shoal.kernels.stream.castle import Castle as Rule
 
 
 @dataclass(frozen=True)
@@ -61,8 +60,6 @@ class Castle(Checked):
 
     def begin(self, space: Space, k: int, delay: int, order_weight: float, demands: Sequence[Demand] = ()) -> _Keep:
         """Return what forms the classes of one lane."""
-        from shoal.kernels.stream.castle import Castle as Rule
-
         if demands:
             raise ParameterError(
                 f"Castle: only k can be promised, {demands[0].model} is demanded. Take nearest or look_ahead instead."
@@ -79,7 +76,5 @@ class _Keep:
 
     def advance(self, waiting: Waiting, due: int) -> Decided:
         """Take what comes, then let expire what is due."""
-        from shoal.kernels.stream.castle import castle
-
         labels, moments, self.slots = castle(waiting, self.rule, self.slots, self.losses, self.ring, due)
         return Decided(labels, moments)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
+from shoal.kernels.stream.excess import Demanded, laid_out
+from shoal.kernels.stream.steps import Rule, steps
 from shoal.parameters import Checked, Param
 from shoal.types.stream import Decided, Demand, Space, Waiting
-
-if TYPE_CHECKING:
-    from shoal.kernels.stream.excess import Demanded
-    from shoal.kernels.stream.steps import Rule
-
 
 _REACH = 3  # candidates, times k
 _MORE = 0.5
@@ -55,9 +52,6 @@ class LookAhead(Checked):
 
     def begin(self, space: Space, k: int, delay: int, order_weight: float, demands: Sequence[Demand] = ()) -> _Ahead:
         """Return what forms the classes of one lane."""
-        from shoal.kernels.stream.excess import laid_out
-        from shoal.kernels.stream.steps import Rule
-
         keeps = order_weight**2 * (2 * k - 1) > space.diameter
         reach = 1 if keeps else _REACH
         parts = float(self.young), float(self.old)  # of one type, or kernels would be compiled for each
@@ -71,6 +65,4 @@ class _Ahead:
 
     def advance(self, waiting: Waiting, due: int) -> Decided:
         """Take what comes, then let expire what is due."""
-        from shoal.kernels.stream.steps import steps
-
         return Decided(*steps(waiting, self.rule, self.demanded, due))

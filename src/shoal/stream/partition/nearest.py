@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from shoal.kernels.stream.excess import Demanded, laid_out
+from shoal.kernels.stream.nearest import nearest
+from shoal.kernels.stream.steps import Rule, steps
 from shoal.parameters import Checked
 from shoal.types.stream import Decided, Demand, Forming, Space, Waiting
-
-if TYPE_CHECKING:
-    from shoal.kernels.stream.excess import Demanded
-    from shoal.kernels.stream.steps import Rule
 
 
 @dataclass(frozen=True)
@@ -52,9 +51,6 @@ class Nearest(Checked):
         """Return what forms the classes of one lane; with demands, classes that miss them are mended."""
         if not demands:
             return _Around(k, delay, order_weight)
-        from shoal.kernels.stream.excess import laid_out
-        from shoal.kernels.stream.steps import Rule
-
         return _Mended(Rule(k, delay, order_weight, reach=1), laid_out(demands))
 
 
@@ -65,8 +61,6 @@ class _Mended:
 
     def advance(self, waiting: Waiting, due: int) -> Decided:
         """Take what comes, then let expire what is due."""
-        from shoal.kernels.stream.steps import steps
-
         return Decided(*steps(waiting, self.rule, self.demanded, due))
 
 
@@ -78,8 +72,6 @@ class _Around:
 
     def advance(self, waiting: Waiting, due: int) -> Decided:
         """Take what comes, then let expire what is due."""
-        from shoal.kernels.stream.nearest import nearest
-
         subjects = None
         if waiting.subjects is not waiting.positions:
             who, codes = np.unique(waiting.subjects, return_inverse=True)

@@ -1,9 +1,10 @@
-"""Cells of any kind as numbers, or as what they are called."""
+"""Cells of any kind as numbers, and attributes of numbers between two bounds."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -15,6 +16,25 @@ _PLAIN = (int, float)
 
 #: A field that is not there, or holds nothing.
 MISSING = "Column {name!r}: must have a value, got none. Correct the record."
+
+
+@dataclass(frozen=True)
+class Between:
+    """An attribute of numbers or moments between two bounds: one coordinate from 0 to 1."""
+
+    name: str
+    low: Any
+    high: Any
+
+    @property
+    def middle(self) -> NDArray[np.float64]:
+        """Half of the way between the bounds."""
+        return np.full(1, 0.5)
+
+    def place(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the coordinate of each value."""
+        found: NDArray[np.float64] = (values - self.low) / float(self.high - self.low)
+        return found[:, None]
 
 
 def is_missing(cell: object) -> bool:

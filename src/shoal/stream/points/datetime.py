@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.arithmetic.class_means import class_means_of_integers
-from shoal.stream.points._cells import each, listed
+from shoal.stream.points._cells import Between, each, listed
 from shoal.types import Kind
 from shoal.types.stream import Known, Taken
 
@@ -22,7 +22,7 @@ _CALENDAR = {"year": "datetime64[Y]", "month": "datetime64[M]"}
 
 
 @dataclass(frozen=True)
-class Datetime:
+class Datetime(Between):
     """An attribute of moments, counted in microseconds.
 
     Bounds say how moments leave: as dates if both bounds are dates; else with the time, to the second unless a bound
@@ -38,9 +38,6 @@ class Datetime:
 
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.DATETIME,)
 
-    name: str
-    low: int
-    high: int
     unit: int  #: what moments are rounded to, in microseconds
     zoned: bool
     dates: bool = False  #: whether dates leave, without a time
@@ -63,11 +60,6 @@ class Datetime:
         """The first and the last moment that can leave, unless they are moved to the first days of their months."""
         return -(-self.low // self.unit) * self.unit, self.high // self.unit * self.unit
 
-    @property
-    def middle(self) -> NDArray[np.float64]:
-        """Half of the way between the bounds."""
-        return np.full(1, 0.5)
-
     def fits(self, cell: Any) -> bool:
         """Tell at a glance whether a cell is a moment: it never can be told so."""
         return False
@@ -87,11 +79,6 @@ class Datetime:
         values, faults = each(self.name, listed(cells), read, sentence)
         ticks = np.array([self.low if value is None else value for value in values], np.int64)
         return Taken(np.clip(ticks, self.low, self.high), (ticks < self.low) | (ticks > self.high), faults)
-
-    def place(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Return one coordinate of elapsed time."""
-        found: NDArray[np.float64] = (values - self.low) / float(self.high - self.low)
-        return found[:, None]
 
     def centroid(self, values: NDArray[Any], sizes: NDArray[np.int64]) -> NDArray[Any]:
         """Return the mean moment of each class, to the nearest unit, or the first day of its month or year."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.arithmetic.category_representative import Tree, below, likest_leaf, tree_of
-from shoal.stream.points._names import codes_of, numbered
+from shoal.stream.points._names import Categories
 from shoal.types import Kind, called
-from shoal.types.stream import Known, Taken
+from shoal.types.stream import Known
 
 
 @dataclass(frozen=True)
-class Nominal:
+class Nominal(Categories):
     """An attribute of categories, all 1 apart or as far as their taxonomy says.
 
     >>> work = Nominal.of(Known("work", Kind.NOMINAL, categories=("nurse", "baker")))
@@ -30,10 +30,7 @@ class Nominal:
 
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.NOMINAL,)
 
-    name: str
-    categories: tuple[Any, ...] = field(repr=False)  #: by name
-    tree: Tree
-    among: str
+    tree: Tree  #: of the categories, which are sorted by name
 
     @classmethod
     def of(cls, known: Known) -> Nominal:
@@ -41,28 +38,16 @@ class Nominal:
         given = known.categories or tuple(known.taxonomy.paths if known.taxonomy is not None else ())
         categories = tuple(sorted(given, key=called))
         tree = tree_of([called(category) for category in categories], known.taxonomy)
-        return cls(known.name, categories, tree, "its taxonomy" if known.taxonomy is not None else "its categories")
+        return cls(known.name, categories, "its taxonomy" if known.taxonomy is not None else "its categories", tree)
 
     @cached_property
     def _embedding(self) -> NDArray[np.float64]:
         return self.tree.embedding[: len(self.categories)]
 
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return numbered(self.categories)
-
     @property
     def middle(self) -> NDArray[np.float64]:
         """The mean of all categories."""
         return np.asarray(self._embedding.mean(axis=0))
-
-    def fits(self, cell: Any) -> bool:
-        """Tell at a glance whether a cell is one of the categories; if not, it may still be read."""
-        return type(cell) is str and cell in self._numbers
-
-    def take(self, cells: Any) -> Taken:
-        """Read categories; those that nobody named before are faults."""
-        return codes_of(self.name, cells, self._numbers, self.among)
 
     def place(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return a coordinate for each edge."""
@@ -75,7 +60,3 @@ class Nominal:
         labels = np.repeat(np.arange(len(sizes)), sizes)
         inside = below(self.tree.parent, labels, values, None, len(sizes))
         return likest_leaf(self.tree.parent, self.tree.height, inside)
-
-    def plain(self, values: NDArray[Any]) -> list[Any]:
-        """Return categories as they were named before."""
-        return [self.categories[code] for code in values.tolist()]

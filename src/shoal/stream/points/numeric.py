@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.stream.means import means
-from shoal.stream.points._cells import numbers
+from shoal.stream.points._cells import Between, numbers
 from shoal.stream.points._steps import Steps
 from shoal.types import Kind
 from shoal.types.stream import Known, Taken
 
 
 @dataclass(frozen=True)
-class Numeric:
+class Numeric(Between):
     """A numeric attribute between two bounds.
 
     >>> age = Numeric.of(Known("age", Kind.INTEGER, 0, 100))
@@ -32,9 +32,6 @@ class Numeric:
 
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.CONTINUOUS, Kind.INTEGER)
 
-    name: str
-    low: float
-    high: float
     integer: bool
     steps: Steps | None  #: what means are rounded to; None: not at all
 
@@ -44,11 +41,6 @@ class Numeric:
         step = known.resolution
         steps = Steps.between(step, known.low, known.high) if isinstance(step, int | float) else None
         return cls(known.name, float(known.low), float(known.high), known.kind is Kind.INTEGER, steps)
-
-    @property
-    def middle(self) -> NDArray[np.float64]:
-        """Half of the way between the bounds."""
-        return np.full(1, 0.5)
 
     def fits(self, cell: Any) -> bool:
         """Tell at a glance whether a cell is a number between the bounds; if not, it may still be read."""
@@ -64,11 +56,6 @@ class Numeric:
             if self.integer and (odd := np.flatnonzero(np.isfinite(values) & (values != np.rint(values)))).size:
                 faults = sorted(faults + [(int(at), f"Column {self.name!r}: {sentence}") for at in odd])
         return Taken(np.clip(values, self.low, self.high) + 0.0, clamped, faults)
-
-    def place(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Return one coordinate."""
-        found: NDArray[np.float64] = (values - self.low) / (self.high - self.low)
-        return found[:, None]
 
     def centroid(self, values: NDArray[Any], sizes: NDArray[np.int64]) -> NDArray[Any]:
         """Return the mean of each class, to the nearest multiple of the resolution."""

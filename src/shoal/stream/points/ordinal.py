@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.arithmetic.class_means import medians
-from shoal.stream.points._names import codes_of, numbered
+from shoal.stream.points._names import Categories
 from shoal.types import Kind
-from shoal.types.stream import Known, Taken
+from shoal.types.stream import Known
 
 
 @dataclass(frozen=True)
-class Ordinal:
+class Ordinal(Categories):
     """An attribute of ordered categories, as far apart as their ranks.
 
     >>> size = Ordinal.of(Known("size", Kind.ORDINAL, categories=("low", "middle", "high")))
@@ -29,30 +28,15 @@ class Ordinal:
 
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.ORDINAL,)
 
-    name: str
-    categories: tuple[Any, ...] = field(repr=False)
-
     @classmethod
     def of(cls, known: Known) -> Ordinal:
         """Take what is known."""
-        return cls(known.name, known.categories)
-
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return numbered(self.categories)
+        return cls(known.name, known.categories, "its order")
 
     @property
     def middle(self) -> NDArray[np.float64]:
         """Half of the way between the lowest and the highest."""
         return np.full(1, 0.5 if len(self.categories) > 1 else 0.0)
-
-    def fits(self, cell: Any) -> bool:
-        """Tell at a glance whether a cell is one of the categories; if not, it may still be read."""
-        return type(cell) is str and cell in self._numbers
-
-    def take(self, cells: Any) -> Taken:
-        """Read categories; those that are not in the order are faults."""
-        return codes_of(self.name, cells, self._numbers, "its order")
 
     def place(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return one coordinate."""
@@ -65,7 +49,3 @@ class Ordinal:
             return np.empty(0, np.int64)
         labels = np.repeat(np.arange(len(sizes)), sizes)
         return medians(values.astype(np.float64), labels, None).astype(np.int64)
-
-    def plain(self, values: NDArray[Any]) -> list[Any]:
-        """Return categories as the order writes them."""
-        return [self.categories[rank] for rank in values.tolist()]

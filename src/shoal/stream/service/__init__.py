@@ -1,1 +1,1 @@
-"""Formats, messages and metrics of a running stream."""
+"""Formats and metrics of a running stream."""

@@ -19,7 +19,7 @@ from shoal.stream.channels.nats_client import writer as writing
 from shoal.stream.channels.nats_client.connection import Connection
 from shoal.stream.channels.nats_client.reader import Reader
 from shoal.stream.channels.nats_client.writer import Writer
-from shoal.stream.service.messages import Telling
+from shoal.stream.run import Telling
 from shoal.types.stream import Cursor, Leaving, Letter, Outgoing
 
 

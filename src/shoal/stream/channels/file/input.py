@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from shoal.errors import DataError
+from shoal.io.sources._file import unreadable
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -343,11 +344,6 @@ class Input:
 
 def _unreadable(path: str, error: Exception) -> str:
     name = "Standard input" if path == "-" else path
-    if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return f"{name}: there is no such file. Check the path."
-    if isinstance(error, IsADirectoryError):
-        return f"{name}: must be a file, got a folder. Name a file in it."
-    if isinstance(error, PermissionError):
-        return f"{name}: may not be read by this user. Ask its owner for permission to read it."
-    reason = getattr(error, "strerror", None) or "it is closed"
-    return f"{name}: could not be read ({reason}). Check where it comes from."
+    if not isinstance(error, OSError):  # Python's own about a stream that has no file any more
+        error = OSError(None, "it is closed")
+    return unreadable(name, error, "Check where it comes from")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import stat
@@ -15,11 +14,12 @@ from typing import Any
 
 import msgspec
 
-from shoal.errors import DataError, EngineError, ParameterError, ShoalError, listing
+from shoal.errors import DataError, EngineError, ParameterError, listing
+from shoal.io.sinks._atomic import unwritable
 from shoal.stream.channels.file.journal import sync_folder, write_all
 from shoal.types.stream import Journey, Letter
 
-_FULL = (errno.ENOSPC, errno.EDQUOT)
+_AGAIN = "and run it again: it goes on where it stopped"
 
 
 class Pipe:
@@ -134,27 +134,14 @@ def writing(name: str) -> Iterator[None]:
     """Say in a sentence what goes wrong with the disk inside the block."""
     try:
         yield
-    except (OSError, ValueError, AttributeError) as error:
-        raise _unwritable(name, error) from None
-
-
-def _unwritable(name: str, error: Exception) -> ShoalError:
-    code = getattr(error, "errno", None)
-    if code == errno.EISDIR:
-        return ParameterError(f"{name}: must be a file, got a folder. Add a file name to it.")
-    if code in _FULL:
-        why, do = "the disk or the quota is full", "Free some space, and run it again: it goes on where it stopped"
-    elif code == errno.EFBIG:
-        why, do = "it is larger than files may be here", "Raise the limit, and run it again"
-    elif code in (errno.EACCES, errno.EPERM, errno.EROFS):
-        why, do = "this user may not write there", "Choose another folder, or ask for permission"
-    elif code in (errno.ENOENT, errno.ENOTDIR):
-        why, do = "there is no such folder", "Create it, or choose another"
-    elif code == errno.EPIPE:
-        why, do = "nobody reads it any more", "Write to a file to be able to go on"
-    else:
-        why, do = getattr(error, "strerror", None) or "it is closed", "Check where it leads"
-    return EngineError(f"{name}: could not be written, {why}. {do}.")
+    except BrokenPipeError:
+        raise EngineError(
+            f"{name}: could not be written, nobody reads it any more. Write to a file to be able to go on."
+        ) from None
+    except OSError as error:
+        raise unwritable(name, error, _AGAIN, "this user may not write there") from None
+    except (ValueError, AttributeError):  # Python's own, of standard output
+        raise EngineError(f"{name}: could not be written, it is closed. Check where it leads.") from None
 
 
 def is_pipe(path: str) -> bool:

@@ -7,8 +7,10 @@ import hashlib
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from dataclasses import astuple, dataclass, replace
+from typing import Any, Literal
+
+import msgspec
 
 from shoal.errors import EngineError, ParameterError
 from shoal.types.stream import Cursor, Tally
@@ -17,7 +19,6 @@ from shoal.types.stream import Cursor, Tally
 USUAL_ROOM = 4096
 #: What a text holds besides the bits, at most: the mark of the recipe, nine numbers of 20 digits, what zlib adds.
 _BESIDES = 560
-_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +29,23 @@ class Kept:
     mark: str  #: what was promised
 
 
+class _Head(msgspec.Struct):
+    """All but the place and the bits."""
+
+    recipe: str
+    position: int
+    tally: tuple[int, int, int, int, int, int, float, float]  #: as `Tally` has them
+    memory: dict[str, Any]
+    shoal: Literal[1] = 1  #: the version
+
+
 def pack(cursor: Cursor, mark: str) -> str:
     """Return the text of a cursor; its place is the offset, and is not in it.
 
     >>> unpack(pack(Cursor(position=7, place=9, done=b"\\x06"), "ab"), 9) == Kept(Cursor(7, 9, b"\\x06"), "ab")
     True
     """
-    head = {
-        "shoal": _VERSION,
-        "recipe": mark,
-        "position": cursor.position,
-        "tally": list(asdict(cursor.tally).values()),
-        "memory": dict(cursor.memory),
-    }
-    line = json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode()
+    line = msgspec.json.encode(_Head(mark, cursor.position, astuple(cursor.tally), dict(cursor.memory)))
     return base64.b64encode(zlib.compress(line + b"\n" + cursor.done.rstrip(b"\0"), 9)).decode()
 
 
@@ -55,13 +59,10 @@ def unpack(text: str, offset: int) -> Kept:
     """
     try:
         line, _, done = zlib.decompress(base64.b64decode(text, validate=True)).partition(b"\n")
-        head = json.loads(line)
-        if head["shoal"] != _VERSION:
-            raise ValueError("another version")
-        tally = Tally(**dict(zip((field.name for field in fields(Tally)), head["tally"], strict=True)))
-        return Kept(Cursor(head["position"], offset, done, tally, head["memory"]), head["recipe"])
-    except (zlib.error, KeyError, TypeError) as error:
+        head = msgspec.json.decode(line, type=_Head)
+    except (zlib.error, msgspec.DecodeError) as error:
         raise ValueError("no cursor") from error
+    return Kept(Cursor(head.position, offset, done, Tally(*head.tally), head.memory), head.recipe)
 
 
 def room_for(delay: int) -> int:

@@ -97,7 +97,7 @@ class NatsLink:
             "subject, or one that was made anew. Name another output, or another subject of it with ?subject=."
         )
 
-    def _state(self, cursor: Cursor, places: Sequence[Sequence[int]]) -> State:
+    def _state(self, cursor: Cursor, places: list[list[int]]) -> State:
         source = self._source
         step = uuid4().hex
         return State(source.lane, self._consumers.born, self._journey.fingerprint, self._digests, step, cursor, places)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import zlib
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+import msgspec
 
 from shoal.errors import DataError
-from shoal.types.stream import Cursor, Tally
+from shoal.types.stream import Cursor
 
 
 class Runs:
@@ -101,12 +101,10 @@ class Runs:
         return found
 
 
-_FORM = 1  # of the message; a reader that does not know it refuses
 _LARGE = 4096  # from so many bytes on it is packed
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(msgspec.Struct, frozen=True):
     """What the last message of the subject of states says.
 
     Attributes
@@ -121,15 +119,18 @@ class State:
         Who wrote it and when: no two messages have the same.
     places
         Sequence numbers of the records from `Cursor.position` on, as far as `Cursor.done` reaches, as `Runs`.
+    shoal
+        The form of the message; a reader that does not know it refuses.
     """
 
     lane: str
     born: str
     fingerprint: str
-    digests: Mapping[str, str]
+    digests: dict[str, str]
     step: str
     cursor: Cursor
-    places: Sequence[Sequence[int]] = field(default=(), repr=False)
+    places: list[Annotated[list[int], msgspec.Meta(min_length=2, max_length=2)]] = []
+    shoal: Literal[1] = 1
 
     def written(self) -> bytes:
         """Return it as the body of a message.
@@ -137,18 +138,7 @@ class State:
         >>> State.read(State("VISITS", "", "f", {}, "s", Cursor(3, 7, b"\\x02"), [[7, 1], [9, 2]]).written()).places
         [[7, 1], [9, 2]]
         """
-        cursor = asdict(self.cursor) | {"done": base64.b64encode(self.cursor.done).decode()}
-        body = {
-            "shoal": _FORM,
-            "lane": self.lane,
-            "born": self.born,
-            "fingerprint": self.fingerprint,
-            "digests": dict(self.digests),
-            "step": self.step,
-            "cursor": cursor,
-            "places": list(self.places),
-        }
-        text = json.dumps(body, separators=(",", ":")).encode()
+        text = msgspec.json.encode(self)
         return zlib.compress(text, 1) if len(text) > _LARGE else text
 
     @classmethod
@@ -161,17 +151,8 @@ class State:
             If it is not one that `written` returned; the message says nothing of its content.
         """
         try:
-            found = json.loads(body if body[:1] == b"{" else zlib.decompress(body))
-            if found["shoal"] != _FORM:
-                raise ValueError
-            cursor = found["cursor"]
-            cursor |= {"done": base64.b64decode(cursor["done"]), "tally": Tally(**cursor["tally"])}
-            return cls(
-                **{name: found[name] for name in ("lane", "born", "fingerprint", "digests", "step")},
-                cursor=Cursor(**cursor),
-                places=[[int(first), int(count)] for first, count in found["places"]],
-            )
-        except (ValueError, KeyError, TypeError, zlib.error):
+            return msgspec.json.decode(body if body[:1] == b"{" else zlib.decompress(body), type=cls)
+        except (ValueError, msgspec.DecodeError, zlib.error):
             raise DataError("State: must be a message that this version of shoal wrote, got another.") from None
 
 
