@@ -1,13 +1,11 @@
-"""What is wrong with the domains of fields of a stream, in sentences; and of which kind fields are."""
+"""Domains and kinds of the fields of a stream, and sentences about what is wrong with them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import isfinite
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from shoal.parameters import shown
+from shoal.recipe.contents import are_values, is_real
 from shoal.stream.points._steps import Steps
 from shoal.stream.points.datetime import Datetime, is_counted, is_date, moment
 from shoal.types import UNITS, Kind, called
@@ -26,31 +24,7 @@ _TO_GIVE = {
 _MOST = 1e300  # sums of numbers between bounds stay finite
 
 
-def domains(recipe: StreamRecipe) -> list[str]:
-    """Return what is wrong with domains of quasi-identifiers, and which are said of fields that are none."""
-    faults = []
-    told = set(recipe.quasi) | set(recipe.confidential)
-    for table in ("bounds", "kinds", "orders", "categories", "taxonomies"):
-        faults += [
-            f"{_OWNER}: {table} names {name!r}, which is neither quasi-identifier nor confidential. Take it out."
-            for name in getattr(recipe, table)
-            if name not in told
-        ]
-    for name, weight in recipe.attribute_weights.items():
-        if name not in recipe.quasi:
-            faults.append(f"{_OWNER}: attribute_weights names {name!r}, which is no quasi-identifier. Take it out.")
-        if not is_real(weight) or not 0 <= float(weight) <= 1e6:
-            faults.append(
-                f"{_OWNER}: the weight of attribute {name!r} must be a number ≥ 0 and ≤ 1e6, got {shown(weight)}."
-            )
-    for name in recipe.quasi:
-        faults += domain(recipe, name)
-    if recipe.resolution and recipe.exact_means:
-        faults.append(f"{_OWNER}: resolution and exact_means exclude each other. Leave out one of them.")
-    return faults or [fault for name in recipe.resolution for fault in _resolution(recipe, name)]
-
-
-def _resolution(recipe: StreamRecipe, name: str) -> list[str]:
+def resolution(recipe: StreamRecipe, name: str) -> list[str]:
     """Return what is wrong with the resolution of a field whose domain is known."""
     step, kind = recipe.resolution[name], kind_of(recipe, name)
     if name not in recipe.quasi:
@@ -92,8 +66,6 @@ def kind_of(recipe: StreamRecipe, name: str) -> Kind:
 
 def domain(recipe: StreamRecipe, name: str) -> list[str]:
     """Return what is wrong with the domain of a field."""
-    if recipe.kinds.get(name, Kind.CONTINUOUS) not in list(Kind):
-        return []  # which names() says
     kind = kind_of(recipe, name)
     said = [table for table in ("bounds", "orders", "categories", "taxonomies") if name in getattr(recipe, table)]
     fitting = {Kind.ORDINAL: ("orders",), Kind.NOMINAL: ("categories", "taxonomies")}.get(kind, ("bounds",))
@@ -144,18 +116,10 @@ def _ends(kind: Kind, name: str, low: Any, high: Any) -> list[str]:
 
 def _different(recipe: StreamRecipe, name: str) -> list[str]:
     given = recipe.orders.get(name, recipe.categories.get(name, ()))
-    if any(category is None or isinstance(category, (Mapping, list, tuple)) for category in given):
+    if not are_values(given):
         return [f"{_OWNER}: the categories of {name!r} must be values, got a list, a table or nothing among them."]
     if not all(called(category).strip() for category in given):
         return [f"{_OWNER}: the categories of {name!r} must have names, got a blank. Take it out."]
     if len({called(category) for category in given}) < len(given):
         return [f"{_OWNER}: the categories of {name!r} must be different, got one twice. Name it once."]
     return []
-
-
-def is_real(value: Any) -> bool:
-    """Tell whether a value is a finite number."""
-    try:
-        return isinstance(value, Real) and not isinstance(value, bool) and isfinite(float(value))
-    except OverflowError:  # an integer beyond all floats
-        return False
