@@ -119,8 +119,8 @@ class RecipeFields(Settings):
     )] = None
     require: Annotated[Table, Param(
         "Further privacy models, e.g. l_entropy=3,alpha=0.5,e:pay=900", group=PRIVACY, metavar="MODEL=LEVEL,…",
-        example="{ l_entropy = 3, e = { pay = 900 } }", see="below",
-        more="A level holds for all confidential columns, or is given by column.",
+        example="{ l_entropy = 3, e = { pay = 900 } }", see="[Enforcement](enforcement.md)",
+        more="A level holds for all confidential columns, or is given by column. `k` and `t` may be given here, too.",
     )] = field(default_factory=dict)
     method: Annotated[str, Param(
         "How classes are formed; see shoal list methods", choices=keys_of("partition"),
