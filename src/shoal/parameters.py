@@ -65,7 +65,7 @@ class Param:
     inner
         Class that declares the names inside a table.
     check
-        Further check: a function of owner, field and value that yields sentences, such as one for each wrong entry.
+        Further check: a function of name and value that yields sentences, which the owner's name is put before.
     short
         Pairs of a value that may be given instead, and the value that it stands for.
     usual
@@ -86,7 +86,7 @@ class Param:
     option: str = ""
     metavar: str = ""
     inner: type | None = None
-    check: Callable[[str, str, Any], Iterable[str]] | None = None
+    check: Callable[[str, Any], Iterable[str]] | None = None
     short: tuple[tuple[Any, Any], ...] = ()
     usual: str = ""
     more: str = ""
@@ -137,7 +137,8 @@ class Declared:
         """Return a sentence for a value that is not accepted, or what its further check finds."""
         if not self.accepts(value):
             return [self._fault(owner, value)]
-        return [] if self.param.check is None else list(self.param.check(owner, self.name, value))
+        found = () if self.param.check is None else self.param.check(self.name, value)
+        return [f"{owner}: {sentence}" for sentence in found]
 
     def _fault(self, owner: str, value: object) -> str:
         if self.param.choices and not self.param.words:
@@ -209,12 +210,17 @@ def build(cls: type[T], values: Mapping[str, Any]) -> T:
 
 def unknown(owner: str, field: str, name: object, known: Collection[str]) -> str:
     """Return the sentence for a name that nobody knows, with the nearest one that somebody does."""
+    return f"{owner}: {not_known(field, name, known)}"
+
+
+def not_known(field: str, name: object, known: Collection[str]) -> str:
+    """Return the same sentence without its owner."""
     import difflib
 
     near = difflib.get_close_matches(str(name), list(known), n=1)
     remedy = f"Did you mean {near[0]!r}?" if near else "Choose one of these."
     allowed = f"there {'are' if len(known) > 1 else 'is'} {listing(sorted(known), most=20) or 'none'}"
-    return f"{owner}: no {field} is called {name!r}; {allowed}. {remedy}"
+    return f"no {field} is called {name!r}; {allowed}. {remedy}"
 
 
 def shown(value: object) -> str:

@@ -139,7 +139,7 @@ class RecipeFields(Settings):
         metavar="NAME=VALUE",
     )] = field(default_factory=dict)
     kinds: Annotated[Table, Param(
-        "Kind of a column, if the inferred one is wrong", check=contents.kinds_of("column"), group=COLUMNS,
+        "Kind of a column, if the inferred one is wrong", check=partial(contents.kinds, "column"), group=COLUMNS,
         example='{ zip = "nominal" }', option="--kind", metavar="COLUMN=KIND", see="[Kinds](schema.md)",
     )] = field(default_factory=dict)
     taxonomies: Annotated[Mapping[str, Mapping[str, Any] | str], Param(
@@ -149,7 +149,7 @@ class RecipeFields(Settings):
         see="[Taxonomies](recipe.md#taxonomies)",
     )] = field(default_factory=dict)
     orders: Annotated[Mapping[str, Sequence[Any]], Param(
-        "Categories of a column from lowest to highest; makes it ordinal", check=contents.categories_of("order"),
+        "Categories of a column from lowest to highest; makes it ordinal", check=contents.order,
         group=COLUMNS, example='{ school = ["primary", "secondary"] }', option="--order", metavar="COLUMN=A,B,…",
         see="[Orders](recipe.md#orders)",
     )] = field(default_factory=dict)

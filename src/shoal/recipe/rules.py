@@ -22,32 +22,27 @@ if TYPE_CHECKING:
 def some_quasi(recipe: Any) -> Iterator[str]:
     """Require a quasi-identifier, of tables and streams."""
     if not recipe.quasi:
-        yield (
-            f"{type(recipe).__name__}: quasi must name at least one {recipe.noun}, got none. Name what an intruder may "
-            f"know."
-        )
+        yield (f"quasi must name at least one {recipe.noun}, got none. Name what an intruder may know.")
 
 
 def weighted_quasi(recipe: Any) -> Iterator[str]:
     """Require that weights are of quasi-identifiers, of tables and streams."""
     for name in recipe.attribute_weights:
         if name not in recipe.quasi:
-            yield (
-                f"{type(recipe).__name__}: attribute_weights names {name!r}, which is no quasi-identifier. Take it out."
-            )
+            yield (f"attribute_weights names {name!r}, which is no quasi-identifier. Take it out.")
 
 
 def rounded(recipe: Any) -> Iterator[str]:
     """Refuse a step and all digits at once, of tables and streams."""
     if recipe.resolution and recipe.exact_means:
-        yield f"{type(recipe).__name__}: resolution and exact_means exclude each other. Leave out one of them."
+        yield "resolution and exact_means exclude each other. Leave out one of them."
 
 
 def one_role(recipe: Any, given: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Require that every name has one role, once; `given` are names with their roles."""
     seen: dict[str, str] = {}
     for name, role in given:
-        what = f"{type(recipe).__name__}: {recipe.noun} {name!r} is"
+        what = f"{recipe.noun} {name!r} is"
         if seen.get(name) == role:
             yield f"{what} named twice as {role}. Name it once."
         elif name in seen:
@@ -61,19 +56,17 @@ def _roles(recipe: Recipe) -> Iterator[str]:
 
 def _closeness(recipe: Recipe) -> Iterator[str]:
     if recipe.n is not None and recipe.t is None:
-        yield "Recipe: n needs t, got none. Say how close classes must be: t = 0.2, or leave out n."
+        yield "n needs t, got none. Say how close classes must be: t = 0.2, or leave out n."
     if recipe.t is not None and not recipe.confidential:
-        yield (
-            "Recipe: t needs at least one confidential column, got none. Name what must not be learnt, or leave out t."
-        )
+        yield ("t needs at least one confidential column, got none. Name what must not be learnt, or leave out t.")
 
 
 def _counted(recipe: Recipe) -> Iterator[str]:
     if recipe.together is not None and recipe.subject is not None:
-        yield "Recipe: subject and together cannot both be given: k counts one of them. Leave out one."
+        yield "subject and together cannot both be given: k counts one of them. Leave out one."
     if recipe.subject_exact and recipe.counted is None:
         yield (
-            "Recipe: subject_exact says how subjects are compared, and none are named. Name subject or together, "
+            "subject_exact says how subjects are compared, and none are named. Name subject or together, "
             "or leave it out."
         )
 
@@ -82,7 +75,7 @@ def _together(recipe: Recipe) -> Iterator[str]:
     values = [one for one in resolve("Recipe", recipe.require) if not of_persons(one.key)]
     if recipe.together is not None and (recipe.t is not None or values):
         yield (
-            "Recipe: t and require must be left out where records stay together, for what mends classes would "
+            "t and require must be left out where records stay together, for what mends classes would "
             "separate them; only dominance may be required. Leave them out, or leave out together."
         )
 
@@ -90,16 +83,16 @@ def _together(recipe: Recipe) -> Iterator[str]:
 def _households(recipe: Recipe) -> Iterator[str]:
     level = recipe.household_level
     if level and recipe.together is None:
-        yield "Recipe: household_level needs together, got none. Name the column of households there."
+        yield "household_level needs together, got none. Name the column of households there."
     if extra := [name for name in level if name not in recipe.quasi]:
-        yield f"Recipe: household_level must hold quasi-identifiers only, {listing(extra)} is none. Take it out."
+        yield f"household_level must hold quasi-identifiers only, {listing(extra)} is none. Take it out."
     if any(0 < len(set(block) & set(level)) < len(block) for block in recipe.blocks):
-        yield "Recipe: a block must hold attributes of households or of records, one holds both. Part them."
+        yield "a block must hold attributes of households or of records, one holds both. Part them."
 
 
 def _strata(recipe: Recipe) -> Iterator[str]:
     if recipe.small_strata == "merge" and not recipe.strata:
-        yield "Recipe: small_strata needs strata, got none. Name their columns, or leave it out."
+        yield "small_strata needs strata, got none. Name their columns, or leave it out."
 
 
 def _blocks(recipe: Recipe) -> Iterator[str]:
@@ -107,23 +100,23 @@ def _blocks(recipe: Recipe) -> Iterator[str]:
         return
     inside = [name for block in recipe.blocks for name in block]
     if twice := sorted({name for name in inside if inside.count(name) > 1}):
-        yield f"Recipe: blocks must be disjoint, {listing(twice)} is in two. Name it once."
+        yield f"blocks must be disjoint, {listing(twice)} is in two. Name it once."
     if not all(recipe.blocks):
-        yield "Recipe: a block must hold at least one quasi-identifier, one holds none."
+        yield "a block must hold at least one quasi-identifier, one holds none."
     if lacking := [name for name in recipe.quasi if name not in inside]:
-        yield f"Recipe: blocks must hold every quasi-identifier, {listing(lacking)} is in none. Add it."
+        yield f"blocks must hold every quasi-identifier, {listing(lacking)} is in none. Add it."
     if extra := [name for name in inside if name not in recipe.quasi]:
-        yield f"Recipe: blocks must hold quasi-identifiers only, {listing(extra)} is none. Take it out."
+        yield f"blocks must hold quasi-identifiers only, {listing(extra)} is none. Take it out."
 
 
 def _required(recipe: Recipe) -> Iterator[str]:
     required = resolve("Recipe", recipe.require)
     for one in required:
         if not of_confidential(one.key) and not of_persons(one.key):
-            yield f"Recipe: {one.key} cannot be required of a table that is to be protected. Leave it out."
+            yield f"{one.key} cannot be required of a table that is to be protected. Leave it out."
         if (p := dict(one.levels).get("p", 0)) > recipe.k:
-            yield f"Recipe: p must be at most k, got p = {p} and k = {recipe.k}. Raise k, or lower p."
-    yield from misplaced("Recipe", required, recipe.confidential)
+            yield f"p must be at most k, got p = {p} and k = {recipe.k}. Raise k, or lower p."
+    yield from misplaced("", required, recipe.confidential)
 
 
 def _noise(recipe: Recipe) -> Iterator[str]:
@@ -132,20 +125,20 @@ def _noise(recipe: Recipe) -> Iterator[str]:
     for name in NOISE:
         if given[name] and name not in takes:
             yield (
-                f"Recipe: {name} is for a release that adds noise, {recipe.release} does not. Leave it out, or take "
+                f"{name} is for a release that adds noise, {recipe.release} does not. Leave it out, or take "
                 f"release = laplace."
             )
     if "epsilon" in takes and not given["epsilon"]:
-        yield f"Recipe: the release {recipe.release} needs epsilon, a number > 0, got none. Say how much may be told."
+        yield f"the release {recipe.release} needs epsilon, a number > 0, got none. Say how much may be told."
 
 
 def _noisy_columns(recipe: Recipe) -> Iterator[str]:
     if isinstance(epsilon := recipe.epsilon, dict) and (lacking := [q for q in recipe.quasi if q not in epsilon]):
-        yield f"Recipe: epsilon must name every quasi-identifier, {listing(lacking)} has none. Add it."
+        yield f"epsilon must name every quasi-identifier, {listing(lacking)} has none. Add it."
     for field in ("epsilon", "bounds"):
         named = getattr(recipe, field)
         if isinstance(named, dict) and (extra := [name for name in named if name not in recipe.quasi]):
-            yield f"Recipe: {field} must name quasi-identifiers only, {listing(extra)} is none. Take it out."
+            yield f"{field} must name quasi-identifiers only, {listing(extra)} is none. Take it out."
 
 
 def _digits(recipe: Recipe) -> Iterator[str]:
@@ -153,12 +146,12 @@ def _digits(recipe: Recipe) -> Iterator[str]:
     for name in recipe.resolution:
         if name not in recipe.quasi:
             yield (
-                f"Recipe: resolution names {name!r}, which is not a quasi-identifier. Remove it, or change the "
+                f"resolution names {name!r}, which is not a quasi-identifier. Remove it, or change the "
                 f"role of the column."
             )
     if recipe.resolution and "resolution" not in _takes(recipe):
         yield (
-            f"Recipe: resolution is for releases that average, {recipe.release} releases cells as they are. Leave "
+            f"resolution is for releases that average, {recipe.release} releases cells as they are. Leave "
             f"out resolution, or choose the release centroid."
         )
 
@@ -171,14 +164,14 @@ def _takes(recipe: Recipe) -> tuple[str, ...]:
 def _reviewed(recipe: Recipe) -> Iterator[str]:
     """Check the columns that were reviewed: all of them must be released unchanged."""
     for name in sorted({name for name in recipe.reviewed if recipe.reviewed.count(name) > 1}):
-        yield f"Recipe: reviewed names column {name!r} twice. Name it once."
+        yield f"reviewed names column {name!r} twice. Name it once."
     why = {name: _changed(recipe, role) for name, role in recipe.roles.items()} if recipe.reviewed else {}
     if recipe.epsilon is not None and recipe.claim == "original":
         why |= dict.fromkeys(recipe.reviewed, "only quasi-identifiers are released where claim = original")
     for name in dict.fromkeys(recipe.reviewed):
         if why.get(name):
             yield (
-                f"Recipe: reviewed must hold columns that are released unchanged, {name!r} is not: {why[name]}. Remove "
+                f"reviewed must hold columns that are released unchanged, {name!r} is not: {why[name]}. Remove "
                 f"it from reviewed."
             )
 

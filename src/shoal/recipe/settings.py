@@ -17,7 +17,7 @@ C = TypeVar("C", bound=type)
 VERSION = 1
 
 
-#: Function of a recipe that yields a sentence for everything that does not fit together.
+#: Function of a recipe that yields a sentence, without the owner, for everything that does not fit together.
 Rule = Callable[[Any], Iterable[str]]
 
 
@@ -169,7 +169,7 @@ def _broken(rule: Rule, recipe: Settings) -> list[str]:
     found = []
     try:
         for sentence in rule(recipe):
-            found.append(sentence)  # one by one: those before a refused field count
+            found.append(f"{type(recipe).__name__}: {sentence}")  # one by one: those before a refused field count
     except RefusedError:
         pass
     except ParameterError as error:

@@ -44,7 +44,7 @@ def faults(recipe: StreamRecipe) -> list[str]:
     if not recipe.require and recipe.t is None:
         return [_unused(name) for name in recipe.reference]
     required = requirements.resolve(_OWNER, recipe.require)
-    if found := [*_impossible(recipe, required), *requirements.misplaced(_OWNER, required, recipe.confidential)]:
+    if found := [*_impossible(recipe, required), *requirements.misplaced("", required, recipe.confidential)]:
         return found
     close = [one.attribute for one in asked(recipe) if one.model == CLOSE]
     found = [_unused(name) for name in recipe.reference if name not in close]
@@ -53,7 +53,7 @@ def faults(recipe: StreamRecipe) -> list[str]:
 
 
 def _unused(name: str) -> str:
-    return f"{_OWNER}: reference names {name!r}, in which nothing must be close. Demand t of it, or take it out."
+    return f"reference names {name!r}, in which nothing must be close. Demand t of it, or take it out."
 
 
 def _impossible(recipe: StreamRecipe, required: Sequence[requirements.Required]) -> list[str]:
@@ -61,19 +61,19 @@ def _impossible(recipe: StreamRecipe, required: Sequence[requirements.Required])
     if registry.says("stream.partition", recipe.method, "only_k"):
         what = "require" if recipe.require else "t"
         found.append(
-            f"{_OWNER}: {what} cannot be held by the method {recipe.method}, which promises only k. Take nearest or "
+            f"{what} cannot be held by the method {recipe.method}, which promises only k. Take nearest or "
             f"look_ahead, or leave out {what}."
         )
     found += [
-        f"{_OWNER}: classes of a stream can hold {', '.join(MODELS)}, got {one.key}. Leave it out."
+        f"classes of a stream can hold {', '.join(MODELS)}, got {one.key}. Leave it out."
         for one in required
         if one.key not in MODELS
     ]
     if recipe.t is not None and any(one.key == CLOSE for one in required):
-        found.append(f"{_OWNER}: t is given, and required too. Say it once.")
+        found.append("t is given, and required too. Say it once.")
     most = recipe.delay + 1  # so many wait at once
     found += [
-        f"{_OWNER}: {name} must be at most delay + 1 = {most:,}, for no class holds more tuples of different values, "
+        f"{name} must be at most delay + 1 = {most:,}, for no class holds more tuples of different values, "
         f"got {shown(level)}. Lower {name}, or raise delay."
         for one in required
         for name, level in one.levels
@@ -88,7 +88,7 @@ def _too_many(recipe: StreamRecipe, close: Sequence[str]) -> list[str]:
     if many <= _MOST:
         return []
     return [
-        f"{_OWNER}: t counts {many} categories and bins of what came so far, at most {_MOST} can be remembered. "
+        f"t counts {many} categories and bins of what came so far, at most {_MOST} can be remembered. "
         "Give some fields a reference with shares, or fewer cuts."
     ]
 
@@ -98,7 +98,7 @@ def _binned(recipe: StreamRecipe, name: str) -> list[str]:
     said = recipe.reference.get(name, {})
     if not isinstance(said, Mapping) or (not said and name in recipe.reference):
         return [
-            f"{_OWNER}: the reference of {name!r} must be a table of shares, or of cuts, got something else. "
+            f"the reference of {name!r} must be a table of shares, or of cuts, got something else. "
             "Write {a = 0.3, b = 0.7}."
         ]
     kind = kind_of(recipe, name)
@@ -107,11 +107,10 @@ def _binned(recipe: StreamRecipe, name: str) -> list[str]:
     if "cuts" in said:
         return _cuts(name, kind, said)
     if said:
-        return [f"{_OWNER}: the reference of {name!r}, which is {kind}, must have cuts. Write {{cuts = [10, 20]}}."]
+        return [f"the reference of {name!r}, which is {kind}, must have cuts. Write {{cuts = [10, 20]}}."]
     if name not in recipe.bounds:
         return [
-            f"{_OWNER}: t needs to know the domain of {name!r}, got none. Give its bounds, categories or order, "
-            "or a reference."
+            f"t needs to know the domain of {name!r}, got none. Give its bounds, categories or order, or a reference."
         ]
     return domains.domain(recipe, name)
 
@@ -120,26 +119,26 @@ def _categories(recipe: StreamRecipe, name: str, kind: Kind, said: Mapping[str, 
     known = recipe.orders.get(name, recipe.categories.get(name, ()))
     if not known and name not in recipe.taxonomies and not (said and kind is Kind.NOMINAL):
         where = "orders" if kind is Kind.ORDINAL else "categories"
-        return [f"{_OWNER}: t needs to know the {where} of {name!r}, got none. Name them all in {where}."]
+        return [f"t needs to know the {where} of {name!r}, got none. Name them all in {where}."]
     if (known or name in recipe.taxonomies) and (found := domains.domain(recipe, name)):
         return found
     if not known and name in recipe.taxonomies:
         taxonomy = recipe.known_of(name).taxonomy
         known = tuple(taxonomy.paths) if taxonomy is not None else ()
     if known and not set(said) <= {called(one) for one in known}:
-        return [f"{_OWNER}: the reference of {name!r} names a category that it does not have. Add it, or take it out."]
+        return [f"the reference of {name!r} names a category that it does not have. Add it, or take it out."]
     return _shares(name, list(said.values()))
 
 
 def _cuts(name: str, kind: Kind, said: Mapping[str, Any]) -> list[str]:
     cuts, shares = said["cuts"], said.get("shares")
     if set(said) - {"cuts", "shares"} or kind is Kind.DATETIME:
-        return [f"{_OWNER}: the reference of {name!r} must have cuts and shares of numbers, and nothing else."]
+        return [f"the reference of {name!r} must have cuts and shares of numbers, and nothing else."]
     numbers = isinstance(cuts, list) and bool(cuts) and all(is_real(cut) for cut in cuts)
     if not numbers or any(float(a) >= float(b) for a, b in pairwise(cuts)):
-        return [f"{_OWNER}: the cuts of {name!r} must be a list of ascending numbers, got something else."]
+        return [f"the cuts of {name!r} must be a list of ascending numbers, got something else."]
     if shares is not None and (not isinstance(shares, list) or len(shares) != len(cuts) + 1):
-        return [f"{_OWNER}: the shares of {name!r} must be {len(cuts) + 1}, one more than cuts. Correct the reference."]
+        return [f"the shares of {name!r} must be {len(cuts) + 1}, one more than cuts. Correct the reference."]
     return _shares(name, shares or [])
 
 
@@ -147,7 +146,7 @@ def _shares(name: str, shares: Sequence[Any]) -> list[str]:
     bad = any(not is_real(share) or share < 0 for share in shares)
     if bad or (shares and not 0 < sum(whole(shares)) <= _MOST_SHARES):
         return [
-            f"{_OWNER}: the shares of {name!r} must be numbers ≥ 0, not all 0, and of few digits, got others. "
+            f"the shares of {name!r} must be numbers ≥ 0, not all 0, and of few digits, got others. "
             "Correct the reference."
         ]
     return []

@@ -31,10 +31,10 @@ _ONCE = 2**31
 _fields = partial(names_of, "field", check=contents.not_empty)
 
 
-def _no_effect(owner: str, name: str, value: bool | None) -> Iterator[str]:
+def _no_effect(name: str, value: bool | None) -> Iterator[str]:
     if value is False:
         yield (
-            f"{owner}: {name} must be true, got False: integers stay integers. For their means with all digits, say "
+            f"{name} must be true, got False: integers stay integers. For their means with all digits, say "
             f"exact_means = true."
         )
 
@@ -73,16 +73,16 @@ class StreamFields(Settings):
     identifier: Annotated[Names, _fields("Direct identifiers; removed from the output", '["name"]')] = ()
     confidential: Annotated[Names, _fields("Confidential fields, e.g. health; released unchanged", '["health"]')] = ()
     kinds: Annotated[Table, Param(
-        "Kind of a field, if its domain does not tell", check=contents.kinds_of("field"), group=COLUMNS,
+        "Kind of a field, if its domain does not tell", check=partial(contents.kinds, "field"), group=COLUMNS,
         example='{ age = "integer" }', option="--kind", metavar="FIELD=KIND",
         more="A field with bounds is continuous (or datetime), with an order ordinal, with categories nominal.",
     )] = field(default_factory=dict)
     orders: Annotated[Mapping[str, Sequence[Any]], Param(
-        "All categories of a field from lowest to highest", check=contents.categories_of("orders"), group=COLUMNS,
+        "All categories of a field from lowest to highest", check=contents.categories, group=COLUMNS,
         example='{ school = ["primary", "secondary"] }', option="--order", metavar="FIELD=A,B,…",
     )] = field(default_factory=dict)
     categories: Annotated[Mapping[str, Sequence[Any]], Param(
-        "All categories of a nominal field", check=contents.categories_of("categories"), group=COLUMNS,
+        "All categories of a nominal field", check=contents.categories, group=COLUMNS,
         example='{ sex = ["f", "m"] }', metavar="FIELD=A,B,…",
     )] = field(default_factory=dict)
     taxonomies: Annotated[Mapping[str, Mapping[str, Any] | str], Param(

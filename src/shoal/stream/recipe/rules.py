@@ -14,13 +14,12 @@ if TYPE_CHECKING:
     from shoal.stream.recipe.recipe import StreamRecipe
 
 
-_OWNER = "StreamRecipe"
 _FARTHER = "a class may need a tuple that is farther away"
 
 
 def _delay(recipe: StreamRecipe) -> Iterator[str]:
     if recipe.delay < recipe.k - 1:
-        yield f"{_OWNER}: delay must be at least k − 1 = {recipe.k - 1}, got {recipe.delay}. Raise delay, or lower k."
+        yield f"delay must be at least k − 1 = {recipe.k - 1}, got {recipe.delay}. Raise delay, or lower k."
 
 
 def _names(given: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -39,11 +38,11 @@ def _roles(recipe: StreamRecipe) -> Iterator[str]:
 def _kept(recipe: StreamRecipe) -> Iterator[str]:
     kept = recipe.keep or ()
     for name in sorted({name for name in kept if kept.count(name) > 1}):
-        yield f"{_OWNER}: field {name!r} is named twice in keep. Name it once."
+        yield f"field {name!r} is named twice in keep. Name it once."
     seen = dict(_given(recipe))
     for name in dict.fromkeys(kept):
         if seen.get(name, "confidential") != "confidential":
-            yield f"{_OWNER}: keep names {name!r}, which is {seen[name]} and cannot be released unchanged. Take it out."
+            yield f"keep names {name!r}, which is {seen[name]} and cannot be released unchanged. Take it out."
 
 
 def _told(recipe: StreamRecipe) -> Iterator[str]:
@@ -52,10 +51,7 @@ def _told(recipe: StreamRecipe) -> Iterator[str]:
     for table in ("bounds", "kinds", "orders", "categories", "taxonomies"):
         for name in getattr(recipe, table):
             if name not in told:
-                yield (
-                    f"{_OWNER}: {table} names {name!r}, which is neither quasi-identifier nor confidential. Take it "
-                    f"out."
-                )
+                yield (f"{table} names {name!r}, which is neither quasi-identifier nor confidential. Take it out.")
 
 
 def _domains(recipe: StreamRecipe) -> Iterator[str]:
@@ -67,7 +63,7 @@ def _confidential(recipe: StreamRecipe) -> Iterator[str]:
     needing = [name for name, given in (("require", recipe.require), ("t", recipe.t is not None)) if given]
     if needing and not recipe.confidential:
         yield (
-            f"{_OWNER}: {needing[0]} needs at least one confidential field, got none. Name what must not be learnt, "
+            f"{needing[0]} needs at least one confidential field, got none. Name what must not be learnt, "
             f"or leave out {needing[0]}."
         )
 
@@ -85,7 +81,7 @@ def _order(recipe: StreamRecipe) -> Iterator[str]:
     for what, why in against.items():
         if why:
             yield (
-                f"{_OWNER}: order_weight 'keep' cannot be promised with {what}, for {why}. Give a number, or leave out "
+                f"order_weight 'keep' cannot be promised with {what}, for {why}. Give a number, or leave out "
                 f"{what.partition(' ')[0]}."
             )
 
