@@ -16,7 +16,6 @@ C = TypeVar("C", bound=type)
 #: Version of the recipe format that this version of shoal writes.
 VERSION = 1
 
-
 #: Function of a recipe that yields a sentence, without the owner, for everything that does not fit together.
 Rule = Callable[[Any], Iterable[str]]
 
@@ -60,6 +59,8 @@ class Settings:
 
     def _readable(self, refused: Collection[str]) -> Self:
         """Return the recipe as rules see it: reading a refused field raises."""
+        if not refused:
+            return self
 
         def stop(_: Any) -> None:
             raise RefusedError
@@ -67,7 +68,7 @@ class Settings:
         kind = type(type(self).__name__, (type(self),), {name: property(stop) for name in refused})
         seen: Self = object.__new__(kind)
         vars(seen).update(vars(self))
-        return seen if refused else self
+        return seen
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
