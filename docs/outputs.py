@@ -10,12 +10,15 @@ folder, from top to bottom:
 - ``python``: runs as one program over the whole page. A ``text`` block right below it is what it prints.
 - a block with a title, such as ``toml title="recipe.toml"``, is a file that lies in the folder.
 
-A table below ``<!-- fields of Recipe -->`` is written from the declarations of that class.
+A table below ``<!-- fields of Recipe -->`` is written from the declarations of that class, one below
+``<!-- options of protect -->`` from the options of that command.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
+import inspect
 import io
 import os
 import re
@@ -23,14 +26,15 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import typing
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 HOME = Path(__file__).resolve().parent.parent
 _FENCE = re.compile(r"^```(?P<info>[^\n`]+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
-_FIELDS = re.compile(r"(?<=^<!-- fields of )(?P<name>\w+) -->\n\n(?:\|[^\n]*\n)*", re.MULTILINE)
+_TABLE = re.compile(r"^<!-- (?P<what>fields|options) of (?P<name>\w+) -->\n\n(?:\|[^\n]*\n)*", re.MULTILINE)
 _TITLE = re.compile(r'title="(?P<name>[^"]+)"')
 _NOT_RUN = ("make", "pip", "git")
 _MEANS = {"make demo": "shoal demo demo"}
@@ -95,12 +99,68 @@ def rewritten(text: str, folder: Path) -> str:
             end = fence.end()
     if reader.code:
         raise AssertionError(f"The last command of the page ended with exit code {reader.code}.")
-    return _FIELDS.sub(
-        lambda found: f"{found['name']} -->\n\n{_table_of(found['name'])}", "".join([*parts, text[end:]])
-    )
+    return with_tables("".join([*parts, text[end:]]))
 
 
-def _table_of(name: str) -> str:
+def with_tables(text: str) -> str:
+    """Return a page's text with the tables that are written from declarations."""
+
+    def table(found: re.Match[str]) -> str:
+        rows = (_fields_of if found["what"] == "fields" else _options_of)(found["name"])
+        return f"<!-- {found['what']} of {found['name']} -->\n\n" + "".join(f"{row}\n" for row in rows)
+
+    return _TABLE.sub(table, text)
+
+
+def _options_of(name: str) -> list[str]:
+    """Return the table of a command's options, as ``--help`` has them, with what their declarations add."""
+    from typer.models import OptionInfo
+
+    from shoal.parameters import declarations
+    from shoal.recipe.fields import RecipeFields, TextFormat
+    from shoal.stream.recipe.fields import StreamFields
+
+    of, text = (StreamFields, ()) if name == "stream" else (RecipeFields, declarations(TextFormat))
+    declared = {one.name: one.param for one in declarations(of)}
+    if name not in ("protect", "explore", "stream"):  # these make releases, of which declarations say more
+        declared = {its: replace(param, more="") for its, param in declared.items()}
+    command = getattr(importlib.import_module(f"shoal.cli.{name}"), name)
+    rows = ["| Option | Meaning |", "|---|---|"]
+    for one in inspect.signature(command, eval_str=True).parameters.values():
+        kind, info = typing.get_args(one.annotation)
+        if isinstance(info, OptionInfo) and not info.hidden and one.name not in [its.name for its in text]:
+            rows.append(f"| {_option(one, kind, info)} | {_meaning(one, kind, info, declared.get(one.name))} |")
+        elif text and one.name == text[-1].name:
+            options = ", ".join(f"`--{its.name}`" for its in text)
+            rows.append(f"| {options} | Format of a text file, if the detected one is wrong. See [Files](files.md). |")
+    return rows
+
+
+def _option(one: inspect.Parameter, kind: Any, info: Any) -> str:
+    written = [text for text in (info.default, *(info.param_decls or ())) if str(text).startswith("-")]
+    names = written or [f"--{one.name.replace('_', '-')}"]
+    words = {"int": "N", "float": "NUMBER", "bool": ""}
+    value = info.metavar or words.get(str(getattr(kind, "__name__", kind)).split(" ")[0], "NAME")
+    first = f"{names[0]} {value}".rstrip().replace("|", "\\|")
+    return ", ".join(f"`{text}`" for text in (first, *names[1:]))
+
+
+def _meaning(one: inspect.Parameter, kind: Any, info: Any, param: Any) -> str:
+    parts = [info.help]
+    usual = info.show_default if isinstance(info.show_default, str) else one.default
+    if one.default is one.empty:
+        parts.append("Required.")
+    elif usual not in (None, False):
+        shown = f"{usual:g}" if isinstance(usual, float) else f"{usual:,}" if isinstance(usual, int) else str(usual)
+        parts.append(f"Default: {shown}." if " " in shown else f"Default: `{shown}`.")
+    if "list[" in str(kind):
+        parts.append("May be given several times.")
+    if param is not None and info.help == f"{param.description}.":
+        parts += [param.more] * bool(param.more) + [f"See {param.see}."] * bool(param.see)
+    return " ".join(parts)
+
+
+def _fields_of(name: str) -> list[str]:
     """Return the reference table of a recipe's fields, from their declarations."""
     import shoal
     from shoal.parameters import Declared, declarations
@@ -123,7 +183,7 @@ def _table_of(name: str) -> str:
 
     rows = [row(one) for one in declarations(getattr(shoal, name))]
     head = ["| Field | Type | Default | Meaning | Example |", "|---|---|---|---|---|"]
-    return "".join(f"{line}\n" for line in [*head, *rows])
+    return [*head, *rows]
 
 
 @dataclass

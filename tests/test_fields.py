@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -22,6 +24,13 @@ BASE = {
     "Recipe": {"quasi": ["age", "income"], "confidential": ["health", "pay"]},
     "StreamRecipe": {"quasi": ["age"], "bounds": {"age": [0, 99]}, "k": 3, "delay": 9, "confidential": ["ill"]},
 }
+HOME = Path(__file__).parent.parent
+IN_DOCS = [
+    pytest.param(page.name, text, id=f"{page.stem}-{number}")
+    for page in (HOME / "README.md", *sorted((HOME / "docs").rglob("*.md")))
+    for number, text in enumerate(re.findall(r"^```toml[^\n]*\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S))
+    if re.search(r"^quasi = ", text, re.M)
+]
 
 
 def value(declared: Declared) -> object:
@@ -56,6 +65,26 @@ def test_faults_of_all_fields_are_collected(owner: type) -> None:
     assert len(sentences) == len(wrong)
     for name, sentence in zip(wrong, sentences, strict=True):
         assert name in sentence
+
+
+@pytest.mark.parametrize(
+    ("owner", "given", "sentences"),
+    [
+        (shoal.Recipe, {"k": 1, "identifier": ["age"]}, ["k must be an integer", "'age' is both identifier and quasi"]),
+        (shoal.Recipe, {"t": 2, "n": 0, "weight": "pay"}, ["t must be", "n must be", "'pay' is both"]),
+        (shoal.Recipe, {"k": 9, "require": {"k": 3}, "seed": -1}, ["seed must be", "k is set to 9 and required at 3"]),
+        (shoal.Recipe, {"require": {"q": 1}, "n": 9}, ["n needs t", "no model is called 'q'"]),
+        (shoal.StreamRecipe, {"max_rejected": 2, "delay": 1}, ["max_rejected must be", "delay must be at least"]),
+        (shoal.StreamRecipe, {"k": 1, "delay": 1, "keep": ["age"]}, ["k must be", "keep names 'age'"]),
+    ],
+)  # fmt: skip
+def test_a_refused_field_and_a_broken_rule_are_named_together(owner: type, given: dict, sentences: list[str]) -> None:
+    with pytest.raises(shoal.ParameterError) as refused:
+        owner.from_dict({**BASE[owner.__name__], **given})
+    found = str(refused.value).splitlines()
+    assert len(found) == len(sentences)
+    for line, sentence in zip(found, sentences, strict=True):
+        assert sentence in line
 
 
 def test_numbers_of_numpy_lie_in_the_range_too() -> None:
@@ -140,6 +169,22 @@ class TestJsonSchema:
 
         schema = shoal.recipe_schema()
         jsonschema.validate(tomllib.loads(shoal.Recipe(quasi=["a"], text={"missing": ["-"]}).to_toml()), schema)
+
+    @pytest.mark.parametrize(
+        "right", [{"release_weight": True}, {"release_weight": False}, {"method": ""}, {"orders": {"a": [1, 2, 3]}}]
+    )
+    def test_it_accepts_what_the_recipe_accepts(self, right: dict) -> None:
+        import jsonschema
+
+        jsonschema.validate({"quasi": ["a"], **right}, shoal.recipe_schema())
+        shoal.Recipe(quasi=["a"], **right)
+
+    @pytest.mark.parametrize(("page", "text"), IN_DOCS)
+    def test_it_accepts_the_recipes_of_every_page(self, page: str, text: str) -> None:
+        import jsonschema
+
+        said = json.loads(json.dumps(tomllib.loads(text), default=str))  # dates as JSON has them
+        jsonschema.validate(said, shoal.recipe_schema(stream="delay" in said))
 
     @pytest.mark.parametrize(
         "wrong",

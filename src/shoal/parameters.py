@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from enum import Enum
 from functools import cache
@@ -64,6 +64,10 @@ class Param:
         Option on the command line, if it is not named like the field; how its value is written.
     inner
         Class that declares the names inside a table.
+    check
+        Further check: a function of name and value that yields sentences, which the owner's name is put before.
+    short
+        Pairs of a value that may be given instead, and the value that it stands for.
     usual
         Default in words, where it depends on other settings.
     more, see
@@ -82,6 +86,8 @@ class Param:
     option: str = ""
     metavar: str = ""
     inner: type | None = None
+    check: Callable[[str, Any], Iterable[str]] | None = None
+    short: tuple[tuple[Any, Any], ...] = ()
     usual: str = ""
     more: str = ""
     see: str = ""
@@ -127,8 +133,14 @@ class Declared:
             return False
         return not self.param.choices or not isinstance(value, str) or value in self.choices
 
-    def fault(self, owner: str, value: object) -> str:
-        """Return the sentence for a value that is not accepted."""
+    def faults(self, owner: str, value: object) -> list[str]:
+        """Return a sentence for a value that is not accepted, or what its further check finds."""
+        if not self.accepts(value):
+            return [self._fault(owner, value)]
+        found = () if self.param.check is None else self.param.check(self.name, value)
+        return [f"{owner}: {sentence}" for sentence in found]
+
+    def _fault(self, owner: str, value: object) -> str:
         if self.param.choices and not self.param.words:
             return unknown(owner, self.name, value, self.choices)
         lists = [kind for kind in alternatives(self.kind) if get_origin(kind) is tuple]
@@ -150,13 +162,14 @@ class Checked:
     """A frozen dataclass whose annotated fields are checked when it is made."""
 
     def __post_init__(self) -> None:
-        raise_all(ParameterError, faults(self))
+        raise_all(ParameterError, [sentence for found in faults(self).values() for sentence in found])
 
 
-def faults(made: object) -> list[str]:
-    """Return a sentence for every field whose value is outside its declaration."""
-    found = [(declared, getattr(made, declared.name)) for declared in declarations(type(made))]
-    return [declared.fault(type(made).__name__, value) for declared, value in found if not declared.accepts(value)]
+def faults(made: object) -> dict[str, list[str]]:
+    """Return the fields whose values are outside their declarations, with a sentence for every fault."""
+    owner = type(made).__name__
+    found = {one.name: one.faults(owner, getattr(made, one.name)) for one in declarations(type(made))}
+    return {name: sentences for name, sentences in found.items() if sentences}
 
 
 def declarations(cls: type) -> tuple[Declared, ...]:
@@ -197,12 +210,17 @@ def build(cls: type[T], values: Mapping[str, Any]) -> T:
 
 def unknown(owner: str, field: str, name: object, known: Collection[str]) -> str:
     """Return the sentence for a name that nobody knows, with the nearest one that somebody does."""
+    return f"{owner}: {not_known(field, name, known)}"
+
+
+def not_known(field: str, name: object, known: Collection[str]) -> str:
+    """Return the same sentence without its owner."""
     import difflib
 
     near = difflib.get_close_matches(str(name), list(known), n=1)
     remedy = f"Did you mean {near[0]!r}?" if near else "Choose one of these."
     allowed = f"there {'are' if len(known) > 1 else 'is'} {listing(sorted(known), most=20) or 'none'}"
-    return f"{owner}: no {field} is called {name!r}; {allowed}. {remedy}"
+    return f"no {field} is called {name!r}; {allowed}. {remedy}"
 
 
 def shown(value: object) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin
 
@@ -15,12 +17,18 @@ from shoal.recipe.fields import OUTPUT, RecipeFields, TextFormat
 
 if TYPE_CHECKING:
     from shoal.recipe.recipe import Recipe
+    from shoal.recipe.settings import Settings
 
 _OUTPUT = (
     "output", "save_recipe", "report", "edition", "evidence", "receipt", "certify", "keep_metadata", "force", "json",
 )  # fmt: skip
 F = TypeVar("F", bound=Callable[..., None])
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def option(metavar: str, text: str, *names: str, usual: str = "") -> Any:
+    """Declare an option that only one command has: how its value is written, its help, and its names."""
+    return typer.Option(*names, metavar=metavar or None, help=text, show_default=usual or True)
 
 
 def settings(
@@ -63,7 +71,7 @@ def _parameter(declared: Declared, said: str | None, *, needed: bool) -> inspect
     if declared.name in _READERS:
         kind = _READERS[declared.name][0]
     option = typer.Option(
-        param.option or f"--{declared.name.replace('_', '-')}",
+        _option(declared),
         help=said or f"{param.description}.",
         metavar=param.metavar or None,
         show_default=shown if shown and kinds != [bool] else False,
@@ -87,16 +95,19 @@ def read(given: Mapping[str, Any], of: type = RecipeFields) -> dict[str, Any]:
     for name, typed in given.items():
         if typed is None or typed is False or typed == []:
             continue
-        reader = _READERS[name][1] if name in _READERS else names if fits((), declared[name].kind) else _same
-        value = reader(typed)
-        if value not in ((), {}, []) or declared[name].default is None:  # an empty list may differ from none
+        one = declared[name]
+        if name in _READERS:
+            value = _READERS[name][1](_option(one), typed)
+        else:
+            value = names(typed) if fits((), one.kind) else typed
+        if value not in ((), {}, []) or one.default is None:  # an empty list may differ from none
             found[name] = value
     text = {one.name: found.pop(one.name) for one in declarations(TextFormat) if one.name in found}
     return {**found, **({"text": text} if text else {})}
 
 
-def _same(typed: Any) -> Any:
-    return typed
+def _option(declared: Declared) -> str:
+    return declared.param.option or f"--{declared.name.replace('_', '-')}"
 
 
 def names(given: str | None) -> tuple[str, ...]:
@@ -111,10 +122,10 @@ def names(given: str | None) -> tuple[str, ...]:
     return tuple(part.strip().replace("\0", ",") for part in parts if part.strip())
 
 
-def pairs(option: str, given: list[str] | None, *, last: bool = False) -> dict[str, str]:
+def pairs(option: str, given: Iterable[str], *, last: bool = False) -> dict[str, str]:
     """Read ``name=value`` pairs, each name once; cut at the last sign where names may hold one."""
     found: dict[str, str] = {}
-    for text in given or ():
+    for text in given:
         name, sign, value = text.rpartition("=") if last else text.partition("=")
         if not sign or not name.strip():
             raise ParameterError(f"{option}: must be name=value, got {text!r}. Say which and what.")
@@ -124,88 +135,93 @@ def pairs(option: str, given: list[str] | None, *, last: bool = False) -> dict[s
     return found
 
 
-def orders(given: list[str], option: str = "--order") -> dict[str, list[str]]:
+def values(option: str, given: Iterable[str], *, last: bool = False) -> dict[str, Any]:
+    """Read pairs whose values are written as in TOML; what is not is text.
+
+    >>> values("--set", ["gamma=0.2", "by=mdav"])
+    {'gamma': 0.2, 'by': 'mdav'}
+    """
+    import tomllib
+
+    found: dict[str, Any] = pairs(option, given, last=last)
+    for name, text in found.items():
+        with suppress(tomllib.TOMLDecodeError):
+            found[name] = tomllib.loads(f"value = {text}")["value"]
+    return found
+
+
+def orders(option: str, given: Iterable[str]) -> dict[str, list[str]]:
     """Read orders of categories, each ``column=lowest,…,highest``.
 
-    >>> orders(["size=S,M,L"])
+    >>> orders("--order", ["size=S,M,L"])
     {'size': ['S', 'M', 'L']}
     """
     return {name: list(names(text)) for name, text in pairs(option, given).items()}
 
 
-def order_weight(given: str) -> float | str:
+def order_weight(option: str, given: str) -> float | str:
     """Read the weight of the position in a stream: a number, or ``keep``."""
     try:
         return given if given == "keep" else float(given)
     except ValueError:
-        raise ParameterError(f"--order-weight: must be a number or keep, got {given!r}. Correct it.") from None
+        raise ParameterError(f"{option}: must be a number or keep, got {given!r}. Correct it.") from None
 
 
-def steerings(given: list[str] | None) -> list[dict[str, Any]]:
+def steerings(option: str, given: Iterable[str]) -> list[dict[str, Any]]:
     """Read artificial attributes, each ``by:name=value,…``, a weight among the values.
 
-    >>> steerings(["region:column=county,weight=2", "position"])
+    >>> steerings("--steer", ["region:column=county,weight=2", "position"])
     [{'by': 'region', 'column': 'county', 'weight': 2}, {'by': 'position'}]
     """
     found = []
-    for text in given or ():
+    for text in given:
         by, _, rest = text.partition(":")
-        values = pairs("--steer", list(names(rest)))
-        column = {name: value for name, value in values.items() if name == "column"}  # which may be called 7
-        found.append({"by": by.strip(), **typed_settings(values), **column})
+        column = {name: value for name, value in pairs(option, names(rest)).items() if name == "column"}
+        found.append({"by": by.strip(), **values(option, names(rest)), **column})  # a column may be called 7
     return found
 
 
-def requirements(given: str | None) -> dict[str, Any]:
+def requirements(option: str, given: str | None) -> dict[str, Any]:
     """Read what must hold: ``model=level,…``, or ``model:column=level`` for one column; a level may be several numbers.
 
-    >>> requirements("k=5,l_recursive=2:3,e:pay=900")
+    >>> requirements("--require", "k=5,l_recursive=2:3,e:pay=900")
     {'k': 5, 'l_recursive': [2, 3], 'e': {'pay': 900}}
     """
     found: dict[str, Any] = {}
-    for name, text in pairs("--require", list(names(given)), last=True).items():
+    for name, text in pairs(option, names(given), last=True).items():
         model, sign, column = name.partition(":")
         level = _level(text)
         if (model in found) != (isinstance(found.get(model), dict) and bool(sign)):
-            raise ParameterError(f"--require: {model} is required of all columns and of one. Say it one way.")
+            raise ParameterError(f"{option}: {model} is required of all columns and of one. Say it one way.")
         if sign:
             found.setdefault(model, {})[column] = level
         else:
             found[model] = level
     if given is not None and not found:
-        raise ParameterError("--require: must be model=level, got nothing. Write for example --require k=5.")
+        raise ParameterError(f"{option}: must be model=level, got nothing. Write for example {option} k=5.")
     return found
 
 
-def budget(given: str) -> Any:
+def budget(option: str, given: str) -> Any:
     """Read ε: a number, or ``column=number,…``.
 
-    >>> budget("1"), budget("age=0.5,pay=1")
+    >>> budget("--epsilon", "1"), budget("--epsilon", "age=0.5,pay=1")
     (1, {'age': 0.5, 'pay': 1})
     """
     if "=" not in given:
         return _number(given.strip())
-    return {name: _number(text) for name, text in pairs("--epsilon", list(names(given)), last=True).items()}
+    return {name: _number(text) for name, text in pairs(option, names(given), last=True).items()}
 
 
-def resolution(given: str | None) -> dict[str, Any]:
-    """Read steps of released values, ``column=step,…``; a step is a number, or a unit of dates.
-
-    >>> resolution("income=100,birth=month")
-    {'income': 100, 'birth': 'month'}
-    """
-    return typed_settings(pairs("--resolution", list(names(given)), last=True))
-
-
-def bounds(given: str) -> Any:
+def bounds(option: str, given: str) -> Any:
     """Read the ends of domains, ``column=low:high,…``; text that names no column stays text.
 
-    >>> bounds("age=0:120,pay=-1e3:1e6")
+    >>> bounds("--bounds", "age=0:120,pay=-1e3:1e6")
     {'age': [0, 120], 'pay': [-1000, 1000000]}
     """
     if "=" not in given:
         return given.strip()
-    return {name: _level(text) for name, text in pairs("--bounds", list(names(given)), last=True).items()}
+    return {name: _level(text) for name, text in pairs(option, names(given), last=True).items()}
 
 
 def _level(text: str) -> Any:
@@ -241,7 +257,7 @@ def recipe_from(path: Path | None, given: Mapping[str, Any], command: str = "pro
     """Make the recipe from a file, from options, or from a file with options that override it."""
     from shoal.recipe.recipe import Recipe
 
-    said = dict(given) if path is None else merged(Recipe.values_in(path), given, tables(Recipe))
+    said = both(Recipe, path, given)
     if "quasi" not in said:
         raise ParameterError(
             f"{command}: --quasi must name at least one column, got none. Name what an intruder may know, "
@@ -250,9 +266,10 @@ def recipe_from(path: Path | None, given: Mapping[str, Any], command: str = "pro
     return Recipe.from_dict(said) if path is None else Recipe.from_file(said)
 
 
-def tables(of: type) -> list[str]:
-    """Return the settings of a recipe that are always tables."""
-    return [one.name for one in declarations(of) if get_origin(one.kind) is Mapping]
+def both(of: type[Settings], path: Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a recipe file and options say together; tables are merged name by name."""
+    tables = [one.name for one in declarations(of) if get_origin(one.kind) is Mapping]
+    return dict(given) if path is None else merged(of.values_in(path), given, tables)
 
 
 def merged(base: Mapping[str, Any], said: Mapping[str, Any], joined: Sequence[str]) -> dict[str, Any]:
@@ -275,34 +292,21 @@ def merged(base: Mapping[str, Any], said: Mapping[str, Any], joined: Sequence[st
     return found
 
 
-def typed_settings(texts: dict[str, str]) -> dict[str, Any]:
-    """Read the values of ``--set`` as TOML values; what is not one is text."""
-    import tomllib
-
-    found: dict[str, Any] = {}
-    for name, text in texts.items():
-        try:
-            found[name] = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
-            found[name] = text
-    return found
-
-
 #: How an option is typed, and how its text is read, for settings that are neither names, numbers nor plain text.
-_READERS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
+_READERS: dict[str, tuple[Any, Callable[[str, Any], Any]]] = {
     "require": (str, requirements),
     "epsilon": (str, budget),
     "bounds": (str, bounds),
-    "resolution": (str, resolution),
-    "set": (list[str], lambda typed: typed_settings(pairs("--set", typed))),
-    "kinds": (list[str], lambda typed: pairs("--kind", typed, last=True)),
-    "taxonomies": (list[str], lambda typed: pairs("--taxonomy", typed)),
+    "resolution": (str, lambda option, typed: values(option, names(typed), last=True)),
+    "set": (list[str], values),
+    "kinds": (list[str], partial(pairs, last=True)),
+    "taxonomies": (list[str], pairs),
     "orders": (list[str], orders),
-    "categories": (list[str], lambda typed: orders(typed, "--categories")),
+    "categories": (list[str], orders),
     "order_weight": (str, order_weight),
-    "attribute_weights": (list[str], lambda typed: typed_settings(pairs("--attribute-weight", typed, last=True))),
-    "blocks": (list[str], lambda typed: [names(block) for block in typed]),
+    "attribute_weights": (list[str], partial(values, last=True)),
+    "blocks": (list[str], lambda _, typed: [names(block) for block in typed]),
     "steer": (list[str], steerings),
-    "delimiter": (str, lambda typed: {"\\t": "\t", "tab": "\t"}.get(typed, typed)),
-    "missing": (str, lambda typed: list(names(typed))),
+    "delimiter": (str, lambda _, typed: {"\\t": "\t", "tab": "\t"}.get(typed, typed)),
+    "missing": (str, lambda _, typed: list(names(typed))),
 }

@@ -6,7 +6,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 
 _NAMED = 4  # columns that are named one by one
-_ROWS = 40  # of a table of columns, that are shown
 _FATES = {"quasi": "one value per class", "identifier": "not at all", "subject": "not at all"}
 
 
@@ -44,6 +43,42 @@ def console() -> Console:
     from rich.console import Console
 
     return Console(markup=False, highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def print_table(
+    title: str,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str] | None],
+    *,
+    right: Collection[int] = (),
+    fold: Collection[int] = (),
+    whole: Collection[int] = (),
+    widths: Sequence[int] = (),
+) -> None:
+    """Print a table; a row that is None ends a section.
+
+    Columns by position: `right` are aligned to the right, `fold` are never cut short, `whole` never broken, and
+    `widths` are the smallest ones.
+    """
+    from rich.table import Table
+
+    table = Table(*heads, title=title, title_justify="left")
+    for at, column in enumerate(table.columns):
+        column.justify = "right" if at in right else "left"
+        column.overflow = "fold" if at in fold else "ellipsis"
+        column.no_wrap = at in whole
+        column.min_width = widths[at] if widths else None
+    for row in rows:
+        if row is None:
+            table.add_section()
+        else:
+            table.add_row(*row)
+    console().print(table)
+
+
+def shortened(rows: Sequence[Sequence[str]], most: int = 40) -> Sequence[Sequence[str]]:
+    """Return the first rows of a table, and how many more there are."""
+    return rows if len(rows) <= most else [*rows[:most], (f"… {len(rows) - most:,} more",)]
 
 
 def print_json(values: dict[str, Any]) -> None:
@@ -72,9 +107,7 @@ def summary_of(output: str) -> Iterator[None]:
 
 
 def print_schema(schema: Schema, partition: Partition, release: str, weight: str = "record") -> None:
-    """Print what each column was taken for, and how the release makes it leave."""
-    from rich.table import Table
-
+    """Print the role and kind of each column, and what the release makes of it."""
     made = {name for block in partition.blocks if block.values is not None for name in block.attributes}
     made_by = registry.load("release", release)
     known = {
@@ -88,29 +121,16 @@ def print_schema(schema: Schema, partition: Partition, release: str, weight: str
         known["strata"] = "as it is; merged ones as one"
     fates = {c.name: known.get(c.role, "as it is") for c in schema.columns}
     fates |= dict.fromkeys(made, "as the method makes it")
-    table = Table("Column", "Role", "Kind", "How it leaves", title="Columns", title_justify="left")
-    for column in schema.columns[:40]:
-        table.add_row(column.name, column.role.value, column.kind.value, fates[column.name])
-    if len(schema.columns) > 40:
-        table.add_row(f"… {len(schema.columns) - 40:,} more", "", "", "")
-    console().print(table)
+    rows = [(c.name, c.role.value, c.kind.value, fates[c.name]) for c in schema.columns]
+    print_table("Columns", ("Column", "Role", "Kind", "How it leaves"), shortened(rows))
 
 
 def print_plan(planned: Planned, notes: Sequence[str]) -> None:
     """Print what a run would do, why it would be refused, and how long it would take."""
-    from rich.table import Table
-
-    table = Table("Column", "Role", "Kind", "Found", title="Columns", title_justify="left")
-    for column in planned.schema.columns[:40]:
-        table.add_row(column.name, column.role.value, column.kind.value, planned.columns.get(column.name, ""))
-    if len(planned.schema.columns) > 40:
-        table.add_row(f"… {len(planned.schema.columns) - 40:,} more", "", "", "")
-    console().print(table)
+    rows = [(c.name, c.role.value, c.kind.value, planned.columns.get(c.name, "")) for c in planned.schema.columns]
+    print_table("Columns", ("Column", "Role", "Kind", "Found"), shortened(rows))
     if planned.decisions:
-        table = Table("Topic", "Decision", title="Plan", title_justify="left")
-        for topic, decision in planned.decisions:
-            table.add_row(topic, decision)
-        console().print(table)
+        print_table("Plan", ("Topic", "Decision"), planned.decisions)
     for note in notes:
         typer.echo(note)
     if planned.left_out:
@@ -137,18 +157,11 @@ def _duration(seconds: float) -> str:
 
 def print_audit(audit: Audit) -> None:
     """Print what the audit found: what was asked for line by line, and in a table of its own what is only reported."""
-    from rich.table import Table
-
-    table = Table("Model", "Over", "Required", "Achieved", "Classes", "Verdict", title="Audit", title_justify="left")
-    for column in table.columns[:4]:
-        column.overflow = "fold"  # a name or a level cut short would hide what was audited
-    table.columns[-1].no_wrap = True
     besides = [f for f in audit.findings if f.confidential is not None and f.required is None and f.promised]
     asked = [f for f in audit.findings if f not in besides]
-    for finding in asked:
-        over = _over(finding, audit.quasi)
-        table.add_row(finding.model, over, *finding.levels, f"{finding.classes:,}", _verdict(finding))
-    console().print(table)
+    heads = ("Model", "Over", "Required", "Achieved", "Classes", "Verdict")
+    rows = [(f.model, _over(f, audit.quasi), *f.levels, f"{f.classes:,}", _verdict(f)) for f in asked]
+    print_table("Audit", heads, rows, fold=range(4), whole=(5,))  # a level cut short would hide what was audited
     if besides:
         _print_besides(besides)
     for finding in asked:
@@ -163,39 +176,28 @@ def print_audit(audit: Audit) -> None:
 
 def _print_besides(findings: list[Finding]) -> None:
     """Print what holds of confidential columns though nobody asked for it: a row for each column."""
-    from rich.table import Table
-
     shorts = {finding.short: _given(finding) for finding in findings}
     heads = [f"{short} ({given})" if given else short for short, given in shorts.items()]
-    table = Table("Column", *heads, title="Reported of confidential columns", title_justify="left")
-    table.columns[0].overflow = "fold"
-    for column, head in zip(table.columns[1:], heads, strict=True):
-        column.min_width = max(map(len, head.split()))  # a level without its name would say nothing
-    for name in dict.fromkeys(finding.confidential for finding in findings):
+    widths = [0, *(max(map(len, head.split())) for head in heads)]  # a level without its name would say nothing
+    rows = []
+    for name in dict.fromkeys(str(finding.confidential) for finding in findings):
         found = {finding.short: finding.levels[1] for finding in findings if finding.confidential == name}
-        table.add_row(name, *(found.get(short, "") for short in shorts))
-    console().print(table)
+        rows.append((name, *(found.get(short, "") for short in shorts)))
+    print_table("Reported of confidential columns", ("Column", *heads), rows, fold=(0,), widths=widths)
 
 
 def print_unchanged(found: Unchanged | None, schema: Schema) -> None:
     """Print what columns that are released unchanged single out: each within its class, and all together."""
-    from rich.table import Table
-
     if found is None or not found.columns:
         return
     if found.in_class is not None:
+        rows = [
+            (name, schema[name].role.value, "yes" if name in found.reviewed else "no", f"{unique:,}",
+             f"{100 * unique / found.records:.1f} %")
+            for name, unique in found.in_class
+        ]  # fmt: skip
         heads = ("Column", "Role", "Reviewed", "Unique within class", "Share")
-        table = Table(*heads, title="Columns released unchanged", title_justify="left")
-        table.columns[0].overflow = "fold"
-        for at in (3, 4):
-            table.columns[at].justify = "right"
-        for name, unique in found.in_class[:_ROWS]:
-            reviewed = "yes" if name in found.reviewed else "no"
-            share = f"{100 * unique / found.records:.1f} %"
-            table.add_row(name, schema[name].role.value, reviewed, f"{unique:,}", share)
-        if len(found.in_class) > _ROWS:
-            table.add_row(f"… {len(found.in_class) - _ROWS:,} more", "", "", "", "")
-        console().print(table)
+        print_table("Columns released unchanged", heads, shortened(rows), right=(3, 4), fold=(0,))
     for sentence in found.figures:
         typer.echo(sentence)
 
@@ -273,16 +275,11 @@ def _figure(reading: Reading) -> str:
 
 
 def _print_readings(readings: Readings, written: Callable[[Reading], str]) -> None:
-    from rich.table import Table
-
     for room, title in (("utility", "Loss"), ("risk", "Risk")):
         found = [r for r in readings.readings if r.measure in registry.keys(room) and not math.isnan(r.value)]
-        if not found:
-            continue
-        table = Table("Measure", "Value", "What it is", title=title, title_justify="left")
-        for reading in found:
-            table.add_row(reading.name, written(reading), _meaning(room, reading))
-        console().print(table)
+        if found:
+            rows = [(reading.name, written(reading), _meaning(room, reading)) for reading in found]
+            print_table(title, ("Measure", "Value", "What it is"), rows)
 
 
 def _meaning(room: str, reading: Reading) -> str:
@@ -293,51 +290,35 @@ def _meaning(room: str, reading: Reading) -> str:
 
 def print_certificate(certificate: Certificate) -> None:
     """Print how far the partition may be from the best there is, with 3 significant digits."""
-    from rich.table import Table
-
     found = certificate.published
-    table = Table(
-        "", "SSE", "IL", title=f"Certificate: classes of at least {certificate.k} records", title_justify="left"
-    )
-    table.add_row("reached", f"{found['sse']:,.6g}", f"{found['il']:.6g} %")
-    table.add_row("no partition is below", f"{found['sse_bound']:,.6g}", f"{found['il_bound']:.6g} %")
-    console().print(table)
+    rows = [
+        ("reached", f"{found['sse']:,.6g}", f"{found['il']:.6g} %"),
+        ("no partition is below", f"{found['sse_bound']:,.6g}", f"{found['il_bound']:.6g} %"),
+    ]
+    print_table(f"Certificate: classes of at least {certificate.k} records", ("", "SSE", "IL"), rows)
     typer.echo(f"Another partition could save at most {found['gap']:.6g} % of the loss.")
     typer.echo(f"How the bound was obtained: {'; '.join(certificate.how)}.")
 
 
 def print_ledger(ledger: Ledger) -> None:
     """Print where ε went, and what draws the noise; what ε means is in the notes of the audit."""
-    from rich.table import Table
-
     title = f"Budget: ε = {ledger.total:g}, claimed for {ledger.claim} records"
     if not ledger.private:
         title = f"Budget: NOT PRIVATE, ε would be {ledger.total:g}"
     heads = ("Block", "Attribute", "ε", "Sensitivity", "Scale of noise", "Classes")
-    table = Table(*heads, title=title, title_justify="left")
-    table.columns[1].overflow = "fold"
-    for line in ledger.lines:
-        table.add_row(*line.cells, end_section=line.entry is None)
-    console().print(table)
+    rows = [row for line in ledger.lines for row in (line.cells, *([None] if line.entry is None else []))]
+    print_table(title, heads, rows, fold=(1,))
     typer.echo(f"Noise from {ledger.noise}. How ε adds up: {ledger.composition}.")
 
 
 def print_verification(found: Verification) -> None:
     """Print what was promised, each claim with what was found of it, and the verdict."""
-    from rich.table import Table
-
     from shoal.types import Verdict
 
     typer.echo(found.promise)
-    table = Table("Claim", "Verdict", "Why", title="Verification", title_justify="left")
-    for column in table.columns:
-        column.overflow = "fold"  # what does not hold must not be cut short
-    table.columns[1].no_wrap = True
-    for check in found.checks:
-        loud = check.verdict in (Verdict.FAILS, Verdict.NOT_PROMISED)
-        shown = check.verdict.upper() if loud else check.verdict.value
-        table.add_row(check.claim, shown, check.why)
-    console().print(table)
+    loud = (Verdict.FAILS, Verdict.NOT_PROMISED)
+    rows = [(c.claim, c.verdict.upper() if c.verdict in loud else c.verdict.value, c.why) for c in found.checks]
+    print_table("Verification", ("Claim", "Verdict", "Why"), rows, fold=range(3), whole=(1,))
     count = len(found.unchecked)
     unchecked = f" {count} claim{'s' * (count > 1)} cannot be checked from the output." if count else ""
     if found.holds:

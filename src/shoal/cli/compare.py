@@ -17,23 +17,15 @@ def compare(
     original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The file as it was.")],
     masked: Annotated[str, typer.Argument(metavar="MASKED", help="The released file; same rows, same order.")],
     columns: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="The columns to compare. Without: those a recipe calls quasi.")
+        str | None, o.option("A,B,…", "The columns to compare. Without: those a recipe calls quasi.")
     ] = None,
-    recipe: Annotated[
-        Path | None, typer.Option(metavar="R.toml", help="What the columns mean: kinds, orders, taxonomies.")
-    ] = None,
-    strata: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="Columns to look at changes within, such as regions.")
-    ] = None,
+    recipe: Annotated[Path | None, o.option("R.toml", "What the columns mean: kinds, orders, taxonomies.")] = None,
+    strata: Annotated[str | None, o.option("A,B,…", "Columns to look at changes within, such as regions.")] = None,
     key: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Names records in both files, where rows have another order.")
+        str | None, o.option("COLUMN", "Names records in both files, where rows have another order.")
     ] = None,
-    receipt: Annotated[
-        Path | None, typer.Option(metavar="R.json", help="Receipt of the run; lines up rows that were shuffled.")
-    ] = None,
-    measures: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="Only these; see shoal list measures.", show_default="all")
-    ] = None,
+    receipt: Annotated[Path | None, o.option("R.json", "Receipt of the run; lines up rows that were shuffled.")] = None,
+    measures: Annotated[str | None, o.option("A,B,…", "Only these; see shoal list measures.", usual="all")] = None,
     json: o.Json = False,
     **given: Any,
 ) -> None:

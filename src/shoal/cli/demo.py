@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli._tables import console, print_audit, print_published, print_schema, progress_bar
+from shoal.cli._tables import print_audit, print_published, print_schema, print_table, progress_bar
 
 if TYPE_CHECKING:
     from shoal import Demonstration
@@ -38,31 +38,23 @@ def demo(
 
 def _print_strata(shown: Demonstration) -> None:
     """Print what the audit finds in each region: the smallest class in households, in people, and by weight."""
-    from rich.table import Table
-
-    heads = ("Region", "People", "Households", "Classes", "k", "k in people", "weighted k")
-    table = Table(*heads, title="Region by region, k in households", title_justify="left")
-    for column in table.columns[1:]:
-        column.justify = "right"
+    rows = []
     for one in shown.strata:
         counts = (one.records, one.households, one.classes, one.k, one.k_people)
-        table.add_row(one.name, *(f"{count:,}" for count in counts), f"{one.weighted_k:,.1f}")
-    console().print(table)
+        rows.append((one.name, *(f"{count:,}" for count in counts), f"{one.weighted_k:,.1f}"))
+    heads = ("Region", "People", "Households", "Classes", "k", "k in people", "weighted k")
+    print_table("Region by region, k in households", heads, rows, right=range(1, 7))
 
 
 def _print_household(shown: Demonstration) -> None:
     """Print one household of the survey, and what all its members leave with."""
-    from rich.table import Table
-
-    people = range(shown.before.num_rows)
-    heads = ("Column", *(f"Member {place + 1}" for place in people), "Leave with")
-    table = Table(*heads, title="One household, before and after", title_justify="left")
-    table.columns[0].no_wrap = True
+    heads = ("Column", *(f"Member {place + 1}" for place in range(shown.before.num_rows)), "Leave with")
+    rows = []
     for name in shown.before.column_names:
         after = shown.after[name].unique().to_pylist()
         cells = [*shown.before[name].to_pylist(), after[0] if len(after) == 1 else f"{len(after)} values"]
-        table.add_row(name, *map(_cell, cells))
-    console().print(table)
+        rows.append((name, *map(_cell, cells)))
+    print_table("One household, before and after", heads, rows, whole=(0,))
 
 
 def _cell(value: Any) -> str:

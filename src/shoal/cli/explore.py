@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli import _options as o
-from shoal.cli._tables import console, print_json, progress_bar, summary_of
+from shoal.cli._tables import print_json, print_table, progress_bar, summary_of
 
 if TYPE_CHECKING:
     from shoal.types import Explored, Setting
@@ -21,41 +21,29 @@ if TYPE_CHECKING:
 def explore(
     source: Annotated[str, typer.Argument(metavar="IN", help="The file to try settings on, or the URL of a table.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="Where the page with the frontier goes.")
+        Path | None, o.option("PAGE.html", "Where the page with the frontier goes.", "--output", "-o")
     ] = None,
     methods: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="Methods to try. Without: those that suit what is required.")
+        str | None, o.option("A,B,…", "Methods to try. Without: those that suit what is required.")
     ] = None,
-    k: Annotated[
-        str | None, typer.Option("--k", metavar="A,B,…", help="Class sizes to try.", show_default="3,5,10,25")
-    ] = None,
-    t: Annotated[
-        str | None, typer.Option("--t", metavar="A,B,…", help="Closenesses of confidential values to try: 0 to 1.")
-    ] = None,
-    refine: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="Refinements to try: none, fast, default, best.")
-    ] = None,
-    seconds: Annotated[float, typer.Option(help="Time at hand. What fits is computed, not measured.")] = 60.0,
-    jobs: Annotated[int, typer.Option(help="Settings that run at once.")] = 2,
-    sample: Annotated[int, typer.Option(help="Records to look at, at most; of a larger file a sample.")] = 20_000,
-    loss: Annotated[str, typer.Option(help="The measure of utility to compare by: il_sse or il.")] = "il_sse",
+    k: Annotated[str | None, o.option("A,B,…", "Class sizes to try.", "--k", usual="3,5,10,25")] = None,
+    t: Annotated[str | None, o.option("A,B,…", "Closenesses of confidential values to try: 0 to 1.", "--t")] = None,
+    refine: Annotated[str | None, o.option("A,B,…", "Refinements to try: none, fast, default, best.")] = None,
+    seconds: Annotated[float, o.option("", "Time at hand. What fits is computed, not measured.")] = 60.0,
+    jobs: Annotated[int, o.option("", "Settings that run at once.")] = 2,
+    sample: Annotated[int, o.option("", "Records to look at, at most; of a larger file a sample.")] = 20_000,
+    loss: Annotated[str, o.option("", "The measure of utility to compare by: il_sse or il.")] = "il_sse",
     risk: Annotated[
         str | None,
-        typer.Option(help="The measure of risk to compare by, such as dld, id or dr.", show_default="dld"),
+        o.option("", "The measure of risk to compare by, such as dld, id or dr.", usual="dld"),
     ] = None,
-    max_loss: Annotated[
-        float | None, typer.Option(metavar="PERCENT", help="Loss at most; recommended is the least risk then.")
-    ] = None,
-    max_risk: Annotated[
-        float | None, typer.Option(metavar="PERCENT", help="Risk at most; recommended is the least loss then.")
-    ] = None,
-    recipe: Annotated[
-        Path | None, typer.Option(metavar="R.toml", help="Take what does not change from a file.")
-    ] = None,
+    max_loss: Annotated[float | None, o.option("PERCENT", "Loss at most; recommended is the least risk then.")] = None,
+    max_risk: Annotated[float | None, o.option("PERCENT", "Risk at most; recommended is the least loss then.")] = None,
+    recipe: Annotated[Path | None, o.option("R.toml", "Take what does not change from a file.")] = None,
     save_recipe: Annotated[
-        Path | None, typer.Option(metavar="R.toml", help="Write the recipe of the recommended setting to a file.")
+        Path | None, o.option("R.toml", "Write the recipe of the recommended setting to a file.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace page and recipe if they exist.")] = False,
+    force: Annotated[bool, o.option("", "Replace page and recipe if they exist.", "--force")] = False,
     json: o.Json = False,
     **given: Any,
 ) -> None:
@@ -117,27 +105,19 @@ def _not_in(path: Path | None, noise: dict[str, Any]) -> dict[str, Any]:
 
 
 def _print_frontier(found: Explored) -> None:
-    from rich.table import Table
-
-    title = f"Settings that no other beats in both loss and risk, {found.records:,} records"
     close = any(one.asked[1] is not None for one in found.frontier)
-    heads = ["k", *(["t"] if close else []), f"Loss ({found.loss})", f"Risk ({found.risk})", "Classes"]
-    table = Table("Method", title=title, title_justify="left")
-    for head in heads:
-        table.add_column(head, justify="right")
-    table.add_column("")
+    rows = []
     for one in found.frontier:
-        k, t = one.asked
-        asked = [str(k), *([f"{t:g}"] if close else [])]
+        asked = [str(one.asked[0]), *([f"{one.asked[1]:g}"] if close else [])]
         said = "recommended" if one is found.recommended else ""
-        table.add_row(one.method, *asked, f"{one.loss:.2f} %", f"{one.risk:.2f} %", f"{one.classes:,}", said)
-    console().print(table)
+        rows.append([one.method, *asked, f"{one.loss:.2f} %", f"{one.risk:.2f} %", f"{one.classes:,}", said])
+    heads = ["Method", "k", *["t"] * close, f"Loss ({found.loss})", f"Risk ({found.risk})", "Classes", ""]
+    title = f"Settings that no other beats in both loss and risk, {found.records:,} records"
+    print_table(title, heads, rows, right=range(1, len(heads) - 1))
 
 
 def _print_expected(found: Explored) -> None:
     """Print what is expected to be lost, by k and way, with the least of each way marked."""
-    from rich.table import Table
-
     of = "stand-ins" if found.stand_ins else "records"
     title = (
         f"Expected loss ({found.loss}, %) at ε = {found.epsilon:g}, {found.records:,} {of}; * the least of its column"
@@ -145,17 +125,15 @@ def _print_expected(found: Explored) -> None:
     if any(not one.meets for some in found.ways.values() for one in some):
         title += "; (in brackets) weaker than the recipe"
     ways = {way: some for way, some in found.ways.items() if some[0].sized}
-    table = Table(title=title, title_justify="left")
-    for head in ("k", *(way.replace(" (", "\n(") for way in ways)):
-        table.add_column(head, justify="right", overflow="fold")
     strong = {way: [s for s in some if s.meets] for way, some in ways.items()}
     least = {way: min(some, key=lambda s: s.loss, default=None) for way, some in strong.items()}
+    rows = []
     for k in sorted({one.asked[0] for some in ways.values() for one in some}):
         at = {way: next((s for s in some if s.asked[0] == k), None) for way, some in ways.items()}
-        cells = ["" if s is None else _expected(s, least=s is least[way]) for way, s in at.items()]
-        table.add_row(str(k), *cells)
+        rows.append([str(k), *("" if s is None else _expected(s, least=s is least[way]) for way, s in at.items())])
     if ways:
-        console().print(table)
+        heads = ("k", *(way.replace(" (", "\n(") for way in ways))
+        print_table(title, heads, rows, right=range(len(heads)), fold=range(len(heads)))
     for one in (one for some in found.ways.values() for one in some if not one.sized):
         typer.echo(f"{one.name}: {_expected(one)}".rstrip())
     typer.echo(f"ε is for: {found.meaning}.")

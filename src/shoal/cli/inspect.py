@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shoal.cli import _options as o
-from shoal.cli._tables import console, print_json, progress_bar
+from shoal.cli._tables import print_json, print_table, progress_bar, shortened
 
 if TYPE_CHECKING:
-    from shoal.types import Inspection, Unchanged
+    from shoal.types import Combination, Inspection, Unchanged
 
 _SHOWN = 5  # pairs and triples; all are in the JSON
 
@@ -19,10 +20,8 @@ _SHOWN = 5  # pairs and triples; all are in the JSON
 @o.settings("reviewed")
 def inspect(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file to look at, or the URL of a table.")],
-    recipe: Annotated[
-        Path | None, typer.Option(metavar="R.toml", help="Write a recipe to begin with, which runs as it is.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the recipe if it exists.")] = False,
+    recipe: Annotated[Path | None, o.option("R.toml", "Write a recipe to begin with, which runs as it is.")] = None,
+    force: Annotated[bool, o.option("", "Replace the recipe if it exists.", "--force")] = False,
     json: o.Json = False,
     **given: Any,
 ) -> None:
@@ -45,42 +44,29 @@ def inspect(
 
 
 def _print_columns(found: Inspection) -> None:
-    from rich.table import Table
-
-    title = f"Columns of {found.records:,} records, roles guessed"
-    table = Table("Column", "Kind", "Missing", "Different", "Role", "Why", title=title, title_justify="left")
-    for at in (2, 3):
-        table.columns[at].justify = "right"
-    table.columns[0].overflow = "fold"
-    table.columns[4].no_wrap = True
+    rows = []
     for guess in found.columns:
         missing = f"{100 * guess.missing / found.records:.1f} %" if guess.missing else ""
-        table.add_row(guess.name, guess.kind.value, missing, f"{guess.distinct:,}", guess.role.value, guess.reason)
-    console().print(table)
+        rows.append((guess.name, guess.kind.value, missing, f"{guess.distinct:,}", guess.role.value, guess.reason))
+    title = f"Columns of {found.records:,} records, roles guessed"
+    heads = ("Column", "Kind", "Missing", "Different", "Role", "Why")
+    print_table(title, heads, rows, right=(2, 3), fold=(0,), whole=(4,))
 
 
 def _print_combinations(found: Inspection) -> None:
     """Print what single columns, the worst pairs and triples, and all together single out."""
-    from rich.table import Table
 
-    title = "Records that stand alone"
-    table = Table("Known to an intruder", "Alone", "Share", "k", title=title, title_justify="left")
-    for at in (1, 2, 3):
-        table.columns[at].justify = "right"
-    table.columns[0].overflow = "fold"
+    def row(what: str, one: Combination) -> tuple[str, ...]:
+        return what, f"{one.unique:,}", f"{100 * one.unique / found.records:.1f} %", f"{one.k:,}"
+
+    rows: list[Sequence[str] | None] = []
     for size in (1, 2, 3):
-        rows = [one for one in found.combinations if len(one.attributes) == size]
-        for one in rows[:_SHOWN]:
-            share = f"{100 * one.unique / found.records:.1f} %"
-            table.add_row(", ".join(one.attributes), f"{one.unique:,}", share, f"{one.k:,}")
-        if len(rows) > _SHOWN:
-            table.add_row(f"… {len(rows) - _SHOWN:,} more", "", "", "")
-        table.add_section()
-    one = found.together
-    share = f"{100 * one.unique / found.records:.1f} %"
-    if len(one.attributes) > 3:
-        table.add_row(f"all {len(one.attributes)} together", f"{one.unique:,}", share, f"{one.k:,}")
-    console().print(table)
+        some = [row(", ".join(one.attributes), one) for one in found.combinations if len(one.attributes) == size]
+        rows += [*shortened(some, _SHOWN), None]
+    if (count := len(found.together.attributes)) > 3:
+        rows.append(row(f"all {count} together", found.together))
+    heads = ("Known to an intruder", "Alone", "Share", "k")
+    print_table("Records that stand alone", heads, rows, right=(1, 2, 3), fold=(0,))
     if found.left_out:
         typer.echo(f"Pairs and triples leave out the {found.left_out:,} columns with the fewest different values.")
 

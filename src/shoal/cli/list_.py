@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from shoal import registry
-from shoal.cli._tables import console
+from shoal.cli._tables import print_table
 from shoal.errors import ParameterError
 from shoal.parameters import unknown
 
@@ -19,15 +19,10 @@ def list_(
     ] = None,
 ) -> None:
     """List methods, privacy models, measures, releases and steerings, each by the name to use."""
-    from rich.table import Table
-
     if what is not None and what not in registry.ROOMS:
         raise ParameterError(unknown("list", "list", what, list(registry.ROOMS)))
     for title, rooms in registry.ROOMS.items():
         if what not in (None, title):
             continue
-        table = Table("Name", "What it is", title=title.capitalize(), title_justify="left")
-        for room in rooms:
-            for key in registry.keys(room):
-                table.add_row(key, registry.summary(room, key))
-        console().print(table)
+        rows = [(key, registry.summary(room, key)) for room in rooms for key in registry.keys(room)]
+        print_table(title.capitalize(), ("Name", "What it is"), rows)

@@ -9,7 +9,7 @@ import typer
 
 from shoal.cli import _options as o
 from shoal.cli._live_line import live_line
-from shoal.cli._tables import console, print_json, summary_of
+from shoal.cli._tables import print_json, print_table, summary_of
 from shoal.errors import ParameterError
 from shoal.parameters import declarations
 from shoal.stream.recipe.fields import StreamFields
@@ -25,29 +25,21 @@ def stream(
     source: Annotated[
         str, typer.Argument(metavar="[IN]", help="Tuples: a file, - for standard input, a URL, or any table.")
     ] = "-",
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="OUT", help="Where classes go: a file, - or a URL.")
-    ] = "-",
-    recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Take all of this from a file.")] = None,
-    form: Annotated[
-        str | None, typer.Option("--format", help="csv or jsonl.", show_default="as the names say, else jsonl")
-    ] = None,
-    delimiter: Annotated[str, typer.Option(help="CSV: what separates the cells.")] = ",",
-    quote: Annotated[str, typer.Option(help="CSV: what stands around cells.")] = '"',
-    dead: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where records go that are no tuples, with the reason.")
-    ] = None,
-    dead_payload: Annotated[bool, typer.Option("--dead-payload", help="Also keep these records there.")] = False,
-    longest: Annotated[int, typer.Option(metavar="BYTES", help="A longer record is no tuple.")] = 1 << 20,
-    metrics: Annotated[
-        str | None, typer.Option(metavar="[HOST]:PORT", help="Answer Prometheus there, at /metrics.")
-    ] = None,
-    rate: Annotated[float | None, typer.Option(metavar="N", help="Read so many records each second.")] = None,
-    drain_seconds: Annotated[float, typer.Option(metavar="S", help="Stop within this time when told to.")] = 10.0,
+    output: Annotated[str, o.option("OUT", "Where classes go: a file, - or a URL.", "--output", "-o")] = "-",
+    recipe: Annotated[Path | None, o.option("R.toml", "Take all of this from a file.")] = None,
+    form: Annotated[str | None, o.option("", "csv or jsonl.", "--format", usual="as the names say, else jsonl")] = None,
+    delimiter: Annotated[str, o.option("", "CSV: what separates the cells.")] = ",",
+    quote: Annotated[str, o.option("", "CSV: what stands around cells.")] = '"',
+    dead: Annotated[str | None, o.option("FILE", "Where records go that are no tuples, with the reason.")] = None,
+    dead_payload: Annotated[bool, o.option("", "Also keep these records there.", "--dead-payload")] = False,
+    longest: Annotated[int, o.option("BYTES", "A longer record is no tuple.")] = 1 << 20,
+    metrics: Annotated[str | None, o.option("[HOST]:PORT", "Answer Prometheus there, at /metrics.")] = None,
+    rate: Annotated[float | None, o.option("N", "Read so many records each second.")] = None,
+    drain_seconds: Annotated[float, o.option("S", "Stop within this time when told to.")] = 10.0,
     try_delays: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="Write nothing; say what a table loses with these delays.")
+        str | None, o.option("A,B,…", "Write nothing; say what a table loses with these delays.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Rename an output that exists and has no journal.")] = False,
+    force: Annotated[bool, o.option("", "Rename an output that exists and has no journal.", "--force")] = False,
     json: o.Json = False,
     **given: Any,
 ) -> None:
@@ -92,7 +84,7 @@ def _recipe(path: Path | None, given: dict[str, Any]) -> StreamRecipe:
     """Make the recipe from a file, from options, or from a file with options that override it."""
     from shoal import StreamRecipe
 
-    said = given if path is None else o.merged(StreamRecipe.values_in(path), given, o.tables(StreamFields))
+    said = o.both(StreamRecipe, path, given)
     for one in declarations(StreamFields):
         if one.required and one.name not in said:
             raise ParameterError(f"stream: --{one.name} must be given, got nothing. Give it, or --recipe.")
@@ -123,19 +115,10 @@ def _print_replayed(found: list[Replayed], *, json: bool) -> None:
     if json:
         print_json({"delays": [one.to_dict() for one in found]})
         return
-    from rich.table import Table
-
+    rows = [
+        (f"{one.delay:,}", f"{one.loss:.3f} %", f"{one.mse:.3g}", f"{one.tally.classes:,}", f"{one.tally.dropped:,}",
+         f"{one.tally.dead:,}", f"{one.to_dict()['waited']['average']:,.1f}")
+        for one in found
+    ]  # fmt: skip
     heads = ("Delay", "Loss", "MSE", "Classes", "Dropped", "Dead", "Waited")
-    table = Table(*heads, title="Loss against the largest delay", title_justify="left")
-    for one in found:
-        said = one.to_dict()
-        table.add_row(
-            f"{one.delay:,}",
-            f"{one.loss:.3f} %",
-            f"{one.mse:.3g}",
-            f"{one.tally.classes:,}",
-            f"{one.tally.dropped:,}",
-            f"{one.tally.dead:,}",
-            f"{said['waited']['average']:,.1f}",
-        )
-    console().print(table)
+    print_table("Loss against the largest delay", heads, rows)

@@ -14,18 +14,16 @@ from shoal.cli._tables import print_json, print_verification, progress_bar
 def verify(
     evidence: Annotated[Path, typer.Argument(metavar="E.json", help="The evidence, as protect --evidence wrote it.")],
     output: Annotated[str, typer.Argument(metavar="OUT", help="The protected file, or the URL of a table.")],
-    source: Annotated[
-        str | None, typer.Option("--input", metavar="IN", help="The file that was protected; needs --receipt.")
-    ] = None,
+    source: Annotated[str | None, o.option("IN", "The file that was protected; needs --receipt.", "--input")] = None,
     receipt: Annotated[
-        Path | None, typer.Option(metavar="R.json", help="The receipt of the run; opens the commitment to the input.")
+        Path | None, o.option("R.json", "The receipt of the run; opens the commitment to the input.")
     ] = None,
     require: Annotated[
         list[str] | None,
-        typer.Option(metavar="MODEL=LEVEL,…", help="Levels that must be promised and confirmed, e.g. k=5."),
+        o.option("MODEL=LEVEL,…", "Levels that must be promised and confirmed, e.g. k=5."),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit code 4 if part of the protection cannot be verified.")
+        bool, o.option("", "Exit code 4 if part of the protection cannot be verified.", "--strict")
     ] = False,
     json: o.Json = False,
 ) -> None:
@@ -38,7 +36,7 @@ def verify(
     import shoal
 
     with progress_bar(quiet=json):
-        asked = o.requirements(None if require is None else ",".join(require))
+        asked = o.requirements("--require", None if require is None else ",".join(require))
         found = shoal.verify(evidence, output, source, receipt=receipt, require=asked, strict=strict)
     if json:
         print_json(found.to_dict())

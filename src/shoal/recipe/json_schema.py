@@ -36,7 +36,9 @@ def _property(declared: Declared) -> dict[str, Any]:
     found |= {name: limit for name, limit in limits.items() if limit is not None}
     if param.choices:
         texts = found if "anyOf" not in found else next(one for one in found["anyOf"] if one["type"] == "string")
-        texts["enum"] = list(declared.choices)
+        texts["enum"] = [*declared.choices, *(short for short, _ in param.short if short is not None)]
+        if any(not isinstance(short, str) for short in texts["enum"]):
+            del texts["type"]
     found["description"] = f"{param.description}. {param.more}".rstrip()
     if declared.default not in (None, UNSET) and not declared.required:
         found["default"] = plain(declared.default)

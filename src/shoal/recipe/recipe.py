@@ -7,13 +7,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from shoal.errors import ParameterError, raise_all
+from shoal.errors import ParameterError
 from shoal.parameters import UNSET
-from shoal.recipe import rules
 from shoal.recipe.fields import RecipeFields
 from shoal.recipe.migration import migrated
 from shoal.recipe.requirements import into_fields
-from shoal.recipe.settings import documented
+from shoal.recipe.rules import RULES
+from shoal.recipe.settings import Rule, documented, sentences
 from shoal.types import Kind, Role
 
 _K = 5
@@ -34,24 +34,24 @@ class Recipe(RecipeFields):
     schema_file: ClassVar[str] = "shoal-recipe.schema.json"
     always: ClassVar[tuple[str, ...]] = ("k", "method", "release", "seed")
 
+    rules: ClassVar[tuple[tuple[Rule, ...], ...]] = (RULES,)
+
     def __post_init__(self) -> None:
-        if isinstance(self.release_weight, bool):
-            object.__setattr__(self, "release_weight", "record" if self.release_weight else "none")
-        self._resolve()
         super().__post_init__()
         if self.t is not None:
             object.__setattr__(self, "t", float(self.t))
-        raise_all(ParameterError, rules.broken(self))
         object.__setattr__(self, "kinds", {name: Kind(kind) for name, kind in self.kinds.items()})
 
-    def _resolve(self) -> None:
+    def _resolve(self) -> dict[str, list[str]]:
         """Move requirements into fields, then resolve what nobody gave."""
         unset = {f.name for f in fields(self) if getattr(self, f.name) is UNSET}
-        if self.method in ("", None):
-            unset.add("method")
+        refused = {}
         if self.require and isinstance(self.require, Mapping):
             given = {n: getattr(self, n) for n in ("k", "t", "n") if getattr(self, n) not in (UNSET, None)}
-            rest, required = into_fields(self.require, given)
+            try:
+                rest, required = into_fields(self.require, given)
+            except ParameterError as error:
+                rest, required, refused = dict(self.require), {}, {"require": sentences(error)}
             unset -= required.keys()
             for name, value in {**required, "require": rest}.items():
                 object.__setattr__(self, name, value)
@@ -59,6 +59,7 @@ class Recipe(RecipeFields):
         for name in unset:
             object.__setattr__(self, name, usual[name])
         object.__setattr__(self, "_unset", frozenset(unset))
+        return refused
 
     @property
     def unset(self) -> frozenset[str]:

@@ -79,17 +79,20 @@ def resolve(owner: str, require: Mapping[str, Any]) -> list[Required]:
 
 
 def misplaced(owner: str, required: Sequence[Required], confidential: Sequence[str], how: str = "") -> list[str]:
-    """Return what is wrong with requirements of columns that are not said to be confidential; `how` they are named."""
-    faults = []
+    """Return what is wrong with requirements of columns that are not said to be confidential; `how` they are named.
+
+    Without an owner, sentences do not begin with one.
+    """
+    faults, head = [], f"{owner}: " if owner else ""
     for one in required:
         if of_confidential(one.key) and not confidential:
             faults.append(
-                f"{owner}: {one.key} needs at least one confidential column, got none. Name what must not be "
+                f"{head}{one.key} needs at least one confidential column, got none. Name what must not be "
                 f"learnt{how}, or leave out {one.key}."
             )
         elif of_confidential(one.key):
             faults += [
-                f"{owner}: {one.key} is required of {column!r}, which is not confidential. Name it there, too."
+                f"{head}{one.key} is required of {column!r}, which is not confidential. Name it there, too."
                 for column in one.columns or ()
                 if column not in confidential
             ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
@@ -16,19 +16,59 @@ C = TypeVar("C", bound=type)
 #: Version of the recipe format that this version of shoal writes.
 VERSION = 1
 
+#: Function of a recipe that yields a sentence, without the owner, for everything that does not fit together.
+Rule = Callable[[Any], Iterable[str]]
+
+
+class RefusedError(Exception):
+    """A rule reads a field that was refused; it is skipped."""
+
 
 class Settings:
     """A recipe as declared; rules between fields and defaults that depend on others are the subclass's."""
 
     schema_file: ClassVar[str]  #: name of the JSON Schema that saved recipes refer to, in their own folder
+    noun: ClassVar[str] = "column"  #: what fields name
     always: ClassVar[tuple[str, ...]] = ()  #: fields that plain values hold even where they equal the default
+    rules: ClassVar[tuple[tuple[Rule, ...], ...]]  #: between fields, in stages: each needs the earlier ones to hold
 
     def __post_init__(self) -> None:
-        """Refuse values outside their declarations, all at once; then convert lists, tables and integers."""
+        """Refuse values outside their declarations and broken rules, all at once; convert lists, tables and integers.
+
+        A rule that reads a refused field is skipped.
+        """
         self._check_version(vars(self))
-        raise_all(ParameterError, faults(self))
-        for declared in declarations(type(self)):
-            object.__setattr__(self, declared.name, normal(getattr(self, declared.name)))
+        for one in declarations(type(self)):
+            for short, meant in one.param.short:
+                if type(value := getattr(self, one.name)) is type(short) and value == short:
+                    object.__setattr__(self, one.name, meant)
+        unresolved = self._resolve()
+        refused = {**faults(self), **unresolved}
+        for one in declarations(type(self)):
+            if one.name not in refused:
+                object.__setattr__(self, one.name, normal(getattr(self, one.name)))
+        found = [sentence for sentences in refused.values() for sentence in sentences]
+        seen = self._readable(refused)
+        for stage in self.rules:
+            found += [sentence for rule in stage for sentence in _broken(rule, seen)]
+            raise_all(ParameterError, list(dict.fromkeys(found)))
+
+    def _resolve(self) -> Mapping[str, list[str]]:
+        """Set fields that depend on others; return those that cannot be, with sentences."""
+        return {}
+
+    def _readable(self, refused: Collection[str]) -> Self:
+        """Return the recipe as rules see it: reading a refused field raises."""
+        if not refused:
+            return self
+
+        def stop(_: Any) -> None:
+            raise RefusedError
+
+        kind = type(type(self).__name__, (type(self),), {name: property(stop) for name in refused})
+        seen: Self = object.__new__(kind)
+        vars(seen).update(vars(self))
+        return seen
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
@@ -124,6 +164,23 @@ class Settings:
     def fingerprint(self) -> str:
         """SHA-256 of the recipe: equal for equal recipes, however they were written."""
         return digest(self.to_dict())
+
+
+def _broken(rule: Rule, recipe: Settings) -> list[str]:
+    found = []
+    try:
+        for sentence in rule(recipe):
+            found.append(f"{type(recipe).__name__}: {sentence}")  # one by one: those before a refused field count
+    except RefusedError:
+        pass
+    except ParameterError as error:
+        found += sentences(error)
+    return found
+
+
+def sentences(error: ParameterError) -> list[str]:
+    """Return the sentences of an error that may hold several."""
+    return [line.removeprefix("- ") for line in str(error).splitlines()]
 
 
 def digest(values: Mapping[str, Any]) -> str:

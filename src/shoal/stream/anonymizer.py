@@ -16,12 +16,12 @@ from shoal.privacy.stream_gate.declared_fields import Declared, refuse_undeclare
 from shoal.privacy.stream_gate.digits import refuse_finer
 from shoal.privacy.stream_gate.gate import hold
 from shoal.privacy.stream_gate.witness import Witness
+from shoal.recipe.contents import is_real
 from shoal.stream.engine.bodies import Bodies, Kept, Released, columns_of, rows_of
 from shoal.stream.engine.core import Core, Encoded
 from shoal.stream.engine.demands import digits_of, witness_of
 from shoal.stream.engine.intake import Intake
 from shoal.stream.points._cells import listed
-from shoal.stream.recipe.domains import is_real
 from shoal.stream.recipe.recipe import StreamRecipe
 from shoal.stream.wire.fields import at
 from shoal.types.stream import Formed, Tally

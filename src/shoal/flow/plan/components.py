@@ -11,7 +11,7 @@ from typing import Any
 from shoal import registry
 from shoal.errors import DataError, ParameterError, raise_all
 from shoal.parameters import build, declarations, shown, unknown
-from shoal.recipe import noise
+from shoal.recipe.fields import NOISE
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import resolve
 
@@ -20,7 +20,7 @@ def components(recipe: Recipe, encoding: type, sink: type | None) -> tuple[Any, 
     """Make method, release and encoding; each parameter of `set` belongs to those that declare it."""
     classes = (registry.load("partition", recipe.method), registry.load("release", recipe.release), encoding)
     levels = _levels_for(classes[0], recipe)
-    fields_taken = {"k", "t", *levels, *noise.FIELDS, *getattr(classes[1], "takes", ())}
+    fields_taken = {"k", "t", *levels, *NOISE, *getattr(classes[1], "takes", ())}
     known = {d.name for cls in (*classes, sink) if cls for d in declarations(cls)} - fields_taken
     raise_all(
         ParameterError,

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 from shoal import registry
-from shoal.errors import ParameterError
 from shoal.parameters import shown
 from shoal.recipe import requirements
-from shoal.stream.recipe import bin_checks
-from shoal.stream.recipe.bins import Bins
+from shoal.recipe.contents import is_real
+from shoal.stream.recipe import domains
+from shoal.stream.recipe.bins import Bins, kind_of, whole
+from shoal.types import Kind, called
 from shoal.types.stream import Demand
 
 if TYPE_CHECKING:
     from shoal.stream.recipe.recipe import StreamRecipe
 
 
-MODELS = (
-    "p_sensitivity", "distinct_l_diversity", "entropy_l_diversity", "recursive_l_diversity", "t_closeness",
-)  # fmt: skip
-
-
 CLOSE = "t_closeness"
-
-
+MODELS = ("p_sensitivity", "distinct_l_diversity", "entropy_l_diversity", "recursive_l_diversity", CLOSE)
 _OWNER = "StreamRecipe"
-
-
 _MOST = 100  # counts that a cursor remembers, each of up to ten digits: about a kilobyte
+_MOST_SHARES = 2**40
 
 
 def asked(recipe: StreamRecipe) -> tuple[Demand, ...]:
@@ -48,20 +43,17 @@ def faults(recipe: StreamRecipe) -> list[str]:
     """Return what is wrong with what a recipe demands."""
     if not recipe.require and recipe.t is None:
         return [_unused(name) for name in recipe.reference]
-    try:
-        required = requirements.resolve(_OWNER, recipe.require)
-    except ParameterError as error:
-        return [str(error)]
-    if found := [*_impossible(recipe, required), *requirements.misplaced(_OWNER, required, recipe.confidential)]:
+    required = requirements.resolve(_OWNER, recipe.require)
+    if found := [*_impossible(recipe, required), *requirements.misplaced("", required, recipe.confidential)]:
         return found
     close = [one.attribute for one in asked(recipe) if one.model == CLOSE]
     found = [_unused(name) for name in recipe.reference if name not in close]
-    found += [fault for name in close for fault in bin_checks.faults(recipe, name)]
+    found += [fault for name in close for fault in _binned(recipe, name)]
     return found or _too_many(recipe, close)
 
 
 def _unused(name: str) -> str:
-    return f"{_OWNER}: reference names {name!r}, in which nothing must be close. Demand t of it, or take it out."
+    return f"reference names {name!r}, in which nothing must be close. Demand t of it, or take it out."
 
 
 def _impossible(recipe: StreamRecipe, required: Sequence[requirements.Required]) -> list[str]:
@@ -69,19 +61,19 @@ def _impossible(recipe: StreamRecipe, required: Sequence[requirements.Required])
     if registry.says("stream.partition", recipe.method, "only_k"):
         what = "require" if recipe.require else "t"
         found.append(
-            f"{_OWNER}: {what} cannot be held by the method {recipe.method}, which promises only k. Take nearest or "
+            f"{what} cannot be held by the method {recipe.method}, which promises only k. Take nearest or "
             f"look_ahead, or leave out {what}."
         )
     found += [
-        f"{_OWNER}: classes of a stream can hold {', '.join(MODELS)}, got {one.key}. Leave it out."
+        f"classes of a stream can hold {', '.join(MODELS)}, got {one.key}. Leave it out."
         for one in required
         if one.key not in MODELS
     ]
     if recipe.t is not None and any(one.key == CLOSE for one in required):
-        found.append(f"{_OWNER}: t is given, and required too. Say it once.")
+        found.append("t is given, and required too. Say it once.")
     most = recipe.delay + 1  # so many wait at once
     found += [
-        f"{_OWNER}: {name} must be at most delay + 1 = {most:,}, for no class holds more tuples of different values, "
+        f"{name} must be at most delay + 1 = {most:,}, for no class holds more tuples of different values, "
         f"got {shown(level)}. Lower {name}, or raise delay."
         for one in required
         for name, level in one.levels
@@ -96,6 +88,65 @@ def _too_many(recipe: StreamRecipe, close: Sequence[str]) -> list[str]:
     if many <= _MOST:
         return []
     return [
-        f"{_OWNER}: t counts {many} categories and bins of what came so far, at most {_MOST} can be remembered. "
+        f"t counts {many} categories and bins of what came so far, at most {_MOST} can be remembered. "
         "Give some fields a reference with shares, or fewer cuts."
     ]
+
+
+def _binned(recipe: StreamRecipe, name: str) -> list[str]:
+    """Return what is wrong with the bins of a field, or with its reference."""
+    said = recipe.reference.get(name, {})
+    if not isinstance(said, Mapping) or (not said and name in recipe.reference):
+        return [
+            f"the reference of {name!r} must be a table of shares, or of cuts, got something else. "
+            "Write {a = 0.3, b = 0.7}."
+        ]
+    kind = kind_of(recipe, name)
+    if kind in (Kind.NOMINAL, Kind.ORDINAL):
+        return _categories(recipe, name, kind, said)
+    if "cuts" in said:
+        return _cuts(name, kind, said)
+    if said:
+        return [f"the reference of {name!r}, which is {kind}, must have cuts. Write {{cuts = [10, 20]}}."]
+    if name not in recipe.bounds:
+        return [
+            f"t needs to know the domain of {name!r}, got none. Give its bounds, categories or order, or a reference."
+        ]
+    return domains.domain(recipe, name)
+
+
+def _categories(recipe: StreamRecipe, name: str, kind: Kind, said: Mapping[str, Any]) -> list[str]:
+    known = recipe.orders.get(name, recipe.categories.get(name, ()))
+    if not known and name not in recipe.taxonomies and not (said and kind is Kind.NOMINAL):
+        where = "orders" if kind is Kind.ORDINAL else "categories"
+        return [f"t needs to know the {where} of {name!r}, got none. Name them all in {where}."]
+    if (known or name in recipe.taxonomies) and (found := domains.domain(recipe, name)):
+        return found
+    if not known and name in recipe.taxonomies:
+        taxonomy = recipe.known_of(name).taxonomy
+        known = tuple(taxonomy.paths) if taxonomy is not None else ()
+    if known and not set(said) <= {called(one) for one in known}:
+        return [f"the reference of {name!r} names a category that it does not have. Add it, or take it out."]
+    return _shares(name, list(said.values()))
+
+
+def _cuts(name: str, kind: Kind, said: Mapping[str, Any]) -> list[str]:
+    cuts, shares = said["cuts"], said.get("shares")
+    if set(said) - {"cuts", "shares"} or kind is Kind.DATETIME:
+        return [f"the reference of {name!r} must have cuts and shares of numbers, and nothing else."]
+    numbers = isinstance(cuts, list) and bool(cuts) and all(is_real(cut) for cut in cuts)
+    if not numbers or any(float(a) >= float(b) for a, b in pairwise(cuts)):
+        return [f"the cuts of {name!r} must be a list of ascending numbers, got something else."]
+    if shares is not None and (not isinstance(shares, list) or len(shares) != len(cuts) + 1):
+        return [f"the shares of {name!r} must be {len(cuts) + 1}, one more than cuts. Correct the reference."]
+    return _shares(name, shares or [])
+
+
+def _shares(name: str, shares: Sequence[Any]) -> list[str]:
+    bad = any(not is_real(share) or share < 0 for share in shares)
+    if bad or (shares and not 0 < sum(whole(shares)) <= _MOST_SHARES):
+        return [
+            f"the shares of {name!r} must be numbers ≥ 0, not all 0, and of few digits, got others. "
+            "Correct the reference."
+        ]
+    return []

@@ -1,13 +1,11 @@
-"""What is wrong with the domains of fields of a stream, in sentences; and of which kind fields are."""
+"""Domains and kinds of the fields of a stream, and sentences about what is wrong with them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import isfinite
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from shoal.parameters import shown
+from shoal.recipe.contents import are_values, is_real
 from shoal.stream.points._steps import Steps
 from shoal.stream.points.datetime import Datetime, is_counted, is_date, moment
 from shoal.types import UNITS, Kind, called
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
     from shoal.stream.recipe.recipe import StreamRecipe
 
 
-_OWNER = "StreamRecipe"
 _ENDS = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATETIME)  # kinds that have bounds
 _TO_GIVE = {
     Kind.ORDINAL: "its categories from the lowest to the highest in orders",
@@ -26,39 +23,15 @@ _TO_GIVE = {
 _MOST = 1e300  # sums of numbers between bounds stay finite
 
 
-def domains(recipe: StreamRecipe) -> list[str]:
-    """Return what is wrong with domains of quasi-identifiers, and which are said of fields that are none."""
-    faults = []
-    told = set(recipe.quasi) | set(recipe.confidential)
-    for table in ("bounds", "kinds", "orders", "categories", "taxonomies"):
-        faults += [
-            f"{_OWNER}: {table} names {name!r}, which is neither quasi-identifier nor confidential. Take it out."
-            for name in getattr(recipe, table)
-            if name not in told
-        ]
-    for name, weight in recipe.attribute_weights.items():
-        if name not in recipe.quasi:
-            faults.append(f"{_OWNER}: attribute_weights names {name!r}, which is no quasi-identifier. Take it out.")
-        if not is_real(weight) or not 0 <= float(weight) <= 1e6:
-            faults.append(
-                f"{_OWNER}: the weight of attribute {name!r} must be a number ≥ 0 and ≤ 1e6, got {shown(weight)}."
-            )
-    for name in recipe.quasi:
-        faults += domain(recipe, name)
-    if recipe.resolution and recipe.exact_means:
-        faults.append(f"{_OWNER}: resolution and exact_means exclude each other. Leave out one of them.")
-    return faults or [fault for name in recipe.resolution for fault in _resolution(recipe, name)]
-
-
-def _resolution(recipe: StreamRecipe, name: str) -> list[str]:
+def resolution(recipe: StreamRecipe, name: str) -> list[str]:
     """Return what is wrong with the resolution of a field whose domain is known."""
     step, kind = recipe.resolution[name], kind_of(recipe, name)
     if name not in recipe.quasi:
-        return [f"{_OWNER}: resolution names {name!r}, which is not a quasi-identifier. Remove it."]
+        return [f"resolution names {name!r}, which is not a quasi-identifier. Remove it."]
     if kind not in _ENDS:
-        return [f"{_OWNER}: resolution names {name!r}, which is {kind}: only numbers and dates have one. Remove it."]
+        return [f"resolution names {name!r}, which is {kind}: only numbers and dates have one. Remove it."]
     check = _unit if kind is Kind.DATETIME else _step
-    return [f"{_OWNER}: the resolution of {name!r} {fault}" for fault in check(kind, step, recipe.bounds[name])]
+    return [f"the resolution of {name!r} {fault}" for fault in check(kind, step, recipe.bounds[name])]
 
 
 def _unit(kind: Kind, unit: Any, bounds: tuple[Any, Any]) -> list[str]:
@@ -92,19 +65,17 @@ def kind_of(recipe: StreamRecipe, name: str) -> Kind:
 
 def domain(recipe: StreamRecipe, name: str) -> list[str]:
     """Return what is wrong with the domain of a field."""
-    if recipe.kinds.get(name, Kind.CONTINUOUS) not in list(Kind):
-        return []  # which names() says
     kind = kind_of(recipe, name)
     said = [table for table in ("bounds", "orders", "categories", "taxonomies") if name in getattr(recipe, table)]
     fitting = {Kind.ORDINAL: ("orders",), Kind.NOMINAL: ("categories", "taxonomies")}.get(kind, ("bounds",))
     if len(said) > 1:
-        return [f"{_OWNER}: the domain of {name!r} is in {' and in '.join(said)}. Say it once."]
+        return [f"the domain of {name!r} is in {' and in '.join(said)}. Say it once."]
     if not said and kind in _ENDS:
-        return [f"{_OWNER}: bounds must name the two ends of {name!r}, got none. Add them: {name}=0:100."]
+        return [f"bounds must name the two ends of {name!r}, got none. Add them: {name}=0:100."]
     if not said:
-        return [f"{_OWNER}: the domain of {name!r}, which is {kind}, must be known, got none. Give {_TO_GIVE[kind]}."]
+        return [f"the domain of {name!r}, which is {kind}, must be known, got none. Give {_TO_GIVE[kind]}."]
     if said[0] not in fitting:
-        return [f"{_OWNER}: {said[0]} names {name!r}, which is {kind}. Say {' or '.join(fitting)} of it."]
+        return [f"{said[0]} names {name!r}, which is {kind}. Say {' or '.join(fitting)} of it."]
     return _ends(kind, name, *recipe.bounds[name]) if kind in _ENDS else _different(recipe, name)
 
 
@@ -117,45 +88,30 @@ def _ends(kind: Kind, name: str, low: Any, high: Any) -> list[str]:
             or len({end.tzinfo is None for end in ends if end is not None}) > 1
         ):
             return [
-                f"{_OWNER}: the bounds of {name!r} must be two dates or times in ISO 8601, with a zone or without, of "
+                f"the bounds of {name!r} must be two dates or times in ISO 8601, with a zone or without, of "
                 "the years 1 to 9999. Correct them."
             ]
         mixed = is_date(low) is not is_date(high)
         if mixed:
-            return [f"{_OWNER}: the bounds of {name!r} must be two dates or two times, got one of each."]
+            return [f"the bounds of {name!r} must be two dates or two times, got one of each."]
         holds = ends[0] < ends[1]  # type: ignore[operator]
     elif not (is_real(low) and is_real(high) and abs(low) <= _MOST and abs(high) <= _MOST):
-        return [
-            f"{_OWNER}: the bounds of {name!r} must be two numbers, got {shown(low)} and {shown(high)}. Correct them."
-        ]
+        return [f"the bounds of {name!r} must be two numbers, got {shown(low)} and {shown(high)}. Correct them."]
     elif kind is Kind.INTEGER and not (float(low).is_integer() and float(high).is_integer()):
-        return [
-            f"{_OWNER}: the bounds of {name!r} must be two integers, got {shown(low)} and {shown(high)}. Correct them."
-        ]
+        return [f"the bounds of {name!r} must be two integers, got {shown(low)} and {shown(high)}. Correct them."]
     elif kind is Kind.INTEGER and not (float(low) == low and float(high) == high):
-        return [
-            f"{_OWNER}: the bounds of {name!r} must be integers that floats hold exactly, got others. "
-            "Round them outwards."
-        ]
+        return [f"the bounds of {name!r} must be integers that floats hold exactly, got others. Round them outwards."]
     else:
         holds = float(low) < float(high)
-    return [] if holds else [f"{_OWNER}: the lower bound of {name!r} must be below the upper one. Exchange them."]
+    return [] if holds else [f"the lower bound of {name!r} must be below the upper one. Exchange them."]
 
 
 def _different(recipe: StreamRecipe, name: str) -> list[str]:
     given = recipe.orders.get(name, recipe.categories.get(name, ()))
-    if any(category is None or isinstance(category, (Mapping, list, tuple)) for category in given):
-        return [f"{_OWNER}: the categories of {name!r} must be values, got a list, a table or nothing among them."]
+    if not are_values(given):
+        return [f"the categories of {name!r} must be values, got a list, a table or nothing among them."]
     if not all(called(category).strip() for category in given):
-        return [f"{_OWNER}: the categories of {name!r} must have names, got a blank. Take it out."]
+        return [f"the categories of {name!r} must have names, got a blank. Take it out."]
     if len({called(category) for category in given}) < len(given):
-        return [f"{_OWNER}: the categories of {name!r} must be different, got one twice. Name it once."]
+        return [f"the categories of {name!r} must be different, got one twice. Name it once."]
     return []
-
-
-def is_real(value: Any) -> bool:
-    """Tell whether a value is a finite number."""
-    try:
-        return isinstance(value, Real) and not isinstance(value, bool) and isfinite(float(value))
-    except OverflowError:  # an integer beyond all floats
-        return False

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
-from shoal.errors import ParameterError, raise_all
 from shoal.parameters import declarations
-from shoal.recipe.settings import digest, documented
-from shoal.stream.recipe import domains, rules
+from shoal.recipe.settings import Rule, digest, documented
+from shoal.stream.recipe import domains
 from shoal.stream.recipe.fields import StreamFields
+from shoal.stream.recipe.rules import RULES
 from shoal.types import Kind, Taxonomy
 from shoal.types.stream import Known
 
@@ -32,17 +32,13 @@ class StreamRecipe(StreamFields):
 
     schema_file: ClassVar[str] = "shoal-stream-recipe.schema.json"
 
+    noun: ClassVar[str] = "field"
+    rules: ClassVar[tuple[tuple[Rule, ...], ...]] = RULES
+
     def __post_init__(self) -> None:
         super().__post_init__()
-        raise_all(ParameterError, rules.shapes(self))
         object.__setattr__(self, "bounds", {name: tuple(ends) for name, ends in self.bounds.items()})
-        found = [*rules.kinds(self), *rules.roles(self), *domains.domains(self), *rules.promises(self)]
-        raise_all(ParameterError, found)
         object.__setattr__(self, "kinds", {name: Kind(kind) for name, kind in self.kinds.items()})
-        if self.require or self.t is not None or self.reference:
-            from shoal.stream.recipe import demands
-
-            raise_all(ParameterError, demands.faults(self))
         assert self._trees.keys() == self.taxonomies.keys()  # they are read, and refused if they cannot be
 
     @cached_property
