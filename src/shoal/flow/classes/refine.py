@@ -36,8 +36,7 @@ class Refined:
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes by the method, then refine each block in its own coordinates."""
         from shoal.kernels.models.demands import demands_of
-        from shoal.kernels.refine.refine import EFFORTS, refine
-        from shoal.kernels.repair.refine import EFFORTS as CLOSE_EFFORTS
+        from shoal.kernels.refine.refine import CLOSE_EFFORTS, EFFORTS, refine
         from shoal.kernels.repair.refine import refine_close
 
         first: Partition = self.method.partition(points, rng)
