@@ -103,9 +103,7 @@ def refine(
 ) -> np.ndarray:
     """Lower the SSE of a partition.
 
-    `points` is (n, d) float64, C-contiguous and finite, n < 2³⁰; `labels` (n,) int64, in classes of at least k ≥ 2.
-    With `seconds`, end after so many with the best so far, and until then go on beyond the effort. Returns (n,) int64
-    labels, numbered by first rows.
+    With `seconds`, end after so many with the best so far, and until then go on beyond the effort.
 
     Guarantee: every class has at least k records, and at most 2k−1 or as many as the largest had before. The SSE does
     not rise. Same seed, same labels, unless time was up; of distinct records, wherever in the table they are.

@@ -76,11 +76,8 @@ def _quench(moves: int, n: int, most: int = _QUENCH) -> int:
 def refine_close(points: np.ndarray, labels: np.ndarray, k: int, d: Demands, effort: Effort, seed: int) -> np.ndarray:
     """Lower the SSE of a partition whose classes hold what is demanded.
 
-    `points` is (n, d) float64, C-contiguous and finite, n < 2³⁰; `labels` (n,) int64, in classes of at least k ≥ 2.
-    Returns (n,) int64 labels, numbered by first rows.
-
-    Guarantee: every class has at least k records. If every class given holds all demands, so does every class
-    returned, and the SSE does not rise. If not, the partition is returned as it came. Same seed, same labels.
+    Guarantee: every class has at least k records. If every class given holds all demands, so does every class returned,
+    and the SSE does not rise. If not, the partition is returned as it came.
     """
     x = in_range(points)
     labels = numbered(labels)
