@@ -11,9 +11,8 @@ from shoal.errors import ParameterError
 from shoal.flow.classes.canonical_order import canonical
 from shoal.flow.classes.households import one_value_per_group, partition_together, refuse_groups, strata_of_groups
 from shoal.flow.classes.nested_households import partition_nested, way_of_groups
-from shoal.flow.classes.refine import refined
-from shoal.flow.classes.repair import enforced, one_block
 from shoal.flow.classes.steering import steering_in
+from shoal.flow.classes.steps import followed, one_block
 from shoal.flow.classes.strata import (
     as_merged,
     merge_small,
@@ -142,7 +141,7 @@ def _partition(
     """Form the classes, block by block; `strata` are those of groups and of records."""
     counting = recipe.subject is not None or bool(recipe.household_level)
     more = bool(recipe.require) or (counting and promises_k(plain))
-    method = canonical(refined(enforced(plain, recipe.t, more=more), recipe.refine, recipe.t), plain, recipe.method)
+    method = canonical(followed(plain, recipe.t, recipe.refine, more=more), plain, recipe.method)
     whole = None if groups is None else way_of_groups(plain, recipe, groups)
     ways = (method, None if whole is None else canonical(whole, plain, recipe.method))
     seen = [points.only(names) for names in recipe.all_blocks]

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from shoal import registry
 from shoal.errors import DataError, ParameterError, data_rows, raise_all
-from shoal.flow.classes.refine import refined
-from shoal.flow.classes.repair import enforced
 from shoal.flow.classes.steering import ArrayColumns, given_tables, needs_confidential, steering_of
+from shoal.flow.classes.steps import followed
 from shoal.flow.plan.components import enough_records, promises_t
 from shoal.flow.plan.required_models import about_confidential, as_requirements
 from shoal.flow.stages.encode import confidential_arrays
@@ -58,7 +57,7 @@ def microaggregate_points(
     points = Points(coordinates, confidential=inside, required=_required(require, inside))
     t = given.get("t") if promises_t(cls) else None
     steering = steering_of(tables, partitioner, points, ArrayColumns(arrays, len(points)))
-    whole = refined(enforced(partitioner, t, more=bool(points.required)), refine, t)
+    whole = followed(partitioner, t, refine, more=bool(points.required))
     return steering.without(whole.partition(steering.onto(points), np.random.default_rng(int(seed))), points)
 
 

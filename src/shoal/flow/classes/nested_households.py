@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from shoal.flow.classes.households import partition_together
-from shoal.flow.classes.refine import refined
-from shoal.flow.classes.repair import enforced
+from shoal.flow.classes.steps import Steps, followed
 from shoal.flow.classes.strata import partition_strata
 from shoal.recipe.recipe import Recipe
 from shoal.types import Partition, Points
@@ -17,48 +17,29 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
-class Wider:
-    """A method that forms larger classes of groups, so that there is room in each for several classes of records.
+def wider(groups: int, k: int, share: float, members: float) -> int:
+    """Return how many groups a class must hold, so that there is room in each for several classes of records.
 
-    If all records had classes of k, there would be n/k. Groups get (n/k) to the power of their share of the attributes,
-    so that both kinds of attributes are cut into about as many parts each.
+    If all records had classes of k, there would be n/k. Groups get (n/k) to the power of `share`, their share of the
+    attributes, so that both kinds of attributes are cut into about as many parts each. `members` are the records of a
+    group, on average.
 
-    **Guarantee.** Classes of at least k groups, if the method forms classes of at least k points.
+    **Guarantee.** At least k groups, and at most all of them.
 
-    >>> Wider(None, None, 5, 0.5, 2.0).size(1000)  # 2,000 records: 20 classes of 50 groups
+    >>> wider(1000, 5, 0.5, 2.0)  # 2,000 records: 20 classes of 50 groups
     50
     """
-
-    method: Any
-    refine: str | None
-    k: int
-    share: float  #: of the attributes that are of the group
-    members: float  #: records of a group, on average
-
-    def size(self, groups: int) -> int:
-        """Return how many groups a class must hold, of so many."""
-        classes = float(max(1.0, groups * self.members / self.k) ** self.share)
-        return min(groups, max(self.k, round(groups / classes)))
-
-    def settled(self, points: Points) -> Wider:
-        """Let the method find in all points what must not differ from stratum to stratum."""
-        return replace(self, method=self.method.settled(points)) if hasattr(self.method, "settled") else self
-
-    def partition(self, points: Points, rng: np.random.Generator) -> Partition:
-        """Form the classes of groups."""
-        sized = replace(self.method, k=self.size(len(points)))
-        wider = refined(enforced(sized, None, more=bool(points.required)), self.refine)
-        found: Partition = wider.partition(points, rng)
-        return found
+    classes = float(max(1.0, groups * members / k) ** share)
+    return min(groups, max(k, round(groups / classes)))
 
 
 def way_of_groups(plain: Any, recipe: Recipe, groups: NDArray[np.int64]) -> Any:
     """Return what forms classes of whole groups."""
     if not recipe.nested:
-        return refined(enforced(plain, None, more=bool(recipe.require)), recipe.refine)
-    share = len(recipe.all_blocks[0]) / len(recipe.quasi)
-    return Wider(plain, recipe.refine, plain.k, share, len(groups) / (int(groups.max()) + 1))
+        return followed(plain, None, recipe.refine, more=bool(recipe.require))
+    share, members = len(recipe.all_blocks[0]) / len(recipe.quasi), len(groups) / (int(groups.max()) + 1)
+    size = partial(wider, k=plain.k, share=share, members=members)
+    return Steps(plain, repair=None, effort=recipe.refine, size=size)
 
 
 def partition_nested(
