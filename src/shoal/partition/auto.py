@@ -69,8 +69,9 @@ class Auto(Checked):
         """Form classes that hold what is required, and lower their loss for as long as there is time."""
         from shoal.kernels.arithmetic.in_range import in_range
         from shoal.kernels.models.demands import hold, least_size
+        from shoal.kernels.refine.refine import CLOSE_EFFORTS as EFFORTS
         from shoal.kernels.refine.refine import seconds_to_start
-        from shoal.kernels.repair.refine import EFFORTS, refine_close, seconds_to_refine
+        from shoal.kernels.repair.refine import refine_close, seconds_to_refine
         from shoal.kernels.repair.repair import satisfy
         from shoal.kernels.space.principal_axes import on_main_axes
 

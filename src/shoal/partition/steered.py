@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import registry
-from shoal.errors import DataError, ParameterError, SchemaError, listing
+from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param, build, unknown
-from shoal.types import Block, Confidential, Partition, Points
+from shoal.partition._confidential import ranked
+from shoal.types import Block, Partition, Points
 
 _MARGIN = 1.001  # by which the weight exceeds the bound, so that rounding cannot matter
 
@@ -49,6 +50,7 @@ class Steered(Checked):
 
     References: [DS17] Algorithm 1, [SC15] Proposition 2.
 
+    >>> from shoal.types import Confidential
     >>> points = Points(np.arange(6.0)[:, None], confidential=(Confidential("pay", np.arange(6), np.ones(6, int)),))
     >>> Steered(k=2, t=0.3).partition(points, np.random.default_rng(0)).labels.tolist()
     [0, 1, 2, 2, 1, 0]
@@ -85,7 +87,7 @@ class Steered(Checked):
         from shoal.kernels.closeness.merge import merge_until_close
         from shoal.kernels.refine.class_state import numbered
 
-        codes = self._attribute(points).codes
+        codes = ranked(self, points)[0].codes
         x = in_unit_ranges(points.coordinates)
         buckets = bucket_numbers(x, codes, least_size(len(points), self.k, self.t))
         bound = buckets.steps * math.sqrt(x.shape[1])
@@ -101,22 +103,6 @@ class Steered(Checked):
             f"steered with weight {weight:g} of {bound:.4g}: the largest EMD is {far.max():.3g}, t = {self.t:g} {holds}"
         )
         return Partition((Block(attributes, numbered(labels), promised_t=False),), note)
-
-    def _attribute(self, points: Points) -> Confidential:
-        """Return the confidential attribute that is cut into buckets."""
-        if not points.confidential:
-            raise DataError(
-                "Steered: at least one confidential attribute must be given, got none. Name it: confidential= in "
-                "Python, --confidential on the command line."
-            )
-        ranked = [attribute for attribute in points.confidential if attribute.ranked]
-        if not ranked:
-            names = listing([repr(attribute.name) for attribute in points.confidential])
-            raise SchemaError(
-                f"Steered: a confidential column with an order is needed, {names} is nominal. Give it a taxonomy or "
-                f"another kind in the recipe, or take t_close_merge or k_first."
-            )
-        return ranked[0]
 
     def _labels(self, x: NDArray[np.float64], weight: float, buckets: Any, rng: np.random.Generator) -> Any:
         """Return the classes that the method forms of the records that are not spare; each spare one joins another."""

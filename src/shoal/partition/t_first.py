@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import DataError, SchemaError, listing
 from shoal.parameters import Checked, Param
+from shoal.partition._confidential import ranked
 from shoal.types import Confidential, Partition, Points
 
 Array = NDArray[np.float64]
@@ -57,14 +57,14 @@ class TFirst(Checked):
         from shoal.kernels.arithmetic.in_range import in_range
         from shoal.kernels.arithmetic.overlay import sse
 
-        ranked = _ranked(points.confidential)
+        ordered = ranked(self, points)
         x = in_range(points.coordinates)
-        found = list(self._candidates(x, ranked, points.confidential))
+        found = list(self._candidates(x, ordered, points.confidential))
         best = found[0] if len(found) == 1 else min(found, key=lambda labels: sse(x, labels))
         return Partition.of(best, tuple(dict.fromkeys(points.owners)))
 
     def _candidates(
-        self, x: Array, ranked: list[Confidential], attributes: tuple[Confidential, ...]
+        self, x: Array, ordered: list[Confidential], attributes: tuple[Confidential, ...]
     ) -> Iterator[NDArray[np.int64]]:
         """Yield partitions within t: one if there is one attribute."""
         from shoal.kernels.closeness.earth_mover import closeness
@@ -72,7 +72,7 @@ class TFirst(Checked):
         from shoal.kernels.closeness.t_first import t_first
 
         near = closeness(attributes, self.t)
-        ranks = [_ranks(attribute) for attribute in ranked]
+        ranks = [_ranks(attribute) for attribute in ordered]
         for order in ranks if len(ranks) == 1 else [*ranks, _shared(np.column_stack(ranks))]:
             yield merge_until_close(x, t_first(x, order, self.k, self.t)[0], near)
         if len(attributes) == 1:
@@ -87,23 +87,6 @@ class TFirst(Checked):
             yield merged
             if merged.max() == labels.max():  # none fell short, and more pieces make larger classes
                 return
-
-
-def _ranked(attributes: tuple[Confidential, ...]) -> list[Confidential]:
-    """Return the attributes that have ranks, of which there must be one."""
-    if not attributes:
-        raise DataError(
-            "TFirst: at least one confidential attribute must be given, got none. Name it: confidential= in Python, "
-            "--confidential on the command line."
-        )
-    ranked = [attribute for attribute in attributes if attribute.ranked]
-    if not ranked:
-        names = listing([repr(attribute.name) for attribute in attributes])
-        raise SchemaError(
-            f"TFirst: a confidential column with an order is needed, {names} is nominal. Give it a taxonomy or another "
-            f"kind in the recipe, or take t_close_merge or k_first."
-        )
-    return ranked
 
 
 def _ranks(attribute: Confidential) -> Array:

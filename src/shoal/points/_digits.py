@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import SchemaError
 from shoal.types import UNITS, Resolution, Step
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _FIT = 0.99  # of the cells that are not 0: a few noisy floats, such as 0.30000000000000004, do not count
 _MOST = 17  # decimals: more than any float that is not tiny has
@@ -69,8 +66,6 @@ def _fit(values: NDArray[np.float64], power: float) -> NDArray[np.bool_]:
 
 def own_step_of_decimals(column: pa.ChunkedArray) -> Step:
     """Return the fewest decimals that fit 99 % of the values which are not 0, of a decimal type."""
-    import pyarrow.compute as pc
-
     there = column.filter(pc.not_equal(column, 0))
     for decimals in range(max(column.type.scale, 0)):
         same = pc.equal(pc.round(there, decimals), there)
@@ -96,7 +91,6 @@ def to_step(values: NDArray[np.float64], step: Step) -> NDArray[np.float64]:
 def integers_to_step(values: NDArray[np.int64], step: Step, kind: pa.DataType) -> NDArray[np.int64]:
     """Return the multiples of a step that are nearest to integers, halves to even, within what their type can hold.
 
-    >>> import pyarrow as pa
     >>> integers_to_step(np.array([149, 150, 250]), Step(100, 0), pa.int64()).tolist()
     [100, 200, 200]
     """

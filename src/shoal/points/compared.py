@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.types import Codes, Kind, Pair
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 def as_column(places: NDArray[np.int64], values: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return some of the values as a column of a type; −1: missing."""
-    import pyarrow as pa
-
     if not pa.types.is_dictionary(kind):
         return values.take(pa.array(places, mask=places < 0)).cast(kind)
     most = np.iinfo(kind.index_type.to_pandas_dtype()).max
@@ -32,7 +29,6 @@ _DAY = 86_400e9  # in nanoseconds
 def in_own_terms(kind: Kind, before: pa.ChunkedArray, after: pa.ChunkedArray) -> Pair | Codes:
     """Return a column before and after as numbers, if that is its kind and it left so, else as categories.
 
-    >>> import pyarrow as pa
     >>> in_own_terms(Kind.INTEGER, pa.chunked_array([[1, None]]), pa.chunked_array([[1.5, 2.0]])).before.tolist()
     [1.0, nan]
     """
@@ -45,9 +41,6 @@ def in_own_terms(kind: Kind, before: pa.ChunkedArray, after: pa.ChunkedArray) ->
 
 def _as_numbers(column: pa.ChunkedArray) -> NDArray[np.float64] | None:
     """Return numbers, moments in days since 1970; None if the column holds something else."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind, per = column.type, 1.0
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         column, per = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64()), _DAY / 1e3
@@ -63,9 +56,6 @@ def _as_numbers(column: pa.ChunkedArray) -> NDArray[np.float64] | None:
 
 def _as_codes(before: pa.ChunkedArray, after: pa.ChunkedArray) -> Codes:
     """Return categories, in their order if both have the same, else sorted by name."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     texts = [_as_text(column) for column in (before, after)]
     ranked = pa.types.is_dictionary(before.type) and before.type.ordered
     if ranked:
@@ -79,8 +69,6 @@ def _as_codes(before: pa.ChunkedArray, after: pa.ChunkedArray) -> Codes:
 
 
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    import pyarrow as pa
-
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     return column.cast(pa.large_string(), safe=False)
@@ -89,7 +77,6 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def classes_in(columns: list[pa.ChunkedArray]) -> NDArray[np.int64]:
     """Number records by what they hold: equal in all columns, equal number, in order of their first rows.
 
-    >>> import pyarrow as pa
     >>> classes_in([pa.chunked_array([[5, 1, 5, None]])]).tolist()
     [0, 1, 0, 2]
     """
@@ -103,9 +90,6 @@ def classes_in(columns: list[pa.ChunkedArray]) -> NDArray[np.int64]:
 
 def _by_first_row(values: Any) -> NDArray[np.int64]:
     """Return a number for each value, numbered in the order in which they come; a missing one is a value."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     column = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([pa.array(values)])
     coded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
     return np.asarray(coded.indices.to_numpy(), np.int64)

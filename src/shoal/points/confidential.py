@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal import spelling
 from shoal.errors import DataError, SchemaError
 from shoal.types import Column, Confidential, Kind, Taxonomy, called
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -22,7 +19,6 @@ def confidential_of(column: Column, values: pa.ChunkedArray) -> Confidential:
 
     A missing value is a value: the last where values are ordered, a leaf beside all groups in a taxonomy.
 
-    >>> import pyarrow as pa
     >>> from shoal.types import Role
     >>> pay = Column("pay", Role.CONFIDENTIAL, Kind.INTEGER)
     >>> confidential_of(pay, pa.chunked_array([[30, 10, None, 10]])).codes.tolist()
@@ -47,9 +43,6 @@ def confidential_of(column: Column, values: pa.ChunkedArray) -> Confidential:
 
 def _numbers(values: pa.ChunkedArray) -> NDArray[np.float64]:
     """Return values as numbers: moments in days, NaN for what is missing or not finite."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     days = 1.0
     if pa.types.is_date(values.type):
         values = values.cast(pa.date32()).cast(pa.int32())
@@ -63,8 +56,6 @@ def _numbers(values: pa.ChunkedArray) -> NDArray[np.float64]:
 
 def _stored(column: Column, values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the values as Arrow stores them, for example UUIDs as bytes; only ordered categories stay categories."""
-    import pyarrow as pa
-
     if isinstance(values.type, pa.BaseExtensionType):
         values = values.cast(values.type.storage_type)
     if pa.types.is_dictionary(values.type) and not (column.kind is Kind.ORDINAL and values.type.ordered):
@@ -74,9 +65,6 @@ def _stored(column: Column, values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _ranks(column: Column, values: pa.ChunkedArray) -> NDArray[np.int64]:
     """Return dense ranks from 0; binary values are refused, for they would sort but are no numbers."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not pa.types.is_primitive(values.type) and not pa.types.is_decimal(values.type):
         raise SchemaError(_no_order(column, values))
     if pa.types.is_floating(values.type):  # NaN is a missing value, and −0 is 0
@@ -97,8 +85,6 @@ def _no_order(column: Column, values: pa.ChunkedArray) -> str:
 
 def _in_order(column: Column, values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return something that sorts as the values of an ordered column do."""
-    import pyarrow as pa
-
     kind = values.type
     numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     if column.kind is not Kind.ORDINAL or numbers:
@@ -113,8 +99,6 @@ def _in_order(column: Column, values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _told_apart(name: str, values: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
     """Return the number of the value of each record, and the values; a missing one is the last of them."""
-    import pyarrow as pa
-
     try:
         encoded = values.combine_chunks().dictionary_encode(null_encoding="mask")
     except pa.ArrowException:
@@ -128,8 +112,6 @@ def _told_apart(name: str, values: pa.ChunkedArray) -> tuple[NDArray[np.int64], 
 
 def with_spellings(codes: NDArray[np.int64], found: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
     """Number values so that spellings of one value are neighbours, and say which values are alike; None: none are."""
-    import pyarrow as pa
-
     text = pa.types.is_string(found.type) or pa.types.is_large_string(found.type)
     same = spelling.alike(found.to_pylist()) if text else None
     if same is None:

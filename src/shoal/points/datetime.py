@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import SchemaError
@@ -13,9 +14,6 @@ from shoal.kernels.arithmetic.class_means import class_means_of_integers
 from shoal.points._digits import own_unit, to_unit, unit_for
 from shoal.points.numeric import coordinate, placed, present
 from shoal.types import Categories, Kind, Placed, Resolution, Scale
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -33,8 +31,6 @@ class Datetime:
     @classmethod
     def encode(cls, name: str, column: pa.ChunkedArray) -> Datetime:
         """Take a column of dates or timestamps; missing values are refused with their row numbers."""
-        import pyarrow as pa
-
         _of_moments(name, column.type)
         present(name, column)
         if pa.types.is_date(column.type):
@@ -107,8 +103,6 @@ class Datetime:
         return min(max(tick, -(2**63) + 1), 2**63 - 1)
 
     def _column(self, ticks: NDArray[np.int64]) -> pa.Array:
-        import pyarrow as pa
-
         moments = pa.array(ticks)
         if pa.types.is_date(self.type):
             return moments.cast(pa.int32()).cast(pa.date32()).cast(self.type)
@@ -116,13 +110,9 @@ class Datetime:
 
 
 def _of_moments(name: str, kind: pa.DataType) -> None:
-    import pyarrow as pa
-
     if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
         raise SchemaError(f"Column {name!r}: must be of dates or times, is of {kind}. Give it another kind or role.")
 
 
 def _dated(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
     return bool(pa.types.is_date(kind))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
@@ -19,10 +21,6 @@ from shoal.points.nominal import Nominal
 from shoal.points.numeric import finite, present
 from shoal.types import Attribute, Categories, Column, Comparison, Footing, Kind, Placed, Points, Resolution, Scale
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
 _TIE = 1e-12  # what is above half of a class's weight by less is half of it
 
 
@@ -33,7 +31,6 @@ class Missing:
     A missing value is put at the mean of the others. If it is `apart`, a value of its own, it is also 1 away from all
     of them, along a coordinate of its own.
 
-    >>> import pyarrow as pa
     >>> from shoal.points.numeric import Numeric
     >>> pay = Missing.encode("pay", pa.chunked_array([[10.0, None, 30.0]]), Numeric.encode, apart=True)
     >>> pay.place(lambda values: Footing(0.0, 10.0, 0)).coordinates.tolist()
@@ -89,8 +86,6 @@ class Missing:
         categories: Categories = "leaf",
     ) -> pa.Array:
         """Return the centroid of the values that are there; none where most are missing and apart, or all are."""
-        import pyarrow as pa
-
         classes = int(labels.max()) + 1
         share = np.ones(len(labels)) if weights is None else weights
         share = np.where(class_sums(share, labels, classes)[labels] > 0, share, 1.0)  # all 0: they count the same
@@ -209,9 +204,6 @@ def attribute_of(
     leaves
         The type that the column leaves in, if `cells` were put in the order of the column.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if missing == "refuse":
         present(column.name, cells)
     if len(cells) and cells.null_count == len(cells):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError
@@ -21,9 +22,6 @@ from shoal.points._digits import no_resolution
 from shoal.points.compared import as_column
 from shoal.types import Categories, Column, Footing, Kind, Placed, Resolution, Scale, called
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 #: So many coordinates of one attribute are too many: 1 GiB.
 MOST = 2**27
 
@@ -32,7 +30,6 @@ MOST = 2**27
 class Nominal:
     """An attribute of categories, all 1 apart or as far as their taxonomy says.
 
-    >>> import pyarrow as pa
     >>> from shoal.types import Role
     >>> work = Column("work", Role.QUASI, Kind.NOMINAL)
     >>> found = Nominal.encode(work, pa.chunked_array([["nurse", "baker", "nurse", None]]), "category")
@@ -124,8 +121,6 @@ class Nominal:
 
         A class leaves without a value if that is nearest, and a missing value is a category; or if nobody has one.
         """
-        import pyarrow as pa
-
         chosen = self.likest(labels, weights, categories)[labels]
         if categories == "leaf":
             return as_column(chosen, self.categories, self.type)
@@ -161,8 +156,6 @@ class Nominal:
 
 def _type_of_names(kind: pa.DataType) -> pa.DataType:
     """Return a type for names of groups: the column's own if it holds text."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(kind):
         return pa.dictionary(pa.int32(), _type_of_names(kind.value_type))
     text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
@@ -171,8 +164,6 @@ def _type_of_names(kind: pa.DataType) -> pa.DataType:
 
 def told_apart(name: str, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
     """Return the number of the value of each record, and the values; a missing one is the number after the last."""
-    import pyarrow as pa
-
     try:
         if pa.types.is_dictionary(cells.type):
             cells = cells.cast(cells.type.value_type)
@@ -206,6 +197,4 @@ def _few(name: str, categories: int, coordinates: int) -> None:
 
 
 def _indices(order: list[int]) -> pa.Array:
-    import pyarrow as pa
-
     return pa.array(order, pa.int64())

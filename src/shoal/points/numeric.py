@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError, data_rows
@@ -16,15 +18,11 @@ from shoal.kernels.arithmetic.standardise import place
 from shoal.points._digits import decimal_counts, integers_to_step, own_step, own_step_of_decimals, step_for, to_step
 from shoal.types import Categories, Footing, Kind, Placed, Resolution, Scale, Step
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 @dataclass(frozen=True, eq=False)
 class Numeric:
     """A numeric attribute of the points.
 
-    >>> import pyarrow as pa
     >>> age = Numeric.encode("age", pa.chunked_array([[30, 41]]))
     >>> age.centroid(np.array([0, 0]), None, resolution=age.resolution(None)).to_pylist()
     [36, 36]
@@ -39,8 +37,6 @@ class Numeric:
     @classmethod
     def encode(cls, name: str, column: pa.ChunkedArray) -> Numeric:
         """Take a column of numbers; missing values, NaN and infinities are refused with their row numbers."""
-        import pyarrow as pa
-
         kind = column.type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
             raise SchemaError(f"Column {name!r}: must be of numbers, is of {kind}. Give it another kind or role.")
@@ -63,8 +59,6 @@ class Numeric:
 
     @property
     def _own_step(self) -> Step | None:
-        import pyarrow as pa
-
         if pa.types.is_integer(self.column.type):
             return Step(1, 0)
         if pa.types.is_decimal(self.column.type):
@@ -74,8 +68,6 @@ class Numeric:
     @cached_property
     def decimals(self) -> NDArray[np.int64]:
         """The number of values that need 0, 1, … decimals; see :func:`decimal_counts`."""
-        import pyarrow as pa
-
         short = pa.types.is_float32(self.column.type) or pa.types.is_float16(self.column.type)
         return decimal_counts(_shortest(self.column) if short else self.values)
 
@@ -88,8 +80,6 @@ class Numeric:
         categories: Categories = "leaf",
     ) -> pa.Array:
         """Return for each record the (weighted) mean of its class: in the column's type, or exact as float64."""
-        import pyarrow as pa
-
         kind = self.column.type
         if not isinstance(resolution, Step):
             return pa.array(class_means(self.values, labels, weights)[labels])
@@ -104,8 +94,6 @@ class Numeric:
 
     def _beyond_floats(self, means: NDArray[np.float64], labels: NDArray[np.int64], step: Step) -> pa.Array:
         """Return means in a type that holds more digits than a float: between members, where these fit the step."""
-        import pyarrow as pa
-
         table = pa.table({"class": labels, "value": self.column})
         ends = table.group_by("class").aggregate([("value", "min"), ("value", "max")]).sort_by("class")
         lows, highs = (ends[name].to_pylist() for name in ("value_min", "value_max"))
@@ -121,8 +109,6 @@ class Numeric:
 
     def decode(self, values: NDArray[np.float64], *, resolution: Resolution) -> pa.Array:
         """Return numbers in the column's type; what it cannot hold is moved to its nearest end. Exact: as float64."""
-        import pyarrow as pa
-
         kind = self.column.type
         if not isinstance(resolution, Step):
             return pa.array(values)
@@ -143,8 +129,6 @@ class Numeric:
 
 def _shortest(column: pa.ChunkedArray) -> NDArray[np.float64]:
     """Return floats of fewer bits as the numbers that their fewest digits say: 0.1, not 0.10000000149."""
-    import pyarrow as pa
-
     return np.asarray(column.cast(pa.float32()).cast(pa.string()).cast(pa.float64()).to_numpy())
 
 
@@ -179,8 +163,6 @@ def finite(name: str, values: NDArray[np.float64]) -> None:
 
 def present(name: str, column: pa.ChunkedArray) -> None:
     """Refuse missing values, with their row numbers."""
-    import pyarrow.compute as pc
-
     if column.null_count:
         flags = pc.is_null(column).combine_chunks().to_numpy(zero_copy_only=False)
         rows = np.flatnonzero(flags).tolist()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError
@@ -15,15 +17,11 @@ from shoal.points.compared import as_column
 from shoal.points.numeric import coordinate, placed, present
 from shoal.types import Categories, Kind, Placed, Resolution, Scale
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 @dataclass(frozen=True, eq=False)
 class Ordinal:
     """An attribute of ordered categories, as far apart as their ranks among all categories.
 
-    >>> import pyarrow as pa
     >>> cells = pa.DictionaryArray.from_arrays(pa.array([0, 2, 2, 1]), ["low", "middle", "high"], ordered=True)
     >>> size = Ordinal.encode("size", pa.chunked_array([cells]))
     >>> size.values.tolist()
@@ -45,8 +43,6 @@ class Ordinal:
 
         They leave in the column's type, or in another that can hold all categories.
         """
-        import pyarrow as pa
-
         present(name, column)
         categories = _categories(name, column)
         ranks = _ranks(name, column, categories)
@@ -85,8 +81,6 @@ class Ordinal:
 
 def _categories(name: str, column: pa.ChunkedArray) -> pa.Array:
     """Return all categories in their order."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(column.type) and column.type.ordered:
         return column.unify_dictionaries().chunk(0).dictionary if column.num_chunks else pa.array([])
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
@@ -99,8 +93,6 @@ def _categories(name: str, column: pa.ChunkedArray) -> pa.Array:
 
 def _leaving(name: str, categories: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return the names of an order as values of the column's own type."""
-    import pyarrow as pa
-
     try:
         return categories.cast(kind)
     except pa.ArrowException:  # whose message may hold a name
@@ -111,9 +103,6 @@ def _leaving(name: str, categories: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _ranks(name: str, column: pa.ChunkedArray, categories: pa.Array) -> NDArray[np.float64]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_floating(column.type) and not pa.types.is_floating(categories.type):  # of which 1.5 is none

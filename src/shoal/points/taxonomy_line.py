@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.points.nominal import told_apart
 from shoal.types import Axis, Cut, Taxonomy, called
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def line_of(taxonomy: Taxonomy) -> tuple[tuple[str, ...], NDArray[np.float64]]:

@@ -26,7 +26,7 @@ assert _spec.loader is not None
 oracle = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(oracle)
 
-HARDLY = Effort(1, 1, 1, 1, 1, 0, 0, 700, 0)  # next to no annealing
+HARDLY = Effort(1, 1, 1, 1, 0, 700)  # next to no annealing
 
 
 def random_partition(rng: np.random.Generator, n: int, k: int) -> np.ndarray:

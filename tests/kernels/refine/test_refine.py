@@ -26,8 +26,10 @@ assert _spec.loader is not None
 oracle = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(oracle)
 
-SHORT = Effort(2, 2, 20_000, 200, 2, 20, 10, 200, 50)  # every path that `best` takes, in no time
-LONG = Effort(2, 1, 10**9, 10**9, 1, 10**7, 10, 0, 0)  # for minutes, unless it is stopped
+SHORT = Effort(
+    2, 20_000, 200, 2, 20, 200, generations=2, quench=10, priced=50
+)  # every path that `best` takes, in no time
+LONG = Effort(2, 10**9, 10**9, 1, 10**7, 0, quench=10)  # for minutes, unless it is stopped
 
 
 def table(seed: int, n: int, d: int, grid: int = 0) -> np.ndarray:

@@ -16,9 +16,10 @@ from shoal.kernels.closeness.earth_mover import distances
 from shoal.kernels.closeness.merge import merge_until_close
 from shoal.kernels.mdav.mdav import mdav
 from shoal.kernels.models.demands import Demands, demands, hold, least_size
-from shoal.kernels.repair import refine as close_refine
+from shoal.kernels.refine import refine as refining
+from shoal.kernels.refine.refine import CLOSE_EFFORTS, Effort
 from shoal.kernels.repair.moves import halved
-from shoal.kernels.repair.refine import EFFORTS, Effort, refine_close
+from shoal.kernels.repair.refine import refine_close
 from shoal.progress import Enough, listening
 from shoal.types import Confidential, Requirement
 
@@ -74,7 +75,7 @@ def test_it_lowers_the_loss_by_much() -> None:
     x, values = correlated(300, 1)
     c = closeness([attribute(values)], 0.15)
     before = start(x, 3, c)
-    fast, more = (sse(x, refine_close(x, before, 3, c, EFFORTS[effort], 0)) for effort in ("fast", "default"))
+    fast, more = (sse(x, refine_close(x, before, 3, c, CLOSE_EFFORTS[effort], 0)) for effort in ("fast", "default"))
     assert more < fast < 0.7 * sse(x, before)
 
 
@@ -93,8 +94,8 @@ def test_several_attributes_and_kinds() -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_in_blocks(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
-    monkeypatch.setattr(close_refine, "WHOLE", 100)
-    monkeypatch.setattr(close_refine, "_BLOCK", 120)
+    monkeypatch.setattr(refining, "WHOLE", 100)
+    monkeypatch.setattr(refining, "_BLOCK", 120)
     monkeypatch.setattr("shoal.kernels.runtime.threads.cores", lambda: threads)
     x, values = correlated(600, 3)
     c = closeness([attribute(values)], 0.2)

@@ -17,8 +17,9 @@ from shoal.kernels.mdav.mdav import mdav
 from shoal.kernels.models.class_values import roster_of
 from shoal.kernels.models.demands import Demands, demands, excesses, hold
 from shoal.kernels.refine.class_state import arrange
+from shoal.kernels.refine.refine import Effort
 from shoal.kernels.repair import repair
-from shoal.kernels.repair.refine import Effort, refine_close
+from shoal.kernels.repair.refine import refine_close
 from shoal.kernels.repair.repair import far_classes, merge_until_held, satisfy, spread_start
 from shoal.kernels.repair.steps import KIND, LEAST, PRICE, find_step, make_step, no_step
 from shoal.kernels.runtime.jit import kernel

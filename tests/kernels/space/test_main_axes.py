@@ -14,8 +14,10 @@ from shoal.kernels.arithmetic.overlay import sse
 from shoal.kernels.closeness.merge import merge_until_close
 from shoal.kernels.mdav.mdav import mdav
 from shoal.kernels.models.demands import demands, hold
+from shoal.kernels.refine import refine as refining
+from shoal.kernels.refine.refine import CLOSE_EFFORTS, Effort
 from shoal.kernels.repair import refine as close_refine
-from shoal.kernels.repair.refine import EFFORTS, Effort, refine_close, seconds_to_refine
+from shoal.kernels.repair.refine import refine_close, seconds_to_refine
 from shoal.kernels.space.principal_axes import on_main_axes
 from shoal.types import Confidential, Requirement
 
@@ -79,8 +81,8 @@ def test_what_varies_in_all_directions_and_what_does_not_vary_are_left_alone() -
 
 @pytest.mark.parametrize("whole", [100, 1_000])
 def test_refined_classes_of_a_wide_table_hold_and_lose_less(monkeypatch: pytest.MonkeyPatch, whole: int) -> None:
-    monkeypatch.setattr(close_refine, "WHOLE", whole)
-    monkeypatch.setattr(close_refine, "_BLOCK", 200)
+    monkeypatch.setattr(refining, "WHOLE", whole)
+    monkeypatch.setattr(refining, "_BLOCK", 200)
     x, rng = categories(600, 5, 12, 3), np.random.default_rng(3)
     seen: list[int] = []
 
@@ -102,5 +104,5 @@ def test_refined_classes_of_a_wide_table_hold_and_lose_less(monkeypatch: pytest.
 
 
 def test_more_axes_take_longer() -> None:
-    few, many = (seconds_to_refine(EFFORTS["default"], 40_000, 5, axes) for axes in (3, 100))
+    few, many = (seconds_to_refine(CLOSE_EFFORTS["default"], 40_000, 5, axes) for axes in (3, 100))
     assert many > 1.3 * few

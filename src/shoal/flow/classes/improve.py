@@ -48,8 +48,7 @@ class Improved:
 
     def _improved(self, block: Block, points: Points, rng: np.random.Generator) -> Block:
         from shoal.kernels.models.demands import demands_of
-        from shoal.kernels.refine.refine import EFFORTS, refine
-        from shoal.kernels.repair.refine import EFFORTS as CLOSE_EFFORTS
+        from shoal.kernels.refine.refine import CLOSE_EFFORTS, EFFORTS, refine
         from shoal.kernels.repair.refine import refine_close
 
         demands = demands_of(points, self.k, self.t)

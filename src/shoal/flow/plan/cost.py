@@ -56,8 +56,7 @@ def seconds_for(recipe: Recipe, n: int, d: int, *, measured: bool = True) -> flo
 
 
 def _refining(recipe: Recipe, n: int, d: int) -> float:
-    from shoal.kernels.refine.refine import EFFORTS, seconds_of, seconds_to_start
-    from shoal.kernels.repair.refine import EFFORTS as CLOSE_EFFORTS
+    from shoal.kernels.refine.refine import CLOSE_EFFORTS, EFFORTS, seconds_of, seconds_to_start
     from shoal.kernels.repair.refine import seconds_to_refine
 
     if recipe.refine is None:

@@ -140,25 +140,9 @@ def components(n: int, classes: Classes) -> np.ndarray:
 def recombine(points: np.ndarray, labels_a: np.ndarray, labels_b: np.ndarray) -> np.ndarray:
     """Return the better side of two partitions in each connected component of their overlay.
 
-    Parameters
-    ----------
-    points : (n, d) float64
-        Finite coordinates.
-    labels_a, labels_b : (n,) int64
-        Two partitions of the points.
-
-    Returns
-    -------
-    labels : (n,) int64
-        Classes numbered by their first rows.
-
     Guarantee: every class is one of A or of B, and no partition made of such components is better; so the SSE is at
-    most the lower of both. Where both sides cost the same, A's is kept.
+    most the lower of both. Where both sides cost the same, A's is kept. Complexity: O(n log n + n·d).
 
-    Complexity: O(n log n + n·d).
-
-    Examples
-    --------
     >>> x = np.array([[0.0], [1.0], [9.0], [8.0], [20.0], [29.0], [21.0], [28.0]])
     >>> recombine(x, np.array([0, 0, 1, 1, 2, 2, 3, 3]), np.array([0, 1, 1, 0, 2, 3, 2, 3])).tolist()
     [0, 0, 1, 1, 2, 3, 2, 3]

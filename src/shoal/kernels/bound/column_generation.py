@@ -108,23 +108,11 @@ class Relaxation(NamedTuple):
 
 
 def column_bound(x: np.ndarray, k: int, rounds: int = 40) -> tuple[float, bool]:
-    """Return a lower bound on the SSE of any partition of the points into classes of at least k records.
+    """Return a lower bound on the SSE of any partition, and whether it is the value of the relaxation.
 
-    Parameters
-    ----------
-    x : (n, d) float64, C-contiguous
-        Finite coordinates with squares that neither overflow nor vanish; n ≥ 2k.
-    k : int
-        Least size of a class, at least 2.
-    rounds : int
-        How often the relaxation is solved at most.
-
-    Returns
-    -------
-    bound : float
-        Holds in exact arithmetic; −∞ if no pricing was completed.
-    optimal : bool
-        Whether it is the value of the relaxation, but for a millionth.
+    Squares of `x` neither overflow nor vanish, and n ≥ 2k; the relaxation is solved `rounds` times at most. The bound
+    holds in exact arithmetic, and is −∞ if no pricing was completed; it is the value of the relaxation but for a
+    millionth.
     """
     found = relaxation(x, k, rounds, lambda turn: report(turn, rounds))
     return found.bound, found.optimal

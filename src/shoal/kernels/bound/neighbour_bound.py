@@ -85,22 +85,13 @@ def _least_sums(pairs, k, slack, least, chosen, out):
 
 
 def neighbour_bound(x: np.ndarray, k: int, steps: int) -> float:
-    """Return a lower bound on the SSE of any partition of the points into classes of at least k records.
+    """Return a lower bound on the SSE of any partition, after so many subgradient steps beyond the first.
 
-    Parameters
-    ----------
-    x : (n, d) float64, C-contiguous
-        Finite coordinates with squares that neither overflow nor vanish; n ≥ 2k.
-    k : int
-        Least size of a class, at least 2.
-    steps : int
-        Subgradient steps after the first.
+    Squares of `x` neither overflow nor vanish, and n ≥ 2k.
 
-    Guarantee: holds in exact arithmetic, and is never below Σ of the squared distances to the k−1 nearest / 2k (but
-    for rounding). Complexity: the search for neighbours, then O(steps·n·k).
+    Guarantee: holds in exact arithmetic, and is never below Σ of the squared distances to the k−1 nearest / 2k (but for
+    rounding). Complexity: the search for neighbours, then O(steps·n·k).
 
-    Examples
-    --------
     >>> round(neighbour_bound(np.array([[0.0], [1.0], [5.0], [6.0]]), 2, 0), 9)
     1.0
     """
@@ -169,28 +160,16 @@ class Bound(NamedTuple):
 def lower_bound(points: np.ndarray, k: int) -> Bound:
     """Return a lower bound on the SSE of any partition of the points into classes of at least k records.
 
-    Parameters
-    ----------
-    points : (n, d) float64, C-contiguous
-        Finite coordinates, n ≥ k, d ≥ 1. Left as they are.
-    k : int
-        Least size of a class, at least 2.
+    `how` says where it comes from: "one class" (n < 2k) and "optimal cut" (one coordinate varies) are the optimum
+    itself, but for rounding; "column generation" is the value of the linear relaxation; "column generation, stopped" is
+    below it; "nearest neighbours" is the weakest, and works for any size.
 
-    Returns
-    -------
-    Bound
-        `value`, and `how`: "one class" (n < 2k) and "optimal cut" (one coordinate varies) are the optimum itself, but
-        for rounding; "column generation" is the value of the linear relaxation; "column generation, stopped" is below
-        it; "nearest neighbours" is the weakest, and works for any size.
-
-    Guarantee: no partition whose classes all have at least k records has a lower SSE, in exact arithmetic on the
-    points as they are given.
+    Guarantee: no partition whose classes all have at least k records has a lower SSE, in exact arithmetic on the points
+    as they are given.
 
     Complexity: column generation takes O(n²) memory and some ten linear programmes, and is tried for n ≤ 5,000, k ≤ 6
     and n(k−2)² ≤ 40,000; else the search for neighbours, and O(n·k) for each of 150 steps.
 
-    Examples
-    --------
     >>> lower_bound(np.array([[0.0], [1.0], [5.0], [7.0]]), 2).how
     'optimal cut'
     """

@@ -51,17 +51,11 @@ def in_unit_ranges(points: np.ndarray) -> np.ndarray:
 def bucket_numbers(x: np.ndarray, codes: np.ndarray, b: int) -> Numbered:
     """Number the records bucket by bucket, each like the nearest record of the bucket below that has no successor yet.
 
-    Parameters
-    ----------
-    x : (n, m) float64
-        Coordinates in which the nearest is sought.
-    codes : (n,) int64
-        Ranks of the confidential values.
-    b : int
-        Least number of buckets, 1 … n. It is raised to ⌊n/q⌋, q = ⌊n/b⌋, so that fewer than q records are spare.
+    `codes` are (n,) int64 ranks of the confidential values. The least number of buckets, `b`, is raised to ⌊n/q⌋, q =
+    ⌊n/b⌋, so that fewer than q records are spare.
 
     Guarantee: each of the q numbers is that of exactly one record of each of the b buckets of q records. A spare record
-    has a partner in the middle bucket, and no two have the same. Ties: lowest row.
+    has a partner in the middle bucket, and no two have the same.
 
     Complexity: O(n² m / b) at worst; of each bucket only records near in the widest coordinate are looked at.
 

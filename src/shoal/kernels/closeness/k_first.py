@@ -2,8 +2,7 @@
 closer to the table.
 
 Symbols of the paper: x the record a class is formed around, X' the remaining records, y a candidate to join the class,
-y' the member it would replace. Remaining points lie coordinate by coordinate in the order of rows; one that is gone is
-NaN.
+y' the member it would replace. Remaining points lie as in :mod:`shoal.kernels.mdav.v_mdav`.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -16,8 +15,9 @@ import numpy as np
 from shoal.kernels.arithmetic.exact_sum import exact_sums, mean, subtract
 from shoal.kernels.arithmetic.in_range import in_range
 from shoal.kernels.closeness.earth_mover import Closeness
-from shoal.kernels.closeness.k_first_class import CLASSES, LOOKED_AT, REMAINING, SLOTS, join, refine
+from shoal.kernels.closeness.k_first_class import LOOKED_AT, join, refine
 from shoal.kernels.closeness.swap_distance import count_in, exchange, settle
+from shoal.kernels.mdav.v_mdav import CLASSES, REMAINING, SLOTS, compact, measure
 from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.kernels.space.lazy_sort import LazyOrder, following, lazy_order, start
 from shoal.progress import report
@@ -45,19 +45,6 @@ class _State(NamedTuple):
 
 
 @part
-def _measure(s):
-    """Compute the squared distance of every slot from q."""
-    used = s.counts[SLOTS]
-    s.counts[LOOKED_AT] += used
-    for i in range(used):
-        s.distance[i] = 0.0
-    for j in range(s.x.shape[0]):
-        for i in range(used):
-            gap = s.x[j, i] - s.q[j]
-            s.distance[i] += gap * gap
-
-
-@part
 def _farthest(s):
     best, at = -1.0, 0
     for i in range(s.counts[SLOTS]):
@@ -78,19 +65,6 @@ def _take(s, slot):
 
 
 @part
-def _compact(s):
-    to = 0
-    for i in range(s.counts[SLOTS]):
-        if s.label[s.row[i]] >= 0:
-            continue
-        for j in range(s.x.shape[0]):
-            s.x[j, to] = s.x[j, i]
-        s.row[to], s.slot[s.row[i]] = s.row[i], to
-        to += 1
-    s.counts[SLOTS] = to
-
-
-@part
 def _generate_cluster(c, s, e, x, look):
     """[SC15] Alg. 2, GenerateCluster."""
     k, used = s.member.shape[0], s.counts[SLOTS]
@@ -100,9 +74,8 @@ def _generate_cluster(c, s, e, x, look):
                 _take(s, i)
         s.counts[CLASSES] += 1
         return
-    for j in range(s.q.shape[0]):
-        s.q[j] = s.x[j, x]
-    _measure(s)
+    measure(s, x)
+    s.counts[LOOKED_AT] += used
     size = 0
     for i in range(used):
         if i != x and s.label[s.row[i]] < 0:
@@ -131,10 +104,10 @@ def k_first_steps(c, s, e, look, budget):
     """
     s.counts[LOOKED_AT] = 0
     while s.counts[REMAINING] > 0 and s.counts[LOOKED_AT] < budget:
-        if s.counts[SLOTS] - s.counts[REMAINING] > s.counts[SLOTS] // 8:
-            _compact(s)
+        compact(s)
         mean(s.limbs, s.base, s.counts[REMAINING], s.digits, s.q)
-        _measure(s)
+        measure(s, np.int64(-1))
+        s.counts[LOOKED_AT] += s.counts[SLOTS]
         _generate_cluster(c, s, e, _farthest(s), look)
         if s.counts[REMAINING] > 0:
             _generate_cluster(c, s, e, _farthest(s), look)  # distances are still those from x_0
@@ -143,32 +116,9 @@ def k_first_steps(c, s, e, look, budget):
 def k_first(points: np.ndarray, k: int, c: Closeness, *, look: int = _LOOK) -> np.ndarray:
     """Partition points by [SC15] Algorithm 2; classes may still be too far from the table.
 
-    Parameters
-    ----------
-    points : (n, d) float64, C-contiguous
-        Finite coordinates, n ≥ k, d ≥ 1. Left as they are.
-    k : int
-        Least size of a class, at least 2.
-    c : Closeness
-        What classes should be close to, and how close.
-    look : int
-        Candidates in a row that do not help, before those that do are sought by value. Changes the time only.
-
-    Returns
-    -------
-    labels : (n,) int64
-        Class of each record; classes are numbered in the order they are formed.
-
-    Guarantee: every class has k records, but for the last, which has k to 2k - 1. Labels are those of the definition:
-    squared distances are sums of (xⱼ - qⱼ)² in float64 in coordinate order, the average is the correctly rounded sum
-    divided by the number of records, distances from the table are compared as integers; ties go to the lowest row,
-    and among members to the one that joined first.
-
-    Complexity: O(n²·d/k) for distances. Up to n²/2k candidates, each O(log n) for its place in the order; O(log k) to
-    see that it cannot help on one ordered attribute, else O(k) for each attribute, times the height of a tree. O(n·d)
-    memory.
-
-    Departures: where n · k · (m - 1) is beyond 2⁶² for m different values, no records are exchanged: merging must do.
+    Classes are numbered in the order they are formed. After `look` candidates in a row that do not help, those that do
+    are sought by value; that changes the time only. Distances from the table are compared as integers; where n · k · (m
+    - 1) is beyond 2⁶² for m different values, no records are exchanged: merging must do.
     """
     announce(k_first_steps)
     points = np.ascontiguousarray(in_range(points))

@@ -300,31 +300,16 @@ def _fill(classes, heap):
 def merge_until_close(points: np.ndarray, labels: np.ndarray, c: Closeness, *, large: int = LARGE) -> np.ndarray:
     """Merge the class farthest from the table with the class whose mean is nearest, until every class is within t.
 
-    Parameters
-    ----------
-    points : (n, d) float64
-        Finite coordinates.
-    labels : (n,) int64
-        A partition, classes numbered from 0 without gaps.
-    c : Closeness
-        What classes must be close to, and how close.
-    large : int
-        Records from which on it is kept how the values of a class are spread. Changes the time only.
+    From `large` records on it is kept how the values of a class are spread; that changes the time only.
 
-    Returns
-    -------
-    labels : (n,) int64
-        Classes numbered by their first rows.
+    Guarantee: every class is a union of classes given, and within t of the table in every attribute, unless only one is
+    left. The farthest class is the one with the greatest EMD in any attribute, as float64. The sum of a class is that
+    of its records in the order of rows, of a merged class the sum of two sums, and the mean is the sum divided by the
+    size.
 
-    Guarantee: every class is a union of classes given, and within t of the table in every attribute, unless only one
-    is left. Labels are those of the definition: the farthest class is the one with the greatest EMD in any attribute,
-    as float64; the nearest is the one with the least squared distance between means, sums of (xⱼ - qⱼ)² in coordinate
-    order; ties go to the class with the lowest row. The sum of a class is that of its records in the order of rows,
-    of a merged class the sum of two sums, and the mean is the sum divided by the size.
-
-    Complexity: O(n log n) to begin with. Then O(log n) for each of at most n/k mergers where d is small, and O(s) for
-    a class of s records that must be measured: few of the large ones, whose bounds are narrow where values are
-    ordered. O(n·(d + attributes)) memory.
+    Complexity: O(n log n) to begin with. Then O(log n) for each of at most n/k mergers where d is small, and O(s) for a
+    class of s records that must be measured: few of the large ones, whose bounds are narrow where values are ordered.
+    O(n·(d + attributes)) memory.
     """
     announce(merge_steps)
     labels, points = numbered(labels), in_range(points)

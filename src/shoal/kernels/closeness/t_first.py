@@ -6,14 +6,14 @@ S_i are the subsets of the paper, x₀ and x₁ its records, k′ the size of it
 # mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.kernels.arithmetic.in_range import in_range
 from shoal.kernels.mdav.brute_force_two_threads import look, pass_space
-from shoal.kernels.mdav.mdav import BLOCKS_PER_CALL, COORDINATES_PER_CALL, frame_for_index
+from shoal.kernels.mdav.mdav import COORDINATES_PER_CALL, Trace, form_classes
 from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.kernels.runtime.lanes import lowest_bit, scan_points
 from shoal.kernels.space.nearest_per_subset import (
@@ -37,22 +37,26 @@ from shoal.kernels.space.remaining import (
     CLASSES,
     NO_ROW,
     POINTS,
-    REMAINING,
     SLOTS,
     WIDTH,
     Remaining,
-    all_remaining,
     centroid,
     compact,
     erase,
-    final_labels,
     first_row,
     read,
     scatter,
 )
-from shoal.kernels.space.spatial_index import ALLOWED, REBUILT, USUAL, find_farthest, move_anchor, rebuild
-from shoal.kernels.space.tree import BOXES, FRAME_LEAVES, PER_SEARCH, blocks_from_centroid, blocks_visited, remove
-from shoal.progress import report
+from shoal.kernels.space.spatial_index import (
+    ALLOWED,
+    USUAL,
+    Index,
+    find_farthest,
+    move_anchor,
+    rebuild,
+    spatial_index,
+)
+from shoal.kernels.space.tree import PER_SEARCH, blocks_from_centroid, blocks_visited, remove
 
 if TYPE_CHECKING:
     from shoal.kernels.space.float32_projection import Frame
@@ -63,59 +67,19 @@ _TELLING = 0.03  # share of the variance of the subsets that coordinates explain
 _APART = 2.0  # … by so much from the first to the last: it helps to find the nearest, and harms to find the farthest
 
 
-@dataclass(frozen=True)
-class TFirstTrace:
-    """What ran: the proof of the path, and how much work it did."""
-
-    path: str
-    size: int  # k′
-    distinct: int = 0  # records that differ in a coordinate or in their subset
-    index_steps: int = 0
-    brute_steps: int = 0
-    leaves_visited: int = 0
-    boxes_visited: int = 0
-    rebuilds: int = 0
-
-
 def t_first(
     points: np.ndarray, values: np.ndarray, k: int, t: float, *, path: str | None = None
-) -> tuple[np.ndarray, TFirstTrace]:
+) -> tuple[np.ndarray, Trace]:
     """Partition points by t-closeness first, without looking at how close classes come out.
 
-    Parameters
-    ----------
-    points : (n, d) float64, C-contiguous
-        Finite coordinates, k ≤ n < 2³⁰, d ≥ 1. Left as they are.
-    values : (n,)
-        What records are ranked by: confidential values, or their ranks.
-    k : int
-        Least size of a class, at least 2.
-    t : float
-        How far a class may be from the table, between 0 and 1.
-    path : {None, "brute", "index"}
-        None takes whichever costs less, and may change from the index to brute force on the way. The others force one
-        to the end.
+    Records are ranked by `values`, (n,). `path` and rounding are those of :func:`shoal.kernels.mdav.mdav.mdav`. Classes
+    are numbered in the order they are formed. In the trace, records are distinct if they differ in a coordinate or a
+    subset.
 
-    Returns
-    -------
-    labels : (n,) int64
-        Class of each record; classes are numbered in the order they are formed.
-    trace : TFirstTrace
+    Guarantee: there are ⌊n / k′⌋ classes of k′ or k′ + 1 records, k′ ≥ k, with one record of every subset. Where k′
+    divides n and no two values are equal, every class is within t. Of an odd number of records left over, the lower of
+    two central subsets takes one more.
 
-    Guarantee: there are ⌊n / k′⌋ classes of k′ or k′ + 1 records, k′ ≥ k, with one record of every subset; the labels
-    are those of the definition, record for record, on either path. Where k′ divides n and no two values are equal,
-    every class is within t. Squared distances are sums of (xⱼ - qⱼ)² in float64 in coordinate order; the average is
-    the correctly rounded sum of the remaining records, divided by their number; ties go to the lowest row.
-
-    Complexity: brute force O(n²·d / k′); the index O(n log n) to build and, on points of low intrinsic dimension, a few
-    hundred blocks of 16 records for each pair of classes. O(n·d) memory either way.
-
-    Departures: eq. (4) with the floor; a second record is taken from a central subset while it has more records left
-    than there are classes left; of an odd number of records left over the lower of two central subsets takes one more;
-    points out of range are scaled as in MDAV.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> points = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.2]])
     >>> labels, trace = t_first(points, np.array([1, 2, 1, 2, 1, 2]), 2, 0.5)
@@ -123,61 +87,31 @@ def t_first(
     array([0, 0, 2, 2, 1, 1])
     """
     points = in_range(points)
-    n = points.shape[0]
-    trace = TFirstTrace("one class", class_size(n, k, t))
-    if n < 2 * trace.size:
-        return np.zeros(n, np.int64), trace
-    subset = subset_of_rows(values, trace.size)
-    members, bounds = equal_in_subset(points, subset)
-    trace = replace(trace, path="brute", distinct=bounds.shape[0] - 1)
-    frame = None if path == "brute" else frame_for_index(points, trace.distinct, trace.size, wanted=path == "index")
-    if frame is not None:
-        remaining, trace = _through_index(points, subset, members, bounds, frame, trace, to_the_end=path == "index")
-    else:
-        remaining = all_remaining(points, members, bounds)
-    trace = _by_brute_force(subset, remaining, trace)
-    report(n, n)
-    return final_labels(remaining), trace
+    n, size = points.shape[0], class_size(points.shape[0], k, t)
+    if n < 2 * size:
+        return np.zeros(n, np.int64), Trace("one class", size)
+    subset = subset_of_rows(values, size)
+    groups = equal_in_subset(points, subset)
 
+    def through_index(frame: Frame) -> tuple[Index, Remaining, Callable[[int], int]]:
+        announce(subset_steps)
+        apart = subset * (_APART / (size - 1)) if _explained(points, subset) > _TELLING else None
+        index, remaining = spatial_index(points, *groups, frame, size, apart)
+        subsets = subsets_of(subset, size, remaining, index.tree)
+        each = nearest_each(size, subsets.begin.shape[0] - 1)
+        return index, remaining, lambda budget: subset_steps(index, remaining, subsets, each, budget)
 
-def _through_index(
-    points: np.ndarray,
-    subset: np.ndarray,
-    members: np.ndarray,
-    bounds: np.ndarray,
-    frame: Frame,
-    trace: TFirstTrace,
-    *,
-    to_the_end: bool,
-) -> tuple[Remaining, TFirstTrace]:
-    """Form classes through the index: all but the last, or as long as brute force would cost more."""
-    from shoal.kernels.mdav import mdav
-    from shoal.kernels.space.spatial_index import spatial_index
+    def by_brute_force(remaining: Remaining) -> Callable[[], tuple[int, int, int]]:
+        announce(brute_subset_steps)
+        subsets = subsets_of(subset, size, remaining)
+        remaining = scatter(remaining, subsets.of_member)
+        space, each = pass_space(points.shape[1], 2), nearest_each(size, 0)
+        return lambda: (*brute_subset_steps(space, remaining, subsets, each, COORDINATES_PER_CALL), 0)
 
-    announce(subset_steps)
-    (n, d), steps, size = points.shape, 0, trace.size
-    apart = subset * (_APART / (size - 1)) if _explained(points, subset) > _TELLING else None
-    index, remaining = spatial_index(points, members, bounds, frame, size, apart)
-    subsets = subsets_of(subset, size, remaining, index.tree)
-    each = nearest_each(size, subsets.begin.shape[0] - 1)
-    budget = int(min(BLOCKS_PER_CALL, max(2000, mdav.brute_total(n, trace.distinct, d, size) / 3000)))
-    spent = 0.0
-    while remaining.counts[CLASSES] < subsets.classes - 1:
-        more = subset_steps(index, remaining, subsets, each, budget)
-        steps += more
-        before, spent = spent, mdav.index_so_far(index, remaining)
-        report(n - int(remaining.counts[REMAINING]), n)
-        if not to_the_end and mdav.brute_step(int(remaining.counts[POINTS]), d, size) * more < spent - before:
-            break
-    work = index.search.work.reshape(3, 3).sum(axis=0).tolist()
-    return remaining, replace(
-        trace,
-        path="index",
-        index_steps=steps,
-        leaves_visited=work[FRAME_LEAVES],
-        boxes_visited=work[BOXES],
-        rebuilds=int(index.rebuilds[REBUILT]),
-    )
+    def unfinished(remaining: Remaining) -> bool:
+        return bool(remaining.counts[CLASSES] < n // size - 1)
+
+    return form_classes(points, groups, size, path, unfinished, through_index, by_brute_force)
 
 
 def _explained(points: np.ndarray, subset: np.ndarray) -> float:
@@ -190,22 +124,6 @@ def _explained(points: np.ndarray, subset: np.ndarray) -> float:
     left = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
     freedom = max(x.shape[0] - x.shape[1] - 1, 1)
     return float(1.0 - (left @ left) / (y @ y) * (x.shape[0] - 1) / freedom)
-
-
-def _by_brute_force(subset: np.ndarray, remaining: Remaining, trace: TFirstTrace) -> TFirstTrace:
-    """Form all classes that are left but the last by looking at every record."""
-    subsets = subsets_of(subset, trace.size, remaining)
-    if remaining.counts[CLASSES] >= subsets.classes - 1:
-        return trace
-
-    announce(brute_subset_steps)
-    n, steps = remaining.members.shape[0], 0
-    remaining = scatter(remaining, subsets.of_member)
-    space, each = pass_space(remaining.x.shape[1], 2), nearest_each(trace.size, 0)
-    while remaining.counts[CLASSES] < subsets.classes - 1:
-        steps += brute_subset_steps(space, remaining, subsets, each, COORDINATES_PER_CALL)[0]
-        report(n - int(remaining.counts[REMAINING]), n)
-    return replace(trace, path="brute" if trace.index_steps == 0 else "index, then brute", brute_steps=steps)
 
 
 @part

@@ -10,6 +10,7 @@ takes the same way on every machine, every time.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from shoal.kernels.mdav.brute_force_two_threads import brute_steps, halved_steps
 from shoal.kernels.runtime.jit import announce
 from shoal.kernels.space.kd_order import equal_records
 from shoal.kernels.space.remaining import CLASSES, POINTS, REMAINING, Remaining, all_remaining, final_labels, scatter
-from shoal.kernels.space.spatial_index import REBUILT, Index
+from shoal.kernels.space.spatial_index import REBUILT, Index, index_steps, spatial_index
 from shoal.kernels.space.tree import BOXES, FAR_FROM_CENTROID, FAR_FROM_RECORD, FRAME_LEAVES, LEAVES, NEAR, PER_SEARCH
 from shoal.progress import report
 
@@ -79,11 +80,12 @@ _CHEAP = 0.17  # share of the cost of brute force at which the index is tried, h
 
 
 @dataclass(frozen=True)
-class MdavTrace:
+class Trace:
     """What ran: the proof of the path, and how much work it did."""
 
     path: str
-    distinct: int
+    size: int  # records of a class, at least
+    distinct: int = 0
     index_steps: int = 0
     brute_steps: int = 0
     halved_steps: int = 0  # of them, those done on two cores
@@ -93,59 +95,120 @@ class MdavTrace:
     rebuilds: int = 0
 
 
-def mdav(points: np.ndarray, k: int, *, path: str | None = None) -> tuple[np.ndarray, MdavTrace]:
+def mdav(points: np.ndarray, k: int, *, path: str | None = None) -> tuple[np.ndarray, Trace]:
     """Partition points by MDAV-generic.
 
-    Parameters
-    ----------
-    points : (n, d) float64, C-contiguous
-        Finite coordinates, k ≤ n < 2³⁰, d ≥ 1. Left as they are.
-    k : int
-        Least size of a class, at least 2.
-    path : {None, "brute", "index"}
-        None takes whichever costs less, and may change from the index to brute force on the way, when little remains
-        or when the index prunes too little. The others force one to the end.
+    Path None takes whichever of "brute" and "index" costs less, and may change from the index to brute force on the
+    way, when little remains or when the index prunes too little. The others force one to the end. Classes are numbered
+    in the order they are formed.
 
-    Returns
-    -------
-    labels : (n,) int64
-        Class of each record; classes are numbered in the order they are formed.
-    trace : MdavTrace
+    The labels are those of the definition, record for record, on either path: of records equally far the lowest row is
+    r or s, and of records equally near the lowest rows are nearest. Points with a coordinate beyond 2⁵⁰⁰, or with none
+    as large as 2⁻⁵⁰⁰, are first scaled by a power of two, lest squares overflow or vanish.
 
-    Guarantee: every class has k to 2k - 1 records, and the labels are those of the definition below, record for
-    record, on either path. Squared distances are sums of (xⱼ - qⱼ)² in float64 in coordinate order; c is the
-    correctly rounded sum of the remaining records, divided by their number; of records equally far the lowest row is
-    r or s, and of records equally near the lowest rows are nearest.
-
-    Complexity: brute force O(n²·d / k); the index O(n log n) to build and, on points of low intrinsic dimension, a few
-    hundred blocks of 16 records for each pair of classes. O(n·d) memory either way.
-
-    Departures: points with a coordinate beyond 2⁵⁰⁰, or with none as large as 2⁻⁵⁰⁰, are first scaled by a power of
-    two, lest squares overflow or vanish.
-
-    Examples
-    --------
     >>> import numpy as np
-    >>> points = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.2]])
-    >>> labels, trace = mdav(points, 2)
+    >>> labels, trace = mdav(np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.2]]), 2)
     >>> labels
     array([0, 0, 2, 2, 1, 1])
     """
     points = in_range(points)
-    members, bounds = equal_records(points)
-    trace = MdavTrace("brute", bounds.shape[0] - 1)
-    frame = None if path == "brute" else frame_for_index(points, trace.distinct, k, wanted=path == "index")
-    if frame is not None:
-        remaining, trace = _through_index(points, members, bounds, frame, k, trace, to_the_end=path == "index")
-    else:
+    groups = equal_records(points)
+
+    def through_index(frame: Frame) -> tuple[Index, Remaining, Callable[[int], int]]:
+        announce(index_steps)
+        index, remaining = spatial_index(points, *groups, frame, k)
+        return index, remaining, lambda budget: index_steps(index, remaining, k, budget)
+
+    def by_brute_force(remaining: Remaining) -> Callable[[], tuple[int, int, int]]:
+        announce(brute_steps)
+        remaining, d = scatter(remaining), points.shape[1]
+        space, pair = pass_space(d, k), halves(d, k, pool)
+
+        def steps() -> tuple[int, int, int]:
+            if worth_halving(remaining):
+                more, records = halved_steps(pair, remaining, k, COORDINATES_PER_CALL)
+                return more, records, more
+            return *brute_steps(space, remaining, k, COORDINATES_PER_CALL), 0
+
+        return steps
+
+    with ThreadPoolExecutor(1) as pool:  # starts its thread when it is first given something to do
+        return form_classes(
+            points,
+            groups,
+            k,
+            path,
+            lambda remaining: bool(remaining.counts[REMAINING] >= 2 * k),
+            through_index,
+            by_brute_force,
+        )
+
+
+def form_classes(
+    points: np.ndarray,
+    groups: tuple[np.ndarray, np.ndarray],
+    size: int,
+    path: str | None,
+    unfinished: Callable[[Remaining], bool],
+    through_index: Callable[[Frame], tuple[Index, Remaining, Callable[[int], int]]],
+    by_brute_force: Callable[[Remaining], Callable[[], tuple[int, int, int]]],
+) -> tuple[np.ndarray, Trace]:
+    """Form classes through an index for as long as brute force would cost more, then by brute force.
+
+    `groups` are records that are taken for equal, as members and bounds. Each of the two ways returns what forms some
+    pairs of classes: through the index, within a budget of blocks, it tells how many; by brute force how many, how many
+    records it looked at, and how many pairs were formed on two cores. What is left in the end is the last class.
+    """
+    (n, d), (members, bounds) = points.shape, groups
+    trace = Trace("brute", size, bounds.shape[0] - 1)
+    frame = None if path == "brute" else _frame_for_index(points, trace.distinct, size, wanted=path == "index")
+    if frame is None:
         remaining = all_remaining(points, members, bounds)
-    if remaining.counts[REMAINING] >= 2 * k:
-        trace = _by_brute_force(scatter(remaining), k, trace)
-    report(points.shape[0], points.shape[0])
+    else:
+        index, remaining, index_pairs = through_index(frame)
+        budget = int(min(BLOCKS_PER_CALL, max(2000, brute_total(n, trace.distinct, d, size) / 3000)))
+        formed, spent = 0, 0.0
+        while unfinished(remaining):
+            more = index_pairs(budget)
+            formed += more
+            before, spent = spent, index_so_far(index, remaining)
+            report(n - int(remaining.counts[REMAINING]), n)
+            if path is None and brute_step(int(remaining.counts[POINTS]), d, size) * more < spent - before:
+                break
+        trace = _indexed(trace, index, formed)
+    if unfinished(remaining):
+        brute_pairs = by_brute_force(remaining)
+        done = np.zeros(3, np.int64)
+        while unfinished(remaining):
+            done += brute_pairs()
+            report(n - int(remaining.counts[REMAINING]), n)
+        steps, scanned, halved = done.tolist()
+        trace = replace(
+            trace,
+            path="brute" if trace.index_steps == 0 else "index, then brute",
+            brute_steps=steps,
+            halved_steps=halved,
+            records_scanned=trace.records_scanned + scanned,
+        )
+    report(n, n)
     return final_labels(remaining), trace
 
 
-def frame_for_index(points: np.ndarray, distinct: int, k: int, *, wanted: bool) -> Frame | None:
+def _indexed(trace: Trace, index: Index, steps: int) -> Trace:
+    """Note what the index did."""
+    work = index.search.work.reshape(3, 3).sum(axis=0).tolist()
+    return replace(
+        trace,
+        path="index",
+        index_steps=steps,
+        leaves_visited=work[FRAME_LEAVES],
+        boxes_visited=work[BOXES],
+        records_scanned=16 * work[LEAVES],
+        rebuilds=int(index.rebuilds[REBUILT]),
+    )
+
+
+def _frame_for_index(points: np.ndarray, distinct: int, k: int, *, wanted: bool) -> Frame | None:
     """Choose a frame for the index, unless even searches that go well would cost more than brute force."""
     from shoal.kernels.space.float32_projection import clumped, frame_of
 
@@ -159,65 +222,3 @@ def frame_for_index(points: np.ndarray, distinct: int, k: int, *, wanted: bool) 
     share = _CHEAP_IN_CLUMPS if frame.axes.shape[0] > 13 and clumped(points) else _CHEAP
     cheap = try_out < share * brute
     return frame if wanted or promising or cheap else None
-
-
-def _through_index(
-    points: np.ndarray,
-    members: np.ndarray,
-    bounds: np.ndarray,
-    frame: Frame,
-    k: int,
-    trace: MdavTrace,
-    *,
-    to_the_end: bool,
-) -> tuple[Remaining, MdavTrace]:
-    """Form classes through the index: all of them, or as long as brute force would cost more."""
-    from shoal.kernels.space.spatial_index import index_steps, spatial_index
-
-    announce(index_steps)
-    (n, d), steps = points.shape, 0
-    index, remaining = spatial_index(points, members, bounds, frame, k)
-    budget = int(min(BLOCKS_PER_CALL, max(2000, brute_total(n, trace.distinct, d, k) / 3000)))
-    spent = 0.0
-    while remaining.counts[REMAINING] >= 2 * k:
-        more = index_steps(index, remaining, k, budget)
-        steps += more
-        before, spent = spent, index_so_far(index, remaining)
-        report(n - int(remaining.counts[REMAINING]), n)
-        if not to_the_end and brute_step(int(remaining.counts[POINTS]), d, k) * more < spent - before:
-            break
-    work = index.search.work.reshape(3, 3).sum(axis=0).tolist()
-    return remaining, replace(
-        trace,
-        path="index",
-        index_steps=steps,
-        leaves_visited=work[FRAME_LEAVES],
-        boxes_visited=work[BOXES],
-        records_scanned=16 * work[LEAVES],
-        rebuilds=int(index.rebuilds[REBUILT]),
-    )
-
-
-def _by_brute_force(remaining: Remaining, k: int, trace: MdavTrace) -> MdavTrace:
-    """Form all classes that are left but the last by looking at every record."""
-    announce(brute_steps)
-    n, steps, scanned = remaining.members.shape[0], 0, 0
-    space = pass_space(remaining.x.shape[1], k)
-    halved = 0
-    with ThreadPoolExecutor(1) as pool:  # starts its thread when it is first given something to do
-        pair = halves(remaining.x.shape[1], k, pool)
-        while remaining.counts[REMAINING] >= 2 * k:
-            if worth_halving(remaining):
-                more, records = halved_steps(pair, remaining, k, COORDINATES_PER_CALL)
-                halved += more
-            else:
-                more, records = brute_steps(space, remaining, k, COORDINATES_PER_CALL)
-            steps, scanned = steps + more, scanned + records
-            report(n - int(remaining.counts[REMAINING]), n)
-    return replace(
-        trace,
-        path="brute" if trace.index_steps == 0 else "index, then brute",
-        brute_steps=steps,
-        halved_steps=halved,
-        records_scanned=trace.records_scanned + scanned,
-    )

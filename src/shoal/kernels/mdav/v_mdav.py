@@ -19,7 +19,8 @@ from shoal.kernels.arithmetic.in_range import in_range
 from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.progress import report
 
-_REMAINING, _CLASSES, _SLOTS, _READ = range(4)  # counts of the state
+REMAINING, CLASSES, SLOTS = range(3)  #: the first counts of a state
+_READ = 3  # how far `far` was read
 _COORDINATES_PER_CALL = 100_000_000  # about a tenth of a second between two reports
 
 
@@ -39,11 +40,12 @@ class _State(NamedTuple):
 
 
 @part
-def _measure(state, slot):
-    """Compute the squared distance of every remaining record from the one in `slot`."""
-    x, q, distance, used = state.x, state.q, state.distance, state.counts[_SLOTS]
-    for j in range(x.shape[0]):
-        q[j] = x[j, slot]
+def measure(state, slot):
+    """Compute the squared distance of every remaining record from the one in `slot`, or from q if that is -1."""
+    x, q, distance, used = state.x, state.q, state.distance, state.counts[SLOTS]
+    if slot >= 0:
+        for j in range(x.shape[0]):
+            q[j] = x[j, slot]
     for i in range(used):
         distance[i] = 0.0
     for j in range(x.shape[0]):
@@ -55,8 +57,8 @@ def _measure(state, slot):
 @part
 def _take(state, slot):
     """Move the record in `slot` into the class being formed."""
-    state.label[state.row[slot]] = state.counts[_CLASSES]
-    state.counts[_REMAINING] -= 1
+    state.label[state.row[slot]] = state.counts[CLASSES]
+    state.counts[REMAINING] -= 1
     for j in range(state.x.shape[0]):
         state.x[j, slot] = np.nan
     state.close[slot] = np.nan
@@ -65,7 +67,7 @@ def _take(state, slot):
 @part
 def _come_closer(state):
     """Take the distances just measured into account: they are from a record of the class."""
-    for i in range(state.counts[_SLOTS]):
+    for i in range(state.counts[SLOTS]):
         if state.distance[i] < state.close[i]:
             state.close[i] = state.distance[i]
 
@@ -85,7 +87,7 @@ def _select(state, e):
     """Write the slots of the k - 1 records nearest to the one in `e`, which was measured from."""
     nearest, distance = state.nearest, state.distance
     few, size = nearest.shape[0], 0
-    for i in range(state.counts[_SLOTS]):
+    for i in range(state.counts[SLOTS]):
         if i == e or not (size < few or distance[i] < distance[nearest[few - 1]]) or np.isnan(distance[i]):
             continue
         at = min(size, few - 1)
@@ -99,18 +101,18 @@ def _select(state, e):
 @part
 def _extend(state, k, gain):
     """Let the class take in records that lie much closer to it than to anything else; return the passes made."""
-    passes, used = k - 1, state.counts[_SLOTS]
+    passes, used = k - 1, state.counts[SLOTS]
     _come_closer(state)
     for i in range(k - 1):  # every member is measured from; x of e is gone, and was measured before
-        _measure(state, state.nearest[i])
+        measure(state, state.nearest[i])
         _come_closer(state)
     for i in range(k - 1):
         _take(state, state.nearest[i])
     for _ in range(k - 1):  # up to 2k - 1 records
         e = _least(state.close, used)
-        if state.counts[_REMAINING] < 2:  # nothing else is left to compare with
+        if state.counts[REMAINING] < 2:  # nothing else is left to compare with
             break
-        _measure(state, e)
+        measure(state, e)
         passes += 1
         state.distance[e] = np.nan
         other = _least(state.distance, used)
@@ -122,10 +124,12 @@ def _extend(state, k, gain):
 
 
 @part
-def _compact(state):
-    """Close the gaps that classes leave, keeping the order of the rows."""
+def compact(state):
+    """Close the gaps that classes leave, if they are an eighth of all slots; the order of the rows stays."""
+    if state.counts[SLOTS] - state.counts[REMAINING] <= state.counts[SLOTS] // 8:
+        return
     to = 0
-    for i in range(state.counts[_SLOTS]):
+    for i in range(state.counts[SLOTS]):
         row = state.row[i]
         if state.label[row] >= 0:
             continue
@@ -133,58 +137,38 @@ def _compact(state):
             state.x[j, to] = state.x[j, i]
         state.row[to], state.slot[row] = row, to
         to += 1
-    state.counts[_SLOTS] = to
+    state.counts[SLOTS] = to
 
 
 @kernel
 def v_mdav_steps(state, k, gain, budget):
     """Form classes until fewer than k records remain or `budget` coordinates were read."""
     counts, d, spent = state.counts, state.x.shape[0], 0
-    while counts[_REMAINING] >= k and spent < budget:
-        if counts[_SLOTS] - counts[_REMAINING] > counts[_SLOTS] // 8:
-            _compact(state)
+    while counts[REMAINING] >= k and spent < budget:
+        compact(state)
         while state.label[state.far[counts[_READ]]] >= 0:
             counts[_READ] += 1
         e = state.slot[state.far[counts[_READ]]]
-        for i in range(counts[_SLOTS]):
+        for i in range(counts[SLOTS]):
             state.close[i] = np.inf
             if state.label[state.row[i]] >= 0:
                 state.close[i] = np.nan
-        _measure(state, e)
+        measure(state, e)
         _select(state, e)
         _take(state, e)
-        spent += counts[_SLOTS] * d
+        spent += counts[SLOTS] * d
         if gain > 0.0:
-            spent += _extend(state, k, gain) * counts[_SLOTS] * d
+            spent += _extend(state, k, gain) * counts[SLOTS] * d
         else:
             for i in range(k - 1):
                 _take(state, state.nearest[i])
-        counts[_CLASSES] += 1
+        counts[CLASSES] += 1
 
 
 def v_mdav(points: np.ndarray, k: int, gamma: float) -> np.ndarray:
-    """Partition points by V-MDAV.
+    """Partition points by V-MDAV, with gain factor `gamma` ≥ 0.
 
-    Parameters
-    ----------
-    points : (n, d) float64, C-contiguous
-        Finite coordinates, n ≥ k, d ≥ 1. Left as they are.
-    k : int
-        Least size of a class, at least 2.
-    gamma : float
-        Gain factor, at least 0.
-
-    Returns
-    -------
-    labels : (n,) int64
-        Class of each record; classes are numbered in the order they are formed.
-
-    Guarantee: every class has at least k records and is formed with at most 2k - 1; records left over at the end,
-    fewer than k, come on top. Labels are those of the definition, record for record: squared distances are sums of
-    (xⱼ - qⱼ)² in float64 in coordinate order, d_in < γ·d_out is decided on squares, centroids are correctly rounded
-    sums divided by their number, and ties go to the lowest row, or to the class formed first.
-
-    Complexity: O(n²·d) time, O(n·d) memory.
+    Classes are numbered in the order they are formed. d_in < γ·d_out is decided on squares.
     """
     announce(v_mdav_steps)
     points = in_range(points)
@@ -206,10 +190,10 @@ def v_mdav(points: np.ndarray, k: int, gamma: float) -> np.ndarray:
         np.empty(k - 1, np.int64),
         np.array([n, 0, n, 0], np.int64),
     )
-    while state.counts[_REMAINING] >= k:
+    while state.counts[REMAINING] >= k:
         v_mdav_steps(state, k, float(gamma) * float(gamma), _COORDINATES_PER_CALL)
-        report(n - int(state.counts[_REMAINING]), n)
-    return _leftovers_to_the_nearest(points, state.label, int(state.counts[_CLASSES]))
+        report(n - int(state.counts[REMAINING]), n)
+    return _leftovers_to_the_nearest(points, state.label, int(state.counts[CLASSES]))
 
 
 def _centroid(points: np.ndarray) -> np.ndarray:

@@ -40,17 +40,11 @@ class Demands(NamedTuple):
 
 
 def demands(attributes: Sequence[Confidential], required: Sequence[Requirement], *, rare_only: bool = False) -> Demands:
-    """Lay out what classes must hold in confidential attributes.
+    """Lay out what classes must hold in confidential attributes, of which there is at least one.
 
-    Parameters
-    ----------
-    attributes : sequence of Confidential
-        At least one; their counts are those of the whole table.
-    required : sequence of Requirement
-        t_closeness, with one t for all, and any of the models that have a rule.
-    rare_only : bool
-        The variance that r of kpqr is a share of is that of the records with rare values, as in the heuristic of
-        [DSS08], not that of the table.
+    The counts of `attributes` are those of the whole table. `required` are t_closeness, with one t for all, and any of
+    the models that have a rule. With `rare_only` the variance that r of kpqr is a share of is that of the records with
+    rare values, as in the heuristic of [DSS08], not that of the table.
 
     Complexity: O(n + m) for each attribute; of a range that ends in ties, some microseconds for each value.
 

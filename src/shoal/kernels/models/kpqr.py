@@ -244,31 +244,12 @@ def kpqr(
 ) -> tuple[np.ndarray, Around | None]:
     """Partition points by the heuristic for (k,p,q,r)-anonymity.
 
-    Parameters
-    ----------
-    points : (n, d) float64, C-contiguous
-        Finite coordinates, k ≤ n < 2³⁰, d ≥ 1. Left as they are.
-    attribute : Confidential
-        The confidential attribute; its counts, which say what is rare, are those of the whole table.
-    k, p, q, r : int, int, float, float
-        Levels of the model.
-    order : (n,) int64
-        A permutation of the rows: who starts a class next, if rare and still without one.
-    prefer_variance : bool
-        Whether, of the records that bring a new value, those that increase the variance go first.
+    The counts of `attribute`, which say what is rare, are those of the whole table. `order`, a permutation of the rows,
+    says who starts a class next, if rare and still without one. Classes are numbered in the order they are formed. Also
+    returns what ran for the classes with rare values; None if there are none.
 
-    Returns
-    -------
-    labels : (n,) int64
-        Class of each record; classes are numbered in the order they are formed.
-    around : Around or None
-        What ran for the classes with rare values; None if there are none.
-
-    Guarantee: every class has at least k records. The labels are those of the plain transcription, record for record,
-    while variances are computed exactly: values of at most nine decimals, and m²·T below 2⁵³ for a class of m records.
-
-    Complexity: as :func:`shoal.kernels.models.p_sensitive.p_sensitive` for the classes with rare values, as MDAV for
-    the others.
+    The labels are those of the plain transcription, record for record, while variances are computed exactly: values of
+    at most nine decimals, and m²·T below 2⁵³ for a class of m records.
     """
     points, n = in_range(points), points.shape[0]
     rare, code = rare_values(attribute.counts, q), np.asarray(attribute.codes, np.int64)

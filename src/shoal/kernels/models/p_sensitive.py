@@ -164,29 +164,13 @@ def _values(codes: Sequence[np.ndarray]) -> _Values:
 def p_sensitive(
     points: np.ndarray, codes: Sequence[np.ndarray], k: int, p: int, order: np.ndarray
 ) -> tuple[np.ndarray, Around]:
-    """Partition points into classes of at least k records with at least p values of each confidential attribute.
+    """Partition points into classes of at least k records with at least p ≤ k values of each confidential attribute.
 
-    Parameters
-    ----------
-    points : (n, d) float64, C-contiguous
-        Finite coordinates, k ≤ n < 2³⁰, d ≥ 1. Left as they are.
-    codes : sequence of (n,) int64
-        The number of each record's value, from 0, in each confidential attribute.
-    k, p : int
-        Least size of a class, and least number of values in it; 1 ≤ p ≤ k.
-    order : (n,) int64
-        A permutation of the rows: who starts a class next, if still without one.
+    `codes` are (n,) int64 for each attribute, the number of each record's value from 0. `order`, a permutation of the
+    rows, says who starts a class next, if still without one. Classes are numbered in the order they are formed. Also
+    returns what ran: how many lists were made, and how much work it was.
 
-    Returns
-    -------
-    labels : (n,) int64
-        Class of each record; classes are numbered in the order they are formed.
-    around : Around
-        What ran: how many lists were made, and how much work it was.
-
-    Guarantee: the labels are those of the plain transcription, record for record. If the records have p values of
-    every attribute, so has every class. Complexity: O(n log n) where d is small and p values are near. A class
-    whose p-th value is the m-th nearest record costs O(min{m log m, records that have a value it needs}).
+    The labels are those of the plain transcription, record for record.
 
     >>> labels, _ = p_sensitive(np.array([[0.0], [1.0], [2.0], [9.0]]), [np.array([0, 0, 1, 1])], 2, 2, np.arange(4))
     >>> labels

@@ -127,19 +127,8 @@ def _least_errors(sums, noise, k, begin, end, least, last, owners, starts, state
 def least_error_cut(ordered: np.ndarray, scale: float, k: int = 1) -> np.ndarray:
     """Cut sorted values into runs with the least expected error: SSE, and noise.
 
-    Parameters
-    ----------
-    ordered : (n,) float64
-        Finite values in ascending order, n ≥ k. Left as they are.
-    scale : float
-        √2·Δ/ε: the deviation of the noise of a class of one record, ≥ 0. Infinite: as the largest float.
-    k : int
-        Least size of a class, at least 1.
-
-    Returns
-    -------
-    bounds : (classes + 1,) int64
-        Class c is ``ordered[bounds[c]:bounds[c + 1]]``.
+    `ordered` is (n,), ascending; `scale` is √2·Δ/ε, the deviation of the noise of a class of one record, ≥ 0 (infinite:
+    as the largest float); k ≥ 1. Class c is ``ordered[bounds[c]:bounds[c + 1]]`` of the bounds returned.
 
     Guarantee: every class has at least k values, and no partition into classes of at least k has a lower Σ SSE +
     scale²/size, but for rounding: the SSE of a class is known to about n · 2⁻¹⁰² of the largest square, the least
@@ -147,8 +136,6 @@ def least_error_cut(ordered: np.ndarray, scale: float, k: int = 1) -> np.ndarray
 
     Complexity: O(n log n) time, O(n) memory.
 
-    Examples
-    --------
     >>> least_error_cut(np.array([0.0, 1.0, 2.0, 90.0, 91.0]), 3.0).tolist()
     [0, 3, 5]
     """
@@ -218,21 +205,11 @@ def least_error_shares(
 
     Two steps in turn, neither of which can raise the error. The best cut of each attribute for given shares. Then the
     best shares for given cuts: the noise of attribute i is a_i/ε_i², where a_i = 2Δ_i²·Σ 1/size, and the sum for a
-    given Σ ε_i is least where all derivatives −2a_i/ε_i³ are equal, that is ε_i ∝ ∛a_i. They are repeated until
-    little changes, from even shares and from those of Expression (1), and the better end is taken.
+    given Σ ε_i is least where all derivatives −2a_i/ε_i³ are equal, that is ε_i ∝ ∛a_i. They are repeated until little
+    changes, from even shares and from those of Expression (1), and the better end is taken.
 
-    Parameters
-    ----------
-    columns : m arrays of shape (n,)
-        Finite sorted values of each attribute.
-    widths : (m,) float64
-        How wide the domain of each is, in the same unit.
-    epsilon : float
-        What is shared, > 0.
-    k : int
-        Least size of a class, at least 1.
-    footings
-        How columns became coordinates, for Expression (1); none for bare points.
+    `columns` are (n,) sorted values of each of m attributes, `widths` (m,) those of their domains, in the same unit; k
+    ≥ 1. `footings` say how columns became coordinates, for Expression (1); none for bare points.
 
     Guarantee: the error is at most that of the best cuts with even shares, and with those of Expression (1). It is a
     minimum in each step, not one that is certain to be the least of all. Every share is at least a hundredth of an even
@@ -240,8 +217,6 @@ def least_error_shares(
 
     Complexity: O(m·n log n) for each round, at most 100 from each start; some ten rounds are usual.
 
-    Examples
-    --------
     >>> columns = [np.arange(8.0), np.arange(8.0)]
     >>> least_error_shares(columns, np.array([1.0, 8.0]), 1.0).round(3).tolist()
     [0.284, 0.716]

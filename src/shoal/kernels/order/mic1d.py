@@ -46,20 +46,11 @@ def optimal_runs(k: int) -> Cut:
 
 
 def mic1d(points: np.ndarray, cut: Cut) -> np.ndarray:
-    """Return the points as Mic1D releases them.
+    """Return the points as Mic1D releases them; `cut` gives the bounds of the runs of a sorted vector.
 
-    Parameters
-    ----------
-    points : (n, d) float64
-        Finite; left as they are.
-    cut
-        Where to cut a sorted vector: the bounds of its runs.
-
-    Guarantee: in the last vector that is sorted, every run leaves as one value, put back into the range of the run
+    Guarantee: in the last vector that is sorted, every run is released as one value, put back into the range of the run
     that each value had in the first. No released value lies outside that range. Equal values are sorted by attribute,
     then by row; values that normalising made equal keep the order they had.
-
-    Complexity: that of sorting n·d values twice, and of the cut.
 
     >>> mic1d(np.array([[0.0, 10.0], [2.0, 12.0]]), fixed_runs(2, small_last=False)).tolist()
     [[0.0, 10.0], [2.0, 12.0]]

@@ -52,28 +52,16 @@ def _shortest_paths(x, k, begin, end, least, last, sums):
 
 
 def optimal_cut(ordered: np.ndarray, k: int) -> np.ndarray:
-    """Cut records in the order given into classes of k … 2k−1 with the least SSE over all coordinates.
+    """Cut records in the order given into classes of k … 2k−1, k ≥ 1, with the least SSE over all coordinates.
 
-    Parameters
-    ----------
-    ordered : (n, d) float64, C-contiguous
-        Finite coordinates of the records, in the order along which to cut; n ≥ k, d ≥ 1. Left as they are.
-    k : int
-        Least size of a class, at least 1.
-
-    Returns
-    -------
-    bounds : (classes + 1,) int64
-        Class c is ``ordered[bounds[c]:bounds[c + 1]]``.
+    Class c is ``ordered[bounds[c]:bounds[c + 1]]`` of the bounds returned.
 
     Guarantee: every class has k … 2k−1 records, and no cut into such runs has a lower SSE, but for rounding: each
-    class's SSE is within about 4k² units in the last place of its true value. Of cuts that come out equally good,
-    the last class is the smallest, then the one before, and so on.
+    class's SSE is within about 4k² units in the last place of its true value. Of cuts that come out equally good, the
+    last class is the smallest, then the one before, and so on.
 
     Complexity: O(n·k·d) time; O(n) memory besides the points.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> optimal_cut(np.array([[0.0], [1.0], [2.0], [9.0], [10.0]]), 2)
     array([0, 3, 5])

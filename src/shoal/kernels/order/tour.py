@@ -131,23 +131,11 @@ class Cut(NamedTuple):
 
 
 def tour(x: np.ndarray) -> np.ndarray:
-    """Find a short path through the records.
+    """Return the rows along a short path through the records; equal ones follow one another, in the order of rows.
 
-    Parameters
-    ----------
-    x : (n, d) float64, C-contiguous
-        Finite coordinates whose squares neither overflow nor vanish, n ≥ 1. Left as they are.
+    Squares of `x` neither overflow nor vanish. Of distinct records, the path depends on where they lie, not on their
+    rows. Complexity: that of near neighbours, and about linear beyond.
 
-    Returns
-    -------
-    order : (n,) int64
-        Rows along the path. Equal records follow one another, in the order of their rows.
-
-    Guarantee: a permutation. Of distinct records, the path depends on where they lie, not on their rows.
-    Complexity: that of near neighbours, and about linear beyond.
-
-    Examples
-    --------
     >>> tour(np.array([[3.0], [0.0], [2.0], [1.0]])).tolist()
     [1, 3, 2, 0]
     """
@@ -191,15 +179,8 @@ def _through_classes(x: np.ndarray, cut: Cut) -> np.ndarray:
 def tour_cut(points: np.ndarray, k: int) -> Cut:
     """Find a path through the records, and its best cut into classes of k … 2k−1.
 
-    Parameters
-    ----------
-    points : (n, d) float64, C-contiguous
-        Finite coordinates, k ≤ n < 2³⁰, d ≥ 1. Left as they are.
-    k : int
-        Least size of a class, at least 2.
-
-    Guarantee: no other cut of the path into such classes has a lower SSE, but for rounding; the SSE is at most that
-    of the best cut of :func:`tour`. Of distinct records, the classes depend on where they lie, not on their rows.
+    Guarantee: no other cut of the path into such classes has a lower SSE, but for rounding; the SSE is at most that of
+    the best cut of :func:`tour`. Of distinct records, the classes depend on where they lie, not on their rows.
     Complexity: some times that of :func:`tour`, and O(n·k·d) for each cut.
     """
     x = in_range(points)

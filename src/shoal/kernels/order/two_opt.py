@@ -227,21 +227,9 @@ def shorten_steps(trip, budget):
 
 
 def shorten(x: np.ndarray, near: np.ndarray) -> tuple[np.ndarray, float]:
-    """Shorten a path through points.
+    """Shorten a path through points in their order; return the shorter order, and what it gains, at least 0.
 
-    Parameters
-    ----------
-    x : (n, d) float64
-        The points, in the order of the path.
-    near : (n, count) int32
-        Near neighbours of every point, the nearest first.
-
-    Returns
-    -------
-    order : (n,) int32
-        The points in the order of the shorter path.
-    gained : float
-        By how much it is shorter; at least 0.
+    `near` is (n, count) int32: near neighbours of every point, the nearest first.
 
     Guarantee: a permutation, along which the path is never longer, but for rounding. Complexity: about linear.
     """

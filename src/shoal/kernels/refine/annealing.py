@@ -292,34 +292,12 @@ def annealed(
 ) -> np.ndarray:
     """Lower the SSE of a partition by annealing.
 
-    Parameters
-    ----------
-    where : Ground
-        The points.
-    labels : (n,) integers
-        A partition into classes of at least k.
-    k : int
-        Least size of a class, at least 2.
-    seed : int
-        From 0 to 2⁶⁴ − 1; same seed, same labels.
-    moves : int
-        Moves to try while it cools.
-    hot : float
-        Temperature to begin with. The hotter, the less is left of where it began.
-    quench : int
-        Moves per record at temperature 0, at the end.
-    go_on : callable
-        Told the share that is done, several times a second; False ends the annealing at once.
+    `moves` are tried while it cools from the temperature `hot`: the hotter, the less is left of where it began. Then
+    come `quench` moves per record at temperature 0. `go_on` is told the share that is done, several times a second;
+    False ends the annealing at once.
 
-    Returns
-    -------
-    labels : (n,) int64
-        Classes numbered by their first rows.
-
-    Guarantee: every class has at least k records, and at most 2k−1 or as many as the largest had before. The SSE is
-    at most that of the partition given.
-
-    Complexity: about 0.15 µs for each move where classes are small; O(k·d) for each.
+    Guarantee: every class has at least k records, and at most 2k−1 or as many as the largest had before. The SSE is at
+    most that of the partition given. Complexity: about 0.15 µs for a move where classes are small, O(k·d) for each.
     """
     announce(_anneal)
     if len(np.unique(labels)) < 2 or where.near.shape[1] == 0:

@@ -6,31 +6,15 @@ import numpy as np
 
 
 def cut_blocks(x: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cut points into blocks.
+    """Cut points into `count` blocks, 1 … n: rows, block after block (int32), and where each begins.
 
     Points that are to become m > 1 blocks are sorted along the coordinate with the widest range, equal ones by all
     coordinates in turn and then by row, and cut in two: the first ⌊m/2⌋ blocks get their share of the points, rounded
-    down, the others the rest.
-
-    Parameters
-    ----------
-    x : (n, d) float64
-        Finite coordinates, n < 2³¹.
-    count : int
-        Number of blocks, 1 … n.
-
-    Returns
-    -------
-    order : (n,) int32
-        Rows, block after block.
-    bounds : (count + 1,) int64
-        Block b is ``order[bounds[b]:bounds[b + 1]]``.
+    down, the others the rest. Block b is ``order[bounds[b]:bounds[b + 1]]``.
 
     Guarantee: n ≥ count · size → every block has at least `size` points. Of distinct points, blocks depend on where
     they lie, not on their rows. Complexity: O(n·d log count) time; besides the result some 30 bytes a point.
 
-    Examples
-    --------
     >>> order, bounds = cut_blocks(np.array([[0.0], [9.0], [1.0], [8.0]]), 2)
     >>> order.tolist(), bounds.tolist()
     ([0, 2, 1, 3], [0, 2, 4])

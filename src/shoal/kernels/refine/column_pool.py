@@ -45,32 +45,13 @@ def can_price(n: int, k: int) -> bool:
 def priced_classes(points: np.ndarray, labels: np.ndarray, k: int, count: int, power: float = 0.5) -> Priced | None:
     """Return about `count` classes of k or k + 1 records with the least reduced costs, relative to what is allowed.
 
-    Parameters
-    ----------
-    points : (n, d) float64, C-contiguous
-        Finite coordinates; `can_price(n, k)`.
-    labels : (n,) int64
-        A good partition into classes of at least k.
-    k : int
-        Least size of a class, at least 2.
-    count : int
-        Classes wanted; there may be fewer.
-    power : float
-        Of its price in the allowance of a record. 0 favours classes in crowds, where costs differ little; 1 those in
-        the open.
-
-    Returns
-    -------
-    Priced or None
-        None where the partition is as good as the relaxation, or that was not solved.
+    `labels` are a good partition, and ``can_price(n, k)``. `power` is that of its price in the allowance of a record: 0
+    favours classes in crowds, where costs differ little; 1 those in the open. Returns None where the partition is as
+    good as the relaxation, or that was not solved.
 
     Guarantee: classes are distinct, have k or k + 1 records, and hold no record of a class that stays. The same points
-    and labels give the same classes.
+    and labels give the same classes. Complexity: that of column generation, once more for each class that stays.
 
-    Complexity: that of the lower bound by column generation, once more for each class that stays.
-
-    Examples
-    --------
     >>> x = np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 0.0], [9.0, 1.0], [4.0, 8.0], [5.0, 8.0]])
     >>> found = priced_classes(x, np.array([0, 1, 1, 2, 2, 0]), 2, 3)
     >>> sorted(part.tolist() for part in np.split(found.classes.members, found.classes.bounds[1:-1]))

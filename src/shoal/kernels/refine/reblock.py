@@ -117,33 +117,14 @@ def _spread(members, ends, chosen, order):
 def whole_classes(
     x: np.ndarray, labels: np.ndarray, classes: int, count: int, turn: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Cut space into blocks of whole classes, along directions of this turn.
+    """Cut space into blocks of whole classes, along directions of this turn: rows, block after block, and bounds.
 
-    Parameters
-    ----------
-    x : (n, d) float64
-        Finite coordinates.
-    labels : (n,) int32
-        Class of each record; no number below `classes` is left out.
-    classes : int
-        Number of classes.
-    count : int
-        Number of blocks, at least 1; with more than there are classes, as many as these.
-    turn : int
-        At least 0. Other turns, other directions; the same in every run.
-
-    Returns
-    -------
-    order : (n,) int32
-        Rows, block after block.
-    bounds : (blocks + 1,) int64
-        Block b is ``order[bounds[b]:bounds[b + 1]]``.
+    `labels` are int32. With more blocks wanted than there are classes, there are as many as these. Other turns, from 0,
+    have other directions, the same in every run. Block b is ``order[bounds[b]:bounds[b + 1]]``.
 
     Guarantee: all records of a class are in one block; blocks have equally many classes, or one more or less.
     Complexity: O(n·d + c·d² + c·d log count) for c classes.
 
-    Examples
-    --------
     >>> whole_classes(np.array([[0.0], [9.0], [1.0], [8.0]]), np.array([0, 1, 0, 1], np.int32), 2, 2, 1)[1].tolist()
     [0, 2, 4]
     """
@@ -170,29 +151,10 @@ def _directions(d: int, turn: int) -> np.ndarray:
 
 
 def block_labels(points: np.ndarray, k: int, size: int, rounds: int) -> np.ndarray:
-    """Partition points block by block.
+    """Partition points in blocks of at least `size` records, and mend the seams `rounds` times.
 
-    Parameters
-    ----------
-    points : (n, d) float64, C-contiguous
-        Finite coordinates, k ≤ n < 2³⁰, d ≥ 1. Left as they are.
-    k : int
-        Least size of a class, at least 2.
-    size : int
-        Records of a block, at least; k if that is more.
-    rounds : int
-        How often to mend the seams.
-
-    Returns
-    -------
-    labels : (n,) int64
-        Class of each record, numbered block by block.
-
-    Guarantee: every class has k … 2k−1 records. The SSE is at most that of MDAV in each block on its own. The number
-    of threads changes nothing.
-
-    Complexity: O(n log n); linear in n for blocks of a given size. Besides the points and the labels some 30 bytes a
-    record, and what MDAV and the local search need for one block on each core.
+    Classes are numbered block by block. Besides the points and the labels it takes some 30 bytes a record, and what
+    MDAV and the local search need for one block on each core.
     """
     x = in_range(points)
     count = max(x.shape[0] // max(size, k), 1)

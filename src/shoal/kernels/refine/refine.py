@@ -2,13 +2,15 @@
 
 A table of moderate size is annealed as a whole, several times from different seeds where the effort allows; of what
 comes out the best classes are put together. A large one is annealed in blocks made of whole classes, and again in
-other blocks, cut along other directions, so that no seam stays.
+other blocks, cut along other directions, so that no seam stays. :func:`refined` does both, with any annealing: the one
+here is free, that of :mod:`shoal.kernels.repair.refine` keeps what is demanded of classes.
 """
 
 from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -35,21 +37,38 @@ class Effort(NamedTuple):
     """How much to try."""
 
     runs: int  #: annealings of a table as a whole, each from another seed
-    generations: int  #: how often they are all repeated, from the best so far
-    moves: int  #: of each, in all, for classes of three
+    moves: int  #: of each, in all, for small classes
     per_record: int  #: and at most so many for each record
     rounds: int  #: of annealing in blocks, for a large table
     in_blocks: int  #: moves per record in each round
-    quench: int  #: and moves per record without heat
     choice: int  #: classes among which the best are chosen at once
-    priced: int  #: further classes to choose from at the end, found by prices where the table is small
+    generations: int = 1  #: how often all annealings are repeated, from the best so far
+    quench: int = 0  #: moves per record without heat in each round, where it is free
+    priced: int = 0  #: further classes to choose from at the end, found by prices where the table is small
 
 
 EFFORTS = {
-    "fast": Effort(1, 1, 600_000, 400, 1, 7, 6, 0, 0),
-    "default": Effort(8, 1, 4_000_000, 5_000, 2, 150, 20, 700, 0),
-    "best": Effort(8, 2, 30_000_000, 40_000, 4, 2_500, 50, 3_000, 2_000),
+    "fast": Effort(1, 600_000, 400, 1, 7, 0, quench=6),
+    "default": Effort(8, 4_000_000, 5_000, 2, 150, 700, quench=20),
+    "best": Effort(8, 30_000_000, 40_000, 4, 2_500, 3_000, generations=2, quench=50, priced=2_000),
 }
+CLOSE_EFFORTS = {  #: the same where classes must hold something, so that a move costs more
+    "fast": Effort(1, 250_000, 400, 1, 10, 0),
+    "default": Effort(6, 2_000_000, 4_000, 4, 75, 700),
+    "best": Effort(12, 15_000_000, 30_000, 3, 1_500, 3_000),
+}
+Choose = Callable[[np.ndarray, list[np.ndarray], bool], np.ndarray]  #: from the best, all found, whether it was stopped
+
+
+class Annealing(NamedTuple):
+    """How to anneal, and what to make of several results."""
+
+    whole: Callable[[np.ndarray], tuple[np.ndarray, Callable[[np.ndarray, int, GoOn], np.ndarray], Choose]]
+    #: for the rows in some order: points, work (labels to begin with, seed), choice
+    block: Callable[[np.ndarray, np.ndarray, int, int, GoOn], np.ndarray]  #: rows, their labels, turn, seed → labels
+    sort: Callable[[np.ndarray, np.ndarray], np.ndarray]  #: the rows of a block, in the order in which to anneal them
+    k: int
+    effort: Effort
 
 
 def quick_start(points: np.ndarray, k: int) -> np.ndarray:
@@ -84,67 +103,71 @@ def refine(
 ) -> np.ndarray:
     """Lower the SSE of a partition.
 
-    Parameters
-    ----------
-    points : (n, d) float64, C-contiguous
-        Finite coordinates, n < 2³⁰. Left as they are.
-    labels : (n,) int64
-        A partition into classes of at least k.
-    k : int
-        Least size of a class, at least 2.
-    effort : Effort
-        How much to try.
-    seed : int
-        At least 0; same seed, same labels, unless time was up.
-    seconds : float, optional
-        End when so many seconds have gone by, with the best so far; until then, go on beyond the effort.
+    With `seconds`, end after so many with the best so far, and until then go on beyond the effort.
 
-    Returns
-    -------
-    labels : (n,) int64
-        Classes numbered by their first rows.
-
-    Guarantee: every class has at least k records, and at most 2k−1 or as many as the largest had before. The SSE is
-    at most that of the partition given. Of distinct records, the classes depend on where they lie, not on their rows.
+    Guarantee: every class has at least k records, and at most 2k−1 or as many as the largest had before. The SSE does
+    not rise. Same seed, same labels, unless time was up; of distinct records, wherever in the table they are.
     """
     x = in_range(points)
     if len(np.unique(labels)) < 2 or not np.ptp(x, axis=0).any():
         return numbered(labels)
+
+    def whole(order: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray, int, GoOn], np.ndarray], Choose]:
+        inside = np.ascontiguousarray(x[order])
+        where, moves, quench = ground(inside, k), _moves(effort, len(x), k), min(effort.per_record // 10, _QUENCH)
+
+        def work(start: np.ndarray, seed: int, go_on: GoOn) -> np.ndarray:
+            return annealed(where, start, k, seed, moves, quench=quench, go_on=go_on)
+
+        def choose(best: np.ndarray, pool: list[np.ndarray], stopped: bool) -> np.ndarray:
+            if effort.choice and not stopped:
+                return best_of_pool(inside, pool, largest=effort.choice)
+            return recombined(inside, [best, *pool])
+
+        return inside, work, choose
+
+    def block(rows: np.ndarray, before: np.ndarray, turn: int, seed: int, go_on: GoOn) -> np.ndarray:
+        where = ground(x[rows], k, _NEAR_IN_BLOCKS)
+        return annealed(where, before, k, seed, effort.in_blocks * len(rows), quench=effort.quench, go_on=go_on)
+
     until = time.monotonic() + seconds if seconds is not None else np.inf
+    return refined(x, labels, Annealing(whole, block, arranged, k, effort), seed, until)
+
+
+def refined(x: np.ndarray, labels: np.ndarray, how: Annealing, seed: int, until: float = np.inf) -> np.ndarray:
+    """Anneal a table as a whole or in blocks; return labels numbered by first rows.
+
+    Work ends at `until`, by time.monotonic(); where that is finite, it goes on beyond the effort.
+    """
     seeds = np.random.default_rng(seed)
     if len(x) > WHOLE:
-        return _in_blocks(x, labels, k, effort, seeds, until)
-    order = arranged(x, np.arange(len(x)))
-    inside = np.ascontiguousarray(x[order])
+        return _in_blocks(x, labels, how, seeds, until)
+    order = arranged(x, np.arange(len(x)))  # so that nothing depends on the order of rows
     out = np.empty(len(x), np.int64)
-    out[order] = _as_a_whole(inside, numbered(labels[order]), k, effort, seeds, until)
+    out[order] = _as_a_whole(numbered(labels[order]), order, how, seeds, until)
     return numbered(out)
 
 
 def _as_a_whole(
-    x: np.ndarray, labels: np.ndarray, k: int, effort: Effort, seeds: np.random.Generator, until: float
+    labels: np.ndarray, order: np.ndarray, how: Annealing, seeds: np.random.Generator, until: float
 ) -> np.ndarray:
     """Anneal from several seeds, and put together the best of what comes out."""
-    where = ground(x, k)
-    moves, quench = _moves(effort, len(x), k), min(effort.per_record // 10, _QUENCH)
+    effort = how.effort
+    x, anneal, choose = how.whole(order)
     best, pool, stopped, generation = labels, [labels], False, 0
     while not stopped and (generation < effort.generations or until < np.inf):
 
         def work(seed: int, go_on: GoOn, start: np.ndarray = best) -> np.ndarray:
-            return annealed(where, start, k, seed, moves, quench=quench, go_on=go_on)
+            return anneal(start, seed, go_on)
 
         total = max(effort.generations, generation + 1)
         watch = Watch(until, generation / total, (generation + 1) / total)
-        found, stopped = together(work, [int(seed) for seed in seeds.integers(1 << 60, size=effort.runs)], watch)
+        found, stopped = together(work, seeds.integers(1 << 60, size=effort.runs).tolist(), watch)
         pool += [one for one in found if one is not None]
-        best = (
-            best_of_pool(x, pool, largest=effort.choice)
-            if effort.choice and not stopped
-            else _recombined(x, [best, *pool])
-        )
+        best = choose(best, pool, stopped)
         generation += 1
         if generation == effort.generations and effort.priced and not stopped:
-            best = _with_priced(x, [best, *pool], k, effort, until)
+            best = _with_priced(x, [best, *pool], how.k, effort, until)
     return best
 
 
@@ -164,7 +187,8 @@ def _with_priced(x: np.ndarray, partitions: list[np.ndarray], k: int, effort: Ef
     return next((labels for labels in found if labels is not None), partitions[0])
 
 
-def _recombined(x: np.ndarray, partitions: list[np.ndarray]) -> np.ndarray:
+def recombined(x: np.ndarray, partitions: list[np.ndarray]) -> np.ndarray:
+    """Return the first partition, improved by each of the others in turn."""
     best = partitions[0]
     for other in partitions[1:]:
         best = recombine(x, best, other)
@@ -172,26 +196,22 @@ def _recombined(x: np.ndarray, partitions: list[np.ndarray]) -> np.ndarray:
 
 
 def _in_blocks(
-    x: np.ndarray, labels: np.ndarray, k: int, effort: Effort, seeds: np.random.Generator, until: float
+    x: np.ndarray, labels: np.ndarray, how: Annealing, seeds: np.random.Generator, until: float
 ) -> np.ndarray:
     """Anneal in blocks of whole classes, and again in blocks cut along other directions."""
-    labels = labels.astype(np.int32)
+    labels, rounds = labels.astype(np.int32), how.effort.rounds
     stopped, turn = False, 0
-    while not stopped and (turn < effort.rounds or until < np.inf):
-        classes = int(labels.max()) + 1
-        order, bounds = whole_classes(x, labels, classes, len(x) // _BLOCK + turn, turn + 1)
-        rows = [order[begin:end] for begin, end in itertools.pairwise(bounds)]
+    while not stopped and (turn < rounds or until < np.inf):
+        order, bounds = whole_classes(x, labels, int(labels.max()) + 1, len(x) // _BLOCK + turn, turn + 1)
+        rows = [how.sort(x, order[begin:end]) for begin, end in itertools.pairwise(bounds) if end > begin]
         block_seeds = seeds.integers(1 << 60, size=len(rows)).tolist()
 
-        def work(block: tuple[np.ndarray, int], go_on: GoOn) -> int:
-            inside = arranged(x, block[0])
-            part, before = x[inside], numbered(labels[inside])
-            where = ground(part, k, _NEAR_IN_BLOCKS)
-            moves = effort.in_blocks * len(inside)
-            labels[inside] = annealed(where, before, k, block[1], moves, quench=effort.quench, go_on=go_on)
+        def work(block: tuple[np.ndarray, int], go_on: GoOn, turn: int = turn) -> int:
+            inside, seed = block
+            labels[inside] = how.block(inside, numbered(labels[inside]), turn, seed, go_on)
             return int(labels[inside].max()) + 1
 
-        total = max(effort.rounds, turn + 1)
+        total = max(rounds, turn + 1)
         watch = Watch(until, turn / total, (turn + 1) / total)
         found, stopped = together(work, list(zip(rows, block_seeds, strict=True)), watch)
         _renumber(labels, rows, found)

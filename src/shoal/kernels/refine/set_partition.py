@@ -21,32 +21,19 @@ _LARGEST_RELAXATION = 400_000  # classes of a component whose relaxation is stil
 def best_of_pool(
     points: np.ndarray, partitions: Sequence[np.ndarray], nodes: int = 200, largest: int = 6_000
 ) -> np.ndarray:
-    """Return the best partition made of classes of the partitions given.
+    """Return the best partition made of classes of the partitions given, of which equal ones count once.
 
-    Parameters
-    ----------
-    points : (n, d) float64
-        Finite coordinates.
-    partitions : sequence of (n,) int64
-        Labels; at least one. Equal classes count once.
-    nodes : int
-        Nodes that branch and bound may visit per component; then the best found so far counts.
-
-    Returns
-    -------
-    labels : (n,) int64
-        Classes numbered by their first rows.
+    Branch and bound visits at most `nodes` per component, and chooses among at most `largest` classes at once; then the
+    best found so far counts.
 
     Guarantee: every class is one of the pool, so that what holds for each class of all partitions (its size) holds
     here; the SSE is at most the least of the partitions given, and of their recombination. Where no limit was met no
     choice from the pool is better, but for the solver's tolerance. The same pool gives the same labels: limits are
     counts, never a clock.
 
-    Complexity: that of set partitioning, which is exponential at worst; linear relaxations are mostly integral
-    here, so that little branching is needed.
+    Complexity: that of set partitioning, which is exponential at worst; linear relaxations are mostly integral here, so
+    that little branching is needed.
 
-    Examples
-    --------
     >>> x = np.array([[0.0], [1.0], [9.0], [8.0], [20.0], [29.0], [21.0], [28.0]])
     >>> best_of_pool(x, [np.array([0, 0, 1, 1, 2, 2, 3, 3]), np.array([0, 1, 1, 0, 2, 3, 2, 3])]).tolist()
     [0, 0, 1, 1, 2, 3, 2, 3]
@@ -66,29 +53,13 @@ def best_with(
 ) -> np.ndarray:
     """Return a partition at least as good as the first, made of classes of the partitions and of further ones.
 
-    Parameters
-    ----------
-    points : (n, d) float64
-        Finite coordinates.
-    partitions : sequence of (n,) int64
-        Labels; the first is the partition to improve.
-    extra : Classes
-        Further classes, of records that are open. Members ascend.
-    opened : (n,) bool
-        Whether a record may change its class; all or none of a class of the first partition.
-    largest : int
-        Classes among which branch and bound chooses, besides those of the first partition.
-
-    Returns
-    -------
-    labels : (n,) int64
-        Classes numbered by their first rows.
+    `extra` are further classes, of records that are open, members ascending. `opened`, (n,) bool, says whether a record
+    may change its class: all or none of a class of the first partition. Branch and bound chooses among `largest`
+    classes besides those of the first partition.
 
     Guarantee: the classes of records that are not open stay; all others are classes given. The SSE is at most that of
     the first partition.
 
-    Examples
-    --------
     >>> x = np.array([[0.0], [9.0], [1.0], [8.0], [50.0], [60.0]])
     >>> extra = Classes(np.array([0, 2, 1, 3]), np.array([0, 2, 4]), np.array([0.5, 0.5]))
     >>> best_with(x, [np.array([0, 0, 1, 1, 2, 2])], extra, np.array([True] * 4 + [False] * 2)).tolist()

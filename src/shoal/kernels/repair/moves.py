@@ -263,40 +263,13 @@ def annealed_close(
     room: int = 0,
     go_on: Callable[[float], bool] = lambda share: True,
 ) -> np.ndarray:
-    """Lower the SSE of a partition, and bring its classes to hold all demands.
+    """Lower the SSE of a partition, and bring its classes to hold all demands, whether they did before or not.
 
-    Parameters
-    ----------
-    where : Ground
-        The points.
-    labels : (n,) integers
-        A partition into classes of at least k; whether they hold the demands does not matter.
-    k : int
-        Least size of a class, at least 2.
-    d : Demands
-        What classes must hold.
-    seed : int
-        From 0 to 2⁶⁴ − 1; same seed, same labels.
-    moves : int
-        Moves to try while it cools.
-    hot : float
-        Temperature to begin with. The hotter, the less is left of where it began.
-    quench : int
-        Moves per record at temperature 0, at the end, where nothing is as dear as to miss a demand.
-    room : int
-        Records that a class may grow to, at least.
-    go_on : callable
-        Told the share that is done, several times a second; False ends the annealing at once.
-
-    Returns
-    -------
-    labels : (n,) int64
-        Classes numbered by their first rows.
+    As :func:`shoal.kernels.refine.annealing.annealed`; in the moves at temperature 0, nothing is as dear as to miss a
+    demand. A class may grow to `room` records, at least.
 
     Guarantee: every class has at least k records. That all hold the demands, or that the SSE is lower, is not promised:
-    see for yourself.
-
-    Complexity: O(s · d) for each move, s being the size of the classes it is about.
+    see for yourself. Complexity: O(s · d) for each move, s being the size of the classes it is about.
     """
     announce(_anneal)
     if len(np.unique(labels)) < 2 and len(labels) < 2 * k:

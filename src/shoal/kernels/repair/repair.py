@@ -243,23 +243,7 @@ _DEAR = 1.5  # times the SSE that a repair may cost before another beginning is 
 
 
 def satisfy(points: np.ndarray, labels: np.ndarray, k: int, d: Demands) -> np.ndarray:
-    """Repair a partition until every class holds all demands.
-
-    Parameters
-    ----------
-    points : (n, d) float64, C-contiguous
-        Finite coordinates, n < 2³⁰. Left as they are.
-    labels : (n,) int64
-        A partition into classes of at least k.
-    k : int
-        Least size of a class, at least 2.
-    d : Demands
-        What classes must hold. Where that is t alone, classes are merged as in [SC15] Algorithm 1.
-
-    Returns
-    -------
-    labels : (n,) int64
-        Classes numbered by their first rows.
+    """Repair a partition until every class holds all demands; for t alone, merge as in [SC15] Algorithm 1.
 
     Guarantee: every class has at least k records. If all records together hold the demands, so does every class. What
     held before is returned as it came.

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.runtime.jit import kernel, part
-from shoal.kernels.runtime.lanes import least8, least16, lowest_bit, most8, most16, scan_boxes, scan_points
+from shoal.kernels.runtime.lanes import lowest_bit, scan_boxes, scan_points
 from shoal.kernels.space.kd_order import kd_order
 from shoal.kernels.space.remaining import WIDTH, in_lanes
+from shoal.kernels.space.tree import FAN, faces
 
-FAN = 8
 NONE = np.iinfo(np.int64).max
 _ANYWHERE = np.finfo(np.float64).max  # an empty box is farther away
 
@@ -88,12 +88,7 @@ def _fit(tree, level, node):
     children = node if level == 0 else tree.offset[level - 1] + node
     changed = False
     for j in range(d):
-        if level == 0:
-            at = (children * d + j) * WIDTH
-            low, high = least16(tree.x, at, np.inf), most16(tree.x, at, -np.inf)
-        else:
-            at = (children * d + j) * 2 * FAN
-            low, high = least8(tree.box, at, np.inf), most8(tree.box, at + FAN, -np.inf)
+        low, high = faces(tree.x, tree.box, tree.offset, level, node, j, np.inf)
         changed |= (low != tree.box[block, 2 * j, lane]) | (high != tree.box[block, 2 * j + 1, lane])
         tree.box[block, 2 * j, lane], tree.box[block, 2 * j + 1, lane] = low, high
     least = NONE

@@ -17,8 +17,9 @@ from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.kernels.runtime.lanes import lowest_bit, scan_boxes, scan_points
 from shoal.kernels.runtime.threads import both_cores, cores
 from shoal.kernels.space.kd_order import equal_records
-from shoal.kernels.space.neighbours import FAN, Boxes, leaf_boxes
+from shoal.kernels.space.neighbours import Boxes, leaf_boxes
 from shoal.kernels.space.remaining import WIDTH
+from shoal.kernels.space.tree import FAN, push
 
 _RECORDS_PER_CALL = 8192  # so that neither core waits long for the other at the end
 _FAR = 2.0**500  # a masked value beyond it is as far away as one at it: squares must stay finite
@@ -83,13 +84,7 @@ def _push(boxes, space, q, block, level, first, skip, own, top):
     while mask:
         lane = lowest_bit(mask)
         mask &= mask - 1
-        i = top
-        while i > bottom and space.pending[i - 1] < space.bound[lane]:
-            space.pending[i], space.level[i] = space.pending[i - 1], space.level[i - 1]
-            space.node[i] = space.node[i - 1]
-            i -= 1
-        space.pending[i], space.level[i], space.node[i] = space.bound[lane], level, first + lane
-        top += 1
+        top = push(space, top, bottom, space.bound[lane], level, first + lane, 1.0)
     return top
 
 
@@ -138,33 +133,17 @@ def _laid_out(points: np.ndarray, counts: np.ndarray) -> tuple[Boxes, np.ndarray
 
 
 def as_near(x: np.ndarray, own: np.ndarray, masked: Masked, columns: np.ndarray) -> np.ndarray:
-    """Tell for each record how many masked records are exactly as near as its own, if none is nearer.
+    """Tell for each record how many masked records are as near as its own, itself counted; 0 if any is nearer.
 
-    Parameters
-    ----------
-    x : (m, d) float64
-        Original records, finite.
-    own : (m,) int64
-        Which of the different masked records each became.
-    masked : Masked
-        The different masked records.
-    columns : (c,) int64
-        The coordinates that the intruder knows, ascending.
+    `x` holds (m, d) original records, `own` (m,) which of the different masked records each became, and `columns` the
+    coordinates that the intruder knows, ascending. The intruder who picks one of the nearest is right with probability
+    1/ties.
 
-    Returns
-    -------
-    ties : (m,) int64
-        The number of masked records at the distance of the record's own, itself counted; 0 if any is nearer. The
-        intruder who picks one of the nearest is right with probability 1/ties.
-
-    Guarantee: equal to the count over the matrix of all distances, each a sum of (xⱼ - yⱼ)² in float64 in the order of
-    `columns`. The number of threads changes nothing.
+    Guarantee: equal to the count over the matrix of all distances, each a sum in the order of `columns`.
 
     Complexity: O(p log p) to lay out p different points; then for each record a few leaves where one is nearer or d is
     small, all p / 16 at worst. O(p·c + m·c) memory.
 
-    Examples
-    --------
     >>> masked = different(np.array([[1.5], [1.5], [3.5], [3.5]]))
     >>> x = np.array([[1.0], [2.0], [3.0], [2.4]])
     >>> as_near(x, masked.of_row, masked, np.array([0])).tolist()

@@ -17,22 +17,12 @@ import numpy as np
 
 from shoal.kernels.arithmetic.in_range import in_range
 from shoal.kernels.runtime.jit import announce, kernel, part
-from shoal.kernels.runtime.lanes import (
-    least8,
-    least16,
-    lowest_bit,
-    most8,
-    most16,
-    scan_apart,
-    scan_points,
-    scan_queries,
-)
+from shoal.kernels.runtime.lanes import lowest_bit, most16, scan_apart, scan_points, scan_queries
 from shoal.kernels.runtime.threads import both_cores, cores
 from shoal.kernels.space.kd_order import equal_records, kd_order, regroup
 from shoal.kernels.space.remaining import WIDTH, in_lanes
+from shoal.kernels.space.tree import FAN, faces, push
 from shoal.progress import report
-
-FAN = 8
 
 
 class Boxes(NamedTuple):
@@ -86,13 +76,10 @@ def _grow(boxes):
             block, lane = boxes.offset[level] + node // FAN, node % FAN
             for j in range(d):
                 low, high = np.inf, -np.inf
-                if node < nodes and level == 0:
-                    at = (node * d + j) * WIDTH
-                    low, high = least16(x, at, np.inf), most16(x, at, -np.inf)
-                    boxes.low[node, j], boxes.high[node, j] = low, high
-                elif node < nodes:
-                    at = ((boxes.offset[level - 1] + node) * d + j) * 2 * FAN
-                    low, high = least8(box, at, np.inf), most8(box, at + FAN, -np.inf)
+                if node < nodes:
+                    low, high = faces(x, box, boxes.offset, level, node, j, np.inf)
+                    if level == 0:
+                        boxes.low[node, j], boxes.high[node, j] = low, high
                 box[block, 2 * j, lane], box[block, 2 * j + 1, lane] = low, high
 
 
@@ -180,13 +167,7 @@ def _push(boxes, search, leaf, block, level, first, skip, top):
         mask &= mask - 1
         if first + lane >= boxes.nodes[level]:
             break
-        i = top
-        while i > bottom and search.pending[i - 1] < search.apart[lane]:
-            search.pending[i], search.level[i] = search.pending[i - 1], search.level[i - 1]
-            search.node[i] = search.node[i - 1]
-            i -= 1
-        search.pending[i], search.level[i], search.node[i] = search.apart[lane], level, first + lane
-        top += 1
+        top = push(search, top, bottom, search.apart[lane], level, first + lane, 1.0)
     return top
 
 
@@ -239,30 +220,14 @@ def _search_leaves(boxes, search, begin, end, out):
 
 
 def neighbours(x: np.ndarray, count: int) -> np.ndarray:
-    """Find the nearest other records of every record.
+    """Return the `count` nearest other records of every record, or all n - 1: (n, count) int32, nearest first.
 
-    Parameters
-    ----------
-    x : (n, d) float64, C-contiguous
-        Finite coordinates, n < 2³⁰, d ≥ 1. Left as they are.
-    count : int
-        How many, at least 0; with more than n - 1 asked for, all n - 1 others.
-
-    Returns
-    -------
-    near : (n, count) int32
-        Rows of the nearest other records, the nearest first.
-
-    Guarantee: row i holds the first `count` of all rows but i, ordered by (squared distance from record i, row).
-    Squared distances are sums of (xⱼ - qⱼ)² in float64 in coordinate order. The number of threads changes nothing.
+    Guarantee: row i holds the first `count` of all rows but i, ordered by (squared distance from record i, row). Points
+    are scaled as in :func:`shoal.kernels.mdav.mdav.mdav`.
 
     Complexity: O(n log n) to lay out the points, then for each leaf of 16 the leaves that may hold a neighbour: some
     dozens where d is small, all n / 16 at worst. Equal records are searched from once. O(n·(d + count)) memory.
 
-    Departures: as in :func:`shoal.kernels.mdav.mdav.mdav`, points beyond 2⁵⁰⁰ or below 2⁻⁵⁰⁰ are first scaled.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> neighbours(np.array([[0.0], [1.0], [3.0], [2.0]]), 2).tolist()
     [[1, 3], [0, 3], [3, 1], [1, 2]]

@@ -20,20 +20,11 @@ _EACH = 4  # … but so many for each
 def on_main_axes(x: np.ndarray) -> np.ndarray:
     """Return points in the coordinates of their principal axes, without the axes along which they hardly vary.
 
-    Parameters
-    ----------
-    x : (n, d) float64
-        Finite coordinates whose squares do not overflow. Left as they are.
-
-    Returns
-    -------
-    y : (n, p) float64, C-contiguous
-        `x` itself where d is small or very large, or p would not be much less than d.
+    Squares do not overflow. Returns `x` itself where d is small or very large, or p axes would not be much fewer than
+    d.
 
     Guarantee: no two points are farther apart than they were, but for rounding; equal points stay equal. Of the
-    variance of a sample at most a two-hundredth is left out.
-
-    Complexity: O(n·d·p + d³).
+    variance of a sample at most a two-hundredth is left out. Complexity: O(n·d·p + d³).
 
     >>> two = np.array([[0.0, 3.0], [4.0, 0.0]])
     >>> on_main_axes(two) is two

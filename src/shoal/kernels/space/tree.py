@@ -62,6 +62,17 @@ def plant(frame: Frame, leaves: int) -> Tree:
 
 
 @part
+def faces(x, box, offset, level, node, j, nowhere):
+    """Return the lower and the upper face, in coordinate j, of a leaf of points or of a node around its children."""
+    d = x.shape[1]
+    if level == 0:
+        at = (node * d + j) * WIDTH
+        return least16(x, at, nowhere), most16(x, at, -nowhere)
+    at = ((offset[level - 1] + node) * d + j) * 2 * FAN
+    return least8(box, at, nowhere), most8(box, at + FAN, -nowhere)
+
+
+@part
 def grow(tree, remaining):
     """Make all boxes anew, for points that may have moved to other slots; `anchor_at` must follow."""
     box, y = tree.box, tree.y
@@ -74,12 +85,8 @@ def grow(tree, remaining):
             block, lane = tree.offset[level] + node // FAN, node % FAN
             for i in range(coordinates):
                 low, high = NOWHERE, -NOWHERE
-                if node < nodes and level == 0:
-                    at = (node * coordinates + i) * WIDTH
-                    low, high = least16(y, at, NOWHERE), most16(y, at, -NOWHERE)
-                elif node < nodes:
-                    at = ((tree.offset[level - 1] + node) * coordinates + i) * 2 * FAN
-                    low, high = least8(box, at, NOWHERE), most8(box, at + FAN, -NOWHERE)
+                if node < nodes:
+                    low, high = faces(y, box, tree.offset, level, node, i, NOWHERE)
                 box[block, 2 * i, lane] = low
                 box[block, 2 * i + 1, lane] = high
         nodes = parents
@@ -141,12 +148,10 @@ def _tighten_leaf(tree, slot):
 def _tighten_node(tree, level, node):
     """Tighten the box of a node around its children; tell whether anything changed."""
     box, coordinates = tree.box, tree.y.shape[1]
-    block, lane, children = tree.offset[level] + node // FAN, node % FAN, tree.offset[level - 1] + node
+    block, lane = tree.offset[level] + node // FAN, node % FAN
     changed = False
     for i in range(coordinates):
-        at = (children * coordinates + i) * 2 * FAN
-        low = least8(box, at, NOWHERE)
-        high = most8(box, at + FAN, -NOWHERE)
+        low, high = faces(tree.y, box, tree.offset, level, node, i, NOWHERE)
         changed |= (low != box[block, 2 * i, lane]) | (high != box[block, 2 * i + 1, lane])
         box[block, 2 * i, lane] = low
         box[block, 2 * i + 1, lane] = high

@@ -121,21 +121,22 @@ def ordered(w, away, heap, weight, here):
             heap[size] = slot
             size += 1
     for at in range(size // 2 - 1, -1, -1):
-        _sink(away, heap, at, size)
+        sink(away, heap, at, size)
     return size
 
 
 @part
 def next_of(away, heap, size):
-    """Take the nearest out of a heap of so many slots."""
+    """Take the nearest out of a heap of so many places; it stays behind the heap."""
     top = heap[0]
-    heap[0] = heap[size - 1]
-    _sink(away, heap, 0, size - 1)
+    heap[0], heap[size - 1] = heap[size - 1], top
+    sink(away, heap, 0, size - 1)
     return top
 
 
 @part
-def _sink(away, heap, at, size):
+def sink(away, heap, at, size):
+    """Let a place sink until none below it is nearer, or as near and lower."""
     while True:
         child = 2 * at + 1
         if child >= size:

@@ -1,9 +1,8 @@
 """Tuples come and expire, one after the other; classes form around those that expire, and hold what is demanded.
 
-Symbols: m tuples wait, the first of them expires; `far` are squared distances from it.
-
-Symbols: δ is `delay`, ω `weight`, m tuples wait. `pairs` is the sum of squared distances of all pairs in a class of s,
-so that pairs / s is its SSE; `sums` are each candidate's squared distances from all members.
+Symbols: δ is `delay`, ω `weight`. m tuples wait, the first of them expires; `far` are squared distances from it.
+`pairs` is the sum of squared distances of all pairs in a class of s, so that pairs / s is its SSE; `sums` are each
+candidate's squared distances from all members.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -15,6 +14,7 @@ import numpy as np
 
 from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.kernels.stream.excess import Demanded, counted, excess, with_room
+from shoal.kernels.stream.nearest import next_of, sink
 from shoal.types.stream import Waiting
 
 
@@ -316,10 +316,10 @@ def _class(given, room, rule, demanded, m, now):
         room.held[room.subjects[waits[a]]] = 0
     far[0] = -1.0
     for a in range(m // 2 - 1, -1, -1):
-        _sift(order, far, a, m)
+        sink(far, order, a, m)
     whole, size, different = m, 0, 0  # the heap is order[:whole]; what was taken from it is kept in members
     while whole > 0 and different < rule.reach * rule.k:
-        place = _pop(order, far, whole)
+        place = next_of(far, order, whole)
         whole -= 1
         who = room.subjects[waits[place]]
         if room.held[who] == 0 or rule.reach == 1:
@@ -341,41 +341,13 @@ def _class(given, room, rule, demanded, m, now):
 
 
 @part
-def _before(far, a, b):
-    return far[a] < far[b] or (far[a] == far[b] and a < b)
-
-
-@part
-def _sift(heap, far, at, whole):
-    """Let a place sink until none below it is nearer."""
-    while True:
-        first = at
-        for child in range(2 * at + 1, min(2 * at + 3, whole)):
-            if _before(far, heap[child], heap[first]):
-                first = child
-        if first == at:
-            return
-        heap[at], heap[first] = heap[first], heap[at]
-        at = first
-
-
-@part
-def _pop(heap, far, whole):
-    """Take the nearest; it stays behind the heap."""
-    place = heap[0]
-    heap[0], heap[whole - 1] = heap[whole - 1], place
-    _sift(heap, far, 0, whole - 1)
-    return place
-
-
-@part
 def _sort(order, far, m):
     """Sort all places, nearest first."""
     for a in range(m):
         order[a] = a
     for a in range(m // 2 - 1, -1, -1):
-        _sift(order, far, a, m)
+        sink(far, order, a, m)
     for whole in range(m, 0, -1):
-        _pop(order, far, whole)
+        next_of(far, order, whole)
     for a in range(m // 2):  # the nearest was put last
         order[a], order[m - 1 - a] = order[m - 1 - a], order[a]
