@@ -36,8 +36,7 @@ def arena_of(records: list[bytes]) -> Any:
 
 def read_only(source: str) -> int:
     """Read all messages with the reader that streams have, and do nothing with them."""
-    from shoal.stream.channels.nats_client.address import INPUT, Address
-    from shoal.stream.channels.nats_client.connection import Connection
+    from shoal.stream.channels.nats_client.connection import INPUT, Address, Connection
     from shoal.stream.channels.nats_client.reader import Consumers, Reader
 
     connection, count = Connection(Address.read(source, INPUT)), 0

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow.csv
 
 from shoal import registry
-from shoal.stream.engine.core import Core
+from shoal.stream.engine.buffer import Core
 from shoal.stream.recipe.recipe import StreamRecipe
 from shoal.types.stream import Space, Waiting
 

@@ -102,7 +102,7 @@ STREAM = (
     Step("read", "stream/channels/file/input.py", "Input.fetch", "Cuts bytes into records and keeps their offsets."),
     Step("read", "stream/engine/lane.py", "Lane.take", "Takes the record into its lane."),
     Step("read", "stream/wire/jsonl.py", "Jsonl.parse", "Parses the record into fields."),
-    Step("form", "stream/engine/core.py", "Core.accept", "Lets the tuple wait in the buffer, as a point."),
+    Step("form", "stream/engine/buffer.py", "Core.accept", "Lets the tuple wait in the buffer, as a point."),
     Step("form", "stream/partition/nearest.py", "_Around.advance", "Forms a class when the oldest tuple is due."),
     Step("form", "kernels/stream/nearest.py", "nearest", "Finds its nearest neighbours in machine code."),
     Step("release", "stream/points/numeric.py", "Numeric.centroid", "Computes the value of the class."),

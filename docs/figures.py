@@ -346,8 +346,7 @@ def tour_path(theme: Theme) -> Figure:
 
 def blocks_seams(theme: Theme) -> Figure:
     """Draw blocks of records: partitioned on their own, dealt out anew as whole classes, and mended."""
-    from shoal.kernels.refine.block_cuts import cut_blocks
-    from shoal.kernels.refine.reblock import whole_classes
+    from shoal.kernels.refine.reblock import cut_blocks, whole_classes
 
     k, size = 5, 80
     X = np.random.default_rng(3).random((4 * size, 2)) * np.array([1.5, 1.0])

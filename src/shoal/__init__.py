@@ -17,14 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal import errors
-from shoal.errors import (
-    DataError,
-    EngineError,
-    GuaranteeError,
-    ParameterError,
-    SchemaError,
-    ShoalError,
-)
+from shoal.errors import DataError, EngineError, GuaranteeError, ParameterError, SchemaError, ShoalError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -764,9 +757,9 @@ def run_stream(
     Streamed
         ``counts``, ``finished`` (whether it is over; else it goes on when it is run again), ``to_dict()``.
     """
+    from shoal.stream.formats import Dialect
     from shoal.stream.run import Streaming
     from shoal.stream.run import run_stream as run
-    from shoal.stream.service.formats import Dialect
 
     letters = None if dead is None else str(dead)
     how = Streaming(
@@ -800,8 +793,8 @@ def replay(
     >>> short.loss > long.loss
     True
     """
+    from shoal.stream.formats import read_table
     from shoal.stream.replay import replay_table
-    from shoal.stream.service.formats import read_table
 
     if isinstance(table, (str, Path)):
         return replay_table(read_table(str(table)), _stream_recipe(recipe), delays)

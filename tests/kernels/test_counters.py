@@ -10,8 +10,8 @@ import shoal.kernels
 FOLDER = Path(shoal.kernels.__file__).parent
 NUMBERED = re.compile(r"\b(?:\w+\.)?(?:counts|work|rebuilds|state|ends|ring|sums|price|whole)\[\d+[,\]]")
 LISTS = {  # of many entries of one kind, the first of which is no counter of its own
-    "arithmetic/overlay.py": {"sums[0]", "sums[1]"},
-    "closeness/k_first_class.py": {"e.work[0]"},
+    "refine/recombine.py": {"sums[0]", "sums[1]"},
+    "closeness/k_first.py": {"e.work[0]"},
     "stream/excess.py": {"counts[0]"},
     "stream/nearest.py": {"counts[0]", "counts[1]"},
 }

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.kernels.refine.block_cuts import cut_blocks
-from shoal.kernels.refine.reblock import _directions, whole_classes
+from shoal.kernels.refine.reblock import _directions, cut_blocks, whole_classes
 from shoal.progress import listening
 
 _spec = importlib.util.spec_from_file_location("oracle_blocks", Path(__file__).parents[1] / "oracles" / "blocks.py")

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.partition.insensitive import Insensitive, least_noise, moves
-from shoal.points.taxonomy_line import axis_of, cuts_of, line_of
-from shoal.privacy.counting.taxonomy_spread import spread
+from shoal.points.nominal import axis_of, cuts_of, line_of
+from shoal.privacy.differential_privacy import spread
 from shoal.schema.taxonomy_files import taxonomy_of
 from shoal.types import Axis, Points, Taxonomy
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.points._digits import decimal_counts, integers_to_step, own_step, to_step, to_unit
-from shoal.privacy.counting.digits import too_fine
+from shoal.privacy.counting.staged_file import too_fine
 from shoal.types import Release, Schema, Step
 
 N = 200

@@ -14,7 +14,7 @@ from shoal.errors import DataError, SchemaError
 from shoal.kernels.arithmetic.class_means import medians
 from shoal.points.encoding import Encoding, attribute_of
 from shoal.points.ordinal import Ordinal
-from shoal.schema.order import in_order
+from shoal.schema.roles import in_order
 from shoal.types import Column, Footing, Kind, Role
 
 SCHOOL = ("primary", "secondary", "university")

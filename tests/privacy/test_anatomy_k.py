@@ -12,8 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.privacy.anatomy_k import AnatomyK
-from shoal.privacy.counting.row_order import follows
+from shoal.privacy.anatomy_k import AnatomyK, follows
 from shoal.types import Column, Kind, Release, Role, Schema
 
 anatomy_k = runpy.run_path(str(Path(__file__).parents[1] / "oracles" / "anatomy_k.py"))["anatomy_k"]

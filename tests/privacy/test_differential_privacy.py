@@ -16,7 +16,7 @@ import shoal
 from shoal.partition.insensitive import Insensitive
 from shoal.partition.mdav import Mdav
 from shoal.privacy.differential_privacy import DifferentialPrivacy
-from shoal.release._noise.sampler import Noise, noisy
+from shoal.release._noise_sampler import Noise, noisy
 from shoal.types import Block, Column, Domain, Entry, Kind, Ledger, Points, Release, Role, Schema, Taxonomy
 from shoal.types.results.privacy_ledger import CLAIMS, parallel, sequential
 

@@ -253,7 +253,7 @@ def test_large_classes_and_many_classes_agree() -> None:
 
 
 def test_what_floats_cannot_tell_is_told_exactly() -> None:
-    from shoal.privacy.counting.entropy import at_least, effective
+    from shoal.privacy.counting.histograms import at_least, effective
 
     for counts in ((2, 1), (500, 499), (10**6, 1), (4, 1, 1, 1, 1), (3, 3, 2)):
         written = Fraction(str(effective(counts)))

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pytest
 
 from shoal.partition.insensitive import Insensitive
-from shoal.points.taxonomy_line import axis_of
-from shoal.release._noise.representative import STAND_INS, Cells, codes_of
-from shoal.release._noise.sampler import Noise
+from shoal.points.nominal import axis_of
+from shoal.release._noise_representative import STAND_INS, Cells, codes_of
+from shoal.release._noise_sampler import Noise
 from shoal.types import Axis, Block, Column, Domain, Kind, Points, Role, Schema, Table, Taxonomy
 
 RUNS, EPSILON = 3_000, 2.0

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.release._noise.sampler import Noise, exact_means, noisy
+from shoal.release._noise_sampler import Noise, exact_means, noisy
 from shoal.types import Domain
 
 ORACLE = runpy.run_path(str(Path(__file__).parents[1] / "oracles" / "laplace.py"))
@@ -371,7 +371,7 @@ def test_digits_that_are_refused(said: dict[str, Any], sentence: str) -> None:
 
 
 def test_the_audit_fails_where_values_have_more_digits(monkeypatch: pytest.MonkeyPatch) -> None:
-    from shoal.release._noise.grid import Grid
+    from shoal.release._noise_sampler import Grid
 
     monkeypatch.setattr(Grid, "rounded", lambda self, values: pa.array(values))
     with pytest.raises(shoal.GuaranteeError, match="values of 'a' have more digits than its resolution"):

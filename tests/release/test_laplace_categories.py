@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.release._noise.representative import chosen, distances
-from shoal.release._noise.sampler import Noise
+from shoal.release._noise_representative import chosen, distances
+from shoal.release._noise_sampler import Noise
 from shoal.types import Block, Taxonomy
 
 ILLNESS = {"lungs": ["asthma", "flu"], "belly": {"stomach": ["ulcer"], "gut": ["colitis", "polyp"]}}

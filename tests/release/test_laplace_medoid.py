@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.partition.insensitive import Insensitive
-from shoal.release._noise.representative import Cells, most_central
-from shoal.release._noise.sampler import Noise
+from shoal.release._noise_representative import Cells, most_central
+from shoal.release._noise_sampler import Noise
 from shoal.types import Block, Column, Domain, Kind, Points, Role, Schema, Table, Taxonomy
 
 ORACLES = Path(__file__).parents[1] / "oracles"

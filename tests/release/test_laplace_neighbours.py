@@ -22,7 +22,7 @@ import pytest
 import shoal
 from shoal.cli import main
 from shoal.flow.protect.input import read_frame
-from shoal.release._noise.sampler import Noise
+from shoal.release._noise_sampler import Noise
 from shoal.release.laplace import Laplace
 
 ILL = {"lungs": ["flu", "asthma"], "belly": ["ulcer", "polyp"]}  # nobody has a polyp

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.release._noise.sampler import Noise
+from shoal.release._noise_sampler import Noise
 
 ILLNESS = {"lungs": ["asthma", "flu"], "belly": {"stomach": ["ulcer"], "gut": ["colitis", "polyp"]}}
 REGION = {"north": ["a", "b"], "south": ["c"]}

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.report.charts.histograms import histogram, marks_between, missing, shares
-from shoal.report.sections.changes import correlations, moments, variation
+from shoal.report.sections.attributes import correlations, moments, variation
 from shoal.types import Codes, Pair
 
 ORACLE = runpy.run_path(str(Path(__file__).parents[1] / "oracles" / "bars.py"))

@@ -10,8 +10,7 @@ from dataclasses import replace
 import pytest
 
 from shoal.flow.explore.noise import least_expected
-from shoal.report.charts.curves import axis, best_sized, curves, split_curve
-from shoal.report.charts.parts import bars, least_of_each
+from shoal.report.charts.curves import axis, bars, best_sized, curves, least_of_each, split_curve
 from shoal.report.frontier import render
 from shoal.types import Explored, Setting
 

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.risk import _known_sets as _known
-from shoal.risk import _linking, distance_linkage
-from shoal.risk._known_sets import sets_of
+from shoal.risk import _attacker as _known
+from shoal.risk import _attacker as _linking
+from shoal.risk import distance_linkage
+from shoal.risk._attacker import sets_of
 from shoal.risk.distance_linkage import DistanceLinkage
 from shoal.risk.linkability import Linkability
 from shoal.types import Comparison

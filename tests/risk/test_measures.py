@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.flow.stages.measure import measures, read_measures
 from shoal.risk import singling_out
-from shoal.risk._known_sets import small_sets
+from shoal.risk._attacker import small_sets
 from shoal.risk.disclosure_risk import DisclosureRisk
 from shoal.risk.inference import Inference
 from shoal.risk.interval_disclosure import IntervalDisclosure

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.schema.infer import kind_of
-from shoal.schema.order import without_user_missing
+from shoal.schema.roles import without_user_missing
 from shoal.types import Kind
 from shoal.types.data.statistical_files import Variable, tag
 

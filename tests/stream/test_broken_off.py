@@ -13,7 +13,7 @@ import pytest
 import shoal
 from shoal.errors import DataError, GuaranteeError, ParameterError, SchemaError
 from shoal.stream import StreamAnonymizer, StreamRecipe
-from shoal.stream.engine.core import Core
+from shoal.stream.engine.buffer import Core
 from shoal.stream.wire.jsonl import Jsonl
 from shoal.types.stream import Incoming, Leaving, Letter
 

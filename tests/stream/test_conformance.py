@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shoal import registry
 from shoal.parameters import build, declarations
-from shoal.stream.engine.core import Core
+from shoal.stream.engine.buffer import Core
 from shoal.stream.recipe.recipe import StreamRecipe
 from shoal.types.stream import Cursor, Formed
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 import shoal
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.kernels.stream.means import means
-from shoal.privacy.stream_gate.digits import Digits
 from shoal.privacy.stream_gate.gate import Gate
 from shoal.privacy.stream_gate.read_back import CsvReader, JsonlReader
+from shoal.privacy.stream_gate.released_fields import Digits
 from shoal.stream import StreamAnonymizer
 from shoal.stream.recipe.recipe import StreamRecipe
 from shoal.types.stream import Leaving
@@ -191,14 +191,14 @@ class TestTheGate:
             self.check(age, x, form)
 
     def test_a_stream_in_process_is_looked_at_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from shoal.stream.points._steps import Steps
+        from shoal.stream.points._cells import Steps
 
         monkeypatch.setattr(Steps, "round", lambda self, values: values)
         with pytest.raises(GuaranteeError, match="'pay' has more digits"):
             released(tuples(), resolution={"pay": 100})
 
     def test_so_is_one_from_file_to_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        from shoal.stream.points._steps import Steps
+        from shoal.stream.points._cells import Steps
 
         source = tmp_path / "in.jsonl"
         source.write_text("".join(json.dumps(row) + "\n" for row in tuples()))

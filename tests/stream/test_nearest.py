@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.stream import StreamAnonymizer
-from shoal.stream.engine.core import Core
+from shoal.stream.engine.buffer import Core
 from shoal.stream.recipe.recipe import StreamRecipe
 
 ORACLE = Path(__file__).parents[1] / "oracles" / "stream_nearest.py"

@@ -292,7 +292,7 @@ def _values(masked: Table, original: Table, names: Sequence[str]) -> pa.Table:
     import pyarrow as pa
 
     from shoal.schema.cells import without_nan
-    from shoal.schema.order import without_user_missing
+    from shoal.schema.roles import without_user_missing
 
     faults: list[str] = []
     found = {}

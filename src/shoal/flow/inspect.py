@@ -125,7 +125,7 @@ def _look(data: pa.Table, name: str, dialect: Dialect | None) -> tuple[Seen, NDA
 
     from shoal.schema.cells import is_text, tidy, without_nan
     from shoal.schema.infer import kind_of
-    from shoal.schema.order import without_user_missing
+    from shoal.schema.roles import without_user_missing
 
     field, n = data.schema.field(name), data.num_rows
     column = without_nan(without_user_missing(field, data.column(name)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal import registry
 from shoal.parameters import Checked, Param, build
-from shoal.partition._confidential import confidential
+from shoal.partition._shared import confidential
 from shoal.progress import say
 from shoal.types import Partition, Points
 
@@ -67,7 +67,7 @@ class Auto(Checked):
 
     def _demanding(self, points: Points, rng: np.random.Generator, demands: Any) -> Partition:
         """Form classes that hold what is required, and lower their loss for as long as there is time."""
-        from shoal.kernels.arithmetic.in_range import in_range
+        from shoal.kernels.arithmetic.scaling import in_range
         from shoal.kernels.models.demands import hold, least_size
         from shoal.kernels.refine.refine import CLOSE_EFFORTS as EFFORTS
         from shoal.kernels.refine.refine import seconds_to_start

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from shoal.parameters import Checked, Param
-from shoal.partition._confidential import confidential
+from shoal.partition._shared import confidential
 from shoal.types import Partition, Points
 
 

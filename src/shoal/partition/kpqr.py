@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import ParameterError, SchemaError
 from shoal.parameters import Checked, Param
-from shoal.partition._confidential import confidential, enough_values
+from shoal.partition._shared import confidential, enough_values
 from shoal.types import Confidential, Partition, Points
 
 

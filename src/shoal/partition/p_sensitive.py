@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param
-from shoal.partition._confidential import confidential, enough_values
+from shoal.partition._shared import confidential, enough_values
 from shoal.types import Partition, Points
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal import registry
 from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param, build, unknown
-from shoal.partition._confidential import ranked
+from shoal.partition._shared import ranked
 from shoal.types import Block, Partition, Points
 
 _MARGIN = 1.001  # by which the weight exceeds the bound, so that rounding cannot matter

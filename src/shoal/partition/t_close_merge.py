@@ -10,7 +10,7 @@ import numpy as np
 from shoal import registry
 from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param, build, unknown
-from shoal.partition._confidential import confidential
+from shoal.partition._shared import confidential
 from shoal.types import Partition, Points
 
 

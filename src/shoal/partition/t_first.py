@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
-from shoal.partition._confidential import ranked
+from shoal.partition._shared import ranked
 from shoal.types import Confidential, Partition, Points
 
 Array = NDArray[np.float64]
@@ -54,8 +54,8 @@ class TFirst(Checked):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of at least k records within t of the table; nothing is random."""
-        from shoal.kernels.arithmetic.in_range import in_range
-        from shoal.kernels.arithmetic.overlay import sse
+        from shoal.kernels.arithmetic.class_costs import sse
+        from shoal.kernels.arithmetic.scaling import in_range
 
         ordered = ranked(self, points)
         x = in_range(points.coordinates)

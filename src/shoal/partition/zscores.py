@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.partition._projected import Projected
+from shoal.partition._shared import Projected
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError, data_rows
 from shoal.kernels.arithmetic.class_means import class_means, class_means_of_integers
-from shoal.kernels.arithmetic.standardise import place
+from shoal.kernels.arithmetic.scaling import place
 from shoal.points._digits import decimal_counts, integers_to_step, own_step, own_step_of_decimals, step_for, to_step
 from shoal.types import Categories, Footing, Kind, Placed, Resolution, Scale, Step
 

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.parameters import Checked, Param
-from shoal.privacy.counting.classes import Classes, classes_of
-from shoal.privacy.counting.levels import worst
-from shoal.privacy.counting.people import people_of
+from shoal.privacy.counting.classes import Classes, classes_of, people_of
+from shoal.privacy.counting.numbers import worst
 from shoal.types import Finding, Release
 
 _EQUAL = 1e-12  # relative: a share this close to the bound is equal to it, weights being rounded to 53 bits

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
-from shoal.privacy.counting.entropy import at_least, effective, entropies, kinds
-from shoal.privacy.counting.histograms import Histograms, histograms_of
-from shoal.privacy.counting.levels import beside, worst, written
+from shoal.privacy.counting.histograms import Histograms, at_least, effective, entropies, histograms_of, kinds
+from shoal.privacy.counting.numbers import beside, worst, written
 from shoal.types import Finding, Release
 
 

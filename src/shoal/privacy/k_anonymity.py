@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
-from shoal.privacy.counting.classes import classes_of, comparable
-from shoal.privacy.counting.people import counted_in, people_of
+from shoal.privacy.counting.classes import classes_of, comparable, counted_in, people_of
 from shoal.types import Finding, Release, Role
 
 if TYPE_CHECKING:

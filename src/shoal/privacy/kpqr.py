@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
 from shoal.privacy.counting.histograms import Histograms, histograms_of
-from shoal.privacy.counting.levels import nearest, rounded, worst, written
-from shoal.privacy.counting.numbers import Numbers, numbers_of
+from shoal.privacy.counting.numbers import Numbers, nearest, numbers_of, rounded, worst, written
 from shoal.privacy.counting.variances import Runs, variances
 from shoal.types import Finding, Release
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.parameters import Checked, Param
-from shoal.privacy.counting.before_after import codes_of, numbered, sizes_of
+from shoal.privacy.counting.classes import codes_of, numbered, sizes_of
 from shoal.privacy.counting.values import normal
 from shoal.types import Finding, Release
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import SchemaError, listing
 from shoal.parameters import Checked, Param
-from shoal.privacy.counting.classes import comparable
-from shoal.privacy.counting.people import counted_in, people_of
+from shoal.privacy.counting.classes import comparable, counted_in, people_of
 from shoal.privacy.k_anonymity import class_sizes
 from shoal.types import Finding, Release
 

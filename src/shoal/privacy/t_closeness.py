@@ -12,7 +12,7 @@ import numpy as np
 from shoal.parameters import Checked, Param
 from shoal.privacy.counting.earth_mover import distance, largest, noted, roughly, within, work
 from shoal.privacy.counting.histograms import Histograms, histograms_of
-from shoal.privacy.counting.levels import rounded
+from shoal.privacy.counting.numbers import rounded
 from shoal.types import Finding, Release
 
 _WORST = 5

@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param
-from shoal.release._noise.grid import Grid, step_of
-from shoal.release._noise.representative import STAND_INS, Cells, as_declared
-from shoal.release._noise.sampler import Noise
-from shoal.release._noise.split import shares
-from shoal.release._noise.unsupported import refuse_missing, refuse_table, refuse_unknown
+from shoal.release._noise_claims import refuse_missing, refuse_table, refuse_unknown, shares
+from shoal.release._noise_representative import STAND_INS, Cells, as_declared
+from shoal.release._noise_sampler import Grid, Noise, step_of
 from shoal.release._taken_cells import refuse_values
 from shoal.types import (
     Block,

@@ -1,16 +1,206 @@
-"""What was found by trying many settings, as one page: the frontier drawn, the recommended setting, its recipe."""
+"""Pages about many settings: the frontier of loss and risk, and the choice of noise."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from importlib import resources
 
 from shoal import registry
+from shoal.report.charts.curves import bars, best_sized, curves, split_curve
 from shoal.report.charts.scatter import mark, methods_of, scatter
-from shoal.report.noise import render_noise
-from shoal.report.sections.settings import notes, others, page, recipe
 from shoal.types import Explored, Setting
+
+
+def page(found: Explored, title: str, sections: Iterable[str]) -> str:
+    """Return one HTML file that opens without a network, for screens and for paper."""
+    of = f"{found.records:,} of {found.whole:,} records" if found.records < found.whole else f"{found.whole:,} records"
+    where = "".join(f"<span>{escape(part)}</span>" for part in ("shoal explore", found.source, of) if part)
+    return "\n".join(
+        [
+            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(title)}</title>",
+            f"<style>{_style()}</style>\n</head>\n<body>\n<main>",
+            f'<p class="eyebrow">{where}</p>',
+            *sections,
+            "</main>\n</body>\n</html>\n",
+        ]
+    )
+
+
+def _style() -> str:
+    """Return how it looks: like a report, and what only this page has."""
+    home = resources.files("shoal.report")
+    return "".join(home.joinpath(name).read_text(encoding="utf-8") for name in ("report.css", "frontier.css"))
+
+
+def others(settings: Sequence[Setting]) -> str:
+    """List settings that could not be run with the reason, each reason once, and those that were left out."""
+    reasons: dict[str, list[str]] = {}
+    for setting in settings:
+        if setting.state == "failed":
+            reasons.setdefault(setting.note, []).append(setting.name)
+    left = [setting.name for setting in settings if setting.state == "left out"]
+    items = [f"<li>{escape('; '.join(names))}: {escape(why)}</li>" for why, names in reasons.items()]
+    parts = [f"<section><h2>Settings that could not be run</h2><ul>{''.join(items)}</ul></section>"] if items else []
+    if left:
+        parts.append(
+            f"<section><h2>Settings that did not fit into the time</h2><p>{escape('; '.join(left))}.</p>"
+            f"<p>What fits is computed from the numbers of records, attributes and k, not from a clock, so that the "
+            f"same settings are tried on every machine.</p></section>"
+        )
+    return "\n".join(parts)
+
+
+def recipe(found: Explored) -> str:
+    """Show the recipe of the recommended setting, and what to type; nothing where there is none."""
+    if found.recommended is None:
+        return ""
+    source = found.source or "IN"
+    return (
+        f'<section><h2>The recipe</h2><div class="card"><p>Save this as <code>best.toml</code>, and type:</p>'
+        f"<pre>shoal protect {escape(_quoted(source))} -o OUT --recipe best.toml</pre>"
+        f"<pre>{escape(found.toml)}</pre></div></section>"
+    )
+
+
+def _quoted(name: str) -> str:
+    import shlex
+
+    return shlex.quote(name)
+
+
+def notes(found: Explored, always: Iterable[str]) -> str:
+    """List what the reader must know: what was found, and what is always so."""
+    notes = "".join(f"<li>{escape(note)}</li>" for note in (*found.notes, *always))
+    return f"<section><h2>Notes</h2><ul>{notes}</ul></section>"
+
+
+def render_noise(found: Explored) -> str:
+    """Return the page: one HTML file that opens without a network; it holds no value of the table."""
+    return page(found, "Noise against loss", [_noise_recommended(found), *_drawings(found), *_words(found)])
+
+
+def _drawings(found: Explored) -> Iterator[str]:
+    """Yield what is drawn, where something ran."""
+    if not found.ways:
+        return
+    yield (
+        f'<section><h2>Expected loss against k</h2><p class="lead">ε = {found.epsilon:g}. {escape(found.ran)}.</p>'
+        f'<figure class="card">{curves(found)}{_noise_key(found)}</figure></section>'
+    )
+    yield (
+        f'<section><h2>Microaggregation and noise</h2><p class="lead">The least of each way. Solid is what '
+        f"microaggregation loses, hatched what noise adds; bars with … are shortened.</p>"
+        f'<figure class="card">{bars(found)}</figure></section>'
+    )
+    sized = best_sized(found)
+    if sized is not None and len(found.ways[sized.method]) > 2:
+        yield (
+            f"<section><h2>{escape(sized.method)}, part by part</h2>"
+            f'<p class="lead">Larger classes lose more by their means, and need less noise.</p>'
+            f'<figure class="card">{split_curve(found, found.ways[sized.method])}<figcaption>Full line: the sum. '
+            f"Dashed: microaggregation. Dotted: noise.</figcaption></figure></section>"
+        )
+
+
+def _words(found: Explored) -> Iterator[str]:
+    yield _noise_reading(found)
+    yield _noise_table(found)
+    yield others(found.settings)
+    yield recipe(found)
+    yield notes(found, _noise_always())
+
+
+def _noise_recommended(found: Explored) -> str:
+    best = found.recommended
+    if best is None:
+        return f'<div class="verdict bad"><h1>No setting to recommend</h1><p>{escape(found.reason)}</p></div>'
+    facts = (
+        *zip(("expected loss", "by microaggregation", "by noise"), (f"{one} %" for one in best.figures), strict=True),
+        ("smallest class", f"{best.k:,}"),
+    )
+    shown = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts)
+    claim = "".join(f"<p>{escape(note)}</p>" for note in found.notes[:1])
+    return (
+        f'<div class="verdict"><h1>Recommended: {escape(best.name)}</h1><p>{escape(found.reason)}</p>{claim}</div>'
+        f'<dl class="facts">{shown}</dl>'
+    )
+
+
+def _noise_key(found: Explored) -> str:
+    entries = "".join(
+        f'<li><svg viewBox="0 0 14 14" width="14" height="14" aria-hidden="true">{mark(at, 7, 7)}</svg> '
+        f"{escape(way)}{'' if some[0].sized else ', sizes vary'}</li>"
+        for at, (way, some) in enumerate(found.ways.items())
+    )
+    free = ""
+    if any(not one.sized for one in found.settings):
+        free = (
+            " A level line is a way that takes the sizes it likes; if it is the least, the dashed ring is the least k."
+        )
+    least = "of all"
+    if any(s.state == "ran" and not s.meets for s in found.settings):
+        least = "of those that meet the recipe's demands"
+        free += f" Grey ones are weaker than the recipe, which demands {escape(found.demanded)}."
+    return (
+        f'<figcaption><ul class="key">{entries}</ul>Each point is a setting; lower is better. The full ring is the '
+        f"least {least}.{free} Point at one to see its figures.</figcaption>"
+    )
+
+
+def _noise_reading(found: Explored) -> str:
+    rows = (
+        (f"ε = {found.epsilon:g}", f"{escape(found.meaning)}."),
+        (
+            f"Expected <code>{escape(found.loss)}</code>",
+            "100·SSE/SST, standardised, in the mean over all draws of the noise; computed, not drawn, with values "
+            "moved to their bounds as they leave. 0 is the original, 100 every record at the common mean.",
+        ),
+        ("Recommended is", f"{escape(found.rule)}; of equals the one with the lower k."),
+    )
+    inside = "".join(f"<dt>{name}</dt><dd>{said}</dd>" for name, said in rows)
+    return f'<section><h2>How to read it</h2><dl class="card rows">{inside}</dl></section>'
+
+
+def _noise_table(found: Explored) -> str:
+    ran = sorted((s for s in found.settings if s.state == "ran"), key=lambda s: (not math.isfinite(s.loss), s.loss))
+    heads = ("method", "k", "expected %", "microaggregation %", "noise %", "smallest", "")
+    head = "".join(f"<th>{name}</th>" for name in heads)
+    rows = "\n".join(_noise_row(one, best=one is found.recommended) for one in ran)
+    return (
+        f'<section><h2>Settings that ran</h2><div class="card wide"><table class="settings">'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{_weaker(ran)}</section>"
+    )
+
+
+def _weaker(ran: Sequence[Setting]) -> str:
+    """Say once of each way what it promises less than k over all quasi-identifiers."""
+    said: dict[str, dict[str, None]] = {}
+    for one in ran:
+        if one.note:
+            said.setdefault(one.note, {})[one.method] = None
+    items = "".join(f"<li>{escape(', '.join(ways))}: {escape(note)}.</li>" for note, ways in said.items())
+    return f"<ul>{items}</ul>" if items else ""
+
+
+def _noise_row(one: Setting, *, best: bool) -> str:
+    cells = [escape(one.method), f"{one.asked[0]:,}" if one.sized else "vary"]
+    cells += list(one.figures) if math.isfinite(one.loss) else ["–"] * 3
+    cells += [f"{one.k:,}", "recommended" if best else "" if one.meets else "weaker than the recipe"]
+    style = ' class="best"' if best else "" if one.meets else ' class="below"'
+    return f"<tr{style}>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+
+
+def _noise_always() -> Iterator[str]:
+    yield (
+        "Nothing was drawn and nothing released. A run differs from what is expected, by chance; the more, the fewer "
+        "classes there are. Rounding to integers is not weighed."
+    )
+    yield "The figures are the means of the il_sse that shoal protect gives. They do not depend on the machine."
+
 
 _BESIDES = ("il", "id", "dr", "score")
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
 from shoal.progress import report
-from shoal.risk._known_sets import POINTS, Sets, number, sets_of
-from shoal.risk._linking import credit, different, linking
+from shoal.risk._attacker import POINTS, Sets, credit, different, linking, number, sets_of
 from shoal.types import Comparison, Reading
 
 

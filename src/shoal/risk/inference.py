@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
-from shoal.risk._intervals import within_ranks
-from shoal.risk._known_sets import classes_of
+from shoal.risk._attacker import classes_of, within_ranks
 from shoal.types import Comparison, Confidential, Reading
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from shoal.parameters import Checked, Param
-from shoal.risk._intervals import in_reach, near_in_rank, ranks_of, reach_of
+from shoal.risk._attacker import in_reach, near_in_rank, ranks_of, reach_of
 from shoal.types import Codes, Comparison, Pair, Reading
 
 _USUAL = tuple(range(1, 11))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from shoal.parameters import Checked, Param
-from shoal.risk._linking import credit, different, linking
+from shoal.risk._attacker import credit, different, linking
 from shoal.types import Comparison, Reading
 
 

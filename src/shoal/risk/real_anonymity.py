@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param, unknown
-from shoal.risk._known_sets import classes_of, joined, values_of
+from shoal.risk._attacker import classes_of, joined, values_of
 from shoal.types import Comparison, Reading
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.risk._known_sets import POINTS, Sets, classes_of, joined, number, small_sets, values_of
+from shoal.risk._attacker import POINTS, Sets, classes_of, joined, number, small_sets, values_of
 from shoal.types import Comparison, Reading
 
 _LARGEST = 3

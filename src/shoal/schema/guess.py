@@ -1,11 +1,198 @@
-"""What a column seems to be for, by its name and by how many of its values differ."""
+"""Guesses of a column's role, from words in its name and from the number of its values.
+
+Words are in four languages. A word of up to five letters must stand alone in the name; a longer one may be part of a
+longer word. All are written without accents. Lists are searched in their order: words for people come before words
+that describe them.
+"""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from dataclasses import dataclass
 
-from shoal.schema import name_words as words
 from shoal.types import Kind, Role
+
+#: Names somebody: persons, and how to reach them.
+IDENTIFIER = (
+    (
+        "a name",
+        "name names surname firstname lastname forename fullname vorname nachname nom prenom nombre apellido apellidos",
+    ),
+    (
+        "an identifier",
+        "id ids uid uuid guid key identifier kennung kennnummer ident identifiant identificador idnr recordid "
+        "rowid caseid",
+    ),
+    (
+        "a number of a person or company",
+        "ssn nin nhs nir dni nie nif cif passport reisepass passeport pasaporte licence_plate kennzeichen "
+        "steuernummer steuerid versicherungsnummer iban account kontonummer cuenta siren siret vat",
+    ),
+    (
+        "an address or number to reach somebody",
+        "email mail e_mail phone telephone telefon telefono mobile handy fax address adresse direccion street "
+        "strasse calle url ip ipaddress username login",
+    ),
+)
+
+#: Whom a record is about, or who lives together.
+PERSON = (
+    (
+        "a person",
+        "person persons personid pid pers patient patientid respondent subject member client customer persona "
+        "personne paciente befragter teilnehmer kunde cliente",
+    ),
+)
+HOUSEHOLD = (("a household", "household householdid hh hhid hid haushalt haushaltsid menage foyer hogar dwellingid"),)
+
+WEIGHT = (
+    (
+        "a sampling weight",
+        "weight weights wgt wt fnlwgt finalwgt perwt hhwt pwgtp wgtp wtfinl pweight weightvar gewicht gewichtung "
+        "hochrechnungsfaktor poids ponderation "
+        "peso ponderacion factor_expansion",
+    ),
+)
+BODY = frozenset(["body", "kg", "kilo", "kilos", "lb", "lbs", "bmi", "birth", "korper", "corps", "corporal"])
+
+STRATA = (
+    (
+        "a stratum",
+        "stratum strata schicht strate estrato",
+    ),
+    (
+        "a region",
+        "region province county state district bundesland kreis canton kanton departement provincia comarca "
+        "comunidad nuts",
+    ),
+)
+
+#: Known from elsewhere.
+QUASI = (
+    (
+        "a date of birth",
+        "birth birthday birthdate dob born geburt geburtstag geburtsdatum naissance nacimiento yob",
+    ),
+    (
+        "an age",
+        "age ages alter edad",
+    ),
+    (
+        "a sex",
+        "sex sexe sexo gender geschlecht genre genero",
+    ),
+    (
+        "a place",
+        "postcode postal_code zip zipcode plz postleitzahl code_postal codigo_postal city town municipality "
+        "village place stadt gemeinde wohnort ort ville commune ciudad municipio pueblo country staat pays "
+        "pais region province county state district bundesland kreis canton kanton departement provincia "
+        "comarca",
+    ),
+    (
+        "an origin",
+        "nationality citizenship race ethnicity ethnic nationalitat staatsangehorigkeit herkunft nationalite "
+        "origine nacionalidad origen birthplace language sprache langue idioma",
+    ),
+    (
+        "a family",
+        "marital civil_status married familienstand etat_civil estado_civil household_size haushaltsgroesse "
+        "children kinder enfants hijos",
+    ),
+    (
+        "an education",
+        "education degree schooling bildung abschluss diplome educacion estudios",
+    ),
+    (
+        "an occupation",
+        "occupation profession job work employer industry sector beruf arbeit branche travail metier emploi "
+        "ocupacion profesion trabajo nace isco",
+    ),
+    (
+        "an income",
+        "income salary wage wages earnings pay einkommen gehalt lohn revenu salaire ingreso ingresos salario "
+        "sueldo renta",
+    ),
+    (
+        "a housing",
+        "dwelling housing rooms rent tenure wohnung miete logement loyer vivienda alquiler",
+    ),
+    (
+        "a measure of the body",
+        "height groesse grosse taille estatura altura bmi",
+    ),
+)
+
+#: Must not be learnt.
+CONFIDENTIAL = (
+    (
+        "health",
+        "health illness disease diagnosis diagnose disability disabled symptom symptoms treatment medication "
+        "drug hiv icd gesundheit krankheit behinderung sante maladie handicap salud enfermedad diagnostico "
+        "discapacidad",
+    ),
+    (
+        "debts or wealth",
+        "debt debts loan loans credit wealth assets schulden kredit vermogen dette dettes patrimoine deuda "
+        "deudas patrimonio",
+    ),
+    (
+        "a belief",
+        "religion religious faith belief church konfession croyance creencia politics political party vote "
+        "partei parti partido union gewerkschaft syndicat sindicato",
+    ),
+    (
+        "private life",
+        "orientation sexual pregnancy pregnant abuse crime conviction offence offense straftat delit delito "
+        "schwangerschaft grossesse embarazo satisfaction",
+    ),
+)
+
+#: Ends of longer words that name somebody, and words that end so by chance.
+_ENDS = ("id", "name", "nummer", "number")
+_BY_CHANCE = ("number", "nummer", "unpaid", "prepaid", "invalid", "hybrid")
+
+Words = tuple[tuple[str, str], ...]
+_ALONE = 5
+
+
+def parts_of(name: str) -> tuple[str, ...]:
+    """Return the words of a column's name, in small letters without accents.
+
+    >>> parts_of("dateOfBirth_1"), parts_of("Ménage-ID")
+    (('date', 'of', 'birth'), ('menage', 'id'))
+    """
+    plain = unicodedata.normalize("NFKD", name.replace("ß", "ss"))
+    plain = "".join(sign for sign in plain if not unicodedata.combining(sign))
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", plain)
+    return tuple(re.findall(r"[a-z]+", spaced.lower()))
+
+
+def said_by(name: str, words: Words) -> str | None:
+    """Return what a list of words says of a column's name; None if it says nothing.
+
+    >>> said_by("Geburtsdatum", QUASI), said_by("language_of_package", QUASI), said_by("wage_type", QUASI)
+    ('a date of birth', 'an origin', 'an income')
+    >>> said_by("storage", QUASI) is None
+    True
+    """
+    parts = parts_of(name)
+    joined = "_".join(parts)
+    for meaning, listed in words:
+        for word in listed.split():
+            if word in parts or (len(word) > _ALONE and word in joined):
+                return meaning
+    return None
+
+
+def ends_as_identifier(name: str) -> bool:
+    """Tell whether a word of a column's name ends as identifiers do, though nothing parts the end from the rest.
+
+    >>> ends_as_identifier("UTILITYID"), ends_as_identifier("utilname"), ends_as_identifier("amount_paid")
+    (True, True, False)
+    """
+    return any(len(word) > _ALONE and word.endswith(_ENDS) and word not in _BY_CHANCE for word in parts_of(name))
+
 
 #: From this share of different values on, a column tells nearly everybody apart.
 NEARLY_ALL = 0.95
@@ -18,7 +205,7 @@ A_HOUSEHOLD = "named as a household"
 #: Why amounts that all differ are known: they may be looked up, whatever they are.
 AMOUNTS = "amounts that all differ single out everybody"
 _NUMBERS = (Kind.CONTINUOUS, Kind.INTEGER)
-_OF_SOMEBODY = (words.QUASI, words.CONFIDENTIAL, words.WEIGHT)  # the income of a household is no household
+_OF_SOMEBODY = (QUASI, CONFIDENTIAL, WEIGHT)  # the income of a household is no household
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +251,13 @@ def role_of(seen: Seen, k: int) -> tuple[Role, str]:
 
 def _person(seen: Seen, _: int) -> tuple[Role, str] | None:
     """A column that tells persons or households apart; where persons come back, k must count them."""
-    if seen.kind not in (Kind.NOMINAL, Kind.INTEGER) or any(words.said_by(seen.name, w) for w in _OF_SOMEBODY):
+    if seen.kind not in (Kind.NOMINAL, Kind.INTEGER) or any(said_by(seen.name, w) for w in _OF_SOMEBODY):
         return None
     present = seen.records - seen.missing
     many = seen.distinct >= max(0.05 * present, 2)
-    if many and words.said_by(seen.name, words.HOUSEHOLD):
+    if many and said_by(seen.name, HOUSEHOLD):
         return Role.IDENTIFIER, A_HOUSEHOLD
-    if many and words.said_by(seen.name, words.PERSON):
+    if many and said_by(seen.name, PERSON):
         if seen.distinct < present:
             return Role.SUBJECT, "named as a person, and some have several records"
         return Role.IDENTIFIER, "named as a person, and all values differ"
@@ -79,10 +266,10 @@ def _person(seen: Seen, _: int) -> tuple[Role, str] | None:
 
 def _identifier(seen: Seen, _: int) -> tuple[Role, str] | None:
     present = seen.records - seen.missing
-    said = words.said_by(seen.name, words.IDENTIFIER)
+    said = said_by(seen.name, IDENTIFIER)
     if said is not None and seen.kind in (Kind.NOMINAL, Kind.INTEGER) and seen.distinct > 1:
         return Role.IDENTIFIER, f"named as {said}"
-    if words.ends_as_identifier(seen.name) and seen.kind in (Kind.NOMINAL, Kind.INTEGER) and seen.distinct >= FEW:
+    if ends_as_identifier(seen.name) and seen.kind in (Kind.NOMINAL, Kind.INTEGER) and seen.distinct >= FEW:
         return Role.IDENTIFIER, "named as an identifier"
     if seen.kind is Kind.NOMINAL and seen.apart:
         return Role.IDENTIFIER, "all values differ" if seen.distinct == present else "nearly all values differ"
@@ -90,10 +277,10 @@ def _identifier(seen: Seen, _: int) -> tuple[Role, str] | None:
 
 
 def _weight(seen: Seen, _: int) -> tuple[Role, str] | None:
-    said = words.said_by(seen.name, words.WEIGHT)
+    said = said_by(seen.name, WEIGHT)
     if said is None or seen.kind not in _NUMBERS:
         return None
-    if words.BODY.intersection(words.parts_of(seen.name)):
+    if BODY.intersection(parts_of(seen.name)):
         return Role.QUASI, "named as a weight of a body"
     if seen.usable_weight:
         return Role.WEIGHT, f"named as {said}; quasi if bodies were weighed"
@@ -101,7 +288,7 @@ def _weight(seen: Seen, _: int) -> tuple[Role, str] | None:
 
 
 def _strata(seen: Seen, k: int) -> tuple[Role, str] | None:
-    said = words.said_by(seen.name, words.STRATA)
+    said = said_by(seen.name, STRATA)
     if said is not None and seen.distinct > 1 and seen.smallest >= max(k, seen.records // 100):
         return Role.STRATA, f"named as {said}, and each has many records"
     if said is not None and seen.distinct > 1:
@@ -110,12 +297,12 @@ def _strata(seen: Seen, k: int) -> tuple[Role, str] | None:
 
 
 def _confidential(seen: Seen, _: int) -> tuple[Role, str] | None:
-    said = words.said_by(seen.name, words.CONFIDENTIAL)
+    said = said_by(seen.name, CONFIDENTIAL)
     return None if said is None else (Role.CONFIDENTIAL, f"named as {said}")
 
 
 def _quasi(seen: Seen, _: int) -> tuple[Role, str] | None:
-    said = words.said_by(seen.name, words.QUASI)
+    said = said_by(seen.name, QUASI)
     return None if said is None else _aggregable(seen, f"named as {said}")
 
 

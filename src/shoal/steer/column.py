@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.arithmetic.standardise import extent, place
+from shoal.kernels.arithmetic.scaling import extent, place
 from shoal.parameters import Checked, Param
 from shoal.types import Columns, Points
 

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError, GuaranteeError, ParameterError, listing
 from shoal.parameters import shown
-from shoal.privacy.stream_gate.declared_fields import Declared, refuse_undeclared
-from shoal.privacy.stream_gate.digits import refuse_finer
 from shoal.privacy.stream_gate.gate import hold
+from shoal.privacy.stream_gate.released_fields import Declared, refuse_finer, refuse_undeclared
 from shoal.privacy.stream_gate.witness import Witness
 from shoal.recipe.contents import is_real
 from shoal.stream.engine.bodies import Bodies, Kept, Released, columns_of, rows_of
-from shoal.stream.engine.core import Core, Encoded
+from shoal.stream.engine.buffer import Core, Encoded
 from shoal.stream.engine.demands import digits_of, witness_of
 from shoal.stream.engine.intake import Intake
 from shoal.stream.points._cells import listed

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import SchemaError
 from shoal.parameters import unknown
-from shoal.stream.engine.core import Core
+from shoal.stream.engine.buffer import Core
 from shoal.stream.recipe.recipe import StreamRecipe
 from shoal.stream.wire.fields import at
 from shoal.types.stream import Formed, Tally

@@ -7,18 +7,31 @@ Rows are positions, never index labels. Only numpy is needed to import this modu
 
 from __future__ import annotations
 
-from shoal.types.data.columns import as_it_was, plain, without_unused
-from shoal.types.data.resolution import UNITS, Resolution, Step
-from shoal.types.data.table import Column, Columns, Dialect, Kind, Role, Schema, Table, Taxonomy, called, with_columns
-from shoal.types.results.explored import Explored
+from shoal.types.data.table import (
+    UNITS,
+    Column,
+    Columns,
+    Dialect,
+    Kind,
+    Resolution,
+    Role,
+    Schema,
+    Step,
+    Table,
+    Taxonomy,
+    as_it_was,
+    called,
+    plain,
+    with_columns,
+    without_unused,
+)
+from shoal.types.results.explored import Explored, Setting
 from shoal.types.results.inspection import Combination, Guess, Inspection
 from shoal.types.results.planned import Planned
 from shoal.types.results.privacy_ledger import CLAIMS, Entry, Ledger
-from shoal.types.results.reading import Reading, Readings
+from shoal.types.results.reading import Reading, Readings, Unchanged
 from shoal.types.results.release import Audit, Certificate, Finding, Release
 from shoal.types.results.run import Run
-from shoal.types.results.setting import Setting
-from shoal.types.results.unchanged import Unchanged
 from shoal.types.results.verification import Check, Promise, Verdict, Verification
 from shoal.types.space.axis import FROM_THE_DATA, Axis, Cut, Domain, domains
 from shoal.types.space.comparison import Codes, Comparison, Pair

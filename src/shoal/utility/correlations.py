@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.types import Comparison, Reading
-from shoal.utility._changes import in_groups, sizes_of
-from shoal.utility._columns import MOST, Numbers, left_out, notes, nothing, numbers_of, worst
+from shoal.utility._columns import MOST, Numbers, in_groups, left_out, notes, nothing, numbers_of, sizes_of, worst
 
 _FEW = 3  # two records always have a correlation of 1 or −1
 _ROUNDING = 1e-12  # a variance that is a smaller share of what it was computed from is 0

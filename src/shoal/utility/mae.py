@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.kernels.arithmetic.total import orderless_total
+from shoal.kernels.arithmetic.sums import orderless_total
 from shoal.types import Comparison, Reading
 
 

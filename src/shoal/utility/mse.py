@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.types import Comparison, Reading
-from shoal.utility._squares import sse_of
+from shoal.utility._columns import sse_of
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.types import Comparison, Reading
-from shoal.utility._changes import read_changes, sizes_of
+from shoal.utility._columns import read_changes, sizes_of
 
 PERCENTS = (5, 25, 50, 75, 95)
 

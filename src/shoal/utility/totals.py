@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.arithmetic.total import orderless_total
+from shoal.kernels.arithmetic.sums import orderless_total
 from shoal.types import Comparison, Pair, Reading
 from shoal.utility._columns import nothing
 

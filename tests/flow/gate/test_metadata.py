@@ -25,8 +25,7 @@ import shoal
 from shoal.errors import GuaranteeError
 from shoal.flow.gate import metadata as flow_metadata
 from shoal.flow.protect import protect as flow_protect
-from shoal.types.data.metadata import released
-from shoal.types.data.released_column import released_column
+from shoal.types.data.released import released, released_column
 from shoal.types.data.statistical_files import FileNotes, Variable
 
 SECRET = b"Sycamore"

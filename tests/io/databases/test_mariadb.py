@@ -17,7 +17,7 @@ import shoal
 from shoal import progress
 from shoal.flow.stages.write import open_sink, staged
 from shoal.io.databases import mysql
-from shoal.io.sinks._sql_types import sql_type
+from shoal.io.sinks._sql_tables import sql_type
 from shoal.io.sources.sql import Sql
 from shoal.locations import place
 

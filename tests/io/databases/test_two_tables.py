@@ -11,7 +11,7 @@ import pytest
 
 import shoal
 from shoal.flow.stages.write import open_sink, staged_both
-from shoal.io.sinks import _publish as _publishing
+from shoal.io.sinks import _sql_tables as _publishing
 from shoal.io.sinks import duckdb
 from shoal.locations import beside, place
 

@@ -11,8 +11,7 @@ from sqlalchemy.dialects import mssql, oracle
 
 import shoal
 from shoal.io.databases.tables import StagedTable, TableName
-from shoal.io.sinks._publish import publish
-from shoal.io.sinks._sql_types import sql_type
+from shoal.io.sinks._sql_tables import publish, sql_type
 from shoal.locations import place
 
 TYPES = [pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.decimal128(12, 2), pa.bool_(), pa.string()]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from shoal.kernels.arithmetic.exact_sum import exact_sums, rounded, subtract
+from shoal.kernels.arithmetic.sums import exact_sums, rounded, subtract
 
 
 @njit

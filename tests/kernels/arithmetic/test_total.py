@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.arithmetic.total import orderless_total
+from shoal.kernels.arithmetic.sums import orderless_total
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False, width=64)
 

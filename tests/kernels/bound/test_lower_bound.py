@@ -13,14 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.kernels.bound.column_generation import Pricing, column_bound, repaired
-from shoal.kernels.bound.neighbour_bound import (
-    COLUMNS,
-    NEIGHBOURS,
-    ONE_CLASS,
-    OPTIMAL_CUT,
-    lower_bound,
-    neighbour_bound,
-)
+from shoal.kernels.bound.lower_bound import COLUMNS, NEIGHBOURS, ONE_CLASS, OPTIMAL_CUT, lower_bound, neighbour_bound
 
 ORACLE = run_path(str(Path(__file__).parents[2] / "oracles" / "lower_bound.py"))
 optimum, paying = ORACLE["optimum"], ORACLE["paying"]

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.kernels.models.demands import demands_of, hold
-from shoal.kernels.models.persons import subjects_by_place
+from shoal.kernels.models.rule_tables import subjects_by_place
 from shoal.kernels.repair.repair import satisfy
 from shoal.types import Points, Requirement
 

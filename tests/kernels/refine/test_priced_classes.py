@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.arithmetic.overlay import Classes, sse
+from shoal.kernels.arithmetic.class_costs import Classes, sse
 from shoal.kernels.bound.column_generation import column_bound, relaxation
 from shoal.kernels.refine import column_pool as pricing_classes
 from shoal.kernels.refine.column_pool import can_price, priced_classes
+from shoal.kernels.refine.recombine import best_with
 from shoal.kernels.refine.refine import EFFORTS, Effort, refine
-from shoal.kernels.refine.set_partition import best_with
 
 _spec = importlib.util.spec_from_file_location(
     "oracle_priced", Path(__file__).parents[2] / "oracles" / "priced_classes.py"

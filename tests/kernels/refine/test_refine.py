@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.arithmetic.overlay import sse
+from shoal.kernels.arithmetic.class_costs import sse
 from shoal.kernels.refine import refine as refining
 from shoal.kernels.refine.refine import EFFORTS, Effort, quick_start, refine, seconds_of
 from shoal.kernels.runtime import threads as working

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.arithmetic.in_range import in_range
-from shoal.kernels.arithmetic.overlay import class_costs, classes_of, components, labels_of, pooled, recombine
-from shoal.kernels.refine.set_partition import best_of_pool
+from shoal.kernels.arithmetic.class_costs import class_costs, classes_of, labels_of
+from shoal.kernels.arithmetic.scaling import in_range
+from shoal.kernels.refine.recombine import best_of_pool, components, pooled, recombine
 
 
 def sse(points: np.ndarray, labels: np.ndarray) -> float:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import shoal
-from shoal.kernels.runtime import cache
+from shoal.kernels.runtime import jit as cache
 
 SOURCE = Path(shoal.__file__).parent
 PART = "from shoal.kernels.runtime.jit import part\n\n\n@part\ndef one():\n    return 1\n"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shoal.kernels.mdav.mdav import mdav
-from shoal.kernels.space.float32_projection import clumped
+from shoal.kernels.space.principal_axes import clumped
 
 
 def clusters(n: int, d: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shoal.errors import DataError, GuaranteeError, ParameterError
 from shoal.stream import StreamAnonymizer
-from shoal.stream.engine.core import Core
+from shoal.stream.engine.buffer import Core
 from shoal.stream.engine.demands import witness_of
 from shoal.stream.recipe.recipe import StreamRecipe
 from shoal.types.stream import Cursor, Formed

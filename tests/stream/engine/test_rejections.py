@@ -12,7 +12,7 @@ import pytest
 
 import shoal
 from shoal.errors import DataError, ParameterError
-from shoal.stream.engine.rejections import Rejections
+from shoal.stream.engine.counters import Rejections
 from shoal.stream.recipe.recipe import StreamRecipe
 
 RECIPE: dict[str, Any] = {"quasi": ["a"], "bounds": {"a": [0, 5000]}, "k": 3, "delay": 10}

@@ -15,7 +15,7 @@ from shoal.errors import DataError, GuaranteeError
 from shoal.privacy.stream_gate.gate import Gate, fewest
 from shoal.privacy.stream_gate.read_back import JsonlReader
 from shoal.stream import StreamAnonymizer
-from shoal.stream.engine.core import numbered
+from shoal.stream.engine.buffer import numbered
 from shoal.types.stream import Leaving
 
 NOBODY = [None, float("nan"), "", " \t", b"", pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN"), np.ma.masked]

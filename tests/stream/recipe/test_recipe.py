@@ -10,7 +10,7 @@ import pytest
 
 from shoal.errors import ParameterError
 from shoal.stream import StreamRecipe
-from shoal.stream.engine.core import Core
+from shoal.stream.engine.buffer import Core
 from shoal.types import Kind
 
 GOOD: dict[str, Any] = {"quasi": ["age"], "bounds": {"age": (0, 120)}, "k": 3, "delay": 10}

@@ -23,8 +23,8 @@ def certify(
     """
     import numpy as np
 
-    from shoal.kernels.arithmetic.overlay import classes_of
-    from shoal.kernels.bound.neighbour_bound import Bound, lower_bound, rescaled, unit_range
+    from shoal.kernels.arithmetic.class_costs import classes_of
+    from shoal.kernels.bound.lower_bound import Bound, lower_bound, rescaled, unit_range
 
     _, exponent = unit_range(np.concatenate([points.coordinates.ravel() for points in tables]))
     bounds: list[Bound] = []

@@ -58,7 +58,7 @@ def _one_value(
     import pyarrow.compute as pc
 
     from shoal.schema.cells import is_text, without_missing, without_nan
-    from shoal.schema.order import without_user_missing
+    from shoal.schema.roles import without_user_missing
 
     field, column = table.data.schema.field(name), table.data.column(name)
     if pa.types.is_dictionary(column.type):

@@ -63,7 +63,7 @@ def expected_loss(made: Formed) -> ExpectedLoss:
 
     References: [SD17] Section 3, where values are not clipped.
     """
-    from shoal.release._noise.split import shares
+    from shoal.release._noise_claims import shares
 
     numbers = _refused(made)
     limits = domains(made.release.bounds, list(numbers.values()))
@@ -80,7 +80,7 @@ def expected_loss(made: Formed) -> ExpectedLoss:
 
 def _refused(made: Formed) -> dict[str, Numbers]:
     """Return the attributes by name, all of numbers; refuse what the release would refuse, and categories."""
-    from shoal.release._noise.unsupported import refuse_missing, refuse_unknown
+    from shoal.release._noise_claims import refuse_missing, refuse_unknown
     from shoal.release._taken_cells import refuse_values
 
     refuse_missing(made.typed)

@@ -75,7 +75,7 @@ def _refuse_columns(release: Release, promise: Promise) -> None:
 
 def _refuse_digits(release: Release) -> None:
     """Refuse values with more digits than their column has, as they are written."""
-    from shoal.privacy.counting.digits import too_fine
+    from shoal.privacy.counting.staged_file import too_fine
 
     if fine := too_fine(with_values(release, list(release.resolutions))):
         raise GuaranteeError(

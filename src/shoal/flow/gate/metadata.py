@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from shoal import registry
 from shoal.errors import GuaranteeError, listing
-from shoal.privacy.counting.metadata import foreign_metadata, foreign_properties, stray_categories
+from shoal.privacy.counting.staged_file import foreign_metadata, foreign_properties, stray_categories
 from shoal.types import Release, Role, Schema
-from shoal.types.data.metadata import carries_more, released
+from shoal.types.data.released import carries_more, released
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -37,7 +37,7 @@ def _declared(before: Release, after: Release) -> dict[str, pa.ChunkedArray]:
 
     They were missing values for the method, so they are for the audit.
     """
-    from shoal.schema.order import without_user_missing
+    from shoal.schema.roles import without_user_missing
     from shoal.types.data.statistical_files import Variable
 
     found = {}

@@ -14,8 +14,7 @@ from shoal.errors import DataError, SchemaError, listing, raise_all
 from shoal.parameters import unknown
 from shoal.recipe.recipe import Recipe
 from shoal.schema import cellwise
-from shoal.schema.order import without_user_missing
-from shoal.schema.roles import schema_of
+from shoal.schema.roles import schema_of, without_user_missing
 from shoal.types import FROM_THE_DATA, Column, Dialect, Domain, Kind, Role, Schema, Table, Taxonomy
 
 if TYPE_CHECKING:
@@ -230,6 +229,6 @@ def _categories(
 
 
 def _first(taxonomy: Taxonomy) -> str:
-    from shoal.points.taxonomy_line import line_of
+    from shoal.points.nominal import line_of
 
     return line_of(taxonomy)[0][0]

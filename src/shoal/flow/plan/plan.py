@@ -211,7 +211,7 @@ def needs_repair(recipe: Recipe, method: Any) -> bool:
 
 def _with_enough_persons(method: Any, recipe: Recipe) -> Any:
     """Return a method whose classes hold as many people as a bound on their shares takes at least."""
-    from shoal.kernels.models.persons import least_persons
+    from shoal.kernels.models.rule_tables import least_persons
 
     bounds = [one for one in as_requirements(resolve("Recipe", recipe.require), ()) if not one.attribute]
     least = max(map(least_persons, bounds), default=0)

@@ -124,7 +124,7 @@ def _in_line(points: Points, table: Table) -> tuple[Axis, ...]:
     """
     import numpy as np
 
-    from shoal.points.taxonomy_line import axis_of
+    from shoal.points.nominal import axis_of
 
     categories, numbers = [], []
     for attribute in points.attributes:
@@ -239,7 +239,7 @@ def comparable_with_original(release: Release) -> Release:
 
 def _undeclared(data: pa.Table, before: pa.Table, after: pa.Table) -> pa.Table:
     """Return columns without what files declare to be missing, where they do not declare the same."""
-    from shoal.schema.order import without_user_missing
+    from shoal.schema.roles import without_user_missing
     from shoal.types.data.statistical_files import Variable
 
     found = {}

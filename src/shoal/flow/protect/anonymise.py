@@ -128,7 +128,7 @@ def _without_unused(release: Release) -> Release:
 
 def _refuse_codes(release: Release) -> None:
     """Refuse values of classes that the file of the table would take for missing ones, which they are not."""
-    from shoal.schema.order import without_user_missing
+    from shoal.schema.roles import without_user_missing
 
     faults = []
     for name in release.schema.names(Role.QUASI):

@@ -87,7 +87,7 @@ def encode(table: Table, names: Sequence[str], *, missing: str = "refuse") -> tu
 def _encoded(table: Table, name: str, missing: str) -> _Encoded:
     from shoal.points.encoding import attribute_of
     from shoal.schema.cells import is_text, moment_sign, without_nan
-    from shoal.schema.order import in_order, without_user_missing
+    from shoal.schema.roles import in_order, without_user_missing
 
     meant, given = table.schema[name], table.data.column(name)
     _refuse_commas(meant, table)

@@ -31,7 +31,7 @@ def subjects_of(table: Table, *, exact: bool = False) -> NDArray[np.int64] | Non
 
 def named(data: pa.Table, name: str | None) -> pa.ChunkedArray | None:
     """Return whom records are about, for audits: codes that mean no answer name nobody. None if no column says it."""
-    from shoal.schema.order import without_user_missing
+    from shoal.schema.roles import without_user_missing
 
     return None if name is None else without_user_missing(data.schema.field(name), data.column(name))
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, raise_all
 from shoal.recipe.recipe import Recipe
 from shoal.schema.cells import is_text, readable, tidy, values
-from shoal.schema.order import in_order, without_user_missing
+from shoal.schema.roles import in_order, without_user_missing
 from shoal.types import Dialect, Kind, Release, Role, Table, with_columns, without_unused
 from shoal.types.data.table import PARSED
 

@@ -11,7 +11,7 @@ from shoal import registry
 from shoal.io.sinks._atomic import atomic, both
 from shoal.locations import Place
 from shoal.parameters import build, declarations
-from shoal.types.data.metadata import released
+from shoal.types.data.released import released
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,8 +17,7 @@ from shoal.errors import DataError, ParameterError, raise_all
 from shoal.io.sinks._atomic import unwritable, writing
 from shoal.io.sinks._file import FileSink
 from shoal.types import called
-from shoal.types.data.statistical_dates import Clock
-from shoal.types.data.statistical_files import FileNotes, Variable, declared_missing
+from shoal.types.data.statistical_files import Clock, FileNotes, Variable, declared_missing
 
 _LARGEST = 2**53  # beyond, a double does not hold every integer
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.types import as_it_was, plain, with_columns, without_unused
-from shoal.types.data.metadata import released
-from shoal.types.data.released_column import released_column
+from shoal.types.data.released import released, released_column
 
 
 def pandas_released(frame: Any, *, attrs: Mapping[Any, Any], keep: bool, whole: Mapping[str, Sequence[Any]]) -> Any:
@@ -208,7 +207,7 @@ class Frame:
     ) -> Any:
         """Return a frame ready to be handed over: only categories that occur, no metadata; of pyarrow also as copies.
 
-        Parameters are those of :func:`shoal.types.data.metadata.released`; with `keep`, a frame of pandas has these
+        Parameters are those of :func:`shoal.types.data.released.released`; with `keep`, a frame of pandas has these
         `attrs`.
 
         >>> import pandas as pd

@@ -16,8 +16,7 @@ from shoal.io.databases.mysql import is_mysql
 from shoal.io.databases.sql import connected, quoted, said
 from shoal.io.databases.tables import StagedTable, TableName, exists_already
 from shoal.io.sinks._database import DatabaseSink
-from shoal.io.sinks._publish import publish, rename, undoes_tables
-from shoal.io.sinks._sql_types import check_finite, plain, sql_type, values
+from shoal.io.sinks._sql_tables import check_finite, plain, publish, rename, sql_type, undoes_tables, values
 from shoal.locations import Url
 from shoal.types import Dialect
 

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from shoal.errors import DataError, ParameterError, SchemaError, raise_all
-from shoal.io.sources._csv_rows import Rows
-from shoal.io.sources._encoding import check_utf8, codec, to_utf8
 from shoal.io.sources._file import check_names, read_bytes
+from shoal.io.sources._text_rows import Rows, check_utf8, codec, to_utf8
 from shoal.parameters import Checked, Param
 from shoal.types import Dialect
 

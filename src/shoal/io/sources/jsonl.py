@@ -11,8 +11,8 @@ import pyarrow as pa
 from pyarrow import json
 
 from shoal.errors import DataError
-from shoal.io.sources._encoding import arrow_buffer
 from shoal.io.sources._file import FileSource, read_bytes
+from shoal.io.sources._text_rows import arrow_buffer
 from shoal.parameters import Checked
 
 _BOM = b"\xef\xbb\xbf"

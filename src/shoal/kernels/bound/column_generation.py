@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arithmetic.overlay import class_costs, classes_of
+from shoal.kernels.arithmetic.class_costs import class_costs, classes_of
 from shoal.kernels.bound.milp import Master
 from shoal.kernels.bound.pricing import FOUND, Found, Growth, Lists, fill_lists, grow_classes, scaled_squares
 from shoal.kernels.mdav.mdav import mdav

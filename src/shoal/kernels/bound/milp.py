@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.kernels.arithmetic.overlay import Classes
+from shoal.kernels.arithmetic.class_costs import Classes
 
 
 def solver() -> Any:

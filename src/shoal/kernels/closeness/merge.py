@@ -4,7 +4,7 @@ A class is a chain of *pieces*, the classes that were given. Its codes lie in th
 the chain when it was last measured; merging two classes ties two chains together and moves nothing.
 
 With s records, s · EMD is a norm: of a merged class it is at most the sum of the two, and at least their difference. So
-bounds are known without looking, and narrower ones of large classes from :mod:`shoal.kernels.closeness.binned_bounds`:
+bounds are known without looking, and narrower ones of large classes from :mod:`shoal.kernels.closeness.earth_mover`:
 a class that swallows its neighbours one by one is not measured each time.
 
 The class farthest from the table is on top of a heap. Entries of classes that have changed since stay there until they
@@ -18,9 +18,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arithmetic.in_range import in_range
-from shoal.kernels.closeness.binned_bounds import LARGE, bounds_of, coarse, note_join
-from shoal.kernels.closeness.earth_mover import Closeness, distance, is_close, most_work, work
+from shoal.kernels.arithmetic.scaling import in_range
+from shoal.kernels.closeness.earth_mover import (
+    LARGE,
+    Closeness,
+    bounds_of,
+    coarse,
+    distance,
+    is_close,
+    most_work,
+    note_join,
+    work,
+)
 from shoal.kernels.refine.class_state import numbered
 from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.kernels.space.moving_points import NONE, moving_points, nearest, put

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.kernels.arithmetic.in_range import in_range
+from shoal.kernels.arithmetic.scaling import in_range
 from shoal.kernels.mdav.brute_force_two_threads import look, pass_space
 from shoal.kernels.mdav.mdav import COORDINATES_PER_CALL, Trace, form_classes
 from shoal.kernels.runtime.jit import announce, kernel, part
@@ -47,19 +47,11 @@ from shoal.kernels.space.remaining import (
     read,
     scatter,
 )
-from shoal.kernels.space.spatial_index import (
-    ALLOWED,
-    USUAL,
-    Index,
-    find_farthest,
-    move_anchor,
-    rebuild,
-    spatial_index,
-)
+from shoal.kernels.space.spatial_index import ALLOWED, USUAL, Index, find_farthest, move_anchor, rebuild, spatial_index
 from shoal.kernels.space.tree import PER_SEARCH, blocks_from_centroid, blocks_visited, remove
 
 if TYPE_CHECKING:
-    from shoal.kernels.space.float32_projection import Frame
+    from shoal.kernels.space.principal_axes import Frame
 
 
 _SAMPLE = 4096

@@ -17,17 +17,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.kernels.arithmetic.in_range import in_range
+from shoal.kernels.arithmetic.scaling import in_range
 from shoal.kernels.mdav.brute_force_two_threads import brute_steps, halved_steps, halves, pass_space, worth_halving
+from shoal.kernels.mdav.index import index_steps
 from shoal.kernels.runtime.jit import announce
 from shoal.kernels.space.kd_order import equal_records
 from shoal.kernels.space.remaining import CLASSES, POINTS, REMAINING, Remaining, all_remaining, final_labels, scatter
-from shoal.kernels.space.spatial_index import REBUILT, Index, index_steps, spatial_index
+from shoal.kernels.space.spatial_index import REBUILT, Index, spatial_index
 from shoal.kernels.space.tree import BOXES, FAR_FROM_CENTROID, FAR_FROM_RECORD, FRAME_LEAVES, LEAVES, NEAR, PER_SEARCH
 from shoal.progress import report
 
 if TYPE_CHECKING:
-    from shoal.kernels.space.float32_projection import Frame
+    from shoal.kernels.space.principal_axes import Frame
 
 
 _CACHED = 5e6  # bytes
@@ -210,7 +211,7 @@ def _indexed(trace: Trace, index: Index, steps: int) -> Trace:
 
 def _frame_for_index(points: np.ndarray, distinct: int, k: int, *, wanted: bool) -> Frame | None:
     """Choose a frame for the index, unless even searches that go well would cost more than brute force."""
-    from shoal.kernels.space.float32_projection import clumped, frame_of
+    from shoal.kernels.space.principal_axes import clumped, frame_of
 
     n, d = points.shape
     brute = brute_total(n, distinct, d, k)

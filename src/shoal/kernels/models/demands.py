@@ -16,9 +16,8 @@ import numpy as np
 
 from shoal.errors import ParameterError
 from shoal.kernels.closeness.earth_mover import Closeness, closeness, over
-from shoal.kernels.models.persons import of_dominance, persons_of, subjects_by_place
+from shoal.kernels.models.rule_tables import of_dominance, of_reach, of_spread, persons_of, subjects_by_place
 from shoal.kernels.models.rules import DISTINCT, ENTROPY, RECURSIVE, SHARE, SPREAD, Rules, rule_excess
-from shoal.kernels.models.value_tables import of_reach, of_spread
 from shoal.kernels.runtime.jit import kernel, part
 from shoal.types import Confidential, Points, Requirement
 

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.kernels.arithmetic.in_range import in_range
-from shoal.kernels.arithmetic.standardise import location_and_spread, place
+from shoal.kernels.arithmetic.scaling import in_range, location_and_spread, place
 from shoal.kernels.runtime.jit import announce, kernel
 from shoal.progress import report
 

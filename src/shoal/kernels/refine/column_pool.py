@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arithmetic.overlay import Classes, class_costs, classes_of
+from shoal.kernels.arithmetic.class_costs import Classes, class_costs, classes_of
 from shoal.kernels.bound.column_generation import Pricing, relaxation
-from shoal.kernels.bound.neighbour_bound import unit_range
+from shoal.kernels.bound.lower_bound import unit_range
 from shoal.kernels.refine.class_state import numbered
 
 _MOST_RECORDS = 2_000  # tried up to about a thousand: the integer programme may take long beyond

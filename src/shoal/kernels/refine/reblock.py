@@ -1,4 +1,4 @@
-"""Blocks of whole classes, cut along other directions in every turn, so that no seam stays where it was.
+"""Blocks of whole classes, cut along other directions in every round, so that seams move.
 
 Space is cut into blocks; each is partitioned on its own. A class cannot reach across the seam between two blocks, and
 that costs. So the classes, as wholes, are dealt out to new blocks, cut along other directions, in which the old
@@ -15,16 +15,64 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from shoal.kernels.arithmetic.in_range import in_range
+from shoal.kernels.arithmetic.scaling import in_range
 from shoal.kernels.mdav.mdav import mdav
 from shoal.kernels.refine.annealing import shift_or_swap
-from shoal.kernels.refine.block_cuts import cut_blocks
 from shoal.kernels.refine.class_state import arrange, numbered
 from shoal.kernels.runtime.jit import announce, kernel
 from shoal.kernels.runtime.lanes import padded
 from shoal.kernels.runtime.threads import both_cores
 from shoal.kernels.space.neighbours import neighbours
 from shoal.progress import report
+
+
+def cut_blocks(x: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cut points into `count` blocks, 1 … n: rows, block after block (int32), and where each begins.
+
+    Points that are to become m > 1 blocks are sorted along the coordinate with the widest range, equal ones by all
+    coordinates in turn and then by row, and cut in two: the first ⌊m/2⌋ blocks get their share of the points, rounded
+    down, the others the rest. Block b is ``order[bounds[b]:bounds[b + 1]]``.
+
+    Guarantee: n ≥ count · size → every block has at least `size` points. Of distinct points, blocks depend on where
+    they lie, not on their rows. Complexity: O(n·d log count) time; besides the result some 30 bytes a point.
+
+    >>> order, bounds = cut_blocks(np.array([[0.0], [9.0], [1.0], [8.0]]), 2)
+    >>> order.tolist(), bounds.tolist()
+    ([0, 2, 1, 3], [0, 2, 4])
+    """
+    n = x.shape[0]
+    order = np.arange(n, dtype=np.int32)
+    bounds = [n]
+    pending = [(0, n, count)]
+    while pending:
+        begin, end, blocks = pending.pop()
+        if blocks == 1:
+            bounds.append(begin)
+            continue
+        first = blocks // 2
+        middle = begin + (end - begin) * first // blocks
+        _cut(x, order[begin:end], middle - begin)
+        pending += [(begin, middle, first), (middle, end, blocks - first)]
+    return order, np.array(sorted(bounds), dtype=np.int64)
+
+
+def _cut(x: np.ndarray, rows: np.ndarray, first: int) -> None:
+    """Put the `first` lowest along the widest coordinate to the front of `rows`; on either side their order stays."""
+    widest, keys = -1.0, x[:0, 0]
+    for j in range(x.shape[1]):  # one coordinate at a time: a copy of all would double the memory
+        values = x[rows, j]
+        low, high = float(values.min()), float(values.max())
+        if high - low > widest:
+            widest, keys = high - low, values
+    border = np.partition(keys, first)[first]
+    below = keys < border
+    tied = np.flatnonzero(keys == border)
+    missing = first - int(np.count_nonzero(below))
+    if missing:
+        among = rows[tied]
+        below[tied[np.lexsort((among, *x[among].T[::-1]))[:missing]]] = True
+    rows[:] = np.concatenate((rows[below], rows[~below]))
+
 
 _NEAR = 10
 _SWEEPS = 30

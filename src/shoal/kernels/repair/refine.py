@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arithmetic.in_range import in_range
-from shoal.kernels.arithmetic.overlay import sse
+from shoal.kernels.arithmetic.class_costs import sse
+from shoal.kernels.arithmetic.scaling import in_range
 from shoal.kernels.models.demands import Demands, hold, least_size, rows_of
 from shoal.kernels.refine import refine as refining
 from shoal.kernels.refine.annealing import Ground, ground
 from shoal.kernels.refine.class_state import numbered
+from shoal.kernels.refine.recombine import best_of_pool
 from shoal.kernels.refine.refine import Annealing, Choose, Effort, recombined, refined
-from shoal.kernels.refine.set_partition import best_of_pool
 from shoal.kernels.repair.moves import HOT, annealed_close, halved
 from shoal.kernels.repair.repair import satisfy
 from shoal.kernels.runtime.threads import GoOn

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.arithmetic.in_range import in_range
-from shoal.kernels.arithmetic.overlay import sse
+from shoal.kernels.arithmetic.class_costs import sse
+from shoal.kernels.arithmetic.scaling import in_range
 from shoal.kernels.closeness.merge import merge_until_close
 from shoal.kernels.closeness.t_first import t_first
 from shoal.kernels.models.class_values import Roster, excess_of, roster_of

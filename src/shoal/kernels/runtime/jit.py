@@ -1,4 +1,4 @@
-"""How kernels are compiled.
+"""Compilation of kernels, and the cache of compiled kernels on disk.
 
 Exact: no fastmath, so that operations are neither reordered nor contracted.
 
@@ -7,20 +7,158 @@ takes an atomic instruction whenever an array is taken out of a tuple, a third o
 
 A `part` is called by kernels only. It needs no entry from Python, which would take longer to compile than the part,
 and is kept in the cache inside the kernels that call it.
+
+numba recompiles a kernel when the kernel's own file changes, but not when a file whose parts it inlines does. All
+kernels therefore share one folder, ``shoal-<fingerprint>``, and any change of the sources leads to another folder.
+numba chooses the place of that folder: ``NUMBA_CACHE_DIR`` if it is set, ``__pycache__`` next to the kernels, or, where
+that is read-only, the user's cache directory. A folder can be copied to another machine, or deleted at any time.
 """
 
 # mypy: allow-untyped-calls
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+import hashlib
+import os
+import pickle
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import llvmlite  # type: ignore[import-untyped]
 import numba
+import numpy as np
+from numba.core import caching, config
 
-from shoal.kernels.runtime.cache import KernelCache
 from shoal.progress import say
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+_KEPT = 4  # folders of other versions, so that going back and forth between a few of them compiles nothing
+_FOLDER = re.compile(r"shoal-[0-9a-f]{32}")
+_SETTINGS = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")
+
+
+def sources(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, bytes]]:
+    """Yield the relative path and the content of every source below a folder, also inside a zip file."""
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.name.endswith((".py", ".pyc")):
+            yield prefix + entry.name, entry.read_bytes()
+        elif entry.name != "__pycache__" and entry.is_dir():
+            yield from sources(entry, f"{prefix}{entry.name}/")
+
+
+def fingerprint() -> str:
+    """Return 32 hexadecimal digits (of SHA-256) that change with anything the machine code depends on.
+
+    These are all sources of the kernels, the versions of the compiler and its settings. numba itself tells Python
+    versions and processors apart.
+    """
+    found = hashlib.sha256()
+    for name, content in sources(resources.files("shoal.kernels")):
+        found.update(f"{name}\0{len(content)}\0".encode())
+        found.update(content)
+    versions = (numba.__version__, llvmlite.__version__, np.__version__)
+    found.update(repr((versions, [str(getattr(config, name, None)) for name in _SETTINGS])).encode())
+    return found.hexdigest()[:32]
+
+
+@cache
+def folder_name() -> str:
+    """Return the folder name of this process's kernels, from the sources as they were at the first call."""
+    return f"shoal-{fingerprint()}"
+
+
+@cache
+def folder_in(place: str) -> str:
+    """Return the folder of the kernels in a place, and mark it as used; a new version removes old ones."""
+    folder = Path(place, folder_name())
+    with suppress(OSError):
+        if folder.is_dir():
+            os.utime(folder)
+        else:
+            folder.mkdir(parents=True, exist_ok=True)
+            _remove_old(folder)
+    return str(folder)
+
+
+def _remove_old(folder: Path) -> None:
+    """Remove all versions but the latest used; a process that still uses one compiles again what it needs."""
+    others = [path for path in folder.parent.iterdir() if _FOLDER.fullmatch(path.name) and path != folder]
+    for path in sorted(others, key=lambda path: path.stat().st_mtime, reverse=True)[_KEPT:]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+class _Locator(caching._CacheLocator):
+    """The folder of this version, in the place that numba has chosen."""
+
+    def __init__(self, chosen: Any) -> None:
+        self._chosen = chosen
+        self._py_file = chosen._py_file
+
+    def get_cache_path(self) -> str:
+        return folder_in(self._chosen.get_cache_path())
+
+    def get_source_stamp(self) -> Any:
+        return self._chosen.get_source_stamp()
+
+    def get_disambiguator(self) -> Any:
+        return self._chosen.get_disambiguator()
+
+
+class _Files(caching.CompileResultCacheImpl):
+    """numba's files, with our folder."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        self._locator = _Locator(self._locator)
+
+
+class KernelCache(caching.FunctionCache):
+    """The machine code of one kernel on disk. Files that cannot be read or written never stop a run."""
+
+    _impl_class = _Files
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the machine code for a signature, or None if there is none that can be read."""
+        try:
+            return super().load_overload(sig, target_context)
+        except (OSError, EOFError, pickle.UnpicklingError):  # removed or truncated
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save the machine code for a signature, unless the sources have changed since they were imported."""
+        with suppress(OSError):
+            if folder_name() == f"shoal-{fingerprint()}":
+                folder = Path(self.cache_path)
+                folder.mkdir(parents=True, exist_ok=True)
+                with _locked(folder):
+                    super().save_overload(sig, data)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Let one process at a time write: numba reads an index, adds a signature to it, and writes it back."""
+    if fcntl is None:
+        yield
+        return
+    with open(folder / "lock", "w") as lock:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 _njit: Any = numba.njit

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arithmetic.in_range import in_range
+from shoal.kernels.arithmetic.scaling import in_range
 from shoal.kernels.runtime.jit import kernel, part
-from shoal.kernels.space.float32_projection import frame_of
+from shoal.kernels.space.principal_axes import frame_of
 from shoal.kernels.space.remaining import CLASSES, POINTS, REMAINING, SLOTS, WIDTH, Nearest, Remaining, read, sink, take
 from shoal.kernels.space.spatial_index import Index, find_nearest, rebuild, spatial_index
 from shoal.kernels.space.tree import Search, remove

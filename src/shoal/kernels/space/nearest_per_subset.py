@@ -16,8 +16,8 @@ import numpy as np
 
 from shoal.kernels.runtime.jit import part
 from shoal.kernels.runtime.lanes import lowest_bit, scan_boxes, scan_points
-from shoal.kernels.space.float32_projection import to_frame
 from shoal.kernels.space.kd_order import equal_records
+from shoal.kernels.space.principal_axes import to_frame
 from shoal.kernels.space.remaining import CLASSES, NO_ROW, SLOTS, WIDTH, Remaining, take
 from shoal.kernels.space.spatial_index import within_frame
 from shoal.kernels.space.tree import BOXES, FAN, FRAME_LEAVES, LEAVES, NEAR, Tree, push

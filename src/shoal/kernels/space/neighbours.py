@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arithmetic.in_range import in_range
+from shoal.kernels.arithmetic.scaling import in_range
 from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.kernels.runtime.lanes import lowest_bit, most16, scan_apart, scan_points, scan_queries
 from shoal.kernels.runtime.threads import both_cores, cores

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arithmetic.exact_sum import exact_sums, mean, subtract
+from shoal.kernels.arithmetic.sums import exact_sums, mean, subtract
 from shoal.kernels.runtime.jit import kernel, part
 
 

@@ -1,4 +1,4 @@
-"""MDAV through a tree of boxes: each search looks at a few leaves instead of every record."""
+"""The spatial index: farthest and nearest remaining records, through a tree of boxes."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
@@ -8,15 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.runtime.jit import kernel, part
+from shoal.kernels.runtime.jit import part
 from shoal.kernels.runtime.lanes import lowest_bit, most8, scan_boxes, scan_points, scan_reaches
-from shoal.kernels.space.float32_projection import TINY, Frame, fit, frame_coordinates, to_frame
 from shoal.kernels.space.kd_order import kd_order, regroup
+from shoal.kernels.space.principal_axes import TINY, Frame, fit, frame_coordinates, to_frame
 from shoal.kernels.space.remaining import (
-    CLASSES,
     NO_ROW,
-    POINTS,
-    REMAINING,
     SLOTS,
     WIDTH,
     Remaining,
@@ -25,8 +22,6 @@ from shoal.kernels.space.remaining import (
     compact,
     first_row,
     offer,
-    read,
-    take,
 )
 from shoal.kernels.space.tree import (
     BOXES,
@@ -35,16 +30,13 @@ from shoal.kernels.space.tree import (
     FRAME_LEAVES,
     LEAVES,
     NEAR,
-    PER_SEARCH,
     Search,
     Tree,
     anchor_at,
     blocks_from_centroid,
-    blocks_visited,
     grow,
     plant,
     push,
-    remove,
     search_space,
 )
 
@@ -272,41 +264,3 @@ def move_anchor(index, remaining):
     index.rebuilds[MOVED] += 1
     visited = blocks_from_centroid(index.search.work)
     index.rebuilds[ALLOWED] = visited + _PATIENCE * (remaining.counts[SLOTS] // WIDTH + 1)
-
-
-@part
-def _class_around(index, remaining, slot):
-    """Form the class of the record in `slot` and its k - 1 nearest."""
-    tree, search = index.tree, index.search
-    slots = search.nearest.slot
-    read(remaining, slot, search.q)
-    if take(remaining, slot):
-        remove(tree, remaining, slot)
-    find_nearest(tree, search, remaining, slot // WIDTH)
-    for i in range(slots.shape[0]):
-        if take(remaining, slots[i]):
-            remove(tree, remaining, slots[i])
-    remaining.counts[CLASSES] += 1
-
-
-@kernel
-def index_steps(index, remaining, k, budget):
-    """Form pairs of classes until fewer than 2k records remain or `budget` blocks were looked at.
-
-    Returns the number of pairs formed. A single class, formed when 2k to 3k - 1 records remain, counts as a pair.
-    """
-    tree, search, counts, work = index.tree, index.search, remaining.counts, index.search.work
-    steps = 0
-    stop = blocks_visited(work) + budget
-    while counts[REMAINING] >= 2 * k and blocks_visited(work) < stop:
-        half_empty = 2 * counts[POINTS] < counts[SLOTS]
-        if half_empty or tree.levels[0] == 0:
-            rebuild(index, remaining)
-        steps += 1
-        centroid(remaining, search.q)
-        if blocks_from_centroid(work) > index.rebuilds[ALLOWED]:
-            move_anchor(index, remaining)
-        index.rebuilds[ALLOWED] += USUAL
-        for turn in range(1, 3 if counts[REMAINING] >= 3 * k else 2):  # r, farthest from c; then s, farthest from r
-            _class_around(index, remaining, find_farthest(tree, search, remaining, PER_SEARCH * turn))
-    return steps

@@ -7,7 +7,7 @@ is lane ``i % 8`` of block ``offset[h] + i // 8``.
 A node knows its box in the frame, and its *reach*: the largest squared distance of its points from an anchor, in
 units of the frame and rounded up.
 
-Bounds are float32, in the frame (:mod:`shoal.kernels.space.float32_projection`); thresholds are widened by all that
+Bounds are float32, in the frame (:mod:`shoal.kernels.space.principal_axes`); thresholds are widened by all that
 rounding can do, so that no leaf that matters is left out. What decides is measured in float64, in coordinate order.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from shoal.kernels.runtime.jit import part
 from shoal.kernels.runtime.lanes import least8, least16, most8, most16, scan_points
-from shoal.kernels.space.float32_projection import Frame
+from shoal.kernels.space.principal_axes import Frame
 from shoal.kernels.space.remaining import SLOTS, WIDTH, Nearest, nearest_few
 
 FAN = 8

@@ -1,16 +1,18 @@
-"""The classes of a release: which records are written the same in some columns."""
+"""Classes of a release as an audit counts them: by records, by people, before and after."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import DataError
+from shoal.errors import DataError, GuaranteeError
+from shoal.privacy.counting.spelling import people_in
+from shoal.privacy.counting.values import normal
 from shoal.types import Release
 
 if TYPE_CHECKING:
@@ -94,3 +96,102 @@ def comparable(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
             f"Column {name!r}: lists and structures cannot be audited. Give its parts columns of their own."
         )
     return column
+
+
+class People(NamedTuple):
+    """Whom records are about."""
+
+    codes: NDArray[np.int64]  #: the number of the person of each record; those about nobody share one
+    respelled: int  #: spellings that were taken for another spelling of the same person
+
+
+def people_of(release: Release) -> People:
+    """Return the people of a release, which must name its subjects: once for each release."""
+    if "people" not in release.cache:
+        assert release.subjects is not None
+        column = comparable("subject", release.subjects)
+        release.cache["people"] = People(*people_in(column, exact=release.subject_exact))
+    found: People = release.cache["people"]
+    return found
+
+
+def counted_in(release: Release) -> str:
+    """Say that classes are counted in subjects, and how many spellings were taken for one that is there, too.
+
+    >>> import pyarrow as pa
+    >>> from shoal.types import Schema
+    >>> counted_in(Release(pa.table({"age": [3, 3]}), Schema(()), subjects=pa.chunked_array([["Ann", "ANN"]])))[:68]
+    'counted in subjects; 1 name was taken for another spelling of the sa'
+    """
+    return "" if release.subjects is None else "; ".join(["counted in subjects", *respelled(release)])
+
+
+def respelled(release: Release) -> list[str]:
+    """Return a remark on how many spellings were taken for another one of the same subject; none if none was."""
+    count = people_of(release).respelled
+    what = "1 name was taken for another spelling" if count == 1 else f"{count:,} names were taken for other spellings"
+    return [f"{what} of the same subject (subject_exact = true would count them apart)"] if count else []
+
+
+def sizes_of(release: Release, owner: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:
+    """Return how many records, or subjects, each class has, and what must be known of the counts."""
+    records = np.bincount(owner)
+    if release.subjects is None:
+        return records, []
+    who = people_of(release).codes
+    pairs, times = np.unique(owner * (int(who.max(initial=0)) + 1) + who, return_counts=True)
+    inside = pairs // (int(who.max(initial=0)) + 1)
+    share = float((times / records[inside]).max(initial=0.0))
+    notes = ["counted in subjects"]
+    if int(times.max(initial=1)) > 1:
+        notes.append(f"the largest share of one subject in the records of a class is {share:.4g}")
+    return np.bincount(inside), [*notes, *respelled(release)]
+
+
+def numbered(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Return a number for each value, missing ones among them."""
+    import pyarrow.compute as pc
+
+    encoded = pc.dictionary_encode(comparable("class", column), null_encoding="encode")
+    return np.asarray(encoded.combine_chunks().indices.to_numpy().astype(np.int64))
+
+
+def codes_of(name: str, before: pa.ChunkedArray, after: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return a number for each value before and after, the same for the same."""
+    import pyarrow as pa
+
+    one, other = normal(comparable(name, before)), normal(comparable(name, after))
+    if one.type != other.type:
+        common = _common(one.type, other.type)
+        try:
+            one, other = (normal(column.cast(common)) for column in (one, other))
+        except pa.ArrowException:  # whose message may hold a value
+            raise GuaranteeError(
+                f"Column {name!r}: {before.type} left as {after.type}, which cannot be compared. Nothing was written."
+            ) from None
+    both = numbered(pa.chunked_array([*one.chunks, *other.chunks], one.type))
+    return both[: len(one)], both[len(one) :]
+
+
+def _common(one: pa.DataType, other: pa.DataType) -> pa.DataType:
+    """Return a type in which values of two types can be compared; a cast that would lose something fails."""
+    import pyarrow as pa
+
+    kinds = (one, other)
+    if all(pa.types.is_integer(kind) for kind in kinds):
+        return pa.int64()
+    if all(_is_number(kind) for kind in kinds):
+        return pa.float64()
+    if all(pa.types.is_timestamp(kind) or pa.types.is_date(kind) for kind in kinds):
+        zones = [kind.tz for kind in kinds if pa.types.is_timestamp(kind)]
+        units = [kind.unit for kind in kinds if pa.types.is_timestamp(kind)]
+        return pa.timestamp("ns" if "ns" in units else "us", zones[0] if len(set(zones)) == 1 else None)
+    return pa.large_string()
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    """Tell whether values are numbers, or 0 and 1 where a format has no truth values."""
+    import pyarrow as pa
+
+    is_one = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
+    return any(test(kind) for test in is_one)

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import GuaranteeError
 from shoal.privacy.counting.spelling import person_of
-from shoal.privacy.stream_gate.declared_fields import refuse_undeclared
-from shoal.privacy.stream_gate.digits import Digits, refuse_finer
 from shoal.privacy.stream_gate.read_back import Reader
+from shoal.privacy.stream_gate.released_fields import Digits, refuse_finer, refuse_undeclared
 from shoal.types.stream import Leaving
 
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from shoal.errors import GuaranteeError
-from shoal.privacy.stream_gate.declared_fields import Declared
+from shoal.privacy.stream_gate.released_fields import Declared
 
 _LONG = 400  # digits of integers that are beyond all floats
 _Single: Any = None | bool | int | float | str

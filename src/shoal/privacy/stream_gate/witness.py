@@ -17,7 +17,7 @@ from math import floor, inf, isfinite, lcm
 from typing import Any
 
 from shoal.errors import GuaranteeError
-from shoal.privacy.counting.entropy import at_least
+from shoal.privacy.counting.histograms import at_least
 from shoal.privacy.counting.spelling import same_value
 from shoal.types import called
 

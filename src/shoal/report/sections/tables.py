@@ -19,7 +19,7 @@ from markupsafe import Markup
 from shoal import registry
 from shoal.report.charts.charts import scale_chart
 from shoal.report.charts.numbers import folded, joined, number, percent, plain
-from shoal.report.sections.changes import moments
+from shoal.report.sections.attributes import moments
 from shoal.types import Finding, Reading, Run
 
 _STRATUM = re.compile(r" in (a stratum|stratum \d+)$| a stratum$")  # the section on strata tells what may be told

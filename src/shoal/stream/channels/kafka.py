@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from shoal.errors import ParameterError
 from shoal.stream.channels.kafka_client.address import address, chosen, properties, seconds
-from shoal.stream.channels.kafka_client.cursors import checked_delay
 from shoal.stream.channels.kafka_client.group import Clients
-from shoal.stream.channels.kafka_client.link import KafkaLink
-from shoal.stream.channels.kafka_client.topics import found
+from shoal.stream.channels.kafka_client.link import KafkaLink, found
+from shoal.stream.channels.kafka_client.transactions import checked_delay
 from shoal.types.stream import Journey
 
 _OPTIONS = ("config", "from", "group", "instance", "patience", "until")

@@ -6,8 +6,7 @@ import re
 from contextlib import ExitStack
 
 from shoal.errors import ParameterError
-from shoal.stream.channels.nats_client.address import INPUT, OUTPUT, SCHEME, Address
-from shoal.stream.channels.nats_client.connection import Connection
+from shoal.stream.channels.nats_client.connection import INPUT, OUTPUT, SCHEME, Address, Connection
 from shoal.stream.channels.nats_client.link import NatsLink
 from shoal.stream.channels.nats_client.writer import Writer
 from shoal.types.stream import Journey

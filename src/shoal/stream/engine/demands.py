@@ -22,12 +22,11 @@ from numpy.typing import NDArray
 
 from shoal import spelling
 from shoal.errors import DataError
-from shoal.privacy.stream_gate.digits import Digits
+from shoal.privacy.stream_gate.released_fields import Digits
 from shoal.privacy.stream_gate.witness import Asked, Witness
 from shoal.stream.points._cells import is_missing
 from shoal.stream.points.datetime import is_date, moment
-from shoal.stream.recipe.bins import Bins, kind_of
-from shoal.stream.recipe.demands import CLOSE, asked
+from shoal.stream.recipe.demands import CLOSE, Bins, asked, kind_of
 from shoal.stream.recipe.recipe import StreamRecipe
 from shoal.types import Kind, called
 from shoal.types.stream import Demand

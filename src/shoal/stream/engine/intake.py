@@ -1,4 +1,4 @@
-"""Tuples of a program as they come: the fields that are wanted, and those that are released with them."""
+"""Intake of tuples from a program: wanted fields, and fields that are released with them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,42 @@ import pyarrow as pa
 
 from shoal.errors import DataError, SchemaError, listing
 from shoal.stream.engine.bodies import UNFIT, Bodies, as_arrow
-from shoal.stream.engine.fields import fields_of
 from shoal.stream.points._cells import listed
 from shoal.stream.recipe.recipe import StreamRecipe
 from shoal.stream.wire.fields import TO_DECLARE, Fate, Fields, Leaf, leaves, undeclared
+
+_MEMORY = "fields"
+
+
+def fields_of(recipe: StreamRecipe, memory: Mapping[str, Any] | None = None) -> Fields:
+    """Return the fields of a lane; `memory` is that of its cursor.
+
+    >>> recipe = StreamRecipe(quasi=["a"], bounds={"a": (0, 1)}, k=2, delay=9)
+    >>> fields_of(recipe).open, sorted(fields_of(recipe, {"fields": ["b"]}).learnt)
+    (True, ['b'])
+    """
+    learns = recipe.keep is None and recipe.unknown != "keep"
+    known = (memory or {}).get(_MEMORY)
+    if known is not None and not (isinstance(known, list) and all(isinstance(name, str) for name in known)):
+        raise DataError(
+            "Stream: the cursor must remember the fields that are released as a list of names, got something else. "
+            "Name them in keep."
+        )
+    return Fields(
+        frozenset(recipe.quasi),
+        frozenset(recipe.removed),
+        frozenset(recipe.named),
+        recipe.unknown,
+        learns,
+        frozenset(known or ()) if learns else frozenset(),
+        known is not None,
+    )
+
+
+def remembered(fields: Fields) -> dict[str, Any]:
+    """Return what a cursor must remember of them: nothing unless they were learnt."""
+    return {_MEMORY: sorted(fields.learnt)} if fields.learns and fields.fixed else {}
+
 
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 _SEVERAL = (Mapping, list, tuple, set, frozenset)

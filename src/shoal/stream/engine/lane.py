@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from shoal.errors import listing
 from shoal.privacy.stream_gate.gate import Gate
 from shoal.progress import say
-from shoal.stream.engine.core import Core
-from shoal.stream.engine.counters import Gauge
+from shoal.stream.engine.buffer import Core
+from shoal.stream.engine.counters import Gauge, Rejections
 from shoal.stream.engine.demands import witness_of
-from shoal.stream.engine.fields import fields_of, remembered
-from shoal.stream.engine.rejections import Rejections
+from shoal.stream.engine.intake import fields_of, remembered
 from shoal.stream.recipe.recipe import StreamRecipe
 from shoal.types.stream import Cursor, Formed, Incoming, Leaving, Letter, Outgoing, Tally, Wire
 

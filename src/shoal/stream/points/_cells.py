@@ -1,15 +1,21 @@
-"""Cells of any kind as numbers, and attributes of numbers between two bounds."""
+"""Cells of a stream as numbers, category numbers, or multiples of a step."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from shoal.types import called
+from shoal.types.stream import Taken
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _PLAIN = (int, float)
@@ -126,3 +132,86 @@ def _number(cell: Any) -> float | None:
     except (OverflowError, ValueError):
         return None
     return value if value is not None and np.isfinite(value) else None
+
+
+@dataclass(frozen=True)
+class Categories:
+    """An attribute of categories that were named before, ordered or not."""
+
+    name: str
+    categories: tuple[Any, ...] = field(repr=False)
+    among: str  #: where they were named, in messages
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        """The number of each category by what it is called; blanks are no value, and none of them."""
+        return {called(category): at for at, category in enumerate(self.categories) if called(category).strip()}
+
+    def fits(self, cell: Any) -> bool:
+        """Tell at a glance whether a cell is one of the categories; if not, it may still be read."""
+        return type(cell) is str and cell in self._numbers
+
+    def take(self, cells: Any) -> Taken:
+        """Read categories; those that nobody named before are faults."""
+        items, number = listed(cells), self._numbers
+        try:
+            quick = [number.get(cell, -1) for cell in items]  # text is called what it is
+        except TypeError:  # a list, a table: no category
+            quick = [-1] * len(items)
+        if -1 not in quick:
+            return Taken(np.array(quick, np.int64), np.zeros(len(items), np.bool_), [])
+
+        def read(cell: Any) -> int | None:
+            if isinstance(cell, str):
+                return number.get(cell, number.get(cell.strip()))
+            return None if isinstance(cell, (list, dict)) else number.get(called(cell))
+
+        sentence = f"must be in {self.among}, got something else. Add it there, or correct the record."
+        values, faults = each(self.name, items, read, sentence)
+        codes = np.array([0 if value is None else value for value in values], np.int64)
+        return Taken(codes, np.zeros(len(items), np.bool_), faults)
+
+    def plain(self, values: NDArray[Any]) -> list[Any]:
+        """Return categories as they were named before."""
+        return [self.categories[code] for code in values.tolist()]
+
+
+_EXACT = 2**53  # integers up to it are floats
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Multiples of a step, which is top / bottom: from `lowest` times to `highest` times.
+
+    **Guarantee.** A value is the float nearest to a multiple of the step as it is written, 0.1 being one tenth, and
+    lies within the bounds.
+
+    >>> Steps.between(0.1, 0, 1).round(np.array([0.26, 0.34, 0.96])).tolist()
+    [0.3, 0.3, 1.0]
+    """
+
+    top: int
+    bottom: int
+    lowest: int
+    highest: int
+
+    @classmethod
+    def between(cls, step: float, low: float, high: float) -> Steps:
+        """Return the multiples of a step between two bounds, all numbers as they are written."""
+        exact = Fraction(str(step))
+        first, last = (Fraction(str(end)) / exact for end in (low, high))
+        return cls(exact.numerator, exact.denominator, ceil(first), floor(last))
+
+    @property
+    def fault(self) -> str | None:
+        """Say why there are no such values, or None."""
+        if self.lowest > self.highest:
+            return "no multiple of it lies between the bounds. Lower it, or widen the bounds."
+        if max(abs(self.lowest), abs(self.highest)) * self.top > _EXACT or self.bottom > _EXACT:
+            return "it is finer than floats between the bounds. Raise it."
+        return None
+
+    def round(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the nearest multiples; of two the even one."""
+        times = np.rint(values * self.bottom / self.top)
+        return np.asarray(np.clip(times, self.lowest, self.highest) * self.top / self.bottom + 0.0)

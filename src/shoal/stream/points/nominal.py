@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.arithmetic.category_representative import Tree, below, likest_leaf, tree_of
-from shoal.stream.points._names import Categories
+from shoal.stream.points._cells import Categories
 from shoal.types import Kind, called
 from shoal.types.stream import Known
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.stream.means import means
-from shoal.stream.points._cells import Between, numbers
-from shoal.stream.points._steps import Steps
+from shoal.stream.points._cells import Between, Steps, numbers
 from shoal.types import Kind
 from shoal.types.stream import Known, Taken
 

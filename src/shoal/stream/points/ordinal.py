@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.arithmetic.class_means import medians
-from shoal.stream.points._names import Categories
+from shoal.stream.points._cells import Categories
 from shoal.types import Kind
 from shoal.types.stream import Known
 

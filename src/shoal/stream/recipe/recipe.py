@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from shoal.parameters import declarations
 from shoal.recipe.settings import Rule, digest, documented
-from shoal.stream.recipe import domains
+from shoal.stream.recipe import rules as domains
 from shoal.stream.recipe.fields import StreamFields
 from shoal.stream.recipe.rules import RULES
 from shoal.types import Kind, Taxonomy

@@ -12,8 +12,7 @@ import numpy as np
 
 from shoal.errors import SchemaError, listing
 from shoal.parameters import unknown
-from shoal.stream.wire._framing import framing
-from shoal.stream.wire.fields import TO_DECLARE, Fate, Fields
+from shoal.stream.wire.fields import TO_DECLARE, Fate, Fields, framing
 from shoal.stream.wire.jsonl import lookalike
 from shoal.types.stream import Parsed
 

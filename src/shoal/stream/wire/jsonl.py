@@ -15,8 +15,7 @@ import msgspec
 import numpy as np
 
 from shoal.errors import ParameterError, listing
-from shoal.stream.wire._framing import framing
-from shoal.stream.wire.fields import TO_DECLARE, Fate, Fields, undeclared
+from shoal.stream.wire.fields import TO_DECLARE, Fate, Fields, framing, undeclared
 from shoal.types.stream import Parsed
 
 

@@ -1,4 +1,4 @@
-"""Tables and what their columns mean."""
+"""Tables, their columns, and the resolution of released values."""
 
 from __future__ import annotations
 
@@ -189,3 +189,103 @@ class Columns(Protocol):
 
     def categories(self, name: str) -> NDArray[np.int64]:
         """Return a number for each different value of a column, from 0."""
+
+
+def plain(table: pa.Table) -> pa.Table:
+    """Return a table without the types for which Arrow lacks functions: views, half floats, runs. Values are the same.
+
+    >>> import pyarrow as pa
+    >>> plain(pa.table({"a": pa.array(["x"], pa.string_view()), "b": [1]})).schema.types
+    [DataType(large_string), DataType(int64)]
+    """
+    found = {name: _plain(table.column(name)) for name in table.column_names}
+    changed = {name: column for name, column in found.items() if column.type != table.schema.field(name).type}
+    return with_columns(table, changed) if changed else table
+
+
+def as_it_was(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Return a column that was made plain in the type that it had; another as it is."""
+    return column.cast(kind, safe=False) if _kinds().get(kind) == column.type else column
+
+
+def _kinds() -> dict[pa.DataType, pa.DataType]:
+    import pyarrow as pa
+
+    return {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary(), pa.float16(): pa.float32()}
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_run_end_encoded(column.type):
+        return pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], column.type.value_type)
+    return column.cast(_kinds().get(column.type, column.type))
+
+
+def without_unused(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column without the categories that no record has; they would tell what had been there.
+
+    >>> import pyarrow as pa
+    >>> sizes = pa.DictionaryArray.from_arrays(pa.array([2, 0, 2]), ["S", "M", "L"], ordered=True)
+    >>> without_unused(pa.chunked_array([sizes])).chunk(0).dictionary.to_pylist()
+    ['S', 'L']
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    kind = column.type
+    if not pa.types.is_dictionary(kind) or not len(column):
+        return column
+    cells = column.unify_dictionaries().combine_chunks()
+    cells = cells.chunk(0) if isinstance(cells, pa.ChunkedArray) else cells
+    used = np.unique(cells.indices.drop_null().to_numpy())
+    if len(used) == len(cells.dictionary):
+        return column
+    places = np.zeros(len(cells.dictionary), np.int64)
+    places[used] = np.arange(len(used))
+    codes = pa.array(places).take(cells.indices).cast(kind.index_type)
+    kept = cells.dictionary.take(pa.array(used))
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, kept, ordered=kind.ordered)])
+
+
+#: Units of dates and times that a recipe may declare, from the coarsest. A column's own may be finer.
+UNITS = ("year", "month", "day", "hour", "minute", "second")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Multiples of p · 10⁻ᵈ.
+
+    >>> Step.of(0.05), Step.of(100), str(Step(1, 2))
+    (Step(multiple=5, decimals=2), Step(multiple=100, decimals=0), '0.01')
+    """
+
+    multiple: int  #: p ≥ 1
+    decimals: int  #: d ≥ 0
+
+    @classmethod
+    def of(cls, number: float) -> Step:
+        """Return the step that a number is written as."""
+        _, digits, exponent = Decimal(repr(number)).as_tuple()
+        whole = int("".join(map(str, digits)))
+        power = int(exponent)
+        return cls(whole * 10**power, 0) if power >= 0 else _reduced(whole, -power)
+
+    @property
+    def number(self) -> Decimal:
+        """The step as an exact number."""
+        return Decimal(self.multiple).scaleb(-self.decimals)
+
+    def __str__(self) -> str:
+        return f"{self.number:f}"
+
+
+def _reduced(multiple: int, decimals: int) -> Step:
+    while decimals and multiple % 10 == 0:
+        multiple, decimals = multiple // 10, decimals - 1
+    return Step(multiple, decimals)
+
+
+#: A step of numbers, a unit of dates and times, or None: all digits that there are.
+Resolution = Step | str | None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shoal.types.data.table import Kind, Role
-from shoal.types.results.unchanged import Unchanged
+from shoal.types.results.reading import Unchanged
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,12 @@
-"""What measures read."""
+"""Readings of measures, and how many records unchanged columns make unique."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from typing import Any
+
+from shoal.errors import listing
 
 DIGITS = 3  #: significant digits of published figures about the originals
 
@@ -84,4 +86,83 @@ class Readings:
             **{r.name: None if math.isnan(r.value) else r.value for r in self.readings},
             **({"parts": parts} if parts else {}),
             **({"notes": notes} if notes else {}),
+        }
+
+
+#: The share of records above which a report warns: unique by unchanged columns that nobody has reviewed.
+MOST_UNREVIEWED = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """Columns that are released unchanged, and the records that are unique by them; a missing value is a value.
+
+    Attributes
+    ----------
+    records
+        Number of records.
+    columns
+        The columns that are released unchanged.
+    unique
+        Number of records that are unique by all of these columns.
+    reviewed
+        The columns among them that the data steward has reviewed.
+    unreviewed_unique
+        Number of records that are unique by the columns that are not reviewed.
+    in_class
+        For each column the number of records that it makes unique within their class; None where a record has no
+        class, or more than one.
+
+    >>> Unchanged(100, ("pay", "town"), 40, ("town",), 6).to_dict()["unreviewed_unique_records"]
+    6
+    """
+
+    records: int = 0
+    columns: tuple[str, ...] = ()
+    unique: int = 0
+    reviewed: tuple[str, ...] = ()
+    unreviewed_unique: int = 0
+    in_class: tuple[tuple[str, int], ...] | None = None
+
+    @property
+    def unreviewed(self) -> tuple[str, ...]:
+        """The columns that are not reviewed."""
+        return tuple(name for name in self.columns if name not in self.reviewed)
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """The records that are unique by all columns and by those not reviewed, as a sentence each."""
+        if not self.columns:
+            return ()
+        many = len(self.columns)
+        of = "the column that is" if many == 1 else f"the {many:,} columns that are"
+        found = [f"{self._share(self.unique)} unique by {of} released unchanged."]
+        if self.reviewed and self.unreviewed:
+            found.append(f"{self._share(self.unreviewed_unique)} unique by {listing(self.unreviewed)}, not reviewed.")
+        elif self.reviewed:
+            found.append("All columns that are released unchanged are reviewed.")
+        return tuple(found)
+
+    @property
+    def warning(self) -> str:
+        """What to do about records that are unique by unreviewed columns; empty if they are few."""
+        if self.unreviewed_unique <= MOST_UNREVIEWED * self.records:
+            return ""
+        return (
+            f"{self._share(self.unreviewed_unique)} unique by columns that are released unchanged and not reviewed: "
+            f"{listing(self.unreviewed)}. Anyone who knows these values can identify them. Make such columns "
+            f"quasi-identifiers or identifiers, or list those that nobody else can know in the recipe's reviewed."
+        )
+
+    def _share(self, count: int) -> str:
+        return f"{count:,} of {self.records:,} records ({100 * count / max(self.records, 1):.1f} %) are"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, as in the JSON of ``shoal protect``."""
+        return {
+            "columns": list(self.columns),
+            "unique_records": self.unique,
+            "reviewed": list(self.reviewed),
+            "unreviewed_unique_records": self.unreviewed_unique,
+            "unique_in_class": None if self.in_class is None else dict(self.in_class),
         }

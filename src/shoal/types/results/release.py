@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from shoal.types.data.resolution import Step
-    from shoal.types.data.table import Dialect, Schema
+    from shoal.types.data.table import Dialect, Schema, Step
     from shoal.types.results.privacy_ledger import Ledger
-    from shoal.types.results.unchanged import Unchanged
+    from shoal.types.results.reading import Unchanged
 
 
 @dataclass(frozen=True, eq=False)

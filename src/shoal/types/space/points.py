@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from shoal.types.data.resolution import Resolution
+    from shoal.types.data.table import Resolution
     from shoal.types.space.axis import Axis
 
 

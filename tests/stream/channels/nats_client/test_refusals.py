@@ -14,8 +14,7 @@ import pytest
 
 from shoal.errors import DataError, EngineError, ParameterError, ShoalError
 from shoal.stream.channels.nats import Nats
-from shoal.stream.channels.nats_client.address import INPUT, OUTPUT, Address
-from shoal.stream.channels.nats_client.connection import Connection
+from shoal.stream.channels.nats_client.connection import INPUT, OUTPUT, Address, Connection
 from shoal.types.stream import Cursor, Journey, Leaving, Outgoing, Tally
 
 

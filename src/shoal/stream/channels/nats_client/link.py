@@ -11,9 +11,8 @@ from uuid import uuid4
 from shoal.errors import DataError, EngineError, listing
 from shoal.progress import say
 from shoal.stream.channels.nats_client.connection import Connection
-from shoal.stream.channels.nats_client.packing import MOST, Delivered, addressed, packed
+from shoal.stream.channels.nats_client.messages import MOST, Delivered, Runs, State, addressed, digests, packed
 from shoal.stream.channels.nats_client.reader import Consumers, Reader
-from shoal.stream.channels.nats_client.state import Runs, State, digests
 from shoal.stream.channels.nats_client.writer import FencedError, Writer
 from shoal.types.stream import Cursor, Incoming, Journey, Outgoing
 

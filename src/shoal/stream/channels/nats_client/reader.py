@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from shoal.errors import DataError, EngineError, ShoalError
 from shoal.stream.channels.nats_client.connection import Connection
-from shoal.stream.channels.nats_client.packing import Delivered, Reply
+from shoal.stream.channels.nats_client.messages import Delivered, Reply
 
 _FOREVER = 10 * 365 * 86400 * 10**9  # nanoseconds: what is not acknowledged is read again after a restart, not before
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from shoal.errors import DataError, EngineError, ParameterError
 from shoal.stream.channels.nats_client.connection import Connection
-from shoal.stream.channels.nats_client.packing import Message
-from shoal.stream.channels.nats_client.state import State
+from shoal.stream.channels.nats_client.messages import Message, State
 
 _PASSING = (10071, 10176)  # another message was last; a part was lost on the way: what is stored says what to do
 _TOO_LARGE = 10199

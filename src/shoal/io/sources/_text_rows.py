@@ -1,0 +1,246 @@
+"""Rows of a text file in any encoding, as columns of text."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import zlib
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import DataError, ParameterError, listing
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+#: Byte order marks, the longer ones first because UTF-32's begins like UTF-16's.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_UNICODE = {
+    "utf-8": "utf-8-sig",
+    "utf-16-le": "utf-16",
+    "utf-16-be": "utf-16",
+    "utf-32-le": "utf-32",
+    "utf-32-be": "utf-32",
+}
+_GZIP = b"\x1f\x8b"
+
+
+def codec(owner: str, encoding: str) -> str:
+    """Return the usual name of an encoding of text.
+
+    >>> codec("Csv", "Latin-1")
+    'iso8859-1'
+    """
+    try:
+        "a".encode(encoding)
+        return codecs.lookup(encoding).name
+    except (LookupError, ValueError):
+        raise ParameterError(
+            f"{owner}: encoding must be one that Python knows, such as utf-8, utf-16, latin-1 or cp1252, "
+            f"got {encoding!r}. Correct its name."
+        ) from None
+
+
+def to_utf8(owner: str, raw: bytes, encoding: str | None) -> tuple[bytes, str]:
+    """Return the text in UTF-8 without byte order mark, and the encoding it came in.
+
+    A byte order mark decides if no encoding is given, else it is UTF-8. UTF-8 is not checked here but while
+    it is parsed, which is faster; see :func:`check_utf8`.
+
+    >>> to_utf8("people.csv", b"\\xef\\xbb\\xbfage", None)
+    (b'age', 'utf-8-sig')
+    """
+    raw = _unpacked(owner, raw)
+    name = encoding or next((name for mark, name in _MARKS if raw.startswith(mark)), "utf-8")
+    if name in ("utf-8", "utf-8-sig"):
+        marked = raw.startswith(codecs.BOM_UTF8)
+        return (raw[len(codecs.BOM_UTF8) :], "utf-8-sig") if marked else (raw, "utf-8")
+    text = _decoded(owner, raw, name)
+    if text.startswith("\ufeff"):
+        text, name = text[1:], _UNICODE.get(name, name)
+    return text.encode(), name
+
+
+def arrow_buffer(*parts: bytes | memoryview) -> pa.Buffer:
+    """Return the parts one after the other, in memory of Arrow.
+
+    Arrow's threads may hold the buffer longer than a read that has failed. Memory of Python would be released by such a
+    thread, which aborts the program if it is just ending.
+
+    >>> arrow_buffer(b"a,", b"b").to_pybytes()
+    b'a,b'
+    """
+    import pyarrow as pa
+
+    buffer = pa.allocate_buffer(sum(map(len, parts)))
+    free = memoryview(buffer).cast("B")
+    for part in parts:
+        free[: len(part)] = part
+        free = free[len(part) :]
+    return buffer
+
+
+def check_utf8(owner: str, text: bytes) -> None:
+    """Raise if the text is not UTF-8, saying in which line."""
+    _decoded(owner, text, "utf-8")
+
+
+def _decoded(owner: str, raw: bytes, encoding: str) -> str:
+    try:
+        return raw.decode(encoding)
+    except UnicodeError as error:
+        start = getattr(error, "start", len(raw))
+    before = raw[:start].decode(encoding, errors="replace")
+    line = 1 + before.count("\n") + before.count("\r") - before.count("\r\n")
+    raise DataError(
+        f"{owner}: line {line:,} is not valid {encoding}. Give the file's encoding, "
+        "for example --encoding cp1252 for files saved by older programs on Windows."
+    )
+
+
+def _unpacked(owner: str, raw: bytes) -> bytes:
+    if not raw.startswith(_GZIP):
+        return raw
+    try:
+        return gzip.decompress(raw)
+    except (OSError, EOFError, zlib.error):
+        raise DataError(f"{owner}: is compressed, and damaged or cut short. Fetch it again.") from None
+
+
+_BLOCK = 1 << 22
+_LARGEST_BLOCK = (1 << 31) - 1
+_ROWS_IN_BLOCK = 512
+_MARK = "."
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What follows the header.
+
+    Attributes
+    ----------
+    owner
+        The file's name, for messages.
+    text
+        The file in UTF-8.
+    start
+        Where the rows begin in it.
+    names
+        The names of the columns.
+    """
+
+    owner: str
+    text: bytes = field(repr=False)
+    start: int
+    names: Sequence[str]
+    delimiter: str
+    quote: str
+
+    def read(self) -> pa.Table:
+        """Return every cell as it is written; a cell with nothing in it, not even quotes, is null.
+
+        Raises
+        ------
+        DataError
+            If rows do not have as many cells as the header, a quote is never closed, or it is not UTF-8.
+        """
+        import pyarrow as pa
+
+        quoted = self.text.find(self.quote.encode(), self.start) >= 0
+        data = self._data(quoted)
+        for block in self._blocks(len(data)):
+            with suppress(pa.ArrowException):  # a row that does not fit or is larger than the block, or no UTF-8
+                table = self._parse(data, block, quoted)
+                return self._unmarked(table, 0) if quoted else table
+        check_utf8(self.owner, self.text)
+        for block in self._blocks(len(data)):
+            bad: list[int | None] = []
+            with suppress(pa.ArrowException):
+                table = self._parse(data, block, quoted, bad)
+                table = self._unmarked(table, len(bad)) if quoted else table
+                if bad:
+                    raise DataError(self._ragged(bad))
+                return table
+        raise DataError(f"{self.owner}: could not be parsed. Check its delimiter and quotes, and save it again.")
+
+    def _parse(self, data: pa.Buffer, block: int, quoted: bool, bad: list[int | None] | None = None) -> pa.Table:
+        """Parse the rows, in threads; with a list, skip rows that do not fit and note their numbers, in this thread.
+
+        Arrow's threads go on for a while after one of them has failed. If they called Python then, and the program
+        ended, it would be aborted: so only a single thread does.
+        """
+        import pyarrow as pa
+        from pyarrow import csv
+
+        def skip(row: Any) -> str:
+            assert bad is not None
+            bad.append(row.number)
+            return "skip"
+
+        source: Any = pa.BufferReader(data)
+        handler: Any = None if bad is None else skip
+        threads = bad is None
+        return csv.read_csv(
+            source,
+            read_options=csv.ReadOptions(column_names=list(self.names), block_size=block, use_threads=threads),
+            parse_options=csv.ParseOptions(
+                delimiter=self.delimiter,
+                quote_char=self.quote,
+                newlines_in_values=quoted,  # slower, so only where there are quotes
+                ignore_empty_lines=len(self.names) > 1,
+                invalid_row_handler=handler,
+            ),
+            convert_options=csv.ConvertOptions(
+                column_types=dict.fromkeys(self.names, pa.string()),
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+
+    def _blocks(self, size: int) -> Iterator[int]:
+        """Give sizes of blocks to try, up to one block for everything: a row must fit into its block."""
+        block = min(max(_BLOCK, _ROWS_IN_BLOCK * self.start), _LARGEST_BLOCK)
+        yield block
+        while block < min(size, _LARGEST_BLOCK):
+            block = min(block * 16, _LARGEST_BLOCK)
+            yield block
+
+    def _data(self, quoted: bool) -> pa.Buffer:
+        """Return what follows the header, for Arrow to parse.
+
+        Where there are quotes it ends with one more row, which a quote that is never closed would swallow. Where
+        the first cell begins with U+FEFF there is another before it, which Arrow takes for a byte order mark.
+        """
+        lead = BOM_UTF8 if self.text.startswith(BOM_UTF8, self.start) else b""
+        ended = self.text.endswith((b"\n", b"\r"))
+        mark = self.delimiter.join([_MARK] * len(self.names)) + "\n" if quoted else ""
+        end = b"" if ended or not quoted else b"\n"
+        return arrow_buffer(lead, memoryview(self.text)[self.start :], end, mark.encode())
+
+    def _unmarked(self, table: pa.Table, bad: int) -> pa.Table:
+        """Return the table without the last row, if that is the one that was added."""
+        if table.num_rows and table.column(table.num_columns - 1)[-1].as_py() == _MARK:
+            return table.slice(0, table.num_rows - 1)
+        raise DataError(
+            f"{self.owner}: a quote that opens in row {table.num_rows + bad:,} is never closed. "
+            "Close it, or name another quote character."
+        )
+
+    def _ragged(self, bad: Sequence[int | None]) -> str:
+        count, columns = len(bad), len(self.names)
+        rows, do = ("row", "does") if count == 1 else ("rows", "do")
+        return (
+            f"{self.owner}: {count:,} {rows} {do} not have the header's {columns:,} "
+            f"column{'s' * (columns != 1)}: {rows} {listing(bad)}. Correct the {rows}, or name the delimiter."
+        )

@@ -1,0 +1,212 @@
+"""Exact and order-independent sums of float64 values.
+
+**Running sums of columns** are exact, so that a centroid never drifts while records are removed. Every finite float64
+is an integer of 53 bits times a power of two. A column's sum is held as a few int64 *limbs* of 32 bits each, counted
+from the column's smallest exponent. Adding or removing a value touches three limbs and is exact; carries are resolved
+only when the sum is rounded, once, half to even. A limb takes less than 2³³ per value, so 2³⁰ values fit before it
+could overflow. Values are passed as their bit patterns (``points.view(np.int64)``).
+
+**Totals** do not depend on the order of the values, because all values are rounded to the same grids before they are
+added. Adding a large power of two to a value and subtracting it again leaves the value rounded to a multiple of a fixed
+unit, and sums of such multiples are exact. The remainder goes to a finer grid; what remains after the third grid is
+dropped, for it is far below the last bit of the total.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.runtime.jit import kernel, part
+
+MASK = (1 << 32) - 1
+_FRACTION = (1 << 52) - 1
+_HIDDEN = 1 << 52
+_BIAS = 1075  # a pattern with exponent field e and significand m is m · 2^(e - 1075)
+
+
+@part
+def _accumulate(limbs, base, j, pattern, sign):
+    """Add `sign` times one value to the sum of column `j`."""
+    field = (pattern >> 52) & 0x7FF
+    significand = pattern & _FRACTION
+    if field > 0:
+        significand |= _HIDDEN
+    else:
+        field = 1
+    if significand == 0:
+        return
+    shift = field - base[j]
+    at = shift >> 5
+    bits = shift & 31
+    low = (significand & MASK) << bits
+    high = (significand >> 32) << bits
+    by = -sign if pattern < 0 else sign
+    limbs[j, at] += by * (low & MASK)
+    limbs[j, at + 1] += by * ((low >> 32) + (high & MASK))
+    limbs[j, at + 2] += by * (high >> 32)
+
+
+@part
+def subtract(limbs, base, j, pattern):
+    """Take one value out of the sum of column `j`, exactly."""
+    _accumulate(limbs, base, j, pattern, np.int64(-1))
+
+
+@kernel
+def _exponent_range(patterns, lowest, highest):
+    for i in range(patterns.shape[0]):
+        for j in range(patterns.shape[1]):
+            if patterns[i, j] & 0x7FFFFFFFFFFFFFFF:
+                exponent = max((patterns[i, j] >> 52) & 0x7FF, 1)
+                lowest[j] = min(lowest[j], exponent)
+                highest[j] = max(highest[j], exponent)
+
+
+@kernel
+def _accumulate_all(limbs, base, patterns):
+    for i in range(patterns.shape[0]):
+        for j in range(patterns.shape[1]):
+            _accumulate(limbs, base, j, patterns[i, j], np.int64(1))
+
+
+def exact_sums(patterns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the exact column sums of an (n, d) table of float64 bit patterns.
+
+    Returns
+    -------
+    limbs : (d, m) int64
+        32-bit limbs of each sum, lowest first.
+    base : (d,) int64
+        Biased exponent of each column's lowest bit.
+
+    Guarantee: for finite values and n < 2³⁰, `limbs` and `base` represent the sums without any rounding.
+    Complexity: O(n·d) time; d·⌈(spread of the exponents + 86) / 32⌉ limbs, at most 69 a column.
+    """
+    d = patterns.shape[1]
+    lowest = np.full(d, 2047, dtype=np.int64)
+    highest = np.ones(d, dtype=np.int64)
+    _exponent_range(patterns, lowest, highest)
+    base = np.minimum(lowest, highest)
+    width = int((highest - base).max()) + 53 + 33
+    limbs = np.zeros((d, width // 32 + 2), dtype=np.int64)
+    _accumulate_all(limbs, base, patterns)
+    return limbs, base
+
+
+@part
+def _bit_length(word):
+    length = 0
+    for step in (16, 8, 4, 2, 1):
+        if word >> step:
+            word >>= step
+            length += step
+    return length + word
+
+
+@part
+def _carry(limbs, digits):
+    """Resolve carries: write the digits of the absolute value to `digits`, return whether the sum is negative."""
+    carry = 0
+    for i in range(limbs.shape[0]):
+        total = limbs[i] + carry
+        digits[i] = total & MASK
+        carry = total >> 32
+    if carry >= 0:
+        return False
+    carry = 1
+    for i in range(limbs.shape[0]):
+        total = (digits[i] ^ MASK) + carry
+        digits[i] = total & MASK
+        carry = total >> 32
+    return True
+
+
+@part
+def rounded(limbs, base, digits):
+    """Round one exact sum to the nearest float64, ties to even.
+
+    The leading 62 bits go into one integer, with a sticky lowest bit for all that follows them; its conversion to
+    float64 rounds once. A sum below the normal range has no bits to lose, so scaling it down is exact.
+    """
+    negative = _carry(limbs, digits)
+    top = limbs.shape[0] - 1
+    while top > 0 and digits[top] == 0:
+        top -= 1
+    lead = digits[top]
+    middle = digits[top - 1] if top >= 1 else 0
+    last = digits[top - 2] if top >= 2 else 0
+    length = _bit_length(lead)
+    if length == 0:
+        return 0.0
+    need = 62 - length
+    if need <= 32:
+        head = (lead << need) | (middle >> (32 - need))
+        tail = (middle & ((1 << (32 - need)) - 1)) | last
+    else:
+        more = need - 32
+        head = (((lead << 32) | middle) << more) | (last >> (32 - more))
+        tail = last & ((1 << (32 - more)) - 1)
+    for i in range(top - 2):
+        tail |= digits[i]
+    if tail != 0:
+        head |= 1
+    value = math.ldexp(float(head), int(base - _BIAS + 32 * top - need))
+    return -value if negative else value
+
+
+@part
+def mean(limbs, base, count, digits, out):
+    """Write the centroid: each correctly rounded sum divided by `count`."""
+    for j in range(limbs.shape[0]):
+        out[j] = rounded(limbs[j], base[j], digits) / count
+
+
+_BITS = 52  # of a float, after the leading one
+_TOP, _BOTTOM = 1000, 800  # beyond 2¹⁰⁰⁰ a grid may overflow, below 2⁻⁸⁰⁰ the third may have no bits: scale first
+
+
+def orderless_total(values: NDArray[np.float64]) -> float:
+    """Return the sum of a column: no order of its values changes a bit of it.
+
+    With values that are infinite or NaN, the sum is.
+
+    **Guarantee.** The error is at most one unit in the last place of the total, and 2⁻⁶⁰ of the largest value.
+
+    >>> orderless_total(np.array([1e16, 1.0, -1e16]))
+    1.0
+    """
+    column = np.ascontiguousarray(values, np.float64)
+    largest = float(np.max(np.abs(column), initial=0.0))
+    if not largest < math.inf:
+        return float(np.sum(column))
+    if largest == 0.0:
+        return 0.0
+    spare = math.frexp(len(column))[1] + 1  # bits that a sum of so many may grow by
+    exponent = math.frexp(largest)[1] + spare
+    if exponent > _TOP:
+        with np.errstate(over="ignore"):  # the total may be larger than any float
+            return float(np.ldexp(orderless_total(np.ldexp(column, -64)), 64))
+    if exponent < -_BOTTOM:
+        return float(np.ldexp(orderless_total(np.ldexp(column, 256)), -256))
+    step = _BITS - spare
+    grids = [math.ldexp(1.5, exponent - level * step) for level in range(3)]
+    return float(_total(column, *grids))
+
+
+@kernel
+def _total(values, first, second, third):
+    """Add up the values on three grids, each finer than the one before."""
+    high, middle, low = 0.0, 0.0, 0.0
+    for i in range(values.shape[0]):
+        on_grid = (first + values[i]) - first
+        rest = values[i] - on_grid
+        high += on_grid
+        on_grid = (second + rest) - second
+        rest -= on_grid
+        middle += on_grid
+        low += (third + rest) - third
+    return high + (middle + low)

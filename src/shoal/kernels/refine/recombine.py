@@ -1,0 +1,211 @@
+"""Recombination of partitions: the best one that can be made from a pool of candidate classes.
+
+Two records are connected if some class holds both. In a connected component every partition that the classes came
+from covers the same records, so components can be decided one by one, and the least of each is the least of all.
+
+Set partitioning minimises Σ cost(C)·x_C over x_C ∈ {0, 1} so that every record lies in exactly one chosen class. In
+each component, the linear relaxation and a partition known to be good tell which classes cannot be in a better one:
+those whose reduced cost exceeds the gap. The rest splits into smaller components, which branch and bound decides.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from shoal.kernels.arithmetic.class_costs import Classes, class_costs, classes_of, labels_of, root
+from shoal.kernels.arithmetic.scaling import in_range
+from shoal.kernels.bound.milp import choose, relax
+from shoal.kernels.runtime.jit import announce, kernel
+
+_LARGEST_RELAXATION = 400_000  # classes of a component whose relaxation is still solved
+
+
+def best_of_pool(
+    points: np.ndarray, partitions: Sequence[np.ndarray], nodes: int = 200, largest: int = 6_000
+) -> np.ndarray:
+    """Return the best partition made of classes of the partitions given, of which equal ones count once.
+
+    Branch and bound visits at most `nodes` per component, and chooses among at most `largest` classes at once; then the
+    best found so far counts.
+
+    Guarantee: every class is one of the pool, so that what holds for each class of all partitions (its size) holds
+    here; the SSE is at most the least of the partitions given, and of their recombination. Where no limit was met no
+    choice from the pool is better, but for the solver's tolerance. The same pool gives the same labels: limits are
+    counts, never a clock.
+
+    Complexity: that of set partitioning, which is exponential at worst; linear relaxations are mostly integral here, so
+    that little branching is needed.
+
+    >>> x = np.array([[0.0], [1.0], [9.0], [8.0], [20.0], [29.0], [21.0], [28.0]])
+    >>> best_of_pool(x, [np.array([0, 0, 1, 1, 2, 2, 3, 3]), np.array([0, 1, 1, 0, 2, 3, 2, 3])]).tolist()
+    [0, 0, 1, 1, 2, 3, 2, 3]
+    """
+    pool, own = pooled(points, partitions)
+    order = np.argsort([pool.costs[numbers].sum() for numbers in own], kind="stable")
+    best = partitions[order[0]]
+    for at in order[1:]:
+        best = recombine(points, best, partitions[at])
+    incumbent = np.zeros(len(pool.costs), np.bool_)
+    incumbent[pooled(points, [*partitions, best])[1][-1]] = True  # its classes are all in the pool
+    return labels_of(len(best), pool.take(least_cover(len(best), pool, incumbent, nodes, largest)))
+
+
+def best_with(
+    points: np.ndarray, partitions: Sequence[np.ndarray], extra: Classes, opened: np.ndarray, largest: int = 6_000
+) -> np.ndarray:
+    """Return a partition at least as good as the first, made of classes of the partitions and of further ones.
+
+    `extra` are further classes, of records that are open, members ascending. `opened`, (n,) bool, says whether a record
+    may change its class: all or none of a class of the first partition. Branch and bound chooses among `largest`
+    classes besides those of the first partition.
+
+    Guarantee: the classes of records that are not open stay; all others are classes given. The SSE is at most that of
+    the first partition.
+
+    >>> x = np.array([[0.0], [9.0], [1.0], [8.0], [50.0], [60.0]])
+    >>> extra = Classes(np.array([0, 2, 1, 3]), np.array([0, 2, 4]), np.array([0.5, 0.5]))
+    >>> best_with(x, [np.array([0, 0, 1, 1, 2, 2])], extra, np.array([True] * 4 + [False] * 2)).tolist()
+    [0, 1, 0, 1, 2, 2]
+    """
+    pool, own = pooled(points, partitions, extra)
+    incumbent = np.zeros(len(pool.costs), np.bool_)
+    incumbent[own[0]] = True
+    inside = np.logical_and.reduceat(opened[pool.members], pool.bounds[:-1])
+    numbers, place = np.flatnonzero(inside), np.cumsum(opened) - 1
+    offered = pool.take(numbers)
+    offered = offered._replace(members=place[offered.members])
+    chosen = least_cover(int(opened.sum()), offered, incumbent[numbers], largest=largest)
+    kept = np.flatnonzero(incumbent & ~inside)
+    return labels_of(len(points), pool.take(np.concatenate((kept, numbers[chosen]))))
+
+
+def least_cover(n: int, pool: Classes, incumbent: np.ndarray, nodes: int = 200, largest: int = 6_000) -> np.ndarray:
+    """Return the numbers of disjoint classes that cover all n records at the least cost.
+
+    `incumbent` marks the classes of one such choice; the result is never worse.
+    """
+    chosen = incumbent.copy()
+    component = components(n, pool)
+    for numbers in _grouped(component):
+        if len(numbers) > 1 and not incumbent[numbers].all():
+            chosen[numbers] = _component(pool.take(numbers), incumbent[numbers], nodes, largest)
+    return np.flatnonzero(chosen)
+
+
+def _grouped(component: np.ndarray) -> list[np.ndarray]:
+    order = np.argsort(component, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(component))[:-1])
+
+
+def _component(pool: Classes, incumbent: np.ndarray, nodes: int, largest: int) -> np.ndarray:
+    """Improve the incumbent of one component."""
+    if len(pool.costs) > _LARGEST_RELAXATION:
+        return incumbent
+    rows, members = np.unique(pool.members, return_inverse=True)
+    pool = pool._replace(members=members)
+    upper = float(pool.costs[incumbent].sum())
+    value, reduced = relax(len(rows), pool)
+    if reduced is None:
+        return incumbent
+    hopeful = incumbent | (reduced <= upper - value + 1e-9 * upper)
+    numbers = np.flatnonzero(hopeful)
+    kept = pool.take(numbers)
+    best = incumbent.copy()
+    for inside in _grouped(components(len(rows), kept)):
+        group = numbers[inside]
+        if not incumbent[group].all():
+            best[group] = _decide(pool.take(group), incumbent[group], reduced[group], nodes, largest)
+    return best
+
+
+def _decide(pool: Classes, incumbent: np.ndarray, reduced: np.ndarray, nodes: int, largest: int) -> np.ndarray:
+    """Let branch and bound choose, among the classes of least reduced cost if there are too many."""
+    ranked = np.argsort(np.where(incumbent, -np.inf, reduced), kind="stable")
+    few = np.sort(ranked[: int(incumbent.sum()) + largest])
+    rows, members = np.unique(pool.members, return_inverse=True)
+    offered = pool._replace(members=members).take(few)
+    chosen = np.zeros(len(incumbent), np.bool_)
+    chosen[few] = choose(len(rows), offered, incumbent[few], nodes)
+    covered = np.bincount(members[np.repeat(chosen, np.diff(pool.bounds))], minlength=len(rows))
+    better = pool.costs[chosen].sum() < pool.costs[incumbent].sum()
+    return chosen if better and (covered == 1).all() else incumbent  # whatever the solver says
+
+
+@kernel
+def _unite(members, bounds, parent):
+    """Join the records of each class; a root is the lowest row of its component."""
+    for c in range(bounds.shape[0] - 1):
+        a = root(parent, members[bounds[c]])
+        for at in range(bounds[c] + 1, bounds[c + 1]):
+            b = root(parent, members[at])
+            if a < b:
+                parent[b] = a
+            elif b < a:
+                parent[a] = b
+                a = b
+    for i in range(parent.shape[0]):
+        parent[i] = root(parent, i)
+
+
+def pooled(
+    points: np.ndarray, partitions: Sequence[np.ndarray], extra: Classes | None = None
+) -> tuple[Classes, list[np.ndarray]]:
+    """Return the distinct classes of several partitions, and for each partition which of them are its own.
+
+    Further classes come last; what they cost is reckoned anew.
+    """
+    points = in_range(points)
+    number: dict[bytes, int] = {}
+    kept: list[Classes] = []
+    own = []
+    given = [classes_of(points, labels) for labels in partitions]
+    if extra is not None:
+        given.append(extra._replace(costs=class_costs(points, extra.members, extra.bounds)))
+    for classes in given:
+        keys = [classes.members[begin:end].tobytes() for begin, end in pairwise(classes.bounds)]
+        before = len(number)
+        numbers = np.array([number.setdefault(key, len(number)) for key in keys])
+        kept.append(classes.take(np.flatnonzero(numbers >= before)))
+        own.append(numbers)
+    sizes = np.concatenate([np.diff(part.bounds) for part in kept])
+    bounds = np.concatenate(([0], np.cumsum(sizes)))
+    costs = np.concatenate([part.costs for part in kept])
+    return Classes(np.concatenate([part.members for part in kept]), bounds, costs), own[: len(partitions)]
+
+
+def components(n: int, classes: Classes) -> np.ndarray:
+    """Return for each class the number of its connected component, in the order of their lowest rows."""
+    announce(_unite)
+    parent = np.arange(n)
+    _unite(classes.members, classes.bounds, parent)
+    roots = parent[classes.members[classes.bounds[:-1]]]
+    return np.unique(roots, return_inverse=True)[1]
+
+
+def recombine(points: np.ndarray, labels_a: np.ndarray, labels_b: np.ndarray) -> np.ndarray:
+    """Return the better side of two partitions in each connected component of their overlay.
+
+    Guarantee: every class is one of A or of B, and no partition made of such components is better; so the SSE is at
+    most the lower of both. Where both sides cost the same, A's is kept. Complexity: O(n log n + n·d).
+
+    >>> x = np.array([[0.0], [1.0], [9.0], [8.0], [20.0], [29.0], [21.0], [28.0]])
+    >>> recombine(x, np.array([0, 0, 1, 1, 2, 2, 3, 3]), np.array([0, 1, 1, 0, 2, 3, 2, 3])).tolist()
+    [0, 0, 1, 1, 2, 3, 2, 3]
+    """
+    points = in_range(points)
+    a, b = classes_of(points, labels_a), classes_of(points, labels_b)
+    both = Classes(
+        np.concatenate((a.members, b.members)),
+        np.concatenate((a.bounds, b.bounds[1:] + a.bounds[-1])),
+        np.concatenate((a.costs, b.costs)),
+    )
+    component = components(len(labels_a), both)
+    of_a = np.arange(len(both.costs)) < len(a.costs)
+    width = int(component.max()) + 1
+    sums = [np.bincount(component[side], both.costs[side], width) for side in (of_a, ~of_a)]
+    from_a = sums[0] <= sums[1]
+    return labels_of(len(labels_a), both.take(np.flatnonzero(from_a[component] == of_a)))

@@ -1,0 +1,101 @@
+"""Parts that methods share: checks of confidential attributes, projections by blocks of attributes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import DataError, SchemaError, listing
+from shoal.parameters import Checked, Param
+from shoal.types import Block, Confidential, Partition, Points
+
+
+def confidential(owner: object, points: Points) -> tuple[Confidential, ...]:
+    """Return the confidential attributes; there must be one."""
+    if not points.confidential:
+        raise DataError(
+            f"{type(owner).__name__}: a confidential attribute must be given, got none. Give confidential= in Python, "
+            f"--confidential on the command line."
+        )
+    return points.confidential
+
+
+def ranked(owner: object, points: Points) -> list[Confidential]:
+    """Return the confidential attributes that have an order; there must be one."""
+    name = type(owner).__name__
+    if not points.confidential:
+        raise DataError(
+            f"{name}: at least one confidential attribute must be given, got none. Name it: confidential= in Python, "
+            f"--confidential on the command line."
+        )
+    found = [attribute for attribute in points.confidential if attribute.ranked]
+    if not found:
+        names = listing([repr(attribute.name) for attribute in points.confidential])
+        raise SchemaError(
+            f"{name}: a confidential column with an order is needed, {names} is nominal. Give it a taxonomy or another "
+            f"kind in the recipe, or take t_close_merge or k_first."
+        )
+    return found
+
+
+def enough_values(owner: object, attributes: tuple[Confidential, ...], p: int) -> None:
+    """Refuse more values in a class than the table has."""
+    for attribute in attributes:
+        there = int((attribute.counted.counts > 0).sum())
+        if p > there:
+            raise DataError(
+                f"{type(owner).__name__}: p must be at most the number of values of every confidential attribute, got "
+                f"p = {p} and {there} of {attribute.name!r} in the table. Lower p to at most {there}."
+            )
+
+
+@dataclass(frozen=True)
+class Projected(Checked):
+    """[N14] Algorithm 1: split the attributes into blocks, project each, sort, and cut with the least SSE."""
+
+    k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
+    group: Annotated[
+        Literal["none", "correlated", "uncorrelated"],
+        Param("Blocks: one of all attributes, of attributes that go together, or of attributes that do not."),
+    ] = "none"
+    block_size: Annotated[int, Param("Largest number of attributes in a block that the method forms.", low=1)] = 3
+    settled_blocks: tuple[tuple[str, ...], ...] = ()  #: set by `settled` only
+
+    @staticmethod
+    @abstractmethod
+    def project(points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return one number for each record."""
+
+    def blocks(self, points: Points) -> tuple[tuple[str, ...], ...]:
+        """Return the blocks of attributes, by name."""
+        if self.settled_blocks or self.group == "none":
+            return self.settled_blocks or (tuple(points.places),)
+        from shoal.kernels.order.projection import correlated_blocks, correlations, uncorrelated_blocks
+
+        names, places = list(points.places), list(points.places.values())
+        strength = correlations(points.coordinates, places)
+        count = -(-len(names) // self.block_size)
+        if self.group == "correlated":
+            sizes = [len(part) for part in np.array_split(np.arange(len(names)), count)]
+            found = correlated_blocks(strength, sizes)
+        else:  # [N14] 4.1: the first attributes of all blocks are correlated, the second too, and so on
+            found = uncorrelated_blocks(strength, count)
+        return tuple(tuple(names[j] for j in block) for block in found)
+
+    def settled(self, points: Points) -> Projected:
+        """Return the method with the blocks that it finds in these points, for any part of them."""
+        return replace(self, settled_blocks=self.blocks(points))
+
+    def partition(self, points: Points, rng: np.random.Generator) -> Partition:
+        """Form classes of at least k records in each block; nothing is random."""
+        from shoal.kernels.order.projection import projected_labels
+
+        blocks = []
+        for names in self.blocks(points):
+            coordinates = points.only(names).coordinates
+            blocks.append(Block(names, projected_labels(coordinates, self.project(coordinates), self.k)))
+        return Partition(tuple(blocks))

@@ -1,1 +1,0 @@
-"""Noise: samplers, grids and the split of a privacy budget."""

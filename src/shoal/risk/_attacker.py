@@ -1,0 +1,210 @@
+"""The attacker of risk measures: known attributes, intervals of ranks, links by distance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.space.nearest_own import Masked, as_near, different
+from shoal.types import Comparison
+
+
+def within_ranks(
+    sorted_values: NDArray[np.float64], around: NDArray[np.float64], x: NDArray[np.float64], percent: float
+) -> NDArray[np.bool_]:
+    """Tell which x lie in the interval of ranks around a value.
+
+    The interval reaches from the value that stands so many percent of all ranks (rounded down) below `around` to the
+    one that stands so many above; ends included. Equal values have all their ranks: the interval reaches from below the
+    first to above the last of them. Beyond the least and the largest value there is no rank, and so no interval.
+
+    >>> within_ranks(np.arange(10.0), np.array([4.0, 9.0]), np.array([3.0, 9.5]), 10).tolist()
+    [True, False]
+    """
+    first, last = ranks_of(sorted_values, around)
+    return in_reach(sorted_values, first, last, x, percent)
+
+
+def ranks_of(
+    sorted_values: NDArray[np.float64], around: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first and the last rank of values, from 0; between two ranks, the upper and the lower one."""
+    return np.searchsorted(sorted_values, around, "left"), np.searchsorted(sorted_values, around, "right") - 1
+
+
+def in_reach(
+    sorted_values: NDArray[np.float64],
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    x: NDArray[np.float64],
+    percent: float,
+) -> NDArray[np.bool_]:
+    """Tell which x lie in the interval that reaches so many percent of ranks below `first` and above `last`."""
+    n = len(sorted_values)
+    reach = reach_of(percent, n)
+    low, high = np.maximum(first - reach, 0), np.minimum(last + reach, n - 1)
+    return np.asarray((sorted_values[low] <= x) & (x <= sorted_values[high]))
+
+
+def near_in_rank(
+    own: tuple[NDArray[np.int64], NDArray[np.int64]], place: tuple[NDArray[np.int64], NDArray[np.int64]], reach: int
+) -> NDArray[np.bool_]:
+    """Tell which values have a rank at most so many below the first, or above the last, rank of a place.
+
+    Both are given by their first and last rank, as :func:`ranks_of` returns them.
+
+    >>> x = np.arange(10.0)
+    >>> near_in_rank(ranks_of(x, x), ranks_of(x, np.full(10, 4.5)), 1).nonzero()[0].tolist()
+    [4, 5]
+    """
+    return np.asarray((own[1] >= place[0] - reach) & (own[0] <= place[1] + reach))
+
+
+def reach_of(percent: float, n: int) -> int:
+    """Return how many ranks so many percent of n are, rounded down."""
+    return math.floor(percent * n / 100)
+
+
+POINTS = 20_000_000  #: different masked records × sets of attributes that are looked at, if not all sets are
+
+
+class Sets(NamedTuple):
+    """Sets of known attributes, and how many there are in all."""
+
+    sets: tuple[tuple[str, ...], ...]
+    all: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether every set is there."""
+        return len(self.sets) == self.all
+
+
+def sets_of(attributes: Sequence[str], most: int, seed: int) -> Sets:
+    """Return all sets of attributes if they are at most so many, else a sample with every single one and the whole.
+
+    The sample is drawn without replacement, all sets of other sizes being equally likely.
+
+    >>> sets_of(("a", "b"), 511, 0).sets
+    (('a',), ('b',), ('a', 'b'))
+    """
+    m = len(attributes)
+    if m < most.bit_length() + 1 and 2**m - 1 <= most:
+        return Sets(tuple(known for size in range(1, m + 1) for known in combinations(attributes, size)), 2**m - 1)
+    rng = np.random.default_rng(seed)
+    drawn: dict[tuple[str, ...], None] = {}
+    while len(drawn) < min(most - m - 1, 2**m - m - 2):
+        known = tuple(name for name, inside in zip(attributes, rng.random(m) < 0.5, strict=True) if inside)
+        if 2 <= len(known) < m:
+            drawn[known] = None
+    ends = [(name,) for name in attributes] + [tuple(attributes)] * (m > 1)
+    return Sets((*ends[:m], *sorted(drawn, key=len), *ends[m:]), 2**m - 1)
+
+
+def small_sets(attributes: Sequence[str], largest: int, most: int, seed: int) -> Sets:
+    """Return all sets of 1 … `largest` attributes, or all single ones and a sample of so many of each other size."""
+    rng = np.random.default_rng(seed)
+    m = len(attributes)
+    sets: list[tuple[str, ...]] = []
+    for size in range(1, min(largest, m) + 1):
+        if size == 1 or comb(m, size) <= most:
+            sets += combinations(attributes, size)
+            continue
+        drawn: dict[tuple[str, ...], None] = {}
+        while len(drawn) < most:
+            drawn[tuple(attributes[j] for j in np.sort(rng.choice(m, size, replace=False)))] = None
+        sets += drawn
+    return Sets(tuple(sets), sum(comb(m, size) for size in range(1, min(largest, m) + 1)))
+
+
+def number(count: int) -> str:
+    """Return how many attributes are known, in words.
+
+    >>> number(1), number(3)
+    ('1 attribute known', '3 attributes known')
+    """
+    return f"{count} attribute{'s' * (count > 1)} known"
+
+
+def values_of(comparison: Comparison, name: str) -> NDArray[np.int64]:
+    """Return the masked values of an attribute as numbers from 0: equal value, equal number; missing is a value."""
+    if name in comparison.categories:
+        return comparison.categories[name].after + 1
+    if name in comparison.numbers:
+        return np.unique(comparison.numbers[name].after, return_inverse=True)[1].astype(np.int64)
+    bare = comparison.masked[:, list(comparison.places[name])]
+    return np.unique(bare, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def joined(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Number records from 0 by several numbers: equal in all, equal number.
+
+    >>> joined([np.array([0, 1, 0]), np.array([4, 4, 5])]).tolist()
+    [0, 2, 1]
+    """
+    found = columns[0]
+    for column in columns[1:]:
+        found = np.unique(found * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1].reshape(-1)
+    return found
+
+
+def classes_of(comparison: Comparison) -> NDArray[np.int64]:
+    """Return the class of each record: masked records that are equal in all attributes."""
+    if comparison.classes is not None:
+        return comparison.classes
+    return joined([values_of(comparison, name) for name in comparison.attributes])
+
+
+_LINKS = 5_000_000  # records × sets of attributes that are looked at, unless somebody says how many records
+_FEWEST = 1_000  # records, however many sets there are
+
+
+class Linking(NamedTuple):
+    """Different masked records, and the original ones that look for themselves."""
+
+    comparison: Comparison
+    masked: Masked
+    rows: NDArray[np.int64]  #: the records that look
+    x: NDArray[np.float64]  #: their original coordinates
+    places: dict[str, tuple[int, ...]]
+
+    def ties(self, known: Sequence[str]) -> NDArray[np.int64]:
+        """Return how many masked records are as near as the right one; 0 if one is nearer."""
+        columns = np.array(sorted(j for name in known for j in self.places[name]))
+        return np.asarray(as_near(self.x, self.masked.of_row[self.rows], self.masked, columns))
+
+    def told(self, linked: NDArray[np.float64]) -> str:
+        """Return the sentence about the sample, with the standard error of the mean of what was read, in percent."""
+        n, m = len(self.comparison), len(self.rows)
+        if m == n:
+            return ""
+        error = float(linked.std() * np.sqrt((1 - m / n) / m))
+        return f"A random sample of {m:,} of {n:,} records was looked at; standard error {100 * error:.2g} %."
+
+
+def linking(comparison: Comparison, sample: int | None, masked: Masked, sets: int) -> Linking:
+    """Choose the records that look: `sample` of them, or as many as so many sets allow."""
+    n = len(comparison)
+    size = min(n, max(_LINKS // sets, _FEWEST) if sample is None else sample)
+    rows = np.arange(n)
+    if size < n:
+        rows = np.sort(np.random.default_rng(comparison.seed).choice(n, size, replace=False))
+    return Linking(comparison, masked, rows, comparison.original[rows], comparison.places)
+
+
+def credit(ties: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return how likely an intruder is right who picks one of the nearest masked records.
+
+    >>> credit(np.array([1, 4, 0])).tolist()
+    [1.0, 0.25, 0.0]
+    """
+    return np.where(ties > 0, 1.0 / np.maximum(ties, 1), 0.0)
+
+
+__all__ = ["Linking", "credit", "different", "linking"]

@@ -1,0 +1,288 @@
+"""The buffer of a lane: tuples wait in it as points until they are released in classes.
+
+Text is numbered by its hash, so the buffer remembers nothing about subjects once their tuples are released. If two
+subjects ever had the same number, they would count as one: a class would be larger than it must be, never smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import registry, spelling
+from shoal.kernels.stream.means import errors, gathered
+from shoal.parameters import build
+from shoal.stream.engine.demands import Demanding
+from shoal.stream.engine.domain import Domain
+from shoal.stream.points._cells import MISSING, is_missing, listed
+from shoal.stream.recipe.recipe import StreamRecipe
+from shoal.types.stream import DROPPED, WAITS, Cursor, Formed, Forming, Tally, Waiting
+
+_LEAST = 256
+
+
+class Buffer:
+    """Several arrays with the same number of rows, in the order in which these came.
+
+    >>> buffer = Buffer([np.empty(0), np.empty((0, 2))])
+    >>> buffer.append([np.array([1.0, 2.0]), np.zeros((2, 2))])
+    >>> buffer.keep(np.array([False, True]))
+    >>> len(buffer), buffer[0].tolist()
+    (1, [2.0])
+    """
+
+    def __init__(self, empty: Sequence[NDArray[Any]]) -> None:
+        self._columns = list(empty)
+        self._rows = 0
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def __getitem__(self, column: int) -> NDArray[Any]:
+        """Return one array; it is of use until rows are added or taken away."""
+        return self._columns[column][: self._rows]
+
+    def append(self, columns: Sequence[NDArray[Any]]) -> None:
+        """Add rows."""
+        more = self._rows + len(columns[0])
+        for at, (mine, fresh) in enumerate(zip(self._columns, columns, strict=True)):
+            room = mine
+            if more > len(mine):
+                room = np.empty((max(more, 2 * self._rows, _LEAST), *mine.shape[1:]), mine.dtype)
+                room[: self._rows] = mine[: self._rows]
+            room[self._rows : more] = fresh
+            self._columns[at] = room
+        self._rows = more
+
+    def keep(self, which: NDArray[np.bool_]) -> None:
+        """Take away all rows but some."""
+        rows = np.flatnonzero(which)
+        self._columns = [column[rows] for column in self._columns]
+        self._rows = len(rows)
+
+
+_MOST, _DIGITS = 2**63, 19
+_SEVERAL = (list, tuple, dict, set, np.ndarray)
+_NOBODY = "Column {name!r}: must be text or a number, got a list or a table. Correct the record."
+
+
+def numbered(name: str, cells: Any, *, exact: bool = False) -> tuple[NDArray[np.int64], list[tuple[int, str]]]:
+    """Return a number for each cell's subject, and which cells have none.
+
+    Spellings that may well be one subject are one, unless `exact`.
+
+    >>> numbered("pid", [7, "7", 7.0, "07.0", "x", None])[0].tolist()[:4]
+    [7, 7, 7, 7]
+    """
+    key = str if exact else spelling.person
+    if isinstance(cells, np.ndarray) and cells.dtype.kind == "i":
+        return cells.astype(np.int64), []
+    found, faults = [], []
+    known: dict[str, int] = {}  # names come again and again
+    for at, cell in enumerate(listed(cells)):
+        if type(cell) is str and cell in known:
+            found.append(known[cell])
+            continue
+        fault = MISSING if is_missing(cell) else _NOBODY if isinstance(cell, _SEVERAL) else None
+        if fault is not None:
+            faults.append((at, fault.format(name=name)))
+        number = 0 if fault is not None else _number(cell, key)
+        if fault is None and type(cell) is str:
+            known[cell] = number
+        found.append(number)
+    return np.array(found, np.int64), faults
+
+
+def _number(cell: Any, key: Callable[[str], str]) -> int:
+    if type(cell) is int and -_MOST <= cell < _MOST:
+        return cell
+    text = key(cell) if isinstance(cell, str) else spelling.person(_text(cell))
+    whole = text.removeprefix("-")
+    if whole.isascii() and whole.isdigit() and len(whole) <= _DIGITS and str(int(whole)) == whole:
+        number = int(text)
+        return number if -_MOST <= number < _MOST else hash(text)
+    return hash(text)
+
+
+def _text(cell: Any) -> str:
+    if isinstance(cell, (float, np.floating, Decimal)):
+        return spelling.written(cell if isinstance(cell, Decimal) else float(cell))
+    return str(cell)
+
+
+_ALL = np.iinfo(np.int64).max  # a position that everything is below
+_NONE = np.empty(0, np.int64)
+_POSITIONS, _SINCE, _CLAMPED, _SUBJECTS, _VALUES, _POINTS, _OWN = range(7)  # columns of the buffer
+
+
+class Encoded(NamedTuple):
+    """Tuples that fit, ready to wait; and why the others do not."""
+
+    good: NDArray[np.int64]  #: which of the records are tuples
+    columns: list[NDArray[Any]]  #: as in the buffer, without position and time
+    faults: list[tuple[int, str]]  #: the others, in order, and a sentence without any value
+
+    def __repr__(self) -> str:
+        return f"Encoded({len(self.good):,} good, {len(self.faults):,} not)"
+
+
+class Core:
+    """One lane: what waits, and what became of the rest.
+
+    It is deterministic in what it is given: after a restart, tuples that still waited come again, with their old
+    positions, and the same classes form. Only `delay_seconds` looks at a clock, the one of the caller.
+
+    >>> core = Core(StreamRecipe(quasi=["a"], bounds={"a": (0, 10)}, k=2, delay=2))
+    >>> formed, faults = core.take([0, 1, 2, 3], {"a": [1, "x", 9, 2]})
+    >>> formed.positions.tolist(), formed.values["a"], faults[0][0], core.waiting.tolist()
+    ([0, 2], [5.0], 1, [3])
+    """
+
+    def __init__(self, recipe: StreamRecipe, cursor: Cursor | None = None) -> None:
+        self.recipe, self.domain = recipe, Domain(recipe)
+        cursor = cursor or Cursor()
+        self._tally = cursor.tally
+        self._demanding = Demanding(recipe, cursor.memory) if recipe.require or recipe.t is not None else None
+        demands = self._demanding.demands if self._demanding is not None else ()
+        method = build(registry.load("stream.partition", recipe.method), recipe.set)
+        self._forming: Forming = method.begin(
+            self.domain.space, recipe.k, recipe.delay, self.domain.order_weight, demands
+        )
+        self._old, self._last = 0, -1  # how many the method has seen; the position that came last
+        self._nothing: Mapping[str, list[Any]] = {name: [] for name in recipe.quasi}
+        self._buffer = Buffer(
+            [np.empty(0, np.int64), np.empty(0), *self.encode({n: [] for n in recipe.wanted}).columns]
+        )
+
+    @property
+    def waiting(self) -> NDArray[np.int64]:
+        """Positions of the tuples that wait, ascending."""
+        return self._buffer[_POSITIONS].copy()
+
+    @property
+    def oldest(self) -> int | None:
+        """Position of the tuple that waits longest."""
+        return int(self._buffer[_POSITIONS][0]) if len(self._buffer) else None
+
+    @property
+    def tally(self) -> Tally:
+        """What became of the tuples that no longer wait; `read` and `dead` are those of the cursor at the beginning."""
+        return self._tally
+
+    @property
+    def memory(self) -> Mapping[str, Any]:
+        """What must be remembered besides, in plain JSON values."""
+        return self._demanding.memory if self._demanding is not None else {}
+
+    def encode(self, columns: Mapping[str, Any]) -> Encoded:
+        """Read tuples, and change nothing."""
+        taken = [a.take(columns[name]) for name, a in zip(self.recipe.quasi, self.domain.attributes, strict=True)]
+        faults: dict[int, str] = {}
+        for one in reversed(taken):
+            faults.update(one.faults)
+        subjects = None
+        if self.recipe.subject is not None:
+            subjects, bad = numbered(self.recipe.subject, columns[self.recipe.subject], exact=self.recipe.subject_exact)
+            faults = {**dict(bad), **faults}
+        n = len(taken[0].values)
+        codes = np.empty((n, 0), np.int64)
+        if self._demanding is not None:
+            codes, odd = self._demanding.take(columns)
+            faults = {**odd, **faults}
+        good = np.setdiff1d(np.arange(n), np.array(list(faults), np.int64)) if faults else np.arange(n)
+        values = [one.values[good] if faults else one.values for one in taken]
+        clamped = np.asarray(np.sum([one.clamped[good] for one in taken], axis=0, dtype=np.int64))
+        who = np.empty(len(good), np.int64) if subjects is None else subjects[good]
+        found: list[NDArray[Any]] = [clamped, who, codes[good], self.domain.place(values), *values]
+        return Encoded(good, found, sorted(faults.items()))
+
+    def fits(self, cells: Sequence[Any]) -> bool:
+        """Tell at a glance whether a tuple can be read, by its wanted fields; False: look closer."""
+        who = "nobody" if self.recipe.subject is None else cells[len(self.recipe.quasi)]
+        plain = type(who) is int or (type(who) is str and bool(who.strip()))
+        if self._demanding is not None:
+            return False
+        own = zip(self.domain.attributes, cells, strict=False)  # quasi-identifiers come first
+        return plain and all(attribute.fits(cell) for attribute, cell in own)
+
+    def take(
+        self, positions: Sequence[int] | NDArray[np.int64], columns: Mapping[str, Any], now: float = 0.0
+    ) -> tuple[Formed, list[tuple[int, str]]]:
+        """Let tuples come, with ascending positions; `columns` holds at least the fields that are wanted.
+
+        Return what leaves, and which records are no tuples, and do not wait: their indices, and a sentence each.
+        """
+        encoded = self.encode(columns)
+        return self.accept(np.asarray(positions, np.int64)[encoded.good], encoded, now), encoded.faults
+
+    def accept(self, positions: NDArray[np.int64], encoded: Encoded, now: float = 0.0) -> Formed:
+        """Let tuples come that fit."""
+        self._buffer.append([positions, np.full(len(positions), now), *encoded.columns])
+        mine = self._buffer[_POSITIONS]
+        self._last = int(positions[-1]) if len(positions) else self._last
+        if not len(mine) or mine[-1] - mine[0] < self.recipe.delay:  # nothing expires
+            return Formed(self._tally.classes, _NONE, _NONE, self._nothing, _NONE, _NONE)
+        return self._advance(0)
+
+    def expire(self, now: float) -> Formed:
+        """Release the tuples that waited for `delay_seconds`. Too few for a class join the last one that forms now."""
+        seconds, since = self.recipe.delay_seconds, self._buffer[_SINCE]
+        late = np.flatnonzero(since <= now - seconds) if seconds is not None else _NONE  # a clock may have gone back
+        return self._advance(int(self._buffer[_POSITIONS][late[-1]]) + 1 if len(late) else 0, joining=True)
+
+    def flush(self) -> Formed:
+        """Let all leave, the oldest first. Too few for a class at the end join the last one that forms now."""
+        return self._advance(_ALL, joining=True)
+
+    def _advance(self, due: int, *, joining: bool = False) -> Formed:
+        positions = self._buffer[_POSITIONS]
+        subjects = positions if self.recipe.subject is None else self._buffer[_SUBJECTS]
+        waiting = Waiting(self._buffer[_POINTS], positions, subjects, self._buffer[_VALUES], self._old)
+        labels, moments = self._forming.advance(waiting, due)
+        if self._old == len(positions):  # nothing came since: the last that did may have left already
+            moments = np.full(len(moments), self._last)
+        if joining and len(moments):
+            labels = self._joined(labels, len(moments) - 1)
+        formed = self._formed(labels, moments)
+        self._old = len(self._buffer)
+        return formed
+
+    def _joined(self, labels: NDArray[np.int64], last: int) -> NDArray[np.int64]:
+        """Let those for whom there was no class join the last one, unless it would miss a demand then."""
+        joined = np.where(labels == DROPPED, last, labels)
+        if self._demanding is None or self._demanding.holds(self._buffer[_VALUES], joined == last):
+            return joined
+        return labels
+
+    def _formed(self, labels: NDArray[np.int64], moments: NDArray[np.int64]) -> Formed:
+        buffer, classes = self._buffer, len(moments)
+        members, sizes = gathered(labels, classes)
+        names, attributes = self.recipe.quasi, self.domain.attributes
+        centres = [a.centroid(buffer[_OWN + j][members], sizes) for j, a in enumerate(attributes)]
+        values = {name: a.plain(own) for name, a, own in zip(names, attributes, centres, strict=True)}
+        dropped = buffer[_POSITIONS][labels == DROPPED]
+        formed = Formed(self._tally.classes, buffer[_POSITIONS][members], sizes, values, moments, dropped)
+        if classes or len(dropped):
+            lost, spread = errors(buffer[_POINTS][members], sizes, self.domain.place(centres), self.domain.middle)
+            if self._demanding is not None:
+                self._demanding.done(buffer[_VALUES][labels != WAITS])
+            self._count(formed, int(buffer[_CLAMPED][labels != WAITS].sum()), lost, spread)
+            buffer.keep(labels == WAITS)
+        return formed
+
+    def _count(self, formed: Formed, clamped: int, lost: float, spread: float) -> None:
+        so_far = self._tally
+        self._tally = replace(
+            so_far,
+            released=so_far.released + len(formed.positions),
+            dropped=so_far.dropped + len(formed.dropped),
+            clamped=so_far.clamped + clamped,  # counted when they leave, so that a restart does not count them twice
+            classes=so_far.classes + len(formed.sizes),
+            lost=so_far.lost + lost,
+            spread=so_far.spread + spread,
+        )

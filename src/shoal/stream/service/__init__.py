@@ -1,1 +1,0 @@
-"""Formats and metrics of a running stream."""
