@@ -221,8 +221,10 @@ def individual_ranking_cells(theme: Theme) -> Figure:
 
 def least_error_sizes(theme: Theme) -> Figure:
     """Draw one attribute cut into classes of at least k and of the sizes of least error, with the noise of each."""
-    from shoal.flow.explore.expected_error import expected_error
     from shoal.types import Points
+
+    sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks" / "papers"))
+    from expected_error import expected_error
 
     epsilon, widths = 1.0, np.array([200.0])
     values = np.sort(shoal.survey(600, seed=4)["income"].to_numpy().astype(float)) / 1000

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from expected_error import expected_error
 
-from shoal.flow.explore.expected_error import expected_error
 from shoal.partition.individual_ranking import IndividualRanking
 from shoal.partition.least_error import LeastError
 from shoal.partition.mdav import Mdav

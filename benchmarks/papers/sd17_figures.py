@@ -7,9 +7,8 @@ from types import ModuleType
 from typing import Any
 
 import drawing
+from expected_error import expected_error
 from sd17 import PAPER, PLAIN, SIZES, census, errors, variable
-
-from shoal.flow.explore.expected_error import expected_error
 
 SHOWN = tuple(k for k in SIZES if k <= 540)
 COLOURS = {"INS+DP": 3, "MDAV+DP": 0, "IR_MDAV+DP_1": 1, "IR_MDAV+DP_2": 2, "MDAV": 0, "IR_MDAV": 2}

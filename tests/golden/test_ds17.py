@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
+import ds17
+import ds17_stream
 import pytest
-
-_folder = str(Path(__file__).parents[2] / "benchmarks" / "papers")
-sys.path.insert(0, _folder)
-try:
-    import ds17
-    import ds17_stream
-finally:
-    sys.path.remove(_folder)
 
 
 @pytest.mark.parametrize(

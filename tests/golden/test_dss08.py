@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
+import dss08
 import pytest
-
-_folder = str(Path(__file__).parents[2] / "benchmarks" / "papers")
-sys.path.insert(0, _folder)
-try:
-    import dss08
-finally:
-    sys.path.remove(_folder)
 
 
 def test_every_printed_loss_is_there() -> None:

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
+import n14
 import pytest
-
-_folder = str(Path(__file__).parents[2] / "benchmarks" / "papers")
-sys.path.insert(0, _folder)
-try:
-    import n14
-finally:
-    sys.path.remove(_folder)
 
 CELLS = list(n14.cells())
 

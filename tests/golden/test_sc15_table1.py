@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-_folder = str(Path(__file__).parents[2] / "benchmarks" / "papers")
-sys.path.insert(0, _folder)
-try:
-    import sc15
-finally:
-    sys.path.remove(_folder)
+import sc15
 
 CELLS = list(sc15.cells(1))
 SOME = [cell for cell in CELLS if cell.k in (2, 10, 30) and cell.t in (0.09, 0.17)]  # of 64, all for the same reason

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-_folder = str(Path(__file__).parents[2] / "benchmarks" / "papers")
-sys.path.insert(0, _folder)
-try:
-    import sd17
-    import sd17_claims
-finally:
-    sys.path.remove(_folder)
+import sd17
+import sd17_claims
 
 SAID = sd17.PAPER["claims"]
 
@@ -49,7 +42,7 @@ def test_proposition_3_the_noise_of_mdav_and_of_ir_2_has_the_same_scale_for_clas
 
 @pytest.mark.parametrize("epsilon", sd17.PAPER["variable"])
 def test_variable_sizes_beat_the_best_fixed_one_in_expectation_too(reference_data: Path, epsilon: float) -> None:
-    from shoal.flow.explore.expected_error import expected_error
+    from expected_error import expected_error
 
     points = sd17.census(reference_data)
     fixed = expected_error(points, epsilon, sd17.SIZES, "individual_ranking", params={"by": "mdav"})

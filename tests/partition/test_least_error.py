@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from expected_error import expected_error
 from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.flow.explore.expected_error import expected_error
 from shoal.kernels.order.least_error import (
     _least_errors,
     even_shares,

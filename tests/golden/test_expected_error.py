@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from expected_error import expected_error
 from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.flow.explore.expected_error import expected_error
 from shoal.types import Footing, Partition, Points
 
-_ORACLE = Path(__file__).parents[2] / "oracles" / "laplace.py"
+_ORACLE = Path(__file__).parents[1] / "oracles" / "laplace.py"
 algorithm_1 = runpy.run_path(str(_ORACLE))["algorithm_1"]
 RNG = np.random.default_rng(0)
 
