@@ -130,7 +130,7 @@ import sys, threading, time
 from pathlib import Path
 from pyarrow import csv
 from shoal import DataError
-from shoal.io.sources import _csv_rows as _rows
+from shoal.io.sources import _text_rows as _rows
 from shoal.io.sources.csv import Csv
 
 _rows._BLOCK, _rows._ROWS_IN_BLOCK = 256, 1
