@@ -14,7 +14,7 @@ from shoal.types import Columns, Points
 
 @dataclass(frozen=True)
 class Position(Checked):
-    """The position attribute P of [DS17] Algorithm 3.
+    """Position attribute P of [DS17] Algorithm 3.
 
     Coordinates: one, from 0 for the first record to 1 for the last. The paper's i·ω is `every` = 1 with the weight ω.
 
