@@ -1,4 +1,4 @@
-"""Anneal: the lowest loss, by moving records between neighbouring classes while it cools."""
+"""Anneal: the lowest loss, by simulated annealing that moves records between neighbouring classes."""
 
 from __future__ import annotations
 

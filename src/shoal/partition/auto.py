@@ -1,4 +1,4 @@
-"""Auto: the method and the effort for the table and the time at hand, with the reason."""
+"""Auto: chooses the method and the effort for the table and the time budget, and reports why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks: a large table partitioned block by block on all cores, and mended across the seams."""
+"""Blocks: a large table partitioned block by block on all cores, with the seams repaired afterwards."""
 
 from __future__ import annotations
 

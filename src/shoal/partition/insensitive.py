@@ -1,4 +1,4 @@
-"""Insensitive: classes of k along an order of the domain, not of the data; one record moves little."""
+"""Insensitive: classes of k along an order of the domain, not of the data; one record changes little."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""k-anonymity-first: classes of near records, exchanged for others until the class is close to the table."""
+"""k-anonymity-first: classes of near records, with exchanges until each class is close to the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""(k,p,q,r)-anonymity: rare confidential values in classes with p values and much variance, the rest by MDAV."""
+"""(k,p,q,r)-anonymity: rare confidential values in classes with p values and high variance, the rest by MDAV."""
 
 from __future__ import annotations
 

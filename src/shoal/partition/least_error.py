@@ -1,4 +1,4 @@
-"""Least error: each attribute cut where loss and the noise to come are least in sum; no k unless asked for."""
+"""Least error: each attribute cut to minimise loss plus the later noise; k only on request."""
 
 from __future__ import annotations
 

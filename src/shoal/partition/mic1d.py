@@ -1,4 +1,4 @@
-"""Mic1D: all values of a table mixed in one row and averaged in runs of k values; promises no k-anonymity."""
+"""Mic1D: all values of a table sorted together and averaged in runs of k values; no k-anonymity."""
 
 from __future__ import annotations
 

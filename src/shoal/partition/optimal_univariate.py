@@ -1,4 +1,4 @@
-"""Optimal univariate microaggregation: the partition of one attribute with the least loss there is."""
+"""Optimal univariate microaggregation: the partition of one attribute with the least possible loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""p-sensitive k-anonymity: classes around random records that take new confidential values first."""
+"""p-sensitive k-anonymity: classes around random records that add new confidential values first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steered: an artificial attribute puts records of different confidential values together, to be within t."""
+"""Steered: an artificial attribute mixes different confidential values in each class, to be within t."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""t-close merging: classes by any method; the one farthest from the table joins its neighbour until all are close."""
+"""t-close merging: classes of any method; the farthest from the table is merged until all are close."""
 
 from __future__ import annotations
 

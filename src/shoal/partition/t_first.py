@@ -1,4 +1,4 @@
-"""t-closeness first: subsets by confidential value, and classes of near records, one of each subset."""
+"""t-closeness first: subsets by confidential value, and classes with one near record of each subset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""(α,k)-anonymity: in no class is a confidential value more frequent than α."""
+"""(α,k)-anonymity: no confidential value has a share above α in any class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Anatomy with k: every record is joined with at least k confidential rows, none of them likelier than another."""
+"""Anatomy with k: every record is joined with at least k equally likely confidential rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Differential privacy: a release is nearly as likely, within a factor of e^ε, if one record were another."""
+"""Differential privacy: changing one record changes the probability of any release by a factor of at most e^ε."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entropy l-diversity: in every class confidential values are as uncertain as l values equally often."""
+"""Entropy l-diversity: in every class confidential values are as uncertain as l equally frequent values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""(k,e)-anonymity: in every class confidential numbers range over at least e."""
+"""(k,e)-anonymity: in every class confidential numbers have a range of at least e."""
 
 from __future__ import annotations
 

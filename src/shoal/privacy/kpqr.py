@@ -1,4 +1,4 @@
-"""(k,p,q,r)-anonymity: classes with a rare confidential value hold at least p values, and vary almost as the table."""
+"""(k,p,q,r)-anonymity: classes with a rare confidential value hold p values, and vary almost as much as the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""(n,t)-closeness: in every class confidential values are distributed almost as in at least n records around it."""
+"""(n,t)-closeness: in every class confidential values are distributed almost as in n or more records around it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probabilistic k-anonymity: a record is linked to its own quasi-identifiers with a chance of at most 1 in k."""
+"""Probabilistic k-anonymity: a record is linked to its own quasi-identifiers with probability at most 1 in k."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recursive (c,l)-diversity: in no class is the commonest value too frequent against the rarer ones."""
+"""Recursive (c,l)-diversity: in no class is the most common value too frequent relative to the rarer ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Anatomy: two tables, quasi-identifiers as they were and confidential columns apart, joined by the class only."""
+"""Anatomy: two tables, unchanged quasi-identifiers and confidential columns, linked only by the class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laplace: the mean of each class with noise, so that ε-differential privacy holds of what is claimed."""
+"""Laplace: the mean of each class with noise, for ε-differential privacy of the stated claim."""
 
 from __future__ import annotations
 

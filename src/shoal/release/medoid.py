@@ -1,4 +1,4 @@
-"""Medoid: every member of a class leaves with the quasi-identifiers of one of its records, the most central one."""
+"""Medoid: every member of a class gets the quasi-identifiers of its most central record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Swap: the values of quasi-identifiers change places at random within each class; each column keeps its values."""
+"""Swap: values of quasi-identifiers permuted at random within each class; each column keeps its values."""
 
 from __future__ import annotations
 

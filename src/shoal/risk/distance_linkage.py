@@ -1,4 +1,4 @@
-"""DLD: distance linkage disclosure, the records that an intruder links correctly by distance."""
+"""DLD: distance linkage disclosure, the records that an attacker links correctly by distance."""
 
 from __future__ import annotations
 

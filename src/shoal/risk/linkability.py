@@ -1,4 +1,4 @@
-"""Linkability: the records that an intruder who knows all attributes finds again in the masked table."""
+"""Linkability: the records that an attacker who knows all attributes finds again in the masked table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""k′: real anonymity, how many records there are for each different masked record."""
+"""k′: real anonymity, the number of records for each distinct masked record."""
 
 from __future__ import annotations
 

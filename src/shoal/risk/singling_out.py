@@ -1,4 +1,4 @@
-"""Singling-out: the records that are alone with their masked values."""
+"""Singling-out: the records that are unique in their masked values."""
 
 from __future__ import annotations
 

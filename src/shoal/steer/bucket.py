@@ -1,4 +1,4 @@
-"""Bucket: records of the same number in different buckets of confidential values are drawn together."""
+"""Bucket: attracts records with the same number in different buckets of confidential values."""
 
 from __future__ import annotations
 

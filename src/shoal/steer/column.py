@@ -1,4 +1,4 @@
-"""Column: a column of numbers or dates, as it is; records that are near in it are drawn together."""
+"""Column: attracts records with similar values in a column of numbers or dates."""
 
 from __future__ import annotations
 

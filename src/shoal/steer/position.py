@@ -1,4 +1,4 @@
-"""Position: where a record stands in the table; neighbours in the order of rows are drawn together."""
+"""Position: attracts records that are near each other in the order of rows."""
 
 from __future__ import annotations
 

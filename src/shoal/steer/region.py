@@ -1,4 +1,4 @@
-"""Region: records with the same value of a column are drawn together, those with another kept apart."""
+"""Region: attracts records with the same value of a column, and separates those with different ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Position: how far from its place in the input a record of a stream left."""
+"""Position: how far from its place in the input a record of a stream was released."""
 
 from __future__ import annotations
 

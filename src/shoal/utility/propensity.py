@@ -1,4 +1,4 @@
-"""Propensity: whether a regression can tell masked records from originals (pMSE)."""
+"""Propensity: whether a regression can distinguish masked records from originals (pMSE)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regression: whether a linear regression of one's own gives the same answer after as before."""
+"""Regression: whether a linear regression gives the same answer after as before."""
 
 from __future__ import annotations
 
