@@ -1,4 +1,4 @@
-"""Attributes side by side: scaled to a common footing, so that none counts more for its unit."""
+"""Encoding of attributes as coordinates on a common scale, so that no attribute dominates by its unit."""
 
 from __future__ import annotations
 

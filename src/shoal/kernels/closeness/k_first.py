@@ -160,7 +160,7 @@ class _State(NamedTuple):
     by_value: np.ndarray  # (n,) rows by value on a single line; each value has …
     first: np.ndarray  # (values + 1,) … its first row here; empty unless there is a single line
     member: np.ndarray  # (k,) slots of the class, in the order in which they joined
-    counts: np.ndarray  # (4,) records in no class yet, classes formed, slots in use, records looked at
+    counts: np.ndarray  # (4,) records without a class, classes formed, slots in use, records scanned
 
 
 @part
