@@ -1,1 +1,1 @@
-"""Methods that form classes of at least k records: one file each."""
+"""Methods that form classes of at least k records, one file each."""

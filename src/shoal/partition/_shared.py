@@ -1,4 +1,4 @@
-"""Parts that methods share: checks of confidential attributes, projections by blocks of attributes."""
+"""Shared parts of methods: checks of confidential attributes, projections by blocks of attributes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shoal.types import Block, Confidential, Partition, Points
 
 
 def confidential(owner: object, points: Points) -> tuple[Confidential, ...]:
-    """Return the confidential attributes; there must be one."""
+    """Return the confidential attributes; at least one is required."""
     if not points.confidential:
         raise DataError(
             f"{type(owner).__name__}: a confidential attribute must be given, got none. Give confidential= in Python, "
@@ -25,7 +25,7 @@ def confidential(owner: object, points: Points) -> tuple[Confidential, ...]:
 
 
 def ranked(owner: object, points: Points) -> list[Confidential]:
-    """Return the confidential attributes that have an order; there must be one."""
+    """Return the confidential attributes that have an order; at least one is required."""
     name = type(owner).__name__
     if not points.confidential:
         raise DataError(
@@ -43,7 +43,7 @@ def ranked(owner: object, points: Points) -> list[Confidential]:
 
 
 def enough_values(owner: object, attributes: tuple[Confidential, ...], p: int) -> None:
-    """Refuse more values in a class than the table has."""
+    """Refuse to require more values per class than the table has."""
     for attribute in attributes:
         there = int((attribute.counted.counts > 0).sum())
         if p > there:
@@ -87,7 +87,7 @@ class Projected(Checked):
         return tuple(tuple(names[j] for j in block) for block in found)
 
     def settled(self, points: Points) -> Projected:
-        """Return the method with the blocks that it finds in these points, for any part of them."""
+        """Return the method with the blocks found in these points, for use on any part of them."""
         return replace(self, settled_blocks=self.blocks(points))
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:

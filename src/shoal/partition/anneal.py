@@ -1,4 +1,4 @@
-"""Anneal: the lowest loss, by moving records between neighbouring classes while it cools."""
+"""Anneal: the lowest loss, by simulated annealing that moves records between neighbouring classes."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from shoal.types import Partition, Points
 
 @dataclass(frozen=True)
 class Anneal(Checked):
-    """Simulated annealing of the classes that MDAV forms, from several seeds, the best of them put together.
+    """Simulated annealing of the classes that MDAV forms, from several seeds, recombining the best classes.
 
-    A record moves to the class of a near neighbour, two change places, three go round, a class is dissolved or
-    created. What lowers the SSE is done; what raises it by Δ is done with the probability exp(−Δ/(T·h)), where T falls
-    from hot to cold and h is the scale of distances around the record. The classes found from several seeds are
-    pooled, and the cheapest choice that holds every record once is sought by recombination and integer programming.
+    A record moves to the class of a near neighbour, two records change places, three rotate, or a class is dissolved or
+    created. Moves that lower the SSE are made; a move that raises it by Δ is made with probability exp(−Δ/(T·h)), where
+    T falls from hot to cold and h is the scale of distances around the record. The classes found from several seeds are
+    pooled; recombination and integer programming search for the cheapest choice that contains every record once.
 
     **Guarantee.** n ≥ k → every record in exactly one class of k … 2k−1 records. The SSE is at most that of MDAV
-    (beyond 200,000 records, of MDAV in blocks). Same seed, same classes, unless a time was given. Of distinct records,
-    the classes depend on where they lie, not on their rows.
+    (beyond 200,000 records, of MDAV in blocks). The same seed gives the same classes, unless a time limit was given.
+    For distinct records, the classes depend on coordinates, not on rows.
 
-    **Complexity.** O(k·d) for a move. How many are tried depends on the effort: hundreds for each record (`fast`),
-    tens of millions in all (`default`), a thousand million (`best`); for more than 30,000 records some dozens to some
-    thousands for each. The work is done on both cores.
+    **Complexity.** O(k·d) for a move. The number of moves depends on the effort: hundreds per record (`fast`), tens of
+    millions in total (`default`), a thousand million (`best`); beyond 30,000 records, dozens to thousands per record.
+    Both cores are used.
 
     **Departures.** None: there is no paper. [KGV83] is simulated annealing; the heat of each record is our own.
 

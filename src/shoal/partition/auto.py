@@ -1,4 +1,4 @@
-"""Auto: the method and the effort for the table and the time at hand, with the reason."""
+"""Auto: chooses the method and the effort for the table and the time budget, and reports why."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from shoal.partition._shared import confidential
 from shoal.progress import say
 from shoal.types import Partition, Points
 
-_BYTES = 4e9  # of points, beyond which only a method that holds little else is offered
+_BYTES = 4e9  # bytes of points beyond which only a method with little extra memory is offered
 
 
 @dataclass(frozen=True)
 class Auto(Checked):
     """Take the first of these that fits into the time: the optimum, `anneal` with most effort to least, `blocks`.
 
-    With t: `t_first` where all confidential attributes are ranked, else `t_close_merge`. Where something else is
-    required of classes, `mdav` repaired until it holds. Either is refined with as much effort as fits, or not at all.
+    With t: `t_first` if all confidential attributes are ranked, else `t_close_merge`. If classes must meet other
+    requirements, `mdav` with repair. Either is refined with as much effort as fits, or not at all.
 
-    How long each takes is computed from counts alone (records, coordinates, k), never from a clock, so that the same
-    table gets the same method on every machine.
+    Running times are estimated from counts alone (records, coordinates, k), never from a clock, so that the same table
+    gets the same method on every machine.
 
     **Guarantee.** That of the method taken: n ≥ k → every record in exactly one class of at least k records; with t,
-    each within t of the table in every confidential attribute; with other requirements, each holds them if all records
-    together do.
+    each within t of the table in every confidential attribute; with other requirements, each class meets them if the
+    table as one class does.
 
     **Complexity.** That of the method taken.
 
@@ -66,7 +66,7 @@ class Auto(Checked):
         return replace(partition, note=note)
 
     def _demanding(self, points: Points, rng: np.random.Generator, demands: Any) -> Partition:
-        """Form classes that hold what is required, and lower their loss for as long as there is time."""
+        """Form classes that meet the requirements, and lower their loss as long as time allows."""
         from shoal.kernels.arithmetic.scaling import in_range
         from shoal.kernels.models.demands import hold, least_size
         from shoal.kernels.refine.refine import CLOSE_EFFORTS as EFFORTS
@@ -93,12 +93,12 @@ class Auto(Checked):
         return replace(first, blocks=(replace(block, labels=labels),), note=note)
 
     def _first(self, points: Points) -> tuple[str, dict[str, Any]]:
-        """Return the method whose classes are refined: one that sees to t where it is given."""
+        """Return the method whose classes are refined: one that provides t if t is given."""
         if self.t is None:
             return "mdav", {}
         if all(attribute.ranked for attribute in points.confidential):
             return "t_first", {"t": self.t}
-        if points.required or points.subjects is not None:  # all is repaired at once
+        if points.required or points.subjects is not None:  # everything is repaired at once
             return "mdav", {}
         return "t_close_merge", {"t": self.t}
 
@@ -116,7 +116,7 @@ class Auto(Checked):
         return "blocks", {}, f"{size} take about {_about(seconds)}, and nothing is quicker"
 
     def _candidates(self, n: int, d: int) -> Iterator[tuple[str, dict[str, Any], float]]:
-        """Yield what may be taken, the lowest loss first, and the seconds it takes."""
+        """Yield the candidate methods, lowest loss first, with their estimated seconds."""
         from shoal.kernels.refine.refine import EFFORTS, seconds_of, seconds_to_start
 
         if n * d * 8 < _BYTES:
@@ -126,7 +126,7 @@ class Auto(Checked):
 
 
 def _about(seconds: float) -> str:
-    """Say a duration in words.
+    """Format a duration for people.
 
     >>> _about(0.2), _about(12.3), _about(400.0), _about(9000.0)
     ('0.2 s', '12 s', '7 min', '2.5 h')

@@ -1,4 +1,4 @@
-"""Blocks: a large table partitioned block by block on all cores, and mended across the seams."""
+"""Blocks: a large table partitioned block by block on all cores, with the seams repaired afterwards."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from shoal.types import Partition, Points
 
 @dataclass(frozen=True)
 class Blocks(Checked):
-    """Cut space into blocks, partition each by MDAV, and mend the seams in rotated blocks of whole classes.
+    """Cut space into blocks, partition each by MDAV, and repair the seams in rotated blocks of whole classes.
 
-    Space is cut in two across the widest side of the points, each part again, and so on. Every block is partitioned
-    on its own. Then the centroids of all classes are cut into other blocks, along rotated directions, and in each of
-    them records are shifted and exchanged between neighbouring classes as long as that lowers the SSE.
+    Space is cut in two across the widest side of the points, each part again, and so on. Every block is partitioned on
+    its own. Then the centroids of all classes are cut into other blocks, along rotated directions; in each of them,
+    records are shifted and exchanged between neighbouring classes as long as that lowers the SSE.
 
     **Guarantee.** n ≥ k → every record in exactly one class of k … 2k−1 records. The SSE is at most that of MDAV in
-    each block on its own. Of distinct records, the classes depend on where they lie, not on their rows. The number
-    of cores changes nothing. A table of fewer than two blocks is partitioned as by `mdav`.
+    each block on its own. For distinct records, the classes depend on coordinates, not on rows. The number of cores
+    does not change them. A table of fewer than two blocks is partitioned as by `mdav`.
 
-    **Complexity.** O(n log n), and linear in n for blocks of a given size. Besides the points some 40 bytes a record.
+    **Complexity.** O(n log n), and linear in n for blocks of a given size. About 40 bytes a record in addition to the
+    points.
 
     **Departures.** [SMDM06] cut large tables into blocks by a 2^d-tree. Here cuts are at medians, across one side at a
-    time, and seams are mended. Blocks of attributes, as in [N14], are something else.
+    time, and seams are repaired. Blocks of attributes, as in [N14], are something else.
 
     References: [SMDM06], [DT05].
 

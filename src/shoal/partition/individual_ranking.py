@@ -17,13 +17,13 @@ from shoal.types import Block, Partition, Points
 class IndividualRanking(Checked):
     """Univariate microaggregation of each attribute: every attribute is a block of its own.
 
-    **Guarantee.** n ≥ k → for each attribute alone, every record in exactly one class of at least k records: 2k−1 at
-    most. **Nothing over two attributes together**: who knows two may be left with one record.
+    **Guarantee.** n ≥ k → for each attribute alone, every record in exactly one class of k … 2k−1 records. **No
+    guarantee over two attributes together**: an attacker who knows two may be left with one record.
 
-    **Complexity.** For each attribute: by the optimal cut O(n log n + nk), by MDAV as MDAV on one coordinate.
+    **Complexity.** For each attribute: O(n log n + nk) for the optimal cut, or that of MDAV on one coordinate.
 
-    **Departures.** [SD17] runs MDAV on each attribute (`by = "mdav"`). The optimal cut is the default, since it loses
-    least. Bare points: each coordinate is an attribute.
+    **Departures.** [SD17] run MDAV on each attribute (`by = "mdav"`). The optimal cut is the default, because it loses
+    least. For bare points, each coordinate is an attribute.
 
     References: [SD17] Section 5, [N14] Section 2.2, [HM03].
 

@@ -1,4 +1,4 @@
-"""Insensitive: classes of k along an order of the domain, not of the data; one record moves little."""
+"""Insensitive: classes of k along an order of the domain, not of the data; one record changes little."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SWEEPS = 4
 
 
 def axes_of(points: Points) -> tuple[Axis, ...]:
-    """Return the domains of the coordinates: by the bounds, or by the range of the points where there are none."""
+    """Return the domains of the coordinates: their bounds, or the range of the points without bounds."""
     if points.axes:
         return points.axes
     quarters = points.coordinates / 4  # the width of a range must not overflow
@@ -30,12 +30,12 @@ def axes_of(points: Points) -> tuple[Axis, ...]:
 
 
 def numbers(places: NDArray[np.float64]) -> tuple[Axis, ...]:
-    """Return the axes of numbers between 0 and 1, a column each."""
+    """Return the axes of numbers between 0 and 1, one per column."""
     return tuple(Axis(str(j), column) for j, column in enumerate(places.T))
 
 
 def ploughed(axes: Sequence[Axis], strips: Sequence[int]) -> NDArray[np.int64]:
-    """Return the rows in the order of the cells, as an ox ploughs."""
+    """Return the rows in cell order, alternating direction from strip to strip (boustrophedon)."""
     last = axes[-1].places
     odd = np.zeros(len(last), np.bool_)  # whether the cell of the axes so far has an odd number
     keys: list[NDArray[np.float64]] = []
@@ -43,7 +43,7 @@ def ploughed(axes: Sequence[Axis], strips: Sequence[int]) -> NDArray[np.int64]:
         cell = axis.cells(count)
         step = np.where(odd, count - 1 - cell, cell)
         keys.append(step)
-        # the number of the cell is (number so far) · count + step: only whether it is odd matters from here on
+        # the number of the cell is (number so far) · count + step: from here on, only its parity matters
         odd = ((odd & (count % 2 == 1)) ^ (step % 2 == 1)).astype(np.bool_)
     keys.append(np.where(odd, -last, last))
     keys += [axis.places for axis in axes[:-1]]
@@ -51,7 +51,7 @@ def ploughed(axes: Sequence[Axis], strips: Sequence[int]) -> NDArray[np.int64]:
 
 
 def moves(classes: int, strips: Sequence[int], axes: Sequence[Axis] = ()) -> tuple[float, ...]:
-    """Return for each axis how far the records that change classes move at most, added up; without axes, of numbers.
+    """Return for each axis the largest total distance that records changing classes move; without axes, of numbers.
 
     >>> [round(step, 6) for step in moves(100, (10, 1))]
     [10.9, 10.0]
@@ -67,7 +67,7 @@ def moves(classes: int, strips: Sequence[int], axes: Sequence[Axis] = ()) -> tup
 
 
 def least_noise(classes: int, axes: Sequence[Axis]) -> tuple[int, ...]:
-    """Return the strips of each axis for which the squares of `moves` add up to little; from sizes and domains alone.
+    """Return the strips of each axis that make the sum of squared `moves` small, from sizes and domains alone.
 
     >>> least_noise(100, numbers(np.empty((0, 2)))), least_noise(7, numbers(np.empty((0, 1))))
     ((10, 1), (1,))
@@ -92,46 +92,47 @@ class Insensitive(Checked):
     """Insensitive microaggregation: a total order of the domain, and classes of k consecutive records in it.
 
     Categories come before numbers. The domain of every coordinate but the last is cut into strips, or into the groups
-    of a taxonomy. Cells are visited as an ox ploughs: along one strip and back along the next. Within a cell the last
-    coordinate goes up or down in turn; what is left of ties is broken by the other coordinates. Records of one rank are
-    equal, so the classes do not depend on the order of rows.
+    of a taxonomy. Cells are visited in boustrophedon order: along one strip and back along the next. Within a cell the
+    last coordinate alternately goes up and down; remaining ties are broken by the other coordinates. Records of one
+    rank are equal, so the classes do not depend on the order of rows.
 
-    **Guarantee.** n ≥ k → every record in exactly one class; all classes have k records, but for the last, which
-    has k … 2k−1. With bounds, changing one record changes each class by at most one record, and the list of class
-    means by at most `moves` widths of the domain in each coordinate.
+    **Guarantee.** n ≥ k → every record in exactly one class; all classes have k records, except the last, which has k …
+    2k−1. With bounds, changing one record changes each class by at most one record, and the list of class means by at
+    most `moves` widths of the domain in each coordinate.
 
-    **Proof.** Let G classes have sizes of at least c, let D′ be D with record x made y, and let x come before y in
-    the order (else change roles). In D′ the records between x and y have moved up by one place. So the class of x loses
-    x and gains the first record z₁ of the next class, that one loses z₁ and gains the first z₂ of the one after, and so
-    on, until the class of y gains y. No other class changes. With z₀ = x and z_m = y the means of coordinate j change
-    by |z_{i+1,j} − z_{i,j}| / (size of the class), i = 0 … m−1, m ≤ G, and z₀ ≤ z₁ ≤ … ≤ z_m in the order. Added up:
+    **Proof.** Let G classes have sizes of at least c, let D′ be D with record x replaced by y, and let x come before y
+    in the order (otherwise exchange their roles). In D′ the records between x and y have moved up by one place. So the
+    class of x loses x and gains the first record z₁ of the next class, that one loses z₁ and gains the first record z₂
+    of the one after, and so on, until the class of y gains y. No other class changes. With z₀ = x and z_m = y the means
+    of coordinate j change by |z_{i+1,j} − z_{i,j}| / (size of the class), i = 0 … m−1, m ≤ G, and z₀ ≤ z₁ ≤ … ≤ z_m in
+    the order. Added up:
 
     - one coordinate: the order is that of the values, and Σ (z_{i+1} − z_i) = y − x ≤ 1 width: it **telescopes**;
     - a coordinate j that is cut into s_j strips, with P_j cells of the coordinates before it: a step within a strip is
-      at most 1/s_j, one over q strips at most (q + 1)/s_j, and the ploughing goes over s_j − 1 strips P_j times, never
-      jumping: Σ ≤ (m + P_j (s_j − 1)) / s_j;
-    - the last coordinate goes through its domain once for every cell: Σ ≤ P_d.
+      at most 1/s_j, one over q strips at most (q + 1)/s_j, and the walk crosses s_j − 1 strips P_j times, without
+      jumps: Σ ≤ (m + P_j (s_j − 1)) / s_j;
+    - the last coordinate runs through its domain once for every cell: Σ ≤ P_d.
 
-    **Categories** with a taxonomy are put in line: its leaves, those of a group side by side. Two are as far apart
-    as their lowest common group is high, over the height of the tree. The lowest common group of two leaves holds
-    all that lie between them in line, so their distance is the largest of the steps from leaf to leaf on the way, and
-    at most their sum. The line is cut by the groups of one depth, of which s_j there are; let no two leaves of a group
-    be farther apart than w_j, and let the steps from group to group add up to b_j. Then a step of the walk within a
-    group is at most w_j, and one over the borders of groups at most the sum of what these are wide, so that
-    Σ ≤ m·w_j + P_j·b_j; strips of numbers are the case w_j = 1/s_j, b_j = (s_j − 1)/s_j. As the last coordinate the
-    line is gone through from leaf to leaf: Σ ≤ P_d times the sum of all steps. The score of a category is minus its
-    mean distance to the members of a class. By the triangle inequality the scores of a class change by at most the
-    distance from z_i to z_{i+1} over its size: added up over the classes it is the same sum.
+    **Categories** with a taxonomy are arranged in a line: its leaves, with those of a group next to each other. The
+    distance of two is the height of their lowest common group over the height of the tree. The lowest common group of
+    two leaves holds all that lie between them in the line, so their distance is the largest of the steps from leaf to
+    leaf between them, and at most their sum. The line is cut by the s_j groups of one depth; let w_j be the largest
+    distance of two leaves of a group, and b_j the sum of the steps from group to group. Then a step of the walk within
+    a group is at most w_j, and one across the borders of groups at most the sum of the widths of these borders, so that
+    Σ ≤ m·w_j + P_j·b_j; strips of numbers are the case w_j = 1/s_j, b_j = (s_j − 1)/s_j. As the last coordinate, the
+    line is traversed from leaf to leaf: Σ ≤ P_d times the sum of all steps. The score of a category is minus its mean
+    distance to the members of a class. By the triangle inequality, the scores of a class change by at most the distance
+    from z_i to z_{i+1} over its size: summed over the classes, this is the same sum.
 
     No step is longer than 1, so each sum is also at most m. Divide by c. ∎ The plain bound of insensitive
-    microaggregation is m in every coordinate; in d coordinates this is of the order of m^(1 − 1/d). With categories
-    in front, each a cell of its own, the number of classes does not matter at all for them.
+    microaggregation is m in every coordinate; in d coordinates this one is of the order of m^(1 − 1/d). For leading
+    categories with a cell each, the bound does not depend on the number of classes at all.
 
-    **Complexity.** O(nd + n log n); with categories also what their taxonomy takes.
+    **Complexity.** O(nd + n log n); with categories, plus the processing of their taxonomy.
 
-    **Departures.** [SD14] leave the order open, and take distances to a reference point; the strips are ours, and need
+    **Departures.** [SD14] leave the order open, and use distances to a reference point; the strips are ours, and need
     less noise. Without bounds the domain is the range of the points: then the order depends on the data, and nothing is
-    known of what one record moves. Cited from memory.
+    known about the effect of one record. Cited from memory.
 
     References: [SD14], [SD17] Section 4.1 (INS).
 

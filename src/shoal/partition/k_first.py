@@ -1,4 +1,4 @@
-"""k-anonymity-first: classes of near records, exchanged for others until the class is close to the table."""
+"""k-anonymity-first: classes of near records, with exchanges until each class is close to the table."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from shoal.types import Partition, Points
 class KFirst(Checked):
     """k-anonymity-first: Algorithm 2 of Soria-Comas et al. inside their Algorithm 1.
 
-    The record x farthest from the centroid of those that remain forms a class with its k−1 nearest. While the class is
-    farther than t from the table, the nearest record to x that was not looked at yet joins it in the place of the
-    member whose leaving brings the class closest to the table, if that brings it closer at all. The record farthest
-    from x forms the next class in the same way, and so on; fewer than 2k records left are one class. Classes that are
-    still too far from the table are merged with their neighbours, as by `t_close_merge`.
+    The record x farthest from the centroid of the remaining records forms a class with its k−1 nearest. While the class
+    is farther than t from the table, the next nearest record to x replaces the member whose removal brings the class
+    closest to the table, if that brings it closer at all. The record farthest from x forms the next class in the same
+    way, and so on; a remainder of fewer than 2k records forms one class. Classes that are still too far from the table
+    are merged with their neighbours, as by `t_close_merge`.
 
     **Guarantee.** n ≥ k → every record in exactly one class of at least k records, within t of the table in every
-    confidential attribute by the earth mover's distance between values; at worst one class holds all records. Where
-    strata are partitioned one by one, a stratum that is itself too far from the table ends as one class, and the
-    audit says so.
+    confidential attribute by the earth mover's distance between values; at worst one class holds all records. If strata
+    are partitioned one by one, a stratum that is itself too far from the table becomes one class, and the audit reports
+    it.
 
     **Complexity.** O(n²d/k) for distances, and up to n²/2k candidates: O(log n) each on one ordered confidential
     attribute, O(k) for each attribute otherwise. [SC15] state O(n³/k).
 
-    **Departures.** Several confidential attributes: t holds for each, and the distance of a class is the greatest over
-    them, in exact fractions. Ties go to the lowest row, and among members to the one that joined first. Once no class
-    of k could be closer to the table, no more candidates are looked at, which changes nothing.
+    **Departures.** With several confidential attributes, t holds for each, and the distance of a class is the largest
+    over them, in exact fractions. Ties go to the lowest row, and among members to the one that joined first. The search
+    stops once no class of k could be closer to the table, which does not change the result.
 
     References: [SC15] Section 6.
 

@@ -1,4 +1,4 @@
-"""(k,p,q,r)-anonymity: rare confidential values in classes with p values and much variance, the rest by MDAV."""
+"""(k,p,q,r)-anonymity: rare confidential values in classes with p values and high variance, the rest by MDAV."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ from shoal.types import Confidential, Partition, Points
 
 @dataclass(frozen=True)
 class Kpqr(Checked):
-    """The heuristic of Domingo-Ferrer, Sebé and Solanas for (k,p,q,r)-anonymity.
+    """Heuristic of Domingo-Ferrer, Sebé and Solanas for (k,p,q,r)-anonymity.
 
-    A random record with a rare value starts a class: a value of less than the share q of the table. The nearest record
-    that brings a new value joins it until there are p, then the nearest that increases the variance until it is r times
-    that of all records with rare values, then the nearest that keeps it there until there are k. When those with rare
-    values that are left cannot be such a class, they join the last one. The other records are partitioned by MDAV.
+    A random record with a rare value, one with a share below q in the table, starts a class. The nearest record with a
+    new value joins until there are p values, then the nearest that increases the variance until it is r times that of
+    all records with rare values, then the nearest that keeps it there until there are k records. When the remaining
+    records with rare values cannot form such a class, they join the last one. The other records are partitioned by
+    MDAV.
 
-    **Guarantee.** n ≥ k → every record in exactly one class of at least k records. p values and r are aimed at, not
-    guaranteed: the audit, by Definition 7, decides what is released.
+    **Guarantee.** n ≥ k → every record in exactly one class of at least k records. p values and r are targets, not
+    guarantees: the audit, by Definition 7, decides what is released.
 
     **Complexity.** About O(n log n) where d is small.
 
-    **Departures.** Every loop ends. 4(d), (e): where no record brings a new value, or increases the variance, the
-    class does without. 4(f): where none keeps the variance, the nearest joins; k comes first. 4(g) with Y empty does
-    nothing; its iv returns members only if k records and p values stay. A class that found fewer than k, and fewer
-    than k records left for step 5, join the classes with the nearest centroids. 4(d) does not prefer records that
-    increase the variance unless asked to: Table 1 comes out without. MinVar is as printed, from the records with rare
-    values; Definition 7 takes the variance of the whole table, and the note says both. Ordinal values have the
+    **Departures.** Every loop ends. 4(d), (e): if no record brings a new value, or increases the variance, the class
+    does without. 4(f): if none keeps the variance, the nearest joins; k has priority. 4(g) with Y empty does nothing;
+    its iv returns members only if k records and p values stay. A class that found fewer than k records, and fewer than
+    k records left for step 5, join the classes with the nearest centroids. 4(d) does not prefer records that increase
+    the variance unless requested: Table 1 is reproduced without. MinVar is as printed, from the records with rare
+    values; Definition 7 takes the variance of the whole table, and the note gives both. Ordinal values have the
     variance of their ranks, nominal ones Gini's.
 
     References: [DSS08] Section 4, [LM71].
@@ -86,7 +87,7 @@ class Kpqr(Checked):
         return partition if ran is None else replace(partition, note=self._note(attribute, labels))
 
     def _note(self, attribute: Confidential, labels: NDArray[np.int64]) -> str:
-        """Say how much classes with rare values vary, by the heuristic and by the definition."""
+        """Report how much classes with rare values vary, by the heuristic and by the definition."""
         from shoal.kernels.models.kpqr import rare_values
         from shoal.kernels.models.running_variance import class_variances, scale_of, table_variance
 

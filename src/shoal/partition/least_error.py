@@ -1,4 +1,4 @@
-"""Least error: each attribute cut where loss and the noise to come are least in sum; no k unless asked for."""
+"""Least error: each attribute cut to minimise loss plus the later noise; k only on request."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ _FROM_THE_DATA = "no bounds were given: noise was weighed by the range of the da
 
 @dataclass(frozen=True)
 class LeastError(Checked):
-    """Variable-size classes of one attribute each, of least total expected error: microaggregation, and noise.
+    """Variable-size classes of one attribute each, with the least total expected error of microaggregation plus noise.
 
-    For classes that leave as means with Laplace noise, one draw for each class. A small class loses little and needs
-    much noise, its scale being Δ/(size·ε_i); a large one is the other way round. So classes are small where values lie
-    apart, and large where they lie together.
+    The classes are meant to be released as means with Laplace noise, one draw per class. A small class loses little and
+    needs much noise, because its scale is Δ/(size·ε_i); for a large class it is the other way round. So classes are
+    small where values are sparse, and large where they are dense.
 
-    **Guarantee.** For each attribute alone, every record is in exactly one class, and no partition has a lower
-    Σ (SSE + 2(Δ/ε_i)²/size), but for rounding; of classes of at least k if `at_least_k`. **No k otherwise: a class may
+    **Guarantee.** For each attribute alone, every record is in exactly one class, and no partition has a lower Σ (SSE +
+    2(Δ/ε_i)²/size), up to rounding; with `at_least_k`, none into classes of at least k. **No k otherwise: a class may
     have one record.** Differential privacy comes from the noise of the release, never from these classes. They depend
-    on the data, and so do the shares of `split = "least"`: what can be claimed is ε for the microaggregated table, with
+    on the data, and so do the shares of `split = "least"`: the claim can only be ε for the microaggregated table, with
     classes and shares held fixed.
 
-    **Complexity.** O(n log n) for each attribute; with `split = "least"` some ten to twenty times as much.
+    **Complexity.** O(n log n) for each attribute; with `split = "least"` about ten to twenty times as much.
 
-    **Departures.** This is the future work of [SD17]: variable sizes without a minimum. `split` is how ε is shared
-    among attributes: evenly (IR_MDAV+DP_1), by Expression (1) in the columns' own units (IR_MDAV+DP_2), or where the
-    sum of all errors in the unit of the points is least. Released values are clipped to their bounds, which lowers the
-    error of large noise; it is weighed here as if they were not. Without bounds noise is weighed by the range of the
-    data, and a note says so.
+    **Departures.** This is the future work of [SD17]: variable sizes without a minimum. `split` determines how ε is
+    shared among attributes: evenly (IR_MDAV+DP_1), by Expression (1) in the columns' own units (IR_MDAV+DP_2), or so
+    that the sum of all errors in the unit of the points is least. Released values are clipped to their bounds, which
+    lowers the error of large noise; the cut ignores this. Without bounds, noise is weighed by the range of the data,
+    and a note reports it.
 
     References: [SD17] Sections 3 and 5; [WU91] and [GG89] for the cut.
 
@@ -48,7 +48,7 @@ class LeastError(Checked):
     """
 
     promises_k: ClassVar[bool] = False
-    k_counts_with: ClassVar[str] = "at_least_k"  #: the parameter without which k says nothing of sizes
+    k_counts_with: ClassVar[str] = "at_least_k"  #: the parameter without which k does not bound class sizes
 
     k: Annotated[int, Param("Smallest number of records in a class of one attribute, if there is to be one.", low=2)]
     epsilon: Annotated[
@@ -136,7 +136,7 @@ class LeastError(Checked):
 
 
 def _widths(points: Points, ordered: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return the widths of the domains, or where nobody gave any those of the data; no more than the largest float."""
+    """Return the widths of the domains, or those of the data if none are given; at most the largest float."""
     if points.widths is not None:
         return np.asarray(points.widths)
     with np.errstate(over="ignore"):

@@ -15,17 +15,17 @@ from shoal.types import Partition, Points
 class Mdav(Checked):
     """MDAV-generic of Domingo-Ferrer and Torra.
 
-    While at least 3k records remain: the record r farthest from their centroid with its k−1 nearest is a class,
-    and the record s farthest from r with its k−1 nearest another. Of 2k … 3k−1 left, the farthest from the
-    centroid with its k−1 nearest is a class, and the rest is the last.
+    While at least 3k records remain, the record r farthest from their centroid forms a class with its k−1 nearest, and
+    the record s farthest from r forms another with its k−1 nearest. When 2k … 3k−1 remain, the farthest from the
+    centroid forms a class with its k−1 nearest, and the rest is the last class.
 
-    **Guarantee.** n ≥ k → every record in exactly one class; all classes have k records, but for the last, which
-    has k … 2k−1.
+    **Guarantee.** n ≥ k → every record in exactly one class; all classes have k records, except the last, which has
+    k … 2k−1.
 
     **Complexity.** Brute force O(n²d/k); through the index about O(n log n) where d is small.
 
-    **Departures.** None: labels equal a plain transcription, ties to the lowest row. s is sought after r's class
-    is gone, as in MDAV-generic.
+    **Departures.** None: labels equal a plain transcription, ties to the lowest row. s is searched after r's class is
+    removed, as in MDAV-generic.
 
     References: [DT05], [SC15] Section 2.2.
 

@@ -1,4 +1,4 @@
-"""Mic1D: all values of a table mixed in one row and averaged in runs of k values; promises no k-anonymity."""
+"""Mic1D: all values of a table sorted together and averaged in runs of k values; no k-anonymity."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from shoal.types import Block, Partition, Points
 
 @dataclass(frozen=True)
 class Mic1d(Checked):
-    """One dimension microaggregation, Mic1D-k of Nin: k counts values, not records.
+    """One-dimension microaggregation, Mic1D-k of Nin: k counts values, not records.
 
     All values of all attributes form one vector. It is sorted and cut into runs of k values; each run is scaled to
     0 … 1; the scaled values are sorted, cut and scaled once more; each of these runs is replaced by its mean; and the
     scalings are undone, so that every value comes back to the range of its first run.
 
     **Guarantee.** n·d ≥ k → every run has at least k values (k … 2k−1), unless `small_last`. **No k-anonymity of
-    records, for any k.** Values may leave as they are: the least and the largest of every first run are scaled to 0
-    and 1, and where there are many runs whole runs of the second round hold nothing else. Their number is reported.
+    records, for any k.** Values may be released unchanged: the smallest and the largest of every first run are scaled
+    to 0 and 1, and with many runs, whole runs of the second round hold nothing else. Their number is reported.
 
     **Complexity.** O(nd log nd) time; with `cut = "optimal"` O(ndk) more. O(nd) memory.
 
-    **Departures.** Values that are left over join the last run. In the paper they form a smaller one, of one value
-    perhaps, which would be disclosed: `small_last`. `cut = "optimal"` is the paper's future work: runs of k … 2k−1
-    values with the least SSE of the vector that is cut. Equal values are sorted by attribute, then by row: the paper
-    does not say, and this is one of the orders that give the SSE of its Table 4. The paper takes raw values; shoal
-    standardises attributes before any method sees them, unless `scale = "none"`.
+    **Departures.** Leftover values join the last run. In the paper they form a smaller one, perhaps of one value, which
+    would be disclosed: `small_last`. `cut = "optimal"` is the paper's future work: runs of k … 2k−1 values with the
+    least SSE of the vector that is cut. Equal values are sorted by attribute, then by row: the paper does not specify
+    this, and it is one of the orders that give the SSE of its Table 4. The paper takes raw values; shoal standardises
+    attributes before any method sees them, unless `scale = "none"`.
 
-    The labels of the partition tell which records leave with equal values.
+    The labels of the partition identify records that are released with equal values.
 
     References: [N14] Section 3.
 
@@ -58,7 +58,7 @@ class Mic1d(Checked):
             )
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
-        """Make the values that leave; nothing is random."""
+        """Compute the released values; nothing is random."""
         from shoal.kernels.order.mic1d import fixed_runs, mic1d, optimal_runs
 
         x = points.coordinates

@@ -1,4 +1,4 @@
-"""Optimal univariate microaggregation: the partition of one attribute with the least loss there is."""
+"""Optimal univariate microaggregation: the partition of one attribute with the least possible loss."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from shoal.types import Partition, Points
 class OptimalUnivariate(Checked):
     """Sort one coordinate and cut it where the SSE is least, by Hansen and Mukherjee's shortest path.
 
-    **Guarantee.** n ≥ k and one coordinate → every record in exactly one class of k … 2k−1 records, and no
-    partition into classes of at least k has a lower SSE (but for rounding). Classes are numbered from the lowest
-    values to the highest.
+    **Guarantee.** n ≥ k and one coordinate → every record in exactly one class of k … 2k−1 records, and no partition
+    into classes of at least k has a lower SSE (up to rounding). Classes are numbered from the lowest values to the
+    highest.
 
     **Complexity.** O(n log n + nk) time, O(n) memory.
 
-    **Departures.** The path is found node by node in the order of the records, not by Dijkstra's algorithm: the
-    graph has no cycles. [N14] prints the class of edge (g_i, g_j) as v_i … v_j; it is v_{i+1} … v_j, or classes would
-    share records. Equal values are sorted by row; of several optimal cuts the one with the smallest last class is
-    taken, then the smallest before it.
+    **Departures.** The path is found node by node in record order, not by Dijkstra's algorithm: the graph has no
+    cycles. [N14] prints the class of edge (g_i, g_j) as v_i … v_j; it is v_{i+1} … v_j, or classes would share records.
+    Equal values are sorted by row; among several optimal cuts, the one with the smallest last class is taken, then the
+    smallest before it.
 
     References: [HM03], [N14] Section 2.2, [DM02].
 

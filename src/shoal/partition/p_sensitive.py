@@ -1,4 +1,4 @@
-"""p-sensitive k-anonymity: classes around random records that take new confidential values first."""
+"""p-sensitive k-anonymity: classes around random records that add new confidential values first."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from shoal.types import Partition, Points
 class PSensitive(Checked):
     """p-sensitive microaggregation of Solanas, Sebé and Domingo-Ferrer, from a random initial point.
 
-    A random record starts a class. The nearest record whose confidential value the class does not have yet joins it,
-    until there are p values; then the nearest records, until there are k. This is repeated while k records and p values
-    are left. What is left over joins the class with the nearest centroid, record by record.
+    A random record starts a class. The nearest record with a confidential value that is new to the class joins, until
+    there are p values; then the nearest records, until there are k. This is repeated while k records and p values are
+    left. Each leftover record joins the class with the nearest centroid.
 
     **Guarantee.** n ≥ k → every record in exactly one class of at least k records, which has at least p values of every
-    confidential attribute if the records that were given have. Where strata are partitioned one by one, one with fewer
-    values is one class, and the audit says so.
+    confidential attribute if the given records have. If strata are partitioned one by one, a stratum with fewer values
+    becomes one class, and the audit reports it.
 
-    **Complexity.** About O(n log n) where d is small; a class whose p-th value is far away costs as many steps as there
+    **Complexity.** About O(n log n) where d is small; a class whose p-th value is far away takes as many steps as there
     are records that have a value it needs, or that are nearer.
 
-    **Departures.** The paper that printed the heuristic was not at hand; this is what [DSS08] say of it, and their
-    figures come out within 6 %. They have one confidential attribute: with several, a record that brings a new value
-    of any attribute with fewer than p joins. Centroids are those before anything left over has joined.
+    **Departures.** The paper that printed the heuristic was not available; this follows the description in [DSS08],
+    and reproduces their figures within 6 %. They have one confidential attribute: with several, a record joins if it
+    brings a new value of any attribute with fewer than p. Centroids are those before any leftover record joins.
 
     References: [SSD08], [DSS08] Section 5.
 

@@ -15,18 +15,18 @@ from shoal.partition._shared import Projected
 class Pcp(Projected):
     """Principal component projection: project to the axis on which records vary most, sort, cut optimally.
 
-    Classes are runs of k … 2k−1 records along the axis. Where to cut is decided by the SSE over all coordinates of the
-    block, not by that of the projection.
+    Classes are runs of k … 2k−1 records along the axis. The cut minimises the SSE over all coordinates of the block,
+    not that of the projection.
 
     **Guarantee.** n ≥ k → in each block every record in exactly one class of k … 2k−1 records, and no other cut of the
-    records in this order has a lower SSE (but for rounding). Several blocks: k holds in each, not over all.
+    records in this order has a lower SSE (up to rounding). With several blocks, k holds in each, not over all.
 
     **Complexity.** O(n·d² + n log n + n·k·d) time, O(n·d) memory.
 
-    **Departures.** The axis is that of the points as they are: of standardised points, as shoal makes them, it is that
-    of the correlation matrix. The paper does not say which. An axis has no sign of its own: it is turned so that its
-    largest component is positive. Equal places are taken in the order of rows. [N14] shows blocks and leaves it open
-    how to find them: here greedily, see `group`.
+    **Departures.** The axis is that of the points as given: for standardised points, as shoal makes them, it is that of
+    the correlation matrix. The paper does not specify which. An axis has no sign of its own: it is oriented so that its
+    largest component is positive. Equal positions are in row order. [N14] uses blocks but does not say how to find
+    them: here they are found greedily, see `group`.
 
     References: [N14] Algorithm 1 and Section 4.1, [NHT08].
 
@@ -36,7 +36,7 @@ class Pcp(Projected):
     [0, 1, 0, 1]
     """
 
-    forms_blocks: ClassVar[bool] = True  #: if told to: k holds in each of them, not over all
+    forms_blocks: ClassVar[bool] = True  #: if requested: k holds in each of them, not over all
 
     @staticmethod
     def project(points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Steered: an artificial attribute puts records of different confidential values together, to be within t."""
+"""Steered: an artificial attribute mixes different confidential values in each class, to be within t."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shoal.parameters import Checked, Param, build, unknown
 from shoal.partition._shared import ranked
 from shoal.types import Block, Partition, Points
 
-_MARGIN = 1.001  # by which the weight exceeds the bound, so that rounding cannot matter
+_MARGIN = 1.001  # factor by which the weight exceeds the bound, so that rounding cannot matter
 
 
 @dataclass(frozen=True)
@@ -23,30 +23,31 @@ class Steered(Checked):
     """t-Closeness via steered microaggregation of Domingo-Ferrer and Soria-Comas.
 
     Records in the order of the confidential attribute are cut into b buckets of q records. Those of the first bucket
-    are numbered; each record of the next takes the number of the nearest record of the bucket before it that has
-    passed its number on to nobody yet, and so on. The number, times the weight, is one more coordinate, and a method
-    partitions the points with classes of at least b.
+    are numbered; each record of the next bucket takes the number of the nearest record of the bucket before whose
+    number is not yet taken, and so on. The number, times the weight, is one more coordinate, and a method partitions
+    the points with classes of at least b.
 
     **Guarantee.** n ≥ k → every record in exactly one class of at least k records. If the weight is not given, or is
-    above (q − 1)·√m, every class is within t of the table in every confidential attribute, unless all records that
-    were given are one class. With a lower weight t is not promised, and the partition says what was achieved.
+    above (q − 1)·√m, every class is within t of the table in every confidential attribute, unless all given records
+    form one class. With a lower weight t is not promised, and the partition reports what was achieved.
 
-    *Why.* Coordinates are scaled to 0 … 1, so that records of one number are at most √m apart, and others more, since a
-    step between numbers is ω/(q − 1) > √m. The b − 1 nearest to a record are then the others of its number, and MDAV
-    forms exactly the numbers as classes: one record of each bucket. By [SC15] Proposition 2 such a class is within t if
-    all values differ and b divides n. In all other cases (ties, spare records, several attributes, taxonomies, other
-    methods than MDAV) closeness is checked exactly, and classes that are too far are merged with their neighbours.
+    *Why.* Coordinates are scaled to 0 … 1, so that records with the same number are at most √m apart, and others more,
+    because a step between numbers is ω/(q − 1) > √m. The b − 1 nearest to a record are then the others with its number,
+    and MDAV forms exactly the numbers as classes: one record of each bucket. By [SC15] Proposition 2 such a class is
+    within t if all values differ and b divides n. In all other cases (ties, spare records, several attributes,
+    taxonomies, methods other than MDAV) closeness is checked exactly, and classes that are too far are merged with
+    their neighbours.
 
     **Complexity.** O(n² m / b) for the numbers at worst, and that of the method.
 
-    **Departures.** Where b does not divide n, the paper has buckets of unequal size; a number that some buckets lack
-    shifts all classes, and t is reached with no weight. Here q = ⌊n/b⌋ and b is raised to ⌊n/q⌋. Fewer than q
-    records are then left over. They are the middle ones in the order of the confidential attribute, where they
-    move the distribution of a class least; each is matched with a record of the middle bucket, no two with the
-    same one, and joins its class at the end. The weight that is enough is (q − 1)·√m, since numbers are scaled to
-    0 … ω; the paper has q·√m. Records of a bucket are visited in ascending order of the confidential attribute, and
-    ties go to the lowest row: the paper leaves both open. With several confidential attributes the buckets are of the
-    first that has an order.
+    **Departures.** If b does not divide n, the paper has buckets of unequal size; a number that some buckets lack
+    shifts all classes, and no weight reaches t. Here q = ⌊n/b⌋ and b is raised to ⌊n/q⌋, which leaves fewer than q
+    records over. They are the middle ones in the order of the confidential attribute, where they change the
+    distribution of a class least; each is matched with a record of the middle bucket, no two with the same one, and
+    joins its class at the end. The sufficient weight is (q − 1)·√m, because numbers are scaled to 0 … ω; the paper has
+    q·√m. Records of a bucket are visited in ascending order of the confidential attribute, and ties go to the lowest
+    row: the paper leaves both open. With several confidential attributes, the first one with an order defines the
+    buckets.
 
     References: [DS17] Algorithm 1, [SC15] Proposition 2.
 
@@ -58,7 +59,7 @@ class Steered(Checked):
 
     promises_t: ClassVar[bool] = True
     steers: ClassVar[bool] = True
-    may_miss_t: ClassVar[bool] = True  #: with a weight of one's own it promises nothing, and says so
+    may_miss_t: ClassVar[bool] = True  #: with a weight chosen by the user it promises nothing, and reports that
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
     t: Annotated[float, Param("How far a class may be from the table in each confidential attribute.", low=0, high=1)]
@@ -81,7 +82,7 @@ class Steered(Checked):
             )
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
-        """Number the records by buckets, partition them with their numbers, and mend what is too far from the table."""
+        """Number the records by buckets, partition them with these numbers, and merge classes that miss t."""
         from shoal.kernels.closeness.buckets import bucket_numbers, in_unit_ranges, least_size
         from shoal.kernels.closeness.earth_mover import closeness, distances
         from shoal.kernels.closeness.merge import merge_until_close
@@ -105,7 +106,7 @@ class Steered(Checked):
         return Partition((Block(attributes, numbered(labels), promised_t=False),), note)
 
     def _labels(self, x: NDArray[np.float64], weight: float, buckets: Any, rng: np.random.Generator) -> Any:
-        """Return the classes that the method forms of the records that are not spare; each spare one joins another."""
+        """Return the classes that the method forms of the regular records; each spare record joins its partner's."""
         rows = np.flatnonzero(buckets.partner < 0)
         steered = np.column_stack((x, weight * buckets.unit))[rows]  # [DS17] Alg. 1, step 7
         method = build(registry.load("partition", self.first), {"k": buckets.buckets})

@@ -1,4 +1,4 @@
-"""t-close merging: classes by any method; the one farthest from the table joins its neighbour until all are close."""
+"""t-close merging: classes of any method; the farthest from the table is merged until all are close."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from shoal.types import Partition, Points
 class TCloseMerge(Checked):
     """Microaggregation and merging: Algorithm 1 of Soria-Comas et al.
 
-    Classes are formed by another method. As long as some class is farther than t from the table in a confidential
-    attribute, the farthest of them is merged with the class whose mean is nearest to its own.
+    Another method forms classes. As long as some class is farther than t from the table in a confidential attribute,
+    the farthest of them is merged with the class whose mean is nearest to its own.
 
     **Guarantee.** n ≥ k → every record in exactly one class of at least k records, within t of the table in every
-    confidential attribute by the earth mover's distance between values; at worst one class holds all records. Where
-    strata are partitioned one by one, a stratum that is itself too far from the table ends as one class, and the
-    audit says so.
+    confidential attribute by the earth mover's distance between values; at worst one class holds all records. If strata
+    are partitioned one by one, a stratum that is itself too far from the table becomes one class, and the audit reports
+    it.
 
-    **Complexity.** That of the first method, and O(n log n); O(s) more for each time a class of s records must be
-    measured, at worst for every merger. The nearest class is found through a tree, the farthest on a heap.
+    **Complexity.** That of the first method, and O(n log n); O(s) more each time a class of s records must be measured,
+    at worst for every merger. The nearest class is found through a tree, the farthest on a heap.
 
-    **Departures.** [SC15] do not say how distances of several confidential attributes are taken together: t holds for
-    each, and the farthest class is the one with the greatest distance in any. Classes that are close enough already
-    are never the farthest. Ties go to the class with the lowest row.
+    **Departures.** [SC15] do not say how to combine the distances of several confidential attributes: here t holds for
+    each, and the farthest class is the one with the largest distance in any. Classes that are close enough are never
+    the farthest. Ties go to the class with the lowest row.
 
     References: [SC15] Section 5.
 

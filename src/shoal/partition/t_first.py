@@ -1,4 +1,4 @@
-"""t-closeness first: subsets by confidential value, and classes of near records, one of each subset."""
+"""t-closeness first: subsets by confidential value, and classes with one near record of each subset."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ Array = NDArray[np.float64]
 class TFirst(Checked):
     """t-closeness-first microaggregation of Soria-Comas et al.
 
-    From t follows how large classes must be: k′ records. Records are ranked by the confidential attribute and cut into
-    k′ subsets of neighbours in rank. The record x₀ farthest from the centroid takes, of every subset, the record
-    nearest to it: a class. The record x₁ farthest from x₀ does the same; and again with what remains. Every class then
-    has a record of every part of the range, as the table has.
+    t determines the class size: k′ records. Records are ranked by the confidential attribute and cut into k′ subsets of
+    neighbours in rank. The record x₀ farthest from the centroid forms a class with its nearest record of every subset.
+    The record x₁ farthest from x₀ does the same; and so on with the remaining records. Every class then has a record
+    from every part of the range, like the table.
 
     **Guarantee.** n ≥ k → every record in exactly one class of at least k records, which is within t of the table in
-    every confidential attribute, by value, unless all records that were given are one class.
+    every confidential attribute, by value, unless all given records form one class.
 
     **Complexity.** Brute force O(n²d/k′); through the index about O(n log n) where d is small. With several attributes
-    some ten times that.
+    about ten times that.
 
     **Departures.** The paper's classes are within t if k′ divides n and no two values are equal. Here every class is
     checked by value, and those that fall short are merged with their neighbours, as in Algorithm 1. Eq. (4) has the
     floor; a second record comes from a central subset while it has more records left than there are classes left. A
-    taxonomy ranks by the order of its leaves. The paper has one confidential attribute. With several, subsets are made
-    of each that has ranks, of the first principal component of these ranks, and of cuts within cuts, one attribute
-    after the other, ever more of them until no class falls short; of all these partitions, once merged, the one with
-    the lowest SSE is kept.
+    taxonomy ranks by the order of its leaves. The paper has one confidential attribute. With several, subsets are
+    formed by each ranked attribute, by the first principal component of these ranks, and by nested cuts, one attribute
+    after the other, with ever more pieces until no class falls short; among all these partitions, once merged, the one
+    with the lowest SSE is kept.
 
     References: [SC15] Algorithm 3.
 
@@ -66,7 +66,7 @@ class TFirst(Checked):
     def _candidates(
         self, x: Array, ordered: list[Confidential], attributes: tuple[Confidential, ...]
     ) -> Iterator[NDArray[np.int64]]:
-        """Yield partitions within t: one if there is one attribute."""
+        """Yield partitions within t: a single one if there is one attribute."""
         from shoal.kernels.closeness.earth_mover import closeness
         from shoal.kernels.closeness.merge import merge_until_close
         from shoal.kernels.closeness.t_first import t_first
@@ -90,7 +90,7 @@ class TFirst(Checked):
 
 
 def _ranks(attribute: Confidential) -> Array:
-    """Return the rank of each record in the table; equal values share the middle of theirs."""
+    """Return the rank of each record in the table; equal values share their middle rank."""
     middle = np.cumsum(attribute.counts) - attribute.counts / 2
     return np.asarray(middle[attribute.codes])
 

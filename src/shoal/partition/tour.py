@@ -16,16 +16,16 @@ class Tour(Checked):
     """Put the records in an order in which neighbours are near, and cut it into classes of k … 2k−1.
 
     The order is a short path, as of a travelling salesman who need not return: greedy edges, shortened by 2-opt and
-    Or-opt. It is drawn through the records, and through the centroids of small classes at several scales; the one
-    whose optimal cut has the least SSE is kept, and then drawn again through the centroids of the classes found, as
-    long as that pays.
+    Or-opt. Paths are drawn through the records, and through the centroids of small classes at several scales. The path
+    whose optimal cut has the least SSE is kept, and then redrawn through the centroids of its classes as long as that
+    pays.
 
     **Guarantee.** n ≥ k → every record in exactly one class of k … 2k−1 records; no other cut of the path has a lower
-    SSE (but for rounding). Of distinct records, the classes depend on where they lie, not on their rows. Classes are
-    numbered along the path.
+    SSE (up to rounding). For distinct records, the classes depend on coordinates, not on rows. Classes are numbered
+    along the path.
 
-    **Complexity.** That of the near neighbours of every record, O(n log n) where d is small and O(n²d) at worst,
-    about linear beyond, and O(nkd) for a cut.
+    **Complexity.** That of finding near neighbours of every record, O(n log n) where d is small and O(n²d) at worst;
+    about linear beyond that, and O(nkd) for a cut.
 
     **Departures.** [DMMS06] cut paths made by simpler rules, such as nearest point next, and [HM03] give the cut. Here
     the path is shortened first, and drawn at several scales.

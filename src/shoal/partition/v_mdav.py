@@ -15,19 +15,19 @@ from shoal.types import Partition, Points
 class VMdav(Checked):
     """V-MDAV of Solanas and Martínez-Ballesté.
 
-    While at least k records have no class: the one farthest from the centroid of *all* records forms a class with
-    its k−1 nearest. The class is then extended, up to 2k−1 records: of the records without a class, take the one
-    nearest to any record of the class, at the distance d_in, and let d_out be its distance to the nearest other
-    record without a class; if d_in < γ·d_out it joins, else the class is done. Records left over at the end, fewer
-    than k, join the class with the nearest centroid.
+    While at least k records have no class, the one farthest from the centroid of *all* records forms a class with its
+    k−1 nearest. The class is then extended, up to 2k−1 records: among the records without a class, take the one nearest
+    to any record of the class, at the distance d_in, and let d_out be its distance to the nearest other record without
+    a class; if d_in < γ·d_out it joins, otherwise the class is complete. Records left over at the end, fewer than k,
+    join the class with the nearest centroid.
 
-    **Guarantee.** n ≥ k → every record in exactly one class of at least k records. A class is formed with at most
-    2k−1; leftovers come on top, so that a class may have up to 3k−2.
+    **Guarantee.** n ≥ k → every record in exactly one class of at least k records. A class is formed with at most 2k−1
+    records; with leftovers it may have up to 3k−2.
 
     **Complexity.** O(n²d): brute force over all remaining records, for each record that gets a class. γ = 0, which
     never extends, costs O(n²d/k).
 
-    **Departures.** None known; what the paper leaves open is read so: distances are Euclidean, not squared (γ² where
+    **Departures.** None known. The paper leaves some points open: here distances are Euclidean, not squared (γ² where
     they are squared). The last record without a class has no d_out and does not extend a class; it is left over.
     Leftovers do not move the centroids, and may fill a class beyond 2k−1. Ties go to the lowest row, and between
     classes to the one formed first.

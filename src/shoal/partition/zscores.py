@@ -15,17 +15,17 @@ from shoal.partition._shared import Projected
 class Zscores(Projected):
     """Sum of z-scores: standardise each coordinate, add them up, sort, cut optimally.
 
-    Classes are runs of k … 2k−1 records in the order of the sum. Where to cut is decided by the SSE over all
-    coordinates of the block, not by that of the sum.
+    Classes are runs of k … 2k−1 records in the order of the sum. The cut minimises the SSE over all coordinates of the
+    block, not that of the sum.
 
     **Guarantee.** n ≥ k → in each block every record in exactly one class of k … 2k−1 records, and no other cut of the
-    records in this order has a lower SSE (but for rounding). Several blocks: k holds in each, not over all.
+    records in this order has a lower SSE (up to rounding). With several blocks, k holds in each, not over all.
 
     **Complexity.** O(n·d + n log n + n·k·d) time, O(n·d) memory.
 
-    **Departures.** None known: z-scores are by the population deviation, which orders records as any other would. A
-    constant coordinate adds nothing. Equal sums are taken in the order of rows. [N14] shows blocks and leaves it open
-    how to find them: here greedily, see `group`.
+    **Departures.** None known: z-scores use the population deviation, which orders records as any other would. A
+    constant coordinate adds nothing. Equal sums are in row order. [N14] uses blocks but does not say how to find them:
+    here they are found greedily, see `group`.
 
     References: [N14] Algorithm 1 and Section 4.1, [NHT08].
 
@@ -35,7 +35,7 @@ class Zscores(Projected):
     [0, 1, 0, 1]
     """
 
-    forms_blocks: ClassVar[bool] = True  #: if told to: k holds in each of them, not over all
+    forms_blocks: ClassVar[bool] = True  #: if requested: k holds in each of them, not over all
 
     @staticmethod
     def project(points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""The digits of a column: how many its own cells have, and means rounded to as many."""
+"""Digits of a column: how many its cells have, and means rounded to as many."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from shoal.errors import SchemaError
 from shoal.types import UNITS, Resolution, Step
 
-_FIT = 0.99  # of the cells that are not 0: a few noisy floats, such as 0.30000000000000004, do not count
-_MOST = 17  # decimals: more than any float that is not tiny has
-_EXACT = 2.0**53  # from here on all floats are integers
-_USUAL = 4  # decimals that most columns have at most
+_FIT = 0.99  # share of the non-zero cells: a few noisy floats, such as 0.30000000000000004, do not count
+_MOST = 17  # decimals: more than any float has, except tiny ones
+_EXACT = 2.0**53  # beyond this all floats are integers
+_USUAL = 4  # decimals; most columns have no more
 _DAY = 86_400
 
 
 def own_step(counts: NDArray[np.int64]) -> Step | None:
-    """Return the fewest decimals that fit 99 % of the values which are not 0; None if 17 do not, as for tiny numbers.
+    """Return the fewest decimals that fit 99 % of the non-zero values; None if 17 do not, as for tiny numbers.
 
-    `counts` is what :func:`decimal_counts` returns.
+    `counts` is the result of :func:`decimal_counts`.
 
     >>> own_step(decimal_counts(np.array([12.5, 0.25, 0.0]))), own_step(decimal_counts(np.zeros(3)))
     (Step(multiple=1, decimals=2), Step(multiple=1, decimals=0))
@@ -30,9 +30,9 @@ def own_step(counts: NDArray[np.int64]) -> Step | None:
 
 
 def decimal_counts(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Count the values that need 0, 1, … 17 decimals, and last those that need more; values of 0 do not count.
+    """Count the values that need 0, 1, … 17 decimals, and last those that need more; zeros do not count.
 
-    Where a float has no room for more decimals, fewer are enough.
+    Where the precision of a float ends before the decimals, fewer are enough.
 
     >>> decimal_counts(np.array([12.5, 0.25, 0.0, 3.0]))[:4].tolist()
     [1, 1, 1, 0]
@@ -48,7 +48,7 @@ def decimal_counts(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _count(values: NDArray[np.float64], low: int, high: int, counts: NDArray[np.int64]) -> None:
-    """Count values that need `low` to `high` decimals, half by half: whatever fits some decimals fits more."""
+    """Count values that need `low` to `high` decimals, by bisection: a value that fits some decimals fits more."""
     if low == high or not len(values):
         counts[low] += len(values)
         return
@@ -65,7 +65,7 @@ def _fit(values: NDArray[np.float64], power: float) -> NDArray[np.bool_]:
 
 
 def own_step_of_decimals(column: pa.ChunkedArray) -> Step:
-    """Return the fewest decimals that fit 99 % of the values which are not 0, of a decimal type."""
+    """Return the fewest decimals that fit 99 % of the non-zero values of a decimal type."""
     there = column.filter(pc.not_equal(column, 0))
     for decimals in range(max(column.type.scale, 0)):
         same = pc.equal(pc.round(there, decimals), there)
@@ -75,7 +75,7 @@ def own_step_of_decimals(column: pa.ChunkedArray) -> Step:
 
 
 def to_step(values: NDArray[np.float64], step: Step) -> NDArray[np.float64]:
-    """Return the multiples of a step that are nearest to the values, halves to even.
+    """Return the multiples of a step nearest to the values, halves to even.
 
     >>> to_step(np.array([0.1 + 0.2, 2.449]), Step(1, 1)).tolist(), to_step(np.array([149.0]), Step(100, 0)).tolist()
     ([0.3, 2.4], [100.0])
@@ -84,17 +84,17 @@ def to_step(values: NDArray[np.float64], step: Step) -> NDArray[np.float64]:
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = values * power
         nearest = np.rint(scaled / step.multiple) * step.multiple / power
-    fits = np.isfinite(nearest) & (np.abs(scaled) < _EXACT)  # beyond, a float has no digits to take off
+    fits = np.isfinite(nearest) & (np.abs(scaled) < _EXACT)  # beyond, a float has no digits to drop
     return np.asarray(np.where(fits, nearest, values) + 0.0)
 
 
 def integers_to_step(values: NDArray[np.int64], step: Step, kind: pa.DataType) -> NDArray[np.int64]:
-    """Return the multiples of a step that are nearest to integers, halves to even, within what their type can hold.
+    """Return the multiples of a step nearest to integers, halves to even, within the range of their type.
 
     >>> integers_to_step(np.array([149, 150, 250]), Step(100, 0), pa.int64()).tolist()
     [100, 200, 200]
     """
-    if step.decimals or step.multiple == 1:  # no coarser than integers are
+    if step.decimals or step.multiple == 1:  # integers are no finer
         return values
     ends, p = np.iinfo(kind.to_pandas_dtype()), step.multiple
     if p > int(ends.max):
@@ -106,7 +106,7 @@ def integers_to_step(values: NDArray[np.int64], step: Step, kind: pa.DataType) -
 
 
 def step_for(name: str, declared: float | str | None, own: Step | None) -> Step | None:
-    """Return the step of a column of numbers: the declared one, or its own."""
+    """Return the step of a column of numbers: the declared one, or that of its cells."""
     if declared is None:
         return own
     if isinstance(declared, str):
@@ -118,7 +118,7 @@ def step_for(name: str, declared: float | str | None, own: Step | None) -> Step 
 
 
 def own_unit(ticks: NDArray[np.int64], per_second: int) -> str:
-    """Return the coarsest unit, from days to nanoseconds, that nearly all moments are multiples of.
+    """Return the coarsest unit, from days to nanoseconds, that nearly all dates or times are multiples of.
 
     >>> own_unit(np.array([0, 86_400, 2 * 86_400]), 1), own_unit(np.array([60, 7200]), 1)
     ('day', 'minute')
@@ -131,9 +131,9 @@ def own_unit(ticks: NDArray[np.int64], per_second: int) -> str:
 
 
 def to_unit(ticks: NDArray[np.int64], unit: str, per_second: int | None) -> NDArray[np.int64]:
-    """Return moments in whole units: the first day of their month or year, or the nearest multiple of the unit.
+    """Round dates or times to units: the first day of their month or year, or the nearest multiple of the unit.
 
-    `per_second` is how many ticks a second has; None: a tick is a day.
+    `per_second` is the number of ticks per second; None: a tick is a day.
     """
     if unit in ("year", "month"):
         days = np.floor_divide(ticks, _DAY * per_second) if per_second else ticks
@@ -146,7 +146,7 @@ def to_unit(ticks: NDArray[np.int64], unit: str, per_second: int | None) -> NDAr
 
 
 def _lengths(per_second: int) -> dict[str, int]:
-    """Return how many ticks a unit has, for those that have whole ticks."""
+    """Return the number of ticks of each unit that is a whole number of ticks."""
     seconds = {"day": _DAY, "hour": 3_600, "minute": 60, "second": 1}
     parts = {"millisecond": 1_000, "microsecond": 1_000_000, "nanosecond": 1_000_000_000}
     found = {unit: length * per_second for unit, length in seconds.items()}
@@ -154,7 +154,7 @@ def _lengths(per_second: int) -> dict[str, int]:
 
 
 def unit_for(name: str, declared: float | str | None, own: str) -> str:
-    """Return the unit of a column of dates or times: the declared one, or its own."""
+    """Return the unit of a column of dates or times: the declared one, or that of its cells."""
     if declared is None:
         return own
     if declared not in UNITS:
@@ -166,7 +166,7 @@ def unit_for(name: str, declared: float | str | None, own: str) -> str:
 
 
 def no_resolution(name: str, declared: float | str | None) -> Resolution:
-    """Refuse a resolution of categories, which have none."""
+    """Refuse a resolution declared for categories."""
     if declared is not None:
         raise SchemaError(
             f"Column {name!r}: a resolution is for numbers and dates, this is a column of categories. Remove it from "

@@ -1,4 +1,4 @@
-"""Missing values of an attribute, encoded beside the attribute itself."""
+"""Missing values of an attribute, encoded next to the attribute itself."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from shoal.kernels.arithmetic.class_means import class_sums
 from shoal.kernels.arithmetic.sums import orderless_total
 from shoal.types import Categories, Footing, Placed, Resolution, Scale
 
-_TIE = 1e-12  # what is above half of a class's weight by less is half of it
+_TIE = 1e-12  # a share above half of a class's weight by less counts as half
 
 
 @dataclass(frozen=True, eq=False)
 class Missing:
-    """An attribute of one coordinate, some of whose values are missing.
+    """Attribute of one coordinate with some missing values.
 
-    A missing value is put at the mean of the others. If it is `apart`, a value of its own, it is also 1 away from all
-    of them, along a coordinate of its own.
+    A missing value is put at the mean of the others. If `apart`, it is a value of its own, also at distance 1 from all
+    others along a coordinate of its own.
 
     >>> from shoal.points.numeric import Numeric
     >>> pay = Missing.encode("pay", pa.chunked_array([[10.0, None, 30.0]]), Numeric.encode, apart=True)
@@ -33,18 +33,18 @@ class Missing:
     """
 
     name: str
-    inner: Any  #: the attribute of the values that are there
+    inner: Any  #: the attribute of the values present
     absent: NDArray[np.bool_] = field(repr=False)
     apart: bool
 
     @classmethod
     def encode(cls, name: str, column: pa.ChunkedArray, encode: Callable[..., Any], *, apart: bool) -> Missing:
-        """Take a column of which at least one value is there, and what encodes those that are."""
+        """Encode a column with at least one value, given the encoder of the values present."""
         absent = np.asarray(column.is_null().to_numpy())
         return cls(name, encode(name, column.drop_null()), absent, apart)
 
     def place(self, scale: Scale) -> Placed:
-        """Return the coordinate of the values, and where they are apart, of being missing."""
+        """Return the coordinate of the values and, if `apart`, that of being missing."""
         inside = self.inner.place(scale)
         coordinates = np.empty((len(self.absent), 1 + self.apart))
         coordinates[~self.absent, :1] = inside.coordinates
@@ -66,7 +66,7 @@ class Missing:
         return coordinates
 
     def resolution(self, declared: float | str | None) -> Resolution:
-        """Return that of the values that are there."""
+        """Return the resolution of the values present."""
         found: Resolution = self.inner.resolution(declared)
         return found
 
@@ -78,10 +78,10 @@ class Missing:
         resolution: Resolution,
         categories: Categories = "leaf",
     ) -> pa.Array:
-        """Return the centroid of the values that are there; none where most are missing and apart, or all are."""
+        """Return the centroid of the values present; missing if most are missing and apart, or if all are."""
         classes = int(labels.max()) + 1
         share = np.ones(len(labels)) if weights is None else weights
-        share = np.where(class_sums(share, labels, classes)[labels] > 0, share, 1.0)  # all 0: they count the same
+        share = np.where(class_sums(share, labels, classes)[labels] > 0, share, 1.0)  # all 0: equal weights
         lacking = class_sums(share * self.absent, labels, classes)
         there = np.bincount(labels[~self.absent], minlength=classes)
         empty = there == 0
@@ -91,7 +91,7 @@ class Missing:
         known_weights = None if weights is None else weights[~self.absent]
         inside = self.inner.centroid(compact, known_weights, resolution=resolution, categories=categories)
         first = np.zeros(classes, np.int64)
-        first[known] = np.unique(compact, return_index=True)[1]  # a record of each class
+        first[known] = np.unique(compact, return_index=True)[1]  # one record of each class
         return inside.take(pa.array(first[labels], mask=empty[labels]))
 
 

@@ -1,4 +1,4 @@
-"""Two columns of one meaning, before and after, as numbers or as categories: what measures look at."""
+"""Comparison of a column before and after, as numbers or as categories, for measures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def as_column(places: NDArray[np.int64], values: pa.Array, kind: pa.DataType) ->
     if not pa.types.is_dictionary(kind):
         return values.take(pa.array(places, mask=places < 0)).cast(kind)
     most = np.iinfo(kind.index_type.to_pandas_dtype()).max
-    index = kind.index_type if len(values) <= most else pa.int32()  # an order may name more than the column had
+    index = kind.index_type if len(values) <= most else pa.int32()  # an order may have more categories
     indices = pa.array(np.maximum(places, 0), mask=places < 0).cast(index)
     return pa.DictionaryArray.from_arrays(indices, values.cast(kind.value_type), ordered=kind.ordered)
 
@@ -27,7 +27,7 @@ _DAY = 86_400e9  # in nanoseconds
 
 
 def in_own_terms(kind: Kind, before: pa.ChunkedArray, after: pa.ChunkedArray) -> Pair | Codes:
-    """Return a column before and after as numbers, if that is its kind and it left so, else as categories.
+    """Return a column before and after as numbers, if it is numeric by kind and in both versions, else as categories.
 
     >>> in_own_terms(Kind.INTEGER, pa.chunked_array([[1, None]]), pa.chunked_array([[1.5, 2.0]])).before.tolist()
     [1.0, nan]
@@ -40,7 +40,7 @@ def in_own_terms(kind: Kind, before: pa.ChunkedArray, after: pa.ChunkedArray) ->
 
 
 def _as_numbers(column: pa.ChunkedArray) -> NDArray[np.float64] | None:
-    """Return numbers, moments in days since 1970; None if the column holds something else."""
+    """Return numbers, with dates and times in days since 1970; None if the column holds anything else."""
     kind, per = column.type, 1.0
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         column, per = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64()), _DAY / 1e3
@@ -55,7 +55,7 @@ def _as_numbers(column: pa.ChunkedArray) -> NDArray[np.float64] | None:
 
 
 def _as_codes(before: pa.ChunkedArray, after: pa.ChunkedArray) -> Codes:
-    """Return categories, in their order if both have the same, else sorted by name."""
+    """Return categories, in their order if both versions have the same, else sorted by name."""
     texts = [_as_text(column) for column in (before, after)]
     ranked = pa.types.is_dictionary(before.type) and before.type.ordered
     if ranked:
@@ -75,7 +75,7 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def classes_in(columns: list[pa.ChunkedArray]) -> NDArray[np.int64]:
-    """Number records by what they hold: equal in all columns, equal number, in order of their first rows.
+    """Number records by their contents: records equal in all columns share a number, in order of first rows.
 
     >>> classes_in([pa.chunked_array([[5, 1, 5, None]])]).tolist()
     [0, 1, 0, 2]
@@ -89,7 +89,7 @@ def classes_in(columns: list[pa.ChunkedArray]) -> NDArray[np.int64]:
 
 
 def _by_first_row(values: Any) -> NDArray[np.int64]:
-    """Return a number for each value, numbered in the order in which they come; a missing one is a value."""
+    """Return a number for each value, in order of first occurrence; a missing one is a value."""
     column = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([pa.array(values)])
     coded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
     return np.asarray(coded.indices.to_numpy(), np.int64)

@@ -1,4 +1,4 @@
-"""Confidential columns become numbers of values: what the models that look at them need to know."""
+"""Confidential columns as codes of values, for the privacy models that use them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def confidential_of(column: Column, values: pa.ChunkedArray) -> Confidential:
-    """Return which value each record has: ranks where values have an order.
+    """Return the value of each record as a code: its rank if values have an order.
 
-    A missing value is a value: the last where values are ordered, a leaf beside all groups in a taxonomy.
+    A missing value is a value: the last where values are ordered, a leaf next to all groups in a taxonomy.
 
     >>> from shoal.types import Role
     >>> pay = Column("pay", Role.CONFIDENTIAL, Kind.INTEGER)
@@ -42,7 +42,7 @@ def confidential_of(column: Column, values: pa.ChunkedArray) -> Confidential:
 
 
 def _numbers(values: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Return values as numbers: moments in days, NaN for what is missing or not finite."""
+    """Return values as numbers: dates and times in days, NaN for missing or non-finite values."""
     days = 1.0
     if pa.types.is_date(values.type):
         values = values.cast(pa.date32()).cast(pa.int32())
@@ -64,13 +64,13 @@ def _stored(column: Column, values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _ranks(column: Column, values: pa.ChunkedArray) -> NDArray[np.int64]:
-    """Return dense ranks from 0; binary values are refused, for they would sort but are no numbers."""
+    """Return dense ranks from 0; refuse binary values, which would sort but are not numbers."""
     if not pa.types.is_primitive(values.type) and not pa.types.is_decimal(values.type):
         raise SchemaError(_no_order(column, values))
     if pa.types.is_floating(values.type):  # NaN is a missing value, and −0 is 0
         values = pc.add(pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values), pa.scalar(0, values.type))
     try:
-        ranks = pc.rank(values, "ascending", tiebreaker="dense")  # missing ones last
+        ranks = pc.rank(values, "ascending", tiebreaker="dense")  # missing values last
     except pa.ArrowException:
         raise SchemaError(_no_order(column, values)) from None
     return np.asarray(ranks.to_numpy(), np.int64) - 1
@@ -84,7 +84,7 @@ def _no_order(column: Column, values: pa.ChunkedArray) -> str:
 
 
 def _in_order(column: Column, values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return something that sorts as the values of an ordered column do."""
+    """Return keys that sort like the values of an ordered column."""
     kind = values.type
     numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     if column.kind is not Kind.ORDINAL or numbers:
@@ -98,7 +98,7 @@ def _in_order(column: Column, values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _told_apart(name: str, values: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
-    """Return the number of the value of each record, and the values; a missing one is the last of them."""
+    """Return the code of each record's value, and the values; a missing one is the last code."""
     try:
         encoded = values.combine_chunks().dictionary_encode(null_encoding="mask")
     except pa.ArrowException:
@@ -111,12 +111,12 @@ def _told_apart(name: str, values: pa.ChunkedArray) -> tuple[NDArray[np.int64], 
 
 
 def with_spellings(codes: NDArray[np.int64], found: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-    """Number values so that spellings of one value are neighbours, and say which values are alike; None: none are."""
+    """Number values so that spellings of one value are neighbours; also return which are the same value, or None."""
     text = pa.types.is_string(found.type) or pa.types.is_large_string(found.type)
     same = spelling.alike(found.to_pylist()) if text else None
     if same is None:
         return codes, None
-    if codes.max(initial=0) == len(found):  # a missing value, which is one of its own
+    if codes.max(initial=0) == len(found):  # a missing value, which is a value of its own
         same.append(len(found))
     _, alike = np.unique(same, return_inverse=True)
     order = np.argsort(alike, kind="stable")
@@ -124,7 +124,7 @@ def with_spellings(codes: NDArray[np.int64], found: pa.Array) -> tuple[NDArray[n
 
 
 def _leaves(name: str, values: pa.ChunkedArray, taxonomy: Taxonomy) -> Confidential:
-    """Number the values in the order of the leaves, and the groups after them, the inner ones first."""
+    """Number the values in leaf order, and the groups after them, inner ones first."""
     codes, found = _told_apart(name, values)
     leaves = sorted(taxonomy.paths, key=lambda leaf: (*taxonomy.paths[leaf], ""))  # those of a group are neighbours
     number = {leaf: at for at, leaf in enumerate(leaves)}
@@ -140,6 +140,6 @@ def _leaves(name: str, values: pa.ChunkedArray, taxonomy: Taxonomy) -> Confident
     counts = np.bincount(new[codes], minlength=len(leaves) + missing)
     groups = sorted({path[:depth] for path in taxonomy.paths.values() for depth in range(1, len(path) + 1)}, key=len)
     place = {group: len(leaves) + missing + at for at, group in enumerate(reversed(groups))}
-    above = [place.get(taxonomy.paths[leaf], -1) for leaf in leaves] + [-1] * missing  # −1: on the root itself
+    above = [place.get(taxonomy.paths[leaf], -1) for leaf in leaves] + [-1] * missing  # −1: directly below the root
     above += [place.get(group[:-1], -1) for group in reversed(groups)]
     return Confidential(name, new[codes], counts, ordered=False, parents=np.array(above, np.int64))

@@ -20,7 +20,7 @@ _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 @dataclass(frozen=True, eq=False)
 class Datetime:
-    """An attribute of moments, counted in days, or in the ticks of its type."""
+    """Attribute of dates or times, counted in days, or in the ticks of its type."""
 
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.DATETIME,)
 
@@ -30,7 +30,7 @@ class Datetime:
 
     @classmethod
     def encode(cls, name: str, column: pa.ChunkedArray) -> Datetime:
-        """Take a column of dates or timestamps; missing values are refused with their row numbers."""
+        """Encode a column of dates or timestamps; refuse missing values, with their row numbers."""
         _of_moments(name, column.type)
         present(name, column)
         if pa.types.is_date(column.type):
@@ -41,7 +41,7 @@ class Datetime:
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """Elapsed time since the first moment of the column, in ticks."""
+        """Return the time elapsed since the first moment of the column, in ticks."""
         return self._elapsed(self.ticks)
 
     def place(self, scale: Scale) -> Placed:
@@ -49,7 +49,7 @@ class Datetime:
         return placed(self.values, scale(self.values))
 
     def like(self, column: pa.ChunkedArray, placed: Placed) -> NDArray[np.float64]:
-        """Return the coordinate of the moments of another column."""
+        """Return the coordinate of the dates or times of another column."""
         _of_moments(self.name, column.type)
         elapsed = self._elapsed(self.encode(self.name, column.cast(self.type, safe=False)).ticks)
         return coordinate(elapsed, placed.footings[0])
@@ -58,16 +58,16 @@ class Datetime:
         origin = int(self.ticks.min())
         if max(abs(int(ticks.max()) - origin), abs(int(ticks.min()) - origin)) < 2**63:
             return np.asarray(ticks - origin, np.float64)
-        return ticks.astype(np.float64) - float(origin)  # centuries of nanoseconds: to the nearest microsecond
+        return ticks.astype(np.float64) - float(origin)  # centuries of nanoseconds: exact to the microsecond
 
     def resolution(self, declared: float | str | None) -> Resolution:
-        """Return the declared unit, or the coarsest, from days to ticks, that nearly all moments are multiples of."""
+        """Return the declared unit, or the coarsest, from days to ticks, that nearly all values are multiples of."""
         per_second = self._per_second
         return unit_for(self.name, declared, "day" if per_second is None else own_unit(self.ticks, per_second))
 
     @property
     def _per_second(self) -> int | None:
-        """How many ticks a second has; None: a tick is a day."""
+        """Return the number of ticks per second; None: a tick is a day."""
         return _TICKS[self.type.unit] if hasattr(self.type, "unit") and not _dated(self.type) else None
 
     def centroid(
@@ -78,7 +78,7 @@ class Datetime:
         resolution: Resolution,
         categories: Categories = "leaf",
     ) -> pa.Array:
-        """Return for each record the mean moment of its class, to the nearest tick or in whole units."""
+        """Return for each record the mean date or time of its class, to the nearest tick or in whole units."""
         means = class_means_of_integers(self.ticks, labels, weights)
         return self._column(self._rounded(means, resolution)[labels])
 
@@ -86,18 +86,18 @@ class Datetime:
         return ticks if resolution is None else to_unit(ticks, str(resolution), self._per_second)
 
     def decode(self, values: NDArray[np.float64], *, resolution: Resolution) -> pa.Array:
-        """Return ticks since the first moment of the column as moments, to the nearest tick.
+        """Convert ticks since the first moment of the column to dates or times, to the nearest tick.
 
-        Moments before the year 1 or after 9999, which files cannot hold, are moved to these unless the column goes
-        beyond them itself.
+        Values before the year 1 or after 9999, which files cannot hold, are moved to these years unless the column
+        itself goes beyond them.
         """
         origin, last = int(self.ticks.min()), int(self.ticks.max())
         low, high = min(self._tick("0001-01-01"), origin), max(self._tick("9999-12-31"), last)
-        moments = [min(max(origin + int(elapsed), low), high) for elapsed in np.rint(values)]  # may leave 64 bits
+        moments = [min(max(origin + int(elapsed), low), high) for elapsed in np.rint(values)]  # may exceed 64 bits
         return self._column(self._rounded(np.array(moments, np.int64), resolution))
 
     def _tick(self, day: str) -> int:
-        """Return the tick at which a day begins, or the end of what 64 bits hold."""
+        """Return the first tick of a day, or the end of the 64-bit range."""
         days, per_second = int(np.datetime64(day, "D").astype(np.int64)), self._per_second
         tick = days if per_second is None else days * 86_400 * per_second
         return min(max(tick, -(2**63) + 1), 2**63 - 1)

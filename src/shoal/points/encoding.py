@@ -1,4 +1,4 @@
-"""Attributes side by side: scaled to a common footing, so that none counts more for its unit."""
+"""Encoding of attributes as coordinates on a common scale, so that no attribute dominates by its unit."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _SCALES: dict[str, Scale] = {
 
 @dataclass(frozen=True)
 class Encoding(Checked):
-    """How attributes become coordinates.
+    """Encoding of attributes as coordinates.
 
-    The literature's figures are for ``standard``: mean 0 and *population* standard deviation 1. A constant
-    attribute has no spread and does not count. What has no unit, such as categories, is not scaled.
+    The literature's figures are for ``standard``: mean 0 and *population* standard deviation 1. A constant attribute
+    has no spread and does not count. Attributes without a unit, such as categories, are not scaled.
     """
 
     scale: Annotated[
@@ -41,7 +41,7 @@ class Encoding(Checked):
     ] = "standard"
 
     def encode(self, attributes: Sequence[Attribute], weights: Mapping[str, float] | None = None) -> Points:
-        """Put every record at a point; squared distances in an attribute count as many times as its weight says."""
+        """Put every record at a point; squared distances in an attribute are multiplied by its weight."""
         placed = [_weighted(a.place(_SCALES[self.scale]), (weights or {}).get(a.name, 1.0)) for a in attributes]
         return Points(
             np.ascontiguousarray(np.column_stack([one.coordinates for one in placed])),
@@ -64,9 +64,9 @@ def compare(
     masked: Sequence[pa.ChunkedArray],
     exact: Mapping[str, pa.ChunkedArray] | None = None,
 ) -> Comparison:
-    """Standardise the original, and the masked columns by the original's mean and deviation.
+    """Standardise the original columns, and the masked ones by the original's mean and deviation.
 
-    `exact` are the columns that rounding changed, as they were before it.
+    `exact` are the columns that rounding changed, before rounding.
     """
     original: list[NDArray[np.float64]] = []
     other: list[NDArray[np.float64]] = []
@@ -84,7 +84,7 @@ def compare(
 
 
 def _with_room(attribute: Attribute, masked: pa.ChunkedArray) -> Attribute:
-    """Return an attribute that has a place for what only the masked column holds: missing values, other categories."""
+    """Return an attribute with room for values found only in the masked column: missing values, other categories."""
     if isinstance(attribute, Nominal):
         return attribute.with_room(masked)
     if not masked.null_count or isinstance(attribute, Missing):
@@ -93,7 +93,7 @@ def _with_room(attribute: Attribute, masked: pa.ChunkedArray) -> Attribute:
 
 
 def standard_or_unit(values: NDArray[np.float64]) -> Footing:
-    """Return the footing on which tables are compared: standard deviation 1, or the column's unit if it is constant."""
+    """Return the scaling for comparing tables: standard deviation 1, or the column's unit if it is constant."""
     location, spread, exponent = location_and_spread(values)
     if spread == 0.0:  # a constant attribute: any change counts in the column's own unit
         spread = float(np.ldexp(1.0, -exponent))
@@ -108,15 +108,15 @@ def attribute_of(
     Parameters
     ----------
     column
-        What the column means.
+        Name, role and kind of the column.
     cells
         Its values.
     encoder
         A class of `points/`.
     missing
-        What a missing value is: ``category``, a value of its own; ``fill``, whatever its class has; ``refuse``.
+        How to treat missing values: ``category``, a value of their own; ``fill``, the value of their class; ``refuse``.
     leaves
-        The type that the column leaves in, if `cells` were put in the order of the column.
+        The type in which the column is released, if `cells` were put in the order of the column.
     """
     if missing == "refuse":
         present(column.name, cells)
@@ -127,6 +127,6 @@ def attribute_of(
     encode = partial(encoder.encode, leaves=leaves) if column.order else encoder.encode
     if not cells.null_count:
         return encode(column.name, cells)  # type: ignore[no-any-return]
-    if column.kind is Kind.CONTINUOUS:  # while rows have their own numbers
+    if column.kind is Kind.CONTINUOUS:  # while every row has its own number
         finite(column.name, pc.fill_null(cells.cast(pa.float64(), safe=False), 0.0).to_numpy())
     return Missing.encode(column.name, cells, encode, apart=missing == "category")

@@ -1,9 +1,9 @@
 """Categories without an order: a coordinate for each edge of their tree; the centroid is the most similar category.
 
-The leaves of a taxonomy also form a line, with those of a group side by side, whatever the data are. Two leaves are as
-far apart as their lowest common group is high, over the height of the tree. Between two leaves of the line the distance
-is the largest of those from leaf to leaf on the way, for the lowest common group of the two holds all that lie between.
-So it is at most their sum.
+The leaves of a taxonomy also form a line, with those of a group next to each other, independent of the data. The
+distance of two leaves is the height of their lowest common group over the height of the tree. It equals the largest
+step from leaf to leaf between them in the line, because their lowest common group contains all leaves between. So it is
+at most the sum of these steps.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from shoal.points._digits import no_resolution
 from shoal.points.compared import as_column
 from shoal.types import Axis, Categories, Column, Cut, Footing, Kind, Placed, Resolution, Scale, Taxonomy, called
 
-#: So many coordinates of one attribute are too many: 1 GiB.
+#: Most coordinates of one attribute: 1 GiB.
 MOST = 2**27
 
 
 @dataclass(frozen=True, eq=False)
 class Nominal:
-    """An attribute of categories, all 1 apart or as far as their taxonomy says.
+    """Attribute of categories, all at distance 1 or at the distances of their taxonomy.
 
     >>> from shoal.types import Role
     >>> work = Column("work", Role.QUASI, Kind.NOMINAL)
@@ -54,14 +54,14 @@ class Nominal:
     name: str
     codes: NDArray[np.int64] = field(repr=False)  #: the category of each record; −1: missing
     tree: Tree
-    apart: bool  #: whether a missing value is a category of its own
-    categories: pa.Array = field(repr=False)  #: the categories as the column has them, in the order of the tree
+    apart: bool  #: whether missing values form a category of their own
+    categories: pa.Array = field(repr=False)  #: the categories as stored in the column, in tree order
     type: pa.DataType
-    room: frozenset[str] = frozenset()  #: for what no record has: ``missing`` values, ``other`` categories
+    room: frozenset[str] = frozenset()  #: for values that no record has: ``missing`` values, ``other`` categories
 
     @classmethod
     def encode(cls, column: Column, cells: pa.ChunkedArray, missing: str) -> Nominal:
-        """Take a column of anything that can be told apart; `missing`: ``category`` or ``fill``."""
+        """Encode a column of any comparable values; `missing`: ``category`` or ``fill``."""
         codes, found = told_apart(column.name, cells)
         names = [called(value) for value in found.to_pylist()]
         if column.taxonomy is not None:
@@ -75,14 +75,14 @@ class Nominal:
 
     @property
     def _embedding(self) -> NDArray[np.float64]:
-        """Coordinates of each category and group, of a missing value, and of a category that is not in the tree."""
+        """Return the coordinates of each category and group, of a missing value, and of a category outside the tree."""
         inside = self.tree.embedding
         nodes, edges = inside.shape
         lacking = bool((self.codes < 0).any())
         beside = (lacking and self.apart) or "missing" in self.room
         table = np.zeros((nodes + 2, edges + beside + ("other" in self.room)))
         table[:nodes, :edges] = inside
-        # beside all groups, as far from each category as any can be
+        # next to all groups, at the largest distance from every category
         if beside:
             table[nodes, edges] = np.sqrt(0.5)
         elif lacking and not (self.codes < 0).all():
@@ -98,7 +98,7 @@ class Nominal:
         return Placed(coordinates, (Footing(0.0, 1.0, 0),) * coordinates.shape[1])
 
     def with_room(self, column: pa.ChunkedArray) -> Nominal:
-        """Return the attribute with a place for what another column holds and this one does not."""
+        """Return the attribute with room for the values of another column that this one lacks."""
         _, found = told_apart(self.name, column)
         known = set(self.tree.names)
         others = {"other"} if any(called(value) not in known for value in found.to_pylist()) else set()
@@ -114,7 +114,7 @@ class Nominal:
         return np.asarray(self._embedding[np.array([*places, nodes], np.int64)[codes]])
 
     def resolution(self, declared: float | str | None) -> Resolution:
-        """Return none: categories are not rounded."""
+        """Return None: categories are not rounded."""
         return no_resolution(self.name, declared)
 
     def centroid(
@@ -125,14 +125,15 @@ class Nominal:
         resolution: Resolution,
         categories: Categories = "leaf",
     ) -> pa.Array:
-        """Return for each record the category or the group that stands for its class, of several the first by name.
+        """Return for each record the category or group that represents its class, ties to the first by name.
 
-        A class leaves without a value if that is nearest, and a missing value is a category; or if nobody has one.
+        A class is released without a value if missing values form a category and that is nearest, or if all are
+        missing.
         """
         chosen = self.likest(labels, weights, categories)[labels]
         if categories == "leaf":
             return as_column(chosen, self.categories, self.type)
-        names = list(dict.fromkeys(self.tree.names))  # a group may be called as one of its categories is
+        names = list(dict.fromkeys(self.tree.names))  # a group may have the name of one of its categories
         place = {name: at for at, name in enumerate(names)}
         new = np.array([*(place[name] for name in self.tree.names), -1], np.int64)
         return as_column(new[chosen], pa.array(names, pa.string()), _type_of_names(self.type))
@@ -140,10 +141,10 @@ class Nominal:
     def likest(
         self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, categories: Categories = "leaf"
     ) -> NDArray[np.int64]:
-        """Return the category or group that stands for each class; −1: none.
+        """Return the category or group that represents each class; −1: none.
 
         ``leaf``: the category of least total distance; ``node``: the category or group; ``ancestor``: the lowest group
-        that all are in. A missing value that is a category hangs on the root, beside all groups.
+        that contains all. A missing value that is a category is a child of the root, next to all groups.
         """
         missing, classes = len(self.tree.names), int(labels.max(initial=-1)) + 1
         parent, height = np.append(self.tree.parent, self.tree.root), np.append(self.tree.height, 0)
@@ -163,7 +164,7 @@ class Nominal:
 
 
 def _type_of_names(kind: pa.DataType) -> pa.DataType:
-    """Return a type for names of groups: the column's own if it holds text."""
+    """Return a type for group names: the column's own if it holds text."""
     if pa.types.is_dictionary(kind):
         return pa.dictionary(pa.int32(), _type_of_names(kind.value_type))
     text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
@@ -171,11 +172,11 @@ def _type_of_names(kind: pa.DataType) -> pa.DataType:
 
 
 def told_apart(name: str, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
-    """Return the number of the value of each record, and the values; a missing one is the number after the last."""
+    """Return the code of each record's value, and the values; a missing one has the code after the last."""
     try:
         if pa.types.is_dictionary(cells.type):
             cells = cells.cast(cells.type.value_type)
-        if pa.types.is_string_view(cells.type):  # of which Arrow cannot take some
+        if pa.types.is_string_view(cells.type):  # Arrow cannot take from string views
             cells = cells.cast(pa.string())
         encoded = cells.combine_chunks().dictionary_encode(null_encoding="mask")
     except pa.ArrowException:
@@ -196,7 +197,7 @@ def _known(column: Column, names: list[str], codes: NDArray[np.int64]) -> None:
 
 
 def _few(name: str, categories: int, coordinates: int) -> None:
-    """Refuse what would take too much memory: a coordinate for each edge and record."""
+    """Refuse an encoding that would take too much memory: a coordinate for each edge and record."""
     if coordinates > MOST:
         raise DataError(
             f"Column {name!r}: its {categories:,} categories would take {coordinates:,} coordinates, more than "
@@ -209,7 +210,7 @@ def _indices(order: list[int]) -> pa.Array:
 
 
 def line_of(taxonomy: Taxonomy) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-    """Return the leaves in line, groups in the order of their names, and how far each is from the next.
+    """Return the line of leaves, groups in the order of their names, and the distance of each leaf to the next.
 
     >>> line_of(Taxonomy({"flu": ("lungs",), "asthma": ("lungs",), "ulcer": ("belly",)}))
     (('ulcer', 'asthma', 'flu'), array([1. , 0.5]))
@@ -224,9 +225,10 @@ def line_of(taxonomy: Taxonomy) -> tuple[tuple[str, ...], NDArray[np.float64]]:
 
 
 def cuts_of(taxonomy: Taxonomy) -> dict[int, Cut]:
-    """Return the cuts of the line by the groups of one depth; by the number of cells.
+    """Return the cuts of the line by the groups of one depth, keyed by the number of cells.
 
-    A leaf that lies higher is by itself. Two depths of as many cells have the same ones: a deeper one cuts further.
+    A leaf that lies higher is a cell of its own. Two depths with equally many cells have the same cells, because a
+    deeper one only cuts further.
     """
     names, steps = line_of(taxonomy)
     found = {}
@@ -249,11 +251,11 @@ def axis_of(name: str, column: pa.ChunkedArray, taxonomy: Taxonomy) -> Axis:
 
 
 def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the lowest group that two leaves are both in, by its path."""
+    """Return the path of the lowest group that contains both leaves."""
     both = zip(one, other, strict=False)
     return one[: next((at for at, (a, b) in enumerate(both) if a != b), min(len(one), len(other)))]
 
 
 def _cell(path: tuple[str, ...], name: str, depth: int) -> tuple[tuple[str, ...], str | None]:
-    """Return the group of a leaf at a depth, or the leaf itself where it lies higher."""
+    """Return the group of a leaf at a depth, or the leaf itself if it lies higher."""
     return (path[:depth], None) if depth <= len(path) else (path, name)

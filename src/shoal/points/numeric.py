@@ -21,7 +21,7 @@ from shoal.types import Categories, Footing, Kind, Placed, Resolution, Scale, St
 
 @dataclass(frozen=True, eq=False)
 class Numeric:
-    """A numeric attribute of the points.
+    """Numeric attribute of the points.
 
     >>> age = Numeric.encode("age", pa.chunked_array([[30, 41]]))
     >>> age.centroid(np.array([0, 0]), None, resolution=age.resolution(None)).to_pylist()
@@ -36,7 +36,7 @@ class Numeric:
 
     @classmethod
     def encode(cls, name: str, column: pa.ChunkedArray) -> Numeric:
-        """Take a column of numbers; missing values, NaN and infinities are refused with their row numbers."""
+        """Encode a column of numbers; refuse missing values, NaN and infinities, with their row numbers."""
         kind = column.type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
             raise SchemaError(f"Column {name!r}: must be of numbers, is of {kind}. Give it another kind or role.")
@@ -54,7 +54,7 @@ class Numeric:
         return coordinate(self.encode(self.name, column).values, placed.footings[0])
 
     def resolution(self, declared: float | str | None) -> Resolution:
-        """Return the declared step, or the decimals that the column has itself; integers are whole numbers."""
+        """Return the declared step, or the decimals of the column's cells; integers are whole numbers."""
         return step_for(self.name, declared, self._own_step) if declared is not None else self._own_step
 
     @property
@@ -67,7 +67,7 @@ class Numeric:
 
     @cached_property
     def decimals(self) -> NDArray[np.int64]:
-        """The number of values that need 0, 1, … decimals; see :func:`decimal_counts`."""
+        """Return the number of values that need 0, 1, … decimals; see :func:`decimal_counts`."""
         short = pa.types.is_float32(self.column.type) or pa.types.is_float16(self.column.type)
         return decimal_counts(_shortest(self.column) if short else self.values)
 
@@ -93,7 +93,7 @@ class Numeric:
         return self._beyond_floats(means, labels, resolution).take(pa.array(labels))
 
     def _beyond_floats(self, means: NDArray[np.float64], labels: NDArray[np.int64], step: Step) -> pa.Array:
-        """Return means in a type that holds more digits than a float: between members, where these fit the step."""
+        """Return means in a type with more digits than a float: between members, where these fit the step."""
         table = pa.table({"class": labels, "value": self.column})
         ends = table.group_by("class").aggregate([("value", "min"), ("value", "max")]).sort_by("class")
         lows, highs = (ends[name].to_pylist() for name in ("value_min", "value_max"))
@@ -108,7 +108,7 @@ class Numeric:
         return pa.array([_within(value, self.column.type) for value in found], self.column.type)
 
     def decode(self, values: NDArray[np.float64], *, resolution: Resolution) -> pa.Array:
-        """Return numbers in the column's type; what it cannot hold is moved to its nearest end. Exact: as float64."""
+        """Return numbers in the column's type, clipped to its range. Exact: as float64."""
         kind = self.column.type
         if not isinstance(resolution, Step):
             return pa.array(values)
@@ -123,12 +123,12 @@ class Numeric:
             most = float(np.finfo(kind.to_pandas_dtype()).max)
             return pa.array(np.clip(rounded, -most, most)).cast(kind, safe=False)
         ends, high = np.iinfo(kind.to_pandas_dtype()), float(np.iinfo(kind.to_pandas_dtype()).max)
-        high = float(np.nextafter(high, 0)) if int(high) > ends.max else high  # 2⁶⁴ − 1 is no float, and 2⁶⁴ too much
+        high = float(np.nextafter(high, 0)) if int(high) > ends.max else high  # 2⁶⁴ − 1 is no float, and 2⁶⁴ too large
         return pa.array(np.clip(np.rint(rounded), float(ends.min), high).astype(ends.dtype))
 
 
 def _shortest(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Return floats of fewer bits as the numbers that their fewest digits say: 0.1, not 0.10000000149."""
+    """Return floats of fewer bits as the numbers given by their shortest digits: 0.1, not 0.10000000149."""
     return np.asarray(column.cast(pa.float32()).cast(pa.string()).cast(pa.float64()).to_numpy())
 
 
@@ -142,12 +142,12 @@ def _within(value: Decimal, kind: pa.DataType) -> Decimal:
 
 
 def coordinate(values: NDArray[np.float64], footing: Footing) -> NDArray[np.float64]:
-    """Return values on a footing, as one coordinate of each record."""
+    """Scale values to one coordinate of each record."""
     return place(values, footing.location, footing.spread, footing.exponent)[:, None]
 
 
 def placed(values: NDArray[np.float64], footing: Footing) -> Placed:
-    """Return values on a footing, and the footing."""
+    """Scale values, and return the scaling with them."""
     return Placed(coordinate(values, footing), (footing,))
 
 

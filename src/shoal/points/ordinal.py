@@ -20,7 +20,7 @@ from shoal.types import Categories, Kind, Placed, Resolution, Scale
 
 @dataclass(frozen=True, eq=False)
 class Ordinal:
-    """An attribute of ordered categories, as far apart as their ranks among all categories.
+    """Attribute of ordered categories; distances are those of their ranks among all categories.
 
     >>> cells = pa.DictionaryArray.from_arrays(pa.array([0, 2, 2, 1]), ["low", "middle", "high"], ordered=True)
     >>> size = Ordinal.encode("size", pa.chunked_array([cells]))
@@ -39,9 +39,9 @@ class Ordinal:
 
     @classmethod
     def encode(cls, name: str, column: pa.ChunkedArray, leaves: pa.DataType | None = None) -> Ordinal:
-        """Take ordered categories, or numbers that stand for some; missing values are refused.
+        """Encode ordered categories, or numbers that represent some; refuse missing values.
 
-        They leave in the column's type, or in another that can hold all categories.
+        They are released in the column's type, or in another that can hold all categories.
         """
         present(name, column)
         categories = _categories(name, column)
@@ -59,7 +59,7 @@ class Ordinal:
         return coordinate(_ranks(self.name, column, self.categories), placed.footings[0])
 
     def resolution(self, declared: float | str | None) -> Resolution:
-        """Return none: categories are not rounded."""
+        """Return None: categories are not rounded."""
         return no_resolution(self.name, declared)
 
     def centroid(
@@ -70,11 +70,11 @@ class Ordinal:
         resolution: Resolution,
         categories: Categories = "leaf",
     ) -> pa.Array:
-        """Return for each record the (weighted) median of its class; of two the lower, so that it is a category."""
+        """Return for each record the (weighted) median of its class; the lower of two, so that it is a category."""
         return self.decode(medians(self.values, labels, weights)[labels], resolution=resolution)
 
     def decode(self, values: NDArray[np.float64], *, resolution: Resolution) -> pa.Array:
-        """Return ranks as categories, to the nearest one."""
+        """Convert ranks to the nearest categories."""
         places = np.clip(np.rint(values), 0, len(self.categories) - 1).astype(np.int64)
         return as_column(places, self.categories, self.type)
 
@@ -92,10 +92,10 @@ def _categories(name: str, column: pa.ChunkedArray) -> pa.Array:
 
 
 def _leaving(name: str, categories: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return the names of an order as values of the column's own type."""
+    """Convert the names of an order to values of the column's own type."""
     try:
         return categories.cast(kind)
-    except pa.ArrowException:  # whose message may hold a name
+    except pa.ArrowException:  # its message may contain a name
         raise SchemaError(
             f"Column {name!r}: every category of its order must be a value of the column, which is of {kind}, and not "
             f"all of {len(categories):,} are. Take the others out of the order."
@@ -105,7 +105,7 @@ def _leaving(name: str, categories: pa.Array, kind: pa.DataType) -> pa.Array:
 def _ranks(name: str, column: pa.ChunkedArray, categories: pa.Array) -> NDArray[np.float64]:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if pa.types.is_floating(column.type) and not pa.types.is_floating(categories.type):  # of which 1.5 is none
+    if pa.types.is_floating(column.type) and not pa.types.is_floating(categories.type):  # 1.5 is not one of these
         categories = categories.cast(column.type)
     places = pc.index_in(column.cast(categories.type), value_set=categories).combine_chunks()
     if places.null_count > column.null_count:

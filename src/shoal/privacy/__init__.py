@@ -1,1 +1,1 @@
-"""Audits of privacy models: one file each, which shares no code with what made the release."""
+"""Audits of privacy models, one file each, independent of the code that makes releases."""

@@ -1,4 +1,4 @@
-"""(α,k)-anonymity: in no class is a confidential value more frequent than α."""
+"""(α,k)-anonymity: no confidential value has a share above α in any class."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ class AlphaK(Checked):
     """(α,k)-anonymity (Wong et al.), audited on the table as it is written.
 
     A release is (α,k)-anonymous if it is k-anonymous, and in every class the share of each value of a confidential
-    attribute is at most α; for each confidential attribute on its own. That classes hold at least k records is the
-    audit of k-anonymity. Shares are of records, also where k counts subjects.
+    attribute is at most α, for each confidential attribute separately. The audit of k-anonymity checks that classes
+    hold at least k records. Shares are of records, even where k counts subjects.
 
     A missing value is a value. NaN is missing, and −0 is 0. Values that differ only in capitals, surrounding blanks or
     invisible characters are one value; 01 and 1 are two. Classes are those of the audit of k-anonymity. Nothing is
-    dropped, so the order of rows cannot matter.
+    dropped, so the order of rows does not matter.
 
-    **Guarantee.** Shares are fractions of integers, and are compared with α as it is written (0.1 is one tenth): no
-    rounding decides. `achieved` is the largest of them.
+    **Guarantee.** Shares are fractions of integers, and are compared with α as written (0.1 is one tenth): rounding
+    decides nothing. `achieved` is the largest share.
 
     **Complexity.** O(n log n) for n records, for each attribute.
 
-    **Departures.** [WLFW06] look at one confidential value, or at several that are named; here at all of them, as
-    [DSS08] do.
+    **Departures.** [WLFW06] consider one confidential value, or several named ones; this audit considers all of them,
+    as [DSS08] do.
 
-    **What it does not promise.** That values differ by much, or that a class is like the table.
+    **What it does not promise.** That values differ by much, or that a class resembles the table.
 
     References: [WLFW06], [DSS08].
 
@@ -58,7 +58,7 @@ class AlphaK(Checked):
     ] = None
 
     def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
-        """Find the largest share of any value in any class over some columns, in each confidential column."""
+        """Find the largest share of any value in any class over some columns, for each confidential column."""
         return tuple(self._one(release, tuple(attributes), name) for name in confidential)
 
     def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
@@ -80,7 +80,7 @@ class AlphaK(Checked):
 
 
 def _largest(shares: NDArray[np.float64], found: Histograms) -> Fraction:
-    """Return the largest share exactly. Division rounds to nearest: it is among those whose float is largest."""
+    """Return the largest share exactly. Division rounds to nearest, so it is among those with the largest float."""
     near = np.flatnonzero(shares == shares.max())
     if int(found.classes.sizes[near].max()) < 2**26:
         near = near[:1]  # two different fractions of such integers are different floats

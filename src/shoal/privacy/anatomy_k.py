@@ -1,4 +1,4 @@
-"""Anatomy with k: every record is joined with at least k confidential rows, none of them likelier than another."""
+"""Anatomy with k: every record is joined with at least k equally likely confidential rows."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-_BY_CHANCE = log(1e-6)  # less likely than this, it is none
+_BY_CHANCE = log(1e-6)  # less likely than this is not chance
 
 
 def follows(column: Column, cells: pa.ChunkedArray, owner: NDArray[np.int64]) -> bool:
     """Tell whether the values of a column rise in every class, or fall in every class, and not by chance.
 
-    By chance they do so, if each order within a class is as likely as any other, once in as many times as there are
-    orders of all classes. More than one in a million is taken for chance. Missing values are left out.
+    If every order within a class is equally likely, the probability is one over the number of orders of all classes. A
+    probability above one in a million is taken for chance. Missing values are left out.
 
     >>> import pyarrow as pa
     >>> from shoal.types import Kind, Role
@@ -39,7 +39,7 @@ def follows(column: Column, cells: pa.ChunkedArray, owner: NDArray[np.int64]) ->
     """
     ranks = _ranks(column, cells)
     there = np.flatnonzero(ranks >= 0)
-    rows = there[np.argsort(owner[there], kind="stable")]  # class after class, each in the order of its rows
+    rows = there[np.argsort(owner[there], kind="stable")]  # grouped by class, each in row order
     inside, rank = owner[rows], ranks[rows]
     step = np.diff(rank)[inside[1:] == inside[:-1]]
     if not ((step >= 0).all() or (step <= 0).all()):
@@ -55,7 +55,7 @@ def _log_factorials(n: int) -> NDArray[np.float64]:
 
 
 def _ranks(column: Column, cells: pa.ChunkedArray) -> NDArray[np.int64]:
-    """Return the place of each value in the order of all, −1 where it is missing."""
+    """Return the rank of each value, −1 where it is missing."""
     import pyarrow.compute as pc
 
     coded = normal(comparable(column.name, cells)).combine_chunks().dictionary_encode(null_encoding="mask")
@@ -77,14 +77,14 @@ _WORST = 5
 class AnatomyK(Checked):
     """Anatomy (Xiao and Tao) with classes of at least k, audited from both tables as they are written.
 
-    Quasi-identifiers and confidential columns leave in two tables, joined by the number of the class only. Then a
-    record of the first table may have any of the confidential rows of its class, and if these are k, each has a chance
-    of 1 in k. What of that can be seen is looked at: every record has a class; every class has as many confidential
-    rows as records; these are, as whole rows, those that its records had before, each as often. Where one of
-    these does not hold, the level of the class is 0; else it is the number of its records, or of their subjects.
+    Quasi-identifiers and confidential columns are released in two tables that only the class number joins. A record of
+    the first table may then have any of the confidential rows of its class; if there are k, each has probability 1 in
+    k. The audit checks everything about this that can be seen: every record has a class; every class has as many
+    confidential rows as records; and these are, as whole rows, those that its records had before, each equally often.
+    If one of these fails, the level of the class is 0; otherwise it is the number of its records, or of their subjects.
 
-    The rows of the first table keep their order. If they stand in the order of a confidential column, within every
-    class, the order gives away which row belongs to whom: the level of all classes is then 1.
+    The rows of the first table keep their order. If that is the order of a confidential column within every class, the
+    order discloses which row belongs to which record: the level of all classes is then 1.
 
     Values are compared as values, exactly. A missing value is a value, NaN is a missing one, and −0 is 0.
 
@@ -92,13 +92,13 @@ class AnatomyK(Checked):
 
     **Complexity.** O(n log n) for n records, for each confidential column.
 
-    **Departures.** [XT06] ask for classes in which no confidential value has a share above 1 in l, which is
-    (α,k)-anonymity with α = 1/l, and have no name for the number of rows alone. Here k is that number, and what values
-    must differ in is required besides. Cited from memory.
+    **Departures.** [XT06] require classes in which no confidential value has a share above 1 in l, which is
+    (α,k)-anonymity with α = 1/l, and have no name for the number of rows alone. Here k is that number; how far values
+    must differ is a separate requirement. Cited from memory.
 
-    **What it does not promise.** That somebody is not found: quasi-identifiers leave as they were. That the rows of a
-    class differ: the note says where all of them share a value. That columns which leave beside the quasi-identifiers
-    do not tell which row it is.
+    **What it does not promise.** Protection against re-identification: quasi-identifiers are released unchanged. That
+    the rows of a class differ: the note names the classes whose rows all share a value. That other columns released
+    with the quasi-identifiers do not disclose which row belongs to a record.
 
     References: [XT06].
 
@@ -126,7 +126,7 @@ class AnatomyK(Checked):
         one, other = _by_first_row(one, other)
         count = int(max(one.max(initial=-1), other.max(initial=-1))) + 1
         levels, notes = sizes_of(release, one)
-        levels = np.append(levels, np.zeros(count - len(levels), np.int64))  # of the second table only
+        levels = np.append(levels, np.zeros(count - len(levels), np.int64))  # classes of the second table only
         strange = _nowhere(release.data.column(link), one, count)
         strange |= _different(one, other, _rows(before, apart), count)
         if strange.any():
@@ -163,7 +163,7 @@ _SORTED = "rows stand in the order of {!r} within the classes, which gives it aw
 
 
 def _second(release: Release, attributes: Sequence[str]) -> tuple[Release, pa.Table, str]:
-    """Return the second table, the confidential columns as they were, and what joins both tables."""
+    """Return the second table, the original confidential columns, and the column that joins both tables."""
     apart = release.apart
     if apart is None or apart.original is None or len(attributes) != 1:
         raise ParameterError(
@@ -185,7 +185,7 @@ def _second(release: Release, attributes: Sequence[str]) -> tuple[Release, pa.Ta
 
 
 def _by_first_row(one: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the numbers of classes counted in order of their first rows, those of the first table before others."""
+    """Number classes in order of their first rows, those of the first table before others."""
     both = np.concatenate((one, other))
     _, first, numbers = np.unique(both, return_index=True, return_inverse=True)
     found = np.argsort(np.argsort(first))[numbers]
@@ -193,14 +193,14 @@ def _by_first_row(one: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[NDA
 
 
 def _nowhere(column: pa.ChunkedArray, owner: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
-    """Tell which class is none: it says nothing where the number of the class is missing."""
+    """Tell which classes are not classes, because the class number is missing."""
     found = np.zeros(count, np.bool_)
     found[owner[np.asarray(column.is_null(nan_is_null=True).to_numpy())]] = True
     return found
 
 
 def _rows(before: pa.Table, apart: Release) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return a number for each row of confidential values before and after, the same for the same."""
+    """Return a number for each row of confidential values before and after; equal rows get equal numbers."""
     n = before.num_rows
     rows = np.zeros(n + apart.data.num_rows, np.int64)
     for name in before.column_names:
@@ -212,7 +212,7 @@ def _rows(before: pa.Table, apart: Release) -> tuple[NDArray[np.int64], NDArray[
 def _different(
     one: NDArray[np.int64], other: NDArray[np.int64], rows: tuple[NDArray[np.int64], NDArray[np.int64]], count: int
 ) -> NDArray[np.bool_]:
-    """Tell for each class whether its confidential rows are others after than before, or not as often."""
+    """Tell for each class whether its confidential rows, or their counts, changed."""
     many = int(np.concatenate(rows).max(initial=0)) + 1
     pairs, where = np.unique(np.concatenate((one * many + rows[0], other * many + rows[1])), return_inverse=True)
     before, after = (np.bincount(part, minlength=len(pairs)) for part in (where[: len(one)], where[len(one) :]))
@@ -222,7 +222,7 @@ def _different(
 
 
 def _shared(apart: Release, names: Sequence[str], owner: NDArray[np.int64]) -> list[str]:
-    """Say in how many classes all rows share a value."""
+    """Report in how many classes all rows share a value."""
     said = []
     for name in names:
         codes = numbered(normal(apart.values(name)))

@@ -1,4 +1,4 @@
-"""Differential privacy: a release is nearly as likely, within a factor of e^ε, if one record were another."""
+"""Differential privacy: changing one record changes the probability of any release by a factor of at most e^ε."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ Node = tuple[tuple[str, ...], str | None]  # a group by its path, or a leaf in i
 
 
 def spread(taxonomy: Taxonomy, cells: int | None) -> tuple[float, float]:
-    """Return how far two leaves of a group can be apart, and the steps from group to group, added up along the line.
+    """Return the largest distance of two leaves of a group, and the sum of the steps from group to group along the
+    line.
 
-    Groups are those of the depth at which there are so many, leaves that lie higher counted as groups; None: every leaf
-    by itself. Where there is no such depth nothing is known, and both are infinite. A node with c branches is passed
-    c − 1 times, from one branch to the next, by a step as long as it is high; whatever the order of its branches.
+    Groups are those at the depth with `cells` groups, leaves that lie higher counted as groups; None: every leaf is its
+    own group. If there is no such depth, nothing is known, and both are infinite. A node with c branches is passed c −
+    1 times, from one branch to the next, by a step as long as it is high, whatever the order of its branches.
 
     >>> organs = Taxonomy({"flu": ("lungs",), "asthma": ("lungs",), "ulcer": ("belly",)})
     >>> spread(organs, 1), spread(organs, 2), spread(organs, None), spread(organs, 7)
@@ -47,7 +48,7 @@ def spread(taxonomy: Taxonomy, cells: int | None) -> tuple[float, float]:
     return math.inf, math.inf
 
 
-#: By what part of a record's change a value changes, one over this: the mean is shared by all, a medoid is one record.
+#: Inverse of the share of a record's change that a value changes by: all share the mean, a medoid is one record.
 _STANDS_FOR: dict[str, Callable[[NDArray[np.int64]], NDArray[np.int64]]] = {
     "mean": lambda sizes: sizes,
     "medoid": np.ones_like,
@@ -56,29 +57,30 @@ _STANDS_FOR: dict[str, Callable[[NDArray[np.int64]], NDArray[np.int64]]] = {
 
 @dataclass(frozen=True)
 class DifferentialPrivacy(Checked):
-    """ε-differential privacy (Dwork et al.): computed from the noise that was added, not seen in what leaves.
+    """ε-differential privacy (Dwork et al.): computed from the noise that was added, because a table cannot show it.
 
-    **It cannot be audited from a table**: whether values were noisy cannot be seen in them. What can be is looked at:
+    **It cannot be audited from a table**: a table does not show whether its values are noisy. The audit checks what it
+    can see:
 
-    - members of a class leave with the same values: one draw was shared;
+    - members of a class are released with the same values: they share one draw;
     - no value lies beyond its bounds, or has more digits than its resolution;
-    - the scale of the noise of each class, against what its size, the bounds and the claim require. From these, not
-      from what the release says of itself, comes the ε that is achieved: largest over classes, added over attributes;
-    - for the claim ``original``: nothing leaves but attributes with noise, in the order of the recipe, with all
-      categories of their taxonomies; values beyond the bounds are not counted; rows are in random order, and
-      sizes are k, …, k and the rest, which says nothing of the data. How far one record moves the classes is counted
-      anew from the strips, and for categories from their taxonomy.
+    - the scale of the noise of each class is compared with what its size, the bounds and the claim require. From these,
+      not from what the release declares, follows the ε that is achieved: largest over classes, added over attributes;
+    - for the claim ``original``: only attributes with noise are released, in the order of the recipe, with all
+      categories of their taxonomies; values beyond the bounds are not counted; rows are in random order, and sizes are
+      k, …, k and the rest, which discloses nothing about the data. The audit recomputes how far one record moves the
+      classes from the strips, and for categories from their taxonomy.
 
-    Where one of these fails, the level is infinite. If bounds came from the data, or noise from a seed, nothing is
+    If one of these fails, the level is infinite. If bounds came from the data, or noise from a seed, nothing is
     promised, and the level is infinite too.
 
-    **Guarantee.** Shares no code with what adds the noise.
+    **Guarantee.** Shares no code with the code that adds the noise.
 
     **Complexity.** O(n log n) for each attribute.
 
-    **What it does not promise.** That the noise was drawn well: that is the library's. That the original records are
-    protected, where the claim is ``microaggregated``. Anything of columns that leave as they are, or of what is
-    printed.
+    **What it does not promise.** That the noise was drawn well: that is up to the library. That the original records
+    are protected, if the claim is ``microaggregated``. Anything about columns that are released unchanged, or about
+    printed output.
 
     References: [DMNS06], [SD17].
 
@@ -120,7 +122,7 @@ class DifferentialPrivacy(Checked):
 
 
 def _entries(ledger: Ledger, names: tuple[str, ...]) -> list[str]:
-    """Say what lacks an entry of its own."""
+    """List attributes without an entry of their own."""
     if sorted(entry.attribute for entry in ledger.entries) != sorted(names):
         raise GuaranteeError(
             "DifferentialPrivacy: the ledger must have one entry for each quasi-identifier, it has not. Nothing was "
@@ -145,7 +147,7 @@ def _classes(release: Release, name: str) -> NDArray[np.int64]:
 
 
 def _shared(release: Release, ledger: Ledger) -> list[str]:
-    """Say of which attributes a class has two values, or one beyond the domain."""
+    """List the attributes for which a class has two values, or one beyond the domain."""
     faults = []
     for entry in ledger.entries:
         name, labels = entry.attribute, _classes(release, entry.attribute)
@@ -171,7 +173,7 @@ def _shared(release: Release, ledger: Ledger) -> list[str]:
 
 
 def _multiples(values: NDArray[Any], step: float | None) -> bool:
-    """Tell whether all values are multiples of a step, but for rounding of 64-bit numbers."""
+    """Tell whether all values are multiples of a step, up to rounding of 64-bit numbers."""
     if step is None:
         return True
     steps = values / step
@@ -179,7 +181,7 @@ def _multiples(values: NDArray[Any], step: float | None) -> bool:
 
 
 def _nothing_else(release: Release, ledger: Ledger, names: tuple[str, ...]) -> list[str]:
-    """Say what would tell more of original records than their noisy means do."""
+    """List anything that would disclose more about original records than their noisy means do."""
     faults = []
     noised = [entry.attribute for entry in ledger.entries]
     if set(release.data.column_names) != set(noised):
@@ -234,7 +236,7 @@ def _spent(release: Release, ledger: Ledger, entry: Entry) -> float:
 
 
 def _steps(release: Release, ledger: Ledger, entry: Entry, classes: int) -> float:
-    """Return how many widths the records move that change classes when one record does; see the method insensitive."""
+    """Return how many widths records that change classes move when one record changes; see the method insensitive."""
     j = [other.attribute for other in ledger.entries].index(entry.attribute)
     before, own, last = math.prod(ledger.strips[:j]), ledger.strips[j], j == len(ledger.strips) - 1
     if entry.mechanism == "laplace":
@@ -242,6 +244,6 @@ def _steps(release: Release, ledger: Ledger, entry: Entry, classes: int) -> floa
     else:
         taxonomy = release.schema[entry.attribute].taxonomy
         within, between = (math.inf, math.inf) if taxonomy is None else spread(taxonomy, None if last else own)
-    if math.isinf(within):  # cut into cells that nobody knows: fails closed
+    if math.isinf(within):  # cut into unknown cells: fails closed
         return math.inf
     return min(classes, classes * within + before * between)

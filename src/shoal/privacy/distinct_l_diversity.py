@@ -15,12 +15,12 @@ from shoal.types import Finding, Release
 class DistinctLDiversity(Checked):
     """Distinct l-diversity (Machanavajjhala et al.), audited on the table as it is written.
 
-    A release is l-diverse in this sense if in every class a confidential attribute takes at least l different values;
-    for each confidential attribute on its own. It is the condition of p-sensitivity, under the name of [MKGV07].
+    A release is l-diverse in this sense if in every class a confidential attribute takes at least l different values,
+    for each confidential attribute separately. This is the condition of p-sensitivity, under the name of [MKGV07].
 
     A missing value is a value. NaN is missing, and −0 is 0. Values that differ only in capitals, surrounding blanks or
     invisible characters are one value; 01 and 1 are two. Classes are those of the audit of k-anonymity. Nothing is
-    dropped, so the order of rows cannot matter.
+    dropped, so the order of rows does not matter.
 
     **Guarantee.** `achieved` is the smallest number of different values in any class; it is counted, not estimated.
 
@@ -50,6 +50,6 @@ class DistinctLDiversity(Checked):
     ] = None
 
     def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
-        """Find the fewest values in any class over some columns, in each confidential column."""
+        """Find the fewest values in any class over some columns, for each confidential column."""
         asked = Fewest("distinct_l_diversity", self.short, "l", self.l)
         return tuple(fewest_values(asked, release, tuple(attributes), name) for name in confidential)

@@ -15,7 +15,7 @@ from shoal.privacy.counting.classes import Classes, classes_of, people_of
 from shoal.privacy.counting.numbers import worst
 from shoal.types import Finding, Release
 
-_EQUAL = 1e-12  # relative: a share this close to the bound is equal to it, weights being rounded to 53 bits
+_EQUAL = 1e-12  # relative: a share this close to the bound counts as equal, because weights are rounded to 53 bits
 _BITS = 31  # of each of the two integers that a weight is split into
 
 
@@ -37,7 +37,7 @@ class Dominance(Checked):
 
     **Complexity.** O(n) for n records, O(n log n) with subjects.
 
-    **What it does not promise.** That two people who know their own values cannot infer a third one's. That the
+    **What it does not promise.** That two people who know their own values cannot infer those of a third. That the
     confidential values of a class differ.
 
     >>> import pyarrow as pa
@@ -80,7 +80,7 @@ class Dominance(Checked):
 
 
 def _counted(release: Release) -> str:
-    """Say what shares are of, unless every record is a person and weighs the same."""
+    """State what shares refer to, unless every record is a person and weighs the same."""
     if release.weights is None:
         return "" if release.subjects is None else "shares of records, by subject"
     return f"shares of weight, by {'record' if release.subjects is None else 'subject'}"
@@ -94,7 +94,7 @@ def _largest_shares(release: Release, classes: Classes) -> NDArray[np.float64]:
     rows, first = classes.rows, np.arange(len(owner))
     if release.subjects is not None:
         persons = _persons(release)[rows]
-        order = np.lexsort((persons, owner))  # classes stay where they are
+        order = np.lexsort((persons, owner))  # classes keep their positions
         rows, persons = rows[order], persons[order]
         first = np.flatnonzero(np.concatenate(([True], (persons[1:] != persons[:-1]) | (owner[1:] != owner[:-1]))))
     high, low = _integers(_weights(release)[rows], owner, classes.begins)
@@ -103,12 +103,12 @@ def _largest_shares(release: Release, classes: Classes) -> NDArray[np.float64]:
 
 
 def _persons(release: Release) -> NDArray[np.int64]:
-    """Return a number for the person of each record; all missing ones are one person."""
+    """Return a number for the person of each record; records without a person count as one person."""
     return people_of(release).codes
 
 
 def _weights(release: Release) -> NDArray[np.float64]:
-    """Return the weight of each record; a missing one is 0."""
+    """Return the weight of each record; 0 if missing."""
     if release.weights is None:
         return np.ones(release.data.num_rows)
     weights = np.where(np.isnan(release.weights), 0.0, release.weights)
@@ -122,7 +122,7 @@ def _integers(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Split weights, scaled by the largest of their class, into two integers: sums of them are exact."""
     largest = np.maximum.reduceat(weights, begins)
-    weights = np.where(largest[owner] > 0, weights, 1.0)  # all are 0: all weigh the same
+    weights = np.where(largest[owner] > 0, weights, 1.0)  # if all are 0, all weigh the same
     exponent = np.frexp(np.where(largest > 0, largest, 1.0))[1]
     scaled = np.ldexp(weights, _BITS - exponent[owner])
     high = np.floor(scaled)

@@ -1,4 +1,4 @@
-"""Entropy l-diversity: in every class confidential values are as uncertain as l values equally often."""
+"""Entropy l-diversity: in every class confidential values are as uncertain as l equally frequent values."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class EntropyLDiversity(Checked):
     """Entropy l-diversity (Machanavajjhala et al.), audited on the table as it is written.
 
     Let pᵢ be the shares of the values of a confidential attribute in a class. Its entropy is −Σ pᵢ log pᵢ. A release is
-    l-diverse in this sense if the entropy of every class is at least log l; for each confidential attribute on its own.
-    l need not be whole. Shares are of records, also where k counts subjects.
+    l-diverse in this sense if the entropy of every class is at least log l, for each confidential attribute separately.
+    l need not be an integer. Shares are of records, even where k counts subjects.
 
     A missing value is a value. NaN is missing, and −0 is 0. Values that differ only in capitals, surrounding blanks or
     invisible characters are one value; 01 and 1 are two. Classes are those of the audit of k-anonymity. Nothing is
-    dropped, so the order of rows cannot matter.
+    dropped, so the order of rows does not matter.
 
-    **Guarantee.** l is taken as it is written (2.5 is five halves), and no rounding decides: entropies that floats
+    **Guarantee.** l is taken as written (2.5 is five halves), and rounding decides nothing: entropies that floats
     cannot tell from log l are compared as products of powers of integers. `achieved` is exp(entropy) of the worst
     class, rounded.
 
@@ -36,8 +36,8 @@ class EntropyLDiversity(Checked):
 
     **Departures.** None.
 
-    **What it does not promise.** That values differ by much, or that a class is like the table. The whole table must be
-    l-diverse itself, which one very common value makes impossible.
+    **What it does not promise.** That values differ by much, or that a class resembles the table. The whole table must
+    itself be l-diverse, which one very common value makes impossible.
 
     References: [MKGV07], [DSS08].
 
@@ -60,7 +60,7 @@ class EntropyLDiversity(Checked):
     ] = None
 
     def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
-        """Find exp(entropy) of the least diverse class over some columns, in each confidential column."""
+        """Find exp(entropy) of the least diverse class over some columns, for each confidential column."""
         return tuple(self._one(release, tuple(attributes), name) for name in confidential)
 
     def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
@@ -82,7 +82,7 @@ class EntropyLDiversity(Checked):
 
 
 def _effective(found: Histograms) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return exp(entropy) of each class in floats, and how far it may be off; nothing where counts are all equal."""
+    """Return exp(entropy) of each class in floats, and an error bound; the bound is 0 where all counts are equal."""
     rough, error = found.distinct.astype(np.float64), np.zeros(len(found.distinct))
     some = found.uneven
     if len(some.at):

@@ -23,20 +23,20 @@ _WORST = 5
 class KAnonymity(Checked):
     """k-anonymity (Samarati and Sweeney), audited by grouping the table as it is written.
 
-    A release is k-anonymous if every combination of values of its quasi-identifiers occurs in at least k records;
-    where a subject column is named, for at least k different subjects.
+    A release is k-anonymous if every combination of values of its quasi-identifiers occurs in at least k records or,
+    with a subject column, for at least k different subjects.
 
     Two values are the same only if they are written the same: a missing value is a value, NaN is one, −0 is not 0.
-    Nothing is dropped, so the order of rows cannot matter. Subjects are told apart more cautiously: capitals,
-    surrounding blanks, invisible characters, ways to encode a letter and zeros that mean nothing in a number make no
-    other subject (unless `subject_exact`), and all missing ones are one.
+    Nothing is dropped, so the order of rows does not matter. Subjects are compared more cautiously: capitals,
+    surrounding blanks, invisible characters, different encodings of a letter and insignificant zeros of a number do not
+    make another subject (unless `subject_exact`), and all missing subjects are one.
 
-    k counts records as they are, whatever they weigh. Where the table has a column of sampling weights, the smallest
-    sum of weights of a class is reported besides, as ``weighted_k``: how many of the population the rarest class stands
-    for. A missing weight counts as nothing.
+    k counts records, whatever they weigh. If the table has a column of sampling weights, the audit also reports the
+    smallest sum of weights of a class, as ``weighted_k``: how many members of the population the rarest class
+    represents. A missing weight counts as 0.
 
-    **What it does not promise.** That members of a class differ in their confidential values: if all of them
-    share one, it is disclosed without singling anybody out.
+    **What it does not promise.** That members of a class differ in their confidential values: if all of them share one
+    value, it is disclosed without identifying any record.
     """
 
     short: ClassVar[str] = "k"
@@ -67,7 +67,7 @@ class KAnonymity(Checked):
 
 
 def class_sizes(release: Release, names: Sequence[str]) -> NDArray[np.int64]:
-    """Return the number of records (of different subjects) of each class, classes in order of their first row."""
+    """Return the number of records, or of different subjects, of each class; classes are in order of first rows."""
     if release.subjects is not None:
         return _subjects(release, names)
     classes = classes_of(release, names)
@@ -77,7 +77,7 @@ def class_sizes(release: Release, names: Sequence[str]) -> NDArray[np.int64]:
 
 
 def smallest_weight(release: Release, names: Sequence[str]) -> tuple[tuple[str, float], ...]:
-    """Return the smallest sum of sampling weights of a class, where there are weights.
+    """Return the smallest sum of sampling weights of a class, if there are weights.
 
     >>> import pyarrow as pa
     >>> from shoal.types import Column, Kind, Schema
@@ -99,7 +99,7 @@ def smallest_weight(release: Release, names: Sequence[str]) -> tuple[tuple[str, 
 
 
 def _subjects(release: Release, names: Sequence[str]) -> NDArray[np.int64]:
-    """Return the number of different subjects of each class, classes in order of their first row."""
+    """Return the number of different subjects of each class; classes are in order of first rows."""
     keys, pairs = _pairs(release, names)
     grouped = pairs.group_by([*keys, "subject"]).aggregate([("row", "min")])
     grouped = grouped.rename_columns([*keys, "subject", "row"]).drop_columns(["subject"])
@@ -130,11 +130,11 @@ def split_subjects(release: Release, names: Sequence[str]) -> int:
 
 
 def _pairs(release: Release, over: Sequence[str]) -> tuple[list[str], pa.Table]:
-    """Return what tells classes apart with the subject of each row; and the names of the former."""
+    """Return the names of the columns that define classes, and these columns with the subject of each row."""
     import pyarrow as pa
 
     subjects = people_of(release).codes
     keys = [comparable(name, release.data.column(name)) for name in over]
-    keys = keys or [np.zeros(len(subjects), np.int8)]  # over no columns all records are one class
+    keys = keys or [np.zeros(len(subjects), np.int8)]  # over no columns, all records form one class
     names = [f"q{j}" for j in range(len(keys))]
     return names, pa.table([*keys, np.arange(len(subjects)), subjects], names=[*names, "row", "subject"])

@@ -1,4 +1,4 @@
-"""(k,e)-anonymity: in every class confidential numbers range over at least e."""
+"""(k,e)-anonymity: in every class confidential numbers have a range of at least e."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class KE(Checked):
     """(k,e)-anonymity (Zhang et al.), audited on the table as it is written.
 
     A release is (k,e)-anonymous if it is k-anonymous, and in every class the largest and the smallest value of a
-    confidential attribute are at least e apart; for each confidential attribute on its own. That classes hold at least
-    k records is the audit of k-anonymity. It is about numbers and moments: e is in their unit, of moments in days.
-    Ordinal and nominal values have no range; nothing is reported of them.
+    confidential attribute are at least e apart, for each confidential attribute separately. The audit of k-anonymity
+    checks that classes hold at least k records. The model applies to numbers, dates and times: e is in their unit, for
+    dates and times in days. Ordinal and nominal values have no range and are not reported.
 
-    A missing value, and one that is not finite, has no place: the range is over the others, and 0 if there are none.
-    Classes are those of the audit of k-anonymity. No record is dropped, so the order of rows cannot matter.
+    Missing and non-finite values are ignored: the range is over the others, and 0 if no value is left. Classes are
+    those of the audit of k-anonymity. No record is dropped, so the order of rows does not matter.
 
-    **Guarantee.** Numbers and e are taken as they are written (0.3 and 0.1 are exactly 0.2 apart): no rounding decides.
+    **Guarantee.** Numbers and e are taken as written (0.3 and 0.1 are exactly 0.2 apart): rounding decides nothing.
     `achieved` is the smallest range, rounded to the nearest float.
 
     **Complexity.** O(n log n) for n records, for each attribute.
@@ -58,7 +58,7 @@ class KE(Checked):
     e: Annotated[float | None, Param("How far values of a class must range; none: only report.", low=0)] = None
 
     def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
-        """Find the smallest range of any class over some columns, in each confidential column of numbers or moments."""
+        """Find the smallest range of any class over some columns, for each numeric or date confidential column."""
         numeric = [name for name in confidential if is_numeric(release.schema[name])]
         if self.e is not None and (strange := [name for name in confidential if name not in numeric]):
             raise SchemaError(
@@ -93,7 +93,7 @@ def _ranges(found: Histograms, numbers: Numbers) -> tuple[NDArray[np.float64], F
     low, high = _ends(found, numbers)
     with np.errstate(over="ignore"):
         rough = numbers.rough[high] - numbers.rough[low]
-    rough[np.isnan(rough)] = 0.0  # nothing in the class has a place
+    rough[np.isnan(rough)] = 0.0  # all values of the class are missing
     if numbers.units is not None:
         return rough, Fraction(int((numbers.units[high] - numbers.units[low]).min()), numbers.per)
     error = (np.abs(np.nan_to_num(numbers.rough)) * _ROUNDING)[np.stack((low, high))].sum(axis=0)
@@ -106,7 +106,7 @@ def _ranges(found: Histograms, numbers: Numbers) -> tuple[NDArray[np.float64], F
 
 
 def _ends(found: Histograms, numbers: Numbers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the lowest and the highest value of each class; twice the same where none has a place."""
+    """Return the lowest and the highest value of each class; the same value twice if all are missing."""
     begins, sizes = found.classes.begins, found.classes.sizes
     nowhere = numbers.nowhere
     if not nowhere.any():

@@ -1,4 +1,4 @@
-"""(k,p,q,r)-anonymity: classes with a rare confidential value hold at least p values, and vary almost as the table."""
+"""(k,p,q,r)-anonymity: classes with a rare confidential value hold p values, and vary almost as much as the table."""
 
 from __future__ import annotations
 
@@ -31,27 +31,28 @@ class Kpqr(Checked):
 
     A confidential value is rare if its share in the whole table is less than q. A release is (k,p,q,r)-anonymous if it
     is k-anonymous, and every class with a rare value holds at least p different values, and its variance is at least r
-    times that of the whole table; for each confidential attribute on its own. That classes hold at least k records is
-    the audit of k-anonymity. Shares are of records, also where k counts subjects.
+    times that of the whole table, for each confidential attribute separately. The audit of k-anonymity checks that
+    classes hold at least k records. Shares are of records, even where k counts subjects.
 
-    **Variance** is half the mean squared distance between two records. Numbers are as they are, moments in days, and
-    what is missing or not finite is left out: 0 if nothing is left. Ordinal values are their ranks. Nominal ones have
-    Gini's 1 − Σ share². The squared distance of two values of a taxonomy is the way between them in its tree, as in
-    t-closeness. If the variance of the table is 0, so is that of every class, and the ratio is 1.
+    **Variance** is half the mean squared distance between two records. Numbers are used as they are, dates and times in
+    days; missing and non-finite values are left out, and the variance is 0 if no value is left. Ordinal values are
+    their ranks. Nominal ones have Gini's 1 − Σ share². The squared distance of two values of a taxonomy is the path
+    between them in its tree, as in t-closeness. If the variance of the table is 0, so is that of every class, and the
+    ratio is 1.
 
-    A value is rare by its exact spelling, while values that differ only in capitals, surrounding blanks or invisible
-    characters are one of the p. A missing value is a value: it may be rare, and it is one of the p. Classes are those
-    of the audit of k-anonymity. No record is dropped, so the order of rows cannot matter.
+    Rarity goes by exact spelling, while values that differ only in capitals, surrounding blanks or invisible characters
+    count as one of the p. A missing value is a value: it may be rare, and it counts as one of the p. Classes are those
+    of the audit of k-anonymity. No record is dropped, so the order of rows does not matter.
 
-    **Guarantee.** Numbers, q and r are taken as they are written: no rounding decides. `achieved` is the smallest ratio
-    of any class with a rare value, 1 if there is none. `found` holds the fewest values p of these classes, and
+    **Guarantee.** Numbers, q and r are taken as written: rounding decides nothing. `achieved` is the smallest ratio of
+    any class with a rare value, 1 if no class has one. `found` holds the fewest values p of these classes, and
     `r_rare`: the same ratio, against the variance of the rare records alone.
 
     **Complexity.** O(n log n) for n records, for each attribute.
 
     **Departures.** Definition 7 of [DSS08] compares with the whole table, and so does this audit; their heuristic
-    compares with the rare records: `r_rare`. They leave open what the variance of categories is: here that of
-    [LM71], of which the variance of numbers is a case.
+    compares with the rare records: `r_rare`. They leave the variance of categories open; here it is that of [LM71],
+    which includes the variance of numbers as a special case.
 
     References: [DSS08], [LM71], [DT05].
 
@@ -77,7 +78,7 @@ class Kpqr(Checked):
     ] = None
 
     def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
-        """Find how little classes with a rare value vary, over some columns, in each confidential column."""
+        """Find the smallest variance of classes with a rare value, over some columns, for each confidential column."""
         return tuple(self._one(release, tuple(attributes), name) for name in confidential)
 
     def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
@@ -107,22 +108,22 @@ class Kpqr(Checked):
 
 
 def _rare(table: NDArray[np.int64], q: float | None) -> NDArray[np.bool_]:
-    """Tell of each value whether it is rare: strictly less frequent than q."""
+    """Tell for each value whether it is rare: strictly less frequent than q."""
     if q is None:
         return np.ones(len(table), np.bool_)
     limit = written(q) * int(table.sum())
-    return np.asarray(table < -(-limit.numerator // limit.denominator))  # below a limit is below the integer above it
+    return np.asarray(table < -(-limit.numerator // limit.denominator))  # below a limit is below the next integer
 
 
 def _different(counted: Histograms) -> int:
-    """Return how many different values there are in the table, spellings of one value counted once."""
+    """Return how many different values the table has, counting spellings of one value once."""
     return len(np.unique(counted.values.as_counted().codes))
 
 
 def _least(
     counted: Histograms, distinct: NDArray[np.int64], numbers: Numbers | None, rare: NDArray[np.bool_], asked: Kpqr
 ) -> _Found:
-    """Return what the classes with a rare value have at least; all there is if there are none."""
+    """Return the minima over the classes with a rare value; if no class has one, those of the table."""
     r = None if asked.r is None else written(asked.r)
     which = np.ones(len(counted.begins), np.bool_)
     if not rare.all():

@@ -1,4 +1,4 @@
-"""(n,t)-closeness: in every class confidential values are distributed almost as in at least n records around it."""
+"""(n,t)-closeness: in every class confidential values are distributed almost as in n or more records around it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shoal.privacy.counting.values import Values, values_of
 from shoal.types import Finding, Release
 
 _WORST = 5
-_MOST = 2**15  # classes looked at before the worst few are known better
+_MOST = 2**15  # classes examined before the worst few are known better
 
 
 @dataclass(frozen=True)
@@ -26,24 +26,26 @@ class NTCloseness(Checked):
     """(n,t)-closeness (Li, Li and Venkatasubramanian), audited on the table as it is written.
 
     A class is (n,t)-close if the earth mover's distance between the distribution of a confidential attribute in the
-    class and in some natural superset of it, of at least n records, is at most t. A release is if all classes are.
+    class and in some natural superset of it, of at least n records, is at most t. A release is (n,t)-close if all its
+    classes are.
 
-    **Natural superset.** [LLV10] leave to the reader what is natural. Here it is the class together with the classes
-    nearest to it in the released quasi-identifiers, standardised: as few as hold n records, then 2n, 4n, …, and the
-    whole table. Classes equally far away are all in or all out. A class of n records or more is its own superset, and
-    close. If a quasi-identifier is no number or date, or is missing somewhere, only the whole table counts.
+    **Natural superset.** [LLV10] do not define what is natural. Here it is the class together with the classes nearest
+    to it in the released quasi-identifiers, standardised: as few as hold n records, then 2n, 4n, …, and the whole
+    table. Classes at equal distances are all included or all excluded. A class of n records or more is its own
+    superset, and close. If a quasi-identifier is not a number or date, or has a missing value, only the whole table
+    counts.
 
-    So t-closeness implies (n,t)-closeness for every n, and is the same where n is the number of records or more.
+    So t-closeness implies (n,t)-closeness for every n, and both are the same if n is at least the number of records.
     Distances between values, bins, missing values and classes are those of t-closeness; bins are the values of the
     whole table for every superset.
 
-    **Guarantee.** As t-closeness: no rounding of distances between distributions decides. Which classes are nearest is
-    found in floats, in a way that does not depend on the order of rows.
+    **Guarantee.** As for t-closeness, rounding of distances between distributions decides nothing. The nearest classes
+    are found in floats, in a way that does not depend on the order of rows.
 
     **Complexity.** O(n log n) for n records. Then one superset for each class that is farther from the whole table than
-    the farthest turns out to be from its supersets: few classes, or all of them where quasi-identifiers tell much about
-    the confidential attribute. All supersets for a handful of classes. A superset costs about as many steps as it
-    holds records, and as many classes as lie near.
+    the farthest class turns out to be from its supersets: few classes, or all of them if quasi-identifiers reveal much
+    about the confidential attribute. All supersets for a handful of classes. A superset takes about as many steps as it
+    has records, plus the number of nearby classes.
 
     **Departures.** [LLV10] have a second distance between distributions; here it is the earth mover's, as in [LLV07].
 
@@ -69,7 +71,7 @@ class NTCloseness(Checked):
     )
 
     def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
-        """Find how far classes over some columns are from the nearest superset, in each confidential column."""
+        """Find how far classes over some columns are from the nearest superset, for each confidential column."""
         names = tuple(attributes)
         classes = classes_of(release, names)
         where = places(release, names, classes) if self.n < release.data.num_rows else None
@@ -108,8 +110,8 @@ def _farthest(
 ) -> list[tuple[int, Fraction]]:
     """Return the classes farthest from all of their supersets, by number, the farthest first.
 
-    With every superset that is looked at, the distance found for a class can only fall. So the next superset is
-    looked at only for classes that are among the farthest as far as is known, until all of these have none left.
+    Each superset examined can only lower the distance found for a class. So the next superset is examined only for
+    classes that are among the farthest so far, until all supersets of these have been examined.
     """
     around, numbers, share = Supersets(values, classes, where, n), classes.numbers(), _WORST
     while True:
@@ -126,7 +128,7 @@ def _farthest(
 
 
 def _new(around: Supersets, level: float, floor: Fraction) -> NDArray[np.int64]:
-    """Return the classes not looked at that are farther from the table than a floor, which is rounded to a level."""
+    """Return the unexamined classes that are farther from the table than a floor, which is rounded to a level."""
     if not around.all:
         return np.array([], np.int64)
     unseen = np.flatnonzero((around.looked == 0) & (around.rough >= level - ROUNDING))
@@ -139,10 +141,10 @@ def _new(around: Supersets, level: float, floor: Fraction) -> NDArray[np.int64]:
 
 
 def _known(around: Supersets, numbers: NDArray[np.int64]) -> tuple[float, list[int]]:
-    """Return the farthest few of the classes looked at, and how far the last of them is.
+    """Return the farthest few of the examined classes, and the distance of the last of them.
 
-    Where the table is the only superset all have been looked at. Of equally far ones those with no superset left come
-    first: then there is nothing to look at for the others.
+    If the table is the only superset, all have been examined. Among equally far classes, those without another superset
+    come first: the others then need no examination.
     """
     seen = np.flatnonzero(around.looked) if around.all else np.arange(len(numbers))
     if len(seen) < _WORST:

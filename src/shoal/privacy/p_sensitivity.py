@@ -15,12 +15,12 @@ from shoal.types import Finding, Release
 class PSensitivity(Checked):
     """p-sensitivity (Truta and Vinay), audited on the table as it is written.
 
-    A release is p-sensitive if in every class a confidential attribute takes at least p different values; for each
-    confidential attribute on its own. That classes hold at least k records is the audit of k-anonymity.
+    A release is p-sensitive if in every class a confidential attribute takes at least p different values, for each
+    confidential attribute separately. The audit of k-anonymity checks that classes hold at least k records.
 
     A missing value is a value. NaN is missing, and −0 is 0. Values that differ only in capitals, surrounding blanks or
     invisible characters are one value; 01 and 1 are two. Classes are those of the audit of k-anonymity. Nothing is
-    dropped, so the order of rows cannot matter.
+    dropped, so the order of rows does not matter.
 
     **Guarantee.** `achieved` is the smallest number of different values in any class; it is counted, not estimated.
 
@@ -48,6 +48,6 @@ class PSensitivity(Checked):
     p: Annotated[int | None, Param("How many values a class must hold at least; none: only report.", low=1)] = None
 
     def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
-        """Find the fewest values in any class over some columns, in each confidential column."""
+        """Find the fewest values in any class over some columns, for each confidential column."""
         asked = Fewest("p_sensitivity", self.short, "p", self.p)
         return tuple(fewest_values(asked, release, tuple(attributes), name) for name in confidential)

@@ -1,4 +1,4 @@
-"""Probabilistic k-anonymity: a record is linked to its own quasi-identifiers with a chance of at most 1 in k."""
+"""Probabilistic k-anonymity: a record is linked to its own quasi-identifiers with probability at most 1 in k."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from shoal.privacy.counting.values import normal
 from shoal.types import Finding, Release
 
 _WORST = 5
-_CHANCES = 64  # classes of which each keeps all its values in place with a chance of at most 1 in 2
+_CHANCES = 64  # classes that each keep all values in place with probability at most 1 in 2
 
 
 @dataclass(frozen=True)
 class ProbabilisticKAnonymity(Checked):
     """Probabilistic k-anonymity (Soria-Comas and Domingo-Ferrer), audited from the table before and after.
 
-    A release has it if nobody who knows somebody's quasi-identifiers picks the record with a chance above 1 in k
-    ([SD12]). Values that change places at random within classes of k give it. Two things of that can be seen where the
-    classes are known, and both are looked at: every class has at least k records, or subjects; and every
-    quasi-identifier has in every class the same values before and after, each as often. The level of a class where
-    it has not is 0.
+    A release has it if an attacker who knows a person's quasi-identifiers picks the person's record with a probability
+    of at most 1 in k ([SD12]). Values that are permuted at random within classes of k achieve this. If the classes are
+    known, two conditions can be checked, and both are: every class has at least k records, or subjects; and every
+    quasi-identifier has the same values in every class before and after, each equally often. The level of a class that
+    fails the second is 0.
 
-    Attributes that were not permuted, such as strata, are known as they are: they split the classes.
+    Attributes that were not permuted, such as strata, are assumed to be known: they split the classes.
 
     Values are compared as values, exactly. A missing value is a value, NaN is a missing one, and −0 is 0.
 
@@ -38,10 +38,9 @@ class ProbabilisticKAnonymity(Checked):
     **Complexity.** O(n log n) for each attribute.
 
     **What it does not promise.** That the order within the classes was random: this cannot be seen, except that a large
-    table of which no value moved fails. That k holds by
-    grouping: combinations may be unique. Anything about confidential values: if all members of a class share one, it is
-    disclosed to everybody who finds out the class. If a subject has several records, its share of a class may be
-    above 1 in k; the largest is in the note.
+    table in which no value moved fails. That k holds by grouping: combinations may be unique. Anything about
+    confidential values: if all members of a class share one value, it is disclosed to anyone who finds out the class.
+    If a subject has several records, its share of a class may be above 1 in k; the note gives the largest share.
 
     **Departures.** Cited from memory.
 
@@ -65,7 +64,7 @@ class ProbabilisticKAnonymity(Checked):
     k: Annotated[int | None, Param("Smallest class that is allowed; none: only report.", low=2)] = None
 
     def audit(self, release: Release, attributes: Sequence[str]) -> Finding:
-        """Find the smallest class within which the values of some columns changed places."""
+        """Find the smallest class within which the values of some columns were permuted."""
         names = tuple(attributes)
         if release.original is None:
             raise ParameterError(
@@ -122,7 +121,7 @@ def _classes(release: Release, names: Sequence[str], before: int) -> NDArray[np.
 
 
 def _varies(owner: NDArray[np.int64], codes: NDArray[np.int64], classes: int) -> NDArray[np.bool_]:
-    """Tell for each class whether its values differ, so that at least every other order would move one."""
+    """Tell for each class whether its values differ, so that at least half of all orders would move one."""
     least, most = np.full(classes, np.iinfo(np.int64).max), np.full(classes, -1)
     np.minimum.at(least, owner, codes)
     np.maximum.at(most, owner, codes)
@@ -132,7 +131,7 @@ def _varies(owner: NDArray[np.int64], codes: NDArray[np.int64], classes: int) ->
 def _different(
     owner: NDArray[np.int64], before: NDArray[np.int64], after: NDArray[np.int64], classes: int
 ) -> NDArray[np.bool_]:
-    """Tell for each class whether its values are others after than before, or not as often."""
+    """Tell for each class whether its values, or their counts, changed."""
     found = np.zeros(classes, np.bool_)
     first, second = np.lexsort((before, owner)), np.lexsort((after, owner))
     found[owner[first[before[first] != after[second]]]] = True

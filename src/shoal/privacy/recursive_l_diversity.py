@@ -1,4 +1,4 @@
-"""Recursive (c,l)-diversity: in no class is the commonest value too frequent against the rarer ones."""
+"""Recursive (c,l)-diversity: in no class is the most common value too frequent relative to the rarer ones."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _EXACT = 2**62
 class RecursiveLDiversity(Checked):
     """Recursive (c,l)-diversity (Machanavajjhala et al.), audited on the table as it is written.
 
-    Let r₁ ≥ r₂ ≥ … ≥ rₘ be how often the values of a confidential attribute occur in a class. The class is
-    (c,l)-diverse if r₁ < c · (r_l + r_{l+1} + … + rₘ): not even who can rule out l − 2 of its values is nearly certain
-    of one. A class of fewer than l values is not. A release is if all classes are; for each confidential attribute on
-    its own. Counts are of records, also where k counts subjects.
+    Let r₁ ≥ r₂ ≥ … ≥ rₘ be the counts of the values of a confidential attribute in a class. The class is (c,l)-diverse
+    if r₁ < c · (r_l + r_{l+1} + … + rₘ): even an attacker who can rule out l − 2 of its values is not nearly certain of
+    one. A class with fewer than l values is not (c,l)-diverse. A release is if all classes are, for each confidential
+    attribute separately. Counts are of records, even where k counts subjects.
 
     A missing value is a value. NaN is missing, and −0 is 0. Values that differ only in capitals, surrounding blanks or
     invisible characters are one value; 01 and 1 are two. Classes are those of the audit of k-anonymity. Nothing is
-    dropped, so the order of rows cannot matter.
+    dropped, so the order of rows does not matter.
 
-    **Guarantee.** Counts are integers, and c is taken as it is written: no rounding decides. `achieved` is the largest
-    l with which all classes are (c,l)-diverse, 0 if there is none.
+    **Guarantee.** Counts are integers, and c is taken as written: rounding decides nothing. `achieved` is the largest l
+    for which all classes are (c,l)-diverse, or 0.
 
     **Complexity.** O(n log n) for n records, for each attribute.
 
     **Departures.** The formula is that of [MKGV07]; [DSS08] print r₁ for r_l.
 
-    **What it does not promise.** That values differ by much, or that a class is like the table.
+    **What it does not promise.** That values differ by much, or that a class resembles the table.
 
     References: [MKGV07], [DSS08].
 
@@ -61,7 +61,7 @@ class RecursiveLDiversity(Checked):
     ] = None
 
     def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
-        """Find the largest l that holds in all classes over some columns, in each confidential column."""
+        """Find the largest l that holds in all classes over some columns, for each confidential column."""
         return tuple(self._one(release, tuple(attributes), name) for name in confidential)
 
     def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
@@ -85,11 +85,11 @@ class RecursiveLDiversity(Checked):
 
 
 def _levels(found: Histograms, c: Fraction) -> NDArray[np.int64]:
-    """Return the largest l with which each class is (c,l)-diverse.
+    """Return the largest l for which each class is (c,l)-diverse.
 
-    The sum of the rarer values falls as l grows, so it is the number of l for which the condition holds.
+    The sum of the rarer values falls as l grows, so this is the number of l for which the condition holds.
     """
-    # all values equally often: r₁ < c · (m − l + 1) · r₁ for the l with m − l + 1 > 1/c
+    # all values equally frequent: r₁ < c · (m − l + 1) · r₁ for the l with m − l + 1 > 1/c
     spoilt = c.denominator // c.numerator if c else len(found.codes)
     levels = found.distinct - np.minimum(found.distinct, spoilt)
     some = found.uneven

@@ -23,29 +23,29 @@ _WORST = 5
 
 @dataclass(frozen=True)
 class StreamKAnonymity(Checked):
-    """Stream k-anonymity (Domingo-Ferrer and Soria-Comas), audited on the tuples as they left.
+    """Stream k-anonymity (Domingo-Ferrer and Soria-Comas), audited on the tuples as released.
 
-    A released stream is k-anonymous if every tuple is in a group of tuples with the same quasi-identifiers that
-    concern at least k different subjects ([DS17] Definition 5). Rows are tuples, in the order in which they left.
+    A released stream is k-anonymous if every tuple is in a group of tuples with the same quasi-identifiers that concern
+    at least k different subjects ([DS17] Definition 5). Rows are tuples, in the order of their release.
 
-    Without a class column the group of a tuple is all tuples with its quasi-identifiers, however far apart they left:
-    by the letter of the definition two small classes that happen to coincide are one group. Then it is the audit of
-    k-anonymity. A class column says which class each tuple left in. Then coincidence does not count: every class by
-    itself must concern k subjects, and have one combination of quasi-identifiers. The level of a class with several
-    is 0. A tuple whose class is missing is a class by itself.
+    Without a class column, the group of a tuple is all tuples with its quasi-identifiers, however far apart they were
+    released: by the letter of the definition, two small classes that happen to coincide are one group. This is the
+    audit of k-anonymity. A class column gives the class in which each tuple was released. Coincidence then does not
+    count: every class on its own must concern k subjects, and have one combination of quasi-identifiers. The level of a
+    class with several is 0. A tuple whose class is missing is a class of its own.
 
-    Values and subjects are told apart as in the audit of k-anonymity. Without a subject column every tuple is taken
-    to be about another subject. Nothing is dropped, and the order of tuples does not change the level.
+    Values and subjects are compared as in the audit of k-anonymity. Without a subject column, every tuple counts as
+    another subject. Nothing is dropped, and the order of tuples does not change the level.
 
-    **Guarantee.** Counts are integers: nothing is rounded. What holds with a class column also holds without.
+    **Guarantee.** Counts are integers: nothing is rounded. A level that holds with a class column also holds without.
 
     **Complexity.** O(n) for n tuples.
 
-    **Departures.** The first condition of Definition 5, that every tuple has its original in the stream that came in,
-    cannot be seen in what left, and is not looked at. The class column is ours.
+    **Departures.** The first condition of Definition 5, that every released tuple has its original in the incoming
+    stream, cannot be checked on the released stream, and is not audited. The class column is our addition.
 
-    **What it does not promise.** That a class is complete when its first tuple leaves: until the last one has left,
-    somebody who watches sees fewer than k subjects. How many others leave in between is in the note.
+    **What it does not promise.** That a class is complete when its first tuple is released: until the last one is,
+    an observer sees fewer than k subjects. The note gives the number of other tuples released in between.
 
     References: [DS17].
 
@@ -94,15 +94,15 @@ class StreamKAnonymity(Checked):
 
 
 class _Classes(NamedTuple):
-    """The classes of a stream as they were named, in order of their first tuples."""
+    """Named classes of a stream, in order of their first tuples."""
 
-    subjects: NDArray[np.int64]  #: how many different ones each concerns
+    subjects: NDArray[np.int64]  #: number of different subjects of each class
     mixed: NDArray[np.bool_]  #: whether its tuples differ in their quasi-identifiers
-    between: NDArray[np.int64]  #: tuples of other classes that left between its first and its last
+    between: NDArray[np.int64]  #: tuples of other classes released between its first and its last
 
 
 def _classes(release: Release, names: tuple[str, ...], column: str) -> _Classes:
-    """Count what is in each class."""
+    """Count subjects, combinations and interleaved tuples of each class."""
     import pyarrow as pa
 
     if column not in release.data.column_names:
@@ -111,7 +111,7 @@ def _classes(release: Release, names: tuple[str, ...], column: str) -> _Classes:
             f"there are {listing(release.data.column_names)}. Check the spelling."
         )
     owner = _named(release.data.column(column), column)
-    order = np.argsort(owner, kind="stable")  # tuples class after class, each in the order in which it left
+    order = np.argsort(owner, kind="stable")  # tuples grouped by class, each in the order of release
     sizes = np.bincount(owner)
     ends = np.cumsum(sizes) - 1
     between = order[ends] - order[ends - sizes + 1] + 1 - sizes
@@ -124,7 +124,7 @@ def _classes(release: Release, names: tuple[str, ...], column: str) -> _Classes:
 
 
 def _named(cells: pa.ChunkedArray, name: str) -> NDArray[np.int64]:
-    """Return the number of the class of each tuple, in order of first tuples; missing ones are classes of their own."""
+    """Return the class number of each tuple, in order of first tuples; missing ones are classes of their own."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -139,7 +139,7 @@ def _named(cells: pa.ChunkedArray, name: str) -> NDArray[np.int64]:
 
 
 def _different(owner: NDArray[np.int64], cells: list[pa.ChunkedArray]) -> NDArray[np.int64]:
-    """Return how many different combinations of cells there are in each class."""
+    """Return how many different combinations of cells each class has."""
     import pyarrow as pa
 
     keys = [f"q{j}" for j in range(len(cells))]
@@ -149,7 +149,7 @@ def _different(owner: NDArray[np.int64], cells: list[pa.ChunkedArray]) -> NDArra
 
 
 def _remarks(left: _Classes) -> list[str]:
-    """Return what a reader of the level must know about the classes."""
+    """Return remarks on the classes that a reader of the level must know."""
     most = int(left.between.max(initial=0))
     found = [
         f"between the first and the last tuple of a class up to {most:,} of others left"

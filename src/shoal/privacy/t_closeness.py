@@ -23,23 +23,23 @@ class TCloseness(Checked):
     """t-closeness (Li, Li and Venkatasubramanian), audited on the table as it is written.
 
     A release is t-close if in every class the earth mover's distance between the distribution of a confidential
-    attribute in the class and in the whole table is at most t; for each confidential attribute on its own.
+    attribute in the class and in the whole table is at most t, for each confidential attribute separately.
 
-    The bins are the distinct values of the table. Numbers, dates and ordinal values are as far apart as their ranks,
-    (i − j) / (m − 1); nominal ones are 1 apart; those of a taxonomy are as far apart as their lowest common ancestor
-    is high, over the height of the tree. A missing value is a value: the last in an order, beside all groups of a
-    taxonomy. NaN is missing, and −0 is 0. Classes are those of the audit of k-anonymity. Nothing is dropped, so the
-    order of rows cannot matter.
+    The bins are the distinct values of the table. The distance of numbers, dates and ordinal values is that of their
+    ranks, (i − j) / (m − 1); that of two nominal values is 1; that of two values of a taxonomy is the height of their
+    lowest common ancestor over the height of the tree. A missing value is a value: the last in an order, next to all
+    groups in a taxonomy. NaN is missing, and −0 is 0. Classes are those of the audit of k-anonymity. Nothing is
+    dropped, so the order of rows does not matter.
 
-    **Guarantee.** Distances are fractions of integers, and are compared with t as it is written (0.1 is one tenth):
-    no rounding decides. `achieved` is the largest of them, rounded to the nearest float.
+    **Guarantee.** Distances are fractions of integers, and are compared with t as written (0.1 is one tenth): rounding
+    decides nothing. `achieved` is the largest distance, rounded to the nearest float.
 
     **Complexity.** O(n log n) for n records, for each attribute.
 
-    **Departures.** [LLV07] leave open what the distance is where the table holds a single value: it is 0.
+    **Departures.** [LLV07] do not define the distance if the table holds a single value: here it is 0.
 
-    **What it does not promise.** That nothing is learnt from the whole table, or of a confidential value together
-    with another: attributes are looked at one by one.
+    **What it does not promise.** That an attacker learns nothing from the whole table, or about a confidential value
+    combined with another: each attribute is audited separately.
 
     References: [LLV07], [SC15].
 
@@ -59,7 +59,7 @@ class TCloseness(Checked):
     t: Annotated[float | None, Param("How far a class may be from the table; none: only report.", low=0, high=1)] = None
 
     def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
-        """Find how far classes over some columns are from the table, in each confidential column."""
+        """Find how far classes over some columns are from the table, for each confidential column."""
         return tuple(self._one(release, tuple(attributes), name) for name in confidential)
 
     def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
@@ -81,7 +81,7 @@ class TCloseness(Checked):
 
 
 def farthest(found: Histograms) -> tuple[Fraction, tuple[tuple[int, float], ...]]:
-    """Return how far the farthest class is from the table, and the farthest few by number."""
+    """Return the distance of the farthest class from the table, and the farthest few classes by number."""
     values, sizes = found.values, found.classes.sizes
     n = len(values.codes)
     works = work(values, found.codes, sizes, found.base)

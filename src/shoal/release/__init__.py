@@ -1,1 +1,1 @@
-"""Releases, which replace the values of a class: one file each."""
+"""Releases, which replace the values of each class, one file each."""

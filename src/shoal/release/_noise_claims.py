@@ -19,10 +19,10 @@ K = TypeVar("K")
 def shares(release: Laplace, partition: Partition, limits: Mapping[str, Domain]) -> dict[str, float]:
     """Return the ε of each attribute; they add up to that of the release.
 
-    With classes held fixed, blocks share ε by `split`, and the attributes of a block in proportion to their widths:
-    the scale ΔD_j/(|C|·ε_j) is then ΔD/(|C|·ε) for all of them, which is [SD17] Algorithm 1. For original records
-    attributes share it themselves, by `split`: evenly, each has noise by its own width. Categories take an even part.
-    Where the method weighed the noise of its blocks, these shares are taken.
+    With classes held fixed, blocks share ε by `split`, and the attributes of a block in proportion to their widths: the
+    scale ΔD_j/(|C|·ε_j) is then ΔD/(|C|·ε) for all of them, which is [SD17] Algorithm 1. For original records, the
+    attributes themselves share it by `split`; with even shares, each has noise by its own width. Categories take an
+    even share. If the method weighed the noise of its blocks, its shares are used.
     """
     if isinstance(release.epsilon, Mapping):
         return {name: float(release.epsilon[name]) for block in partition.blocks for name in block.attributes}
@@ -45,14 +45,14 @@ def shares(release: Laplace, partition: Partition, limits: Mapping[str, Domain])
     else:
         of_blocks = _parted(float(release.epsilon), widths, even=release.split == "even")
     for number, block in enumerate(partition.blocks):
-        share = of_blocks[number] / len(block.attributes)  # what has no width, categories, takes its part
+        share = of_blocks[number] / len(block.attributes)  # categories, which have no width, take an even share
         found |= {name: share for name in block.attributes if name not in limits}
         found |= _parted(share * len(inside[number]), inside[number], even=False)
     return found
 
 
 def _parted(epsilon: float, widths: Mapping[K, float], *, even: bool) -> dict[K, float]:
-    """Part ε evenly or in proportion to widths; evenly where there are none."""
+    """Divide ε evenly or in proportion to widths; evenly if there are no widths."""
     total = sum(widths.values())
     if even or total == 0.0:
         return {name: epsilon / len(widths) for name in widths}
@@ -63,7 +63,7 @@ _NUMERIC = (Kind.CONTINUOUS, Kind.INTEGER)
 
 
 def refuse_table(release: Laplace, schema: Schema) -> None:
-    """Refuse columns of kinds and roles that the claim does not hold for, and bounds that are missing."""
+    """Refuse columns whose kinds or roles the claim does not cover, and missing bounds."""
     quasi = schema.names(Role.QUASI)
     numeric = [name for name in quasi if schema[name].kind in _NUMERIC]
     faults = [
@@ -144,7 +144,7 @@ def _refuse_roles(release: Laplace, schema: Schema) -> None:
 
 
 def refuse_missing(table: Table) -> None:
-    """Refuse missing values: whether one is missing would not be covered by ε."""
+    """Refuse missing values, because ε would not cover whether a value is missing."""
     odd = [name for name in table.schema.names(Role.QUASI) if table.data.column(name).null_count]
     if odd:
         raise DataError(
@@ -154,7 +154,7 @@ def refuse_missing(table: Table) -> None:
 
 
 def refuse_unknown(release: Laplace, partition: Partition) -> None:
-    """Refuse classes of which it is not known what one record moves."""
+    """Refuse classes for which the effect of one record is unknown."""
     known = len(partition.blocks) == 1 and partition.blocks[0].moves is not None
     if release.claim == "original" and not known:
         raise ParameterError(

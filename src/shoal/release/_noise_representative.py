@@ -1,22 +1,22 @@
-"""The representative of a class that noise is added to: the mean of its members, or its medoid.
+"""Representative of a class that noise is added to: the mean of its members, or its medoid.
 
-A medoid is a class of one record. So everything that is known of means is used as it is, with one record per class:
+A medoid is a class of one record. So everything known about means applies unchanged, with one record per class:
 
-**With classes held fixed** the medoid of class C depends on the members of C alone, for distances are counted in widths
-of the domain and in heights of the taxonomy, never in deviations of the data. So classes count in parallel, as with
-means. If one member becomes another, another member may be the most central one: of 0, 0, 1 it is 0, of 0, 1, 1 it is
-1. No value is farther off than the width of its domain, so this is the sensitivity: ΔD, and **not** ΔD/|C|. It is
-reached, in all attributes at once and whatever the size of the class; so nothing less would do.
+**With classes held fixed**, the medoid of class C depends on the members of C alone, because distances are measured in
+widths of the domain and in heights of the taxonomy, never in deviations of the data. So classes compose in parallel, as
+with means. If one member changes, another member may become the most central one: for 0, 0, 1 it is 0, for 0, 1, 1 it
+is 1. No value moves by more than the width of its domain, so this is the sensitivity: ΔD, and **not** ΔD/|C|. It is
+reached, in all attributes at once and for any class size; so nothing less would do.
 
-**Of original records**, with the classes of the method insensitive: let D have the records s₁ ≤ … ≤ s_n in the order of
-the domain, and let D′ be D with one record made another that comes later (else change roles). Then sᵢ ≤ s′ᵢ ≤ sᵢ₊₁
+**For original records**, with the classes of the method insensitive: let D have the records s₁ ≤ … ≤ s_n in the order
+of the domain, and let D′ be D with one record replaced by a later one (otherwise exchange roles). Then sᵢ ≤ s′ᵢ ≤ sᵢ₊₁
 for all i, with s_{n+1} the end of the order. A class takes the places p … q, so that its members lie between s_p and
 s_{q+1}, both before and after, and so do both of its medoids. These G stretches of the order follow one another. Within
-one, two records are no farther apart than its longest step of the kind that the proof of insensitive counts: in a
-coordinate cut into strips by (strips crossed + 1)/s, in the last coordinate by how far it goes there. Added up over
-the stretches it is what `moves` counts, before it is divided by the size: so the list of medoids moves by at most
-`moves` times the size of a class. Classes that hold the same records have the same medoid, whatever the order of
-rows: of several that are equally near the lowest in the attributes is taken. ∎
+one, the distance of two records is at most its longest step of the kind that the proof of insensitive counts: in a
+coordinate cut into strips (strips crossed + 1)/s, in the last coordinate the distance covered there. Summed over the
+stretches this is what `moves` counts, before it is divided by the size: so the list of medoids moves by at most `moves`
+times the size of a class. Classes with the same records have the same medoid, in any row order: among several that are
+equally near, the lowest in the attributes is taken. ∎
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 def distances(taxonomy: Taxonomy) -> tuple[list[str], NDArray[np.float64]]:
-    """Return the categories of a taxonomy by name, and how far they are apart: 1 at most.
+    """Return the categories of a taxonomy by name, and their distances, at most 1.
 
-    Two are as far apart as their lowest common group is high, over the height of the tree. All categories of the
-    taxonomy are there, whether a record has them or not.
+    The distance of two is the height of their lowest common group over the height of the tree. All categories of the
+    taxonomy are included, whether a record has them or not.
 
     >>> names, apart = distances(Taxonomy({"flu": ("lungs",), "asthma": ("lungs",), "ulcer": ("belly",)}))
     >>> names, apart[0].tolist()
@@ -50,7 +50,7 @@ def distances(taxonomy: Taxonomy) -> tuple[list[str], NDArray[np.float64]]:
 
 
 def _heights(taxonomy: Taxonomy) -> tuple[list[str], NDArray[np.float64], int]:
-    """Return the categories, how high the lowest common group of any two is, and how high the tree."""
+    """Return the categories, the height of the lowest common group of any two, and the height of the tree."""
     names = sorted(taxonomy.paths)
     height: dict[tuple[str, ...], int] = {}
     for path in taxonomy.paths.values():
@@ -66,7 +66,7 @@ def _heights(taxonomy: Taxonomy) -> tuple[list[str], NDArray[np.float64], int]:
 
 
 def codes_of(column: pa.ChunkedArray, taxonomy: Taxonomy) -> NDArray[np.int64]:
-    """Return for each record the number of its category, in the order of names."""
+    """Return the number of each record's category, in the order of names."""
     place = {name: at for at, name in enumerate(sorted(taxonomy.paths))}
     coded = column.combine_chunks().dictionary_encode()
     own = np.array([place[called(value)] for value in coded.dictionary.to_pylist()], np.int64)
@@ -74,7 +74,7 @@ def codes_of(column: pa.ChunkedArray, taxonomy: Taxonomy) -> NDArray[np.int64]:
 
 
 def mean_distances(codes: NDArray[np.int64], taxonomy: Taxonomy, block: Block) -> NDArray[np.float64]:
-    """Return for each class and category the mean distance to the members; rounded once, from whole numbers."""
+    """Return the mean distance of each category to the members of each class, rounded once, from integers."""
     _, heights, whole = _heights(taxonomy)
     counts = np.zeros((len(block), len(heights)))
     np.add.at(counts, (block.labels, codes), 1.0)
@@ -86,13 +86,13 @@ def chosen(
 ) -> tuple[pa.Array, NDArray[np.float64]]:
     """Return the category of each class, and the scale of the noise of each class.
 
-    The score of a category is minus its mean distance to the members of the class. If one member becomes another,
-    every score changes by at most 1/|C|, for no distance is above 1: that is the first of `cost`, for each class. The
+    The score of a category is minus its mean distance to the members of the class. If one member changes, every score
+    changes by at most 1/|C|, because no distance is above 1: that is the first entry of `cost`, for each class. The
     other is ε.
 
-    Where the first of `cost` is one number, one record may change many classes, and the changes of their scores add up
-    to it. A class whose scores change by δ loses 2δ/b with noise of scale b, so that all of them together lose no more
-    than one would whose scores change by all of it: by sequential composition that is ε.
+    If the first entry of `cost` is one number, one record may change many classes, and the changes of their scores add
+    up to it. A class whose scores change by δ costs 2δ/b with noise of scale b, so all of them together cost no more
+    than a single class whose scores change by the total: by sequential composition that is ε.
     """
     import pyarrow as pa
 
@@ -109,7 +109,7 @@ def chosen(
 def as_declared(values: pa.Array, taxonomy: Taxonomy) -> pa.Array:
     """Return drawn categories as a dictionary of all categories of the taxonomy, by name.
 
-    So neither the categories nor their order tell which ones were drawn, or which ones the data has.
+    So neither the categories nor their order disclose which ones were drawn, or which ones occur in the data.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -118,38 +118,38 @@ def as_declared(values: pa.Array, taxonomy: Taxonomy) -> pa.Array:
     return pa.DictionaryArray.from_arrays(pc.index_in(values, value_set=names), names)
 
 
-_TIE = 1e-9  # in squared widths of the domain: records that are as near as this are equally near
+_TIE = 1e-9  # in squared widths of the domain: records within this tolerance are equally near
 
 
 @dataclass(frozen=True, eq=False)
 class StandIns:
-    """The records that stand for the classes of a block.
+    """Records that represent the classes of a block.
 
     Attributes
     ----------
     rows
-        Which records; all of them, or one of each class.
+        The records: all of them, or one of each class.
     block
-        Their classes, and what one record can move of these.
+        Their classes, and how far one record can move these.
     """
 
     rows: NDArray[np.int64] = field(repr=False)
     block: Block
 
 
-#: How near each record is to its class in each attribute of a block: squared, in widths or heights of the domain.
+#: Distance of each record to its class in each attribute of a block: squared, in widths or heights of the domain.
 Near = Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
 
 
 def all_members(block: Block, near: Callable[[], Near]) -> StandIns:
-    """Let all members stand for their class, by their mean; how near they are does not matter."""
+    """Represent each class by the mean of all members; distances do not matter."""
     return StandIns(np.arange(len(block.labels)), block)
 
 
 def most_central(block: Block, near: Callable[[], Near]) -> StandIns:
-    """Let one member stand for its class: the medoid, whose total distance to all of them is least.
+    """Represent each class by one member: the medoid, whose total distance to all members is least.
 
-    `near` gives for each attribute the ranks of values in the domain, and how far each record is from its class.
+    `near` returns for each attribute the ranks of values in the domain, and the distance of each record to its class.
     """
     far, ranks = np.zeros(len(block.labels)), []
     for own, distance in near().values():
@@ -164,7 +164,7 @@ def most_central(block: Block, near: Callable[[], Near]) -> StandIns:
     return StandIns(rows, replace(block, labels=np.arange(len(block)), moves=moves))
 
 
-#: By the name of the representative.
+#: By name of the representative.
 STAND_INS: Mapping[str, Callable[[Block, Callable[[], Near]], StandIns]] = {
     "mean": all_members,
     "medoid": most_central,
@@ -174,23 +174,23 @@ STAND_INS: Mapping[str, Callable[[Block, Callable[[], Near]], StandIns]] = {
 def off_mean(unit: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the squared distance of each number, from 0 to 1, to the mean of its class.
 
-    Over a class it differs from the mean squared distance to all members by the same number for each of them.
+    Within a class, it differs from the mean squared distance to all members by the same constant for each of them.
     """
     return np.asarray((unit - exact_means(unit, labels)[labels]) ** 2)
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The quasi-identifiers of a table, and their domains.
+    """Quasi-identifiers of a table, and their domains.
 
     Attributes
     ----------
     table
-        With cells as values.
+        The table, with cells read as values.
     numbers
         The values of each attribute of numbers.
     limits
-        Its bounds.
+        The bounds of each attribute.
     """
 
     table: Table
@@ -198,15 +198,15 @@ class Cells:
     limits: Mapping[str, Domain]
 
     def width(self, name: str) -> float:
-        """How far two values can be apart: two categories by 1 at most."""
+        """Return the largest distance of two values; at most 1 for categories."""
         return self.limits[name].width if name in self.limits else 1.0
 
     def mechanism(self, name: str) -> str:
-        """What draws a value."""
+        """Return the name of the mechanism that draws a value."""
         return "laplace" if name in self.limits else "exponential"
 
     def near(self, block: Block) -> Near:
-        """Return for each attribute of a block the ranks of values, and how far each record is from its class."""
+        """Return for each attribute of a block the ranks of values, and the distance of each record to its class."""
         found = {}
         for name in block.attributes:
             if name in self.limits:
@@ -221,9 +221,9 @@ class Cells:
     def drawn(
         self, name: str, stand: StandIns, cost: tuple[NDArray[np.float64], float], noise: Noise
     ) -> tuple[NDArray[np.float64] | pa.Array, NDArray[np.float64]]:
-        """Return the value of each class with noise, and the scale of the noise of each.
+        """Return the noisy value of each class, and the scale of its noise.
 
-        `cost` is by how much the value of each class can change (or, as one number, the list of all), and ε.
+        `cost` holds the largest change of the value of each class (or, as one number, of the list of all), and ε.
         """
         if name in self.limits:
             return noisy(self.numbers[name][stand.rows], stand.block.labels, self.limits[name], cost, noise)
@@ -232,5 +232,5 @@ class Cells:
 
     def _taxonomy(self, name: str) -> Taxonomy:
         found = self.table.schema[name].taxonomy
-        assert found is not None  # or it was refused
+        assert found is not None  # otherwise it was refused
         return found

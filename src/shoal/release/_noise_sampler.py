@@ -1,6 +1,6 @@
 """Noise for a release: drawn by OpenDP, and rounded to a resolution within bounds.
 
-OpenDP's draws are safe against attacks on floating point; a seed serves tests only.
+OpenDP's draws are safe against floating-point attacks; the seed serves tests only.
 
 The resolution comes from the recipe or from the kind of the column, never from the data. So rounding is
 post-processing: it costs no privacy.
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-_LARGEST = 2**62  # int64 holds it, and so does a double
-_EXACT = 2**53  # a double holds every integer up to it
+_LARGEST = 2**62  # fits into int64 and is exact as a double
+_EXACT = 2**53  # every integer up to this is exact as a double
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The multiples of a resolution inside the bounds of an attribute.
+    """Multiples of a resolution inside the bounds of an attribute.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Grid:
         Raises
         ------
         ParameterError
-            If the bounds hold no multiple of the resolution.
+            If no multiple of the resolution lies within the bounds.
 
         >>> grid = Grid.of("age", 5, Domain(0.5, 99.5), whole=True)
         >>> grid.rounded(np.array([0.5, 12.4, 99.5])).to_pylist()
@@ -87,7 +87,7 @@ class Grid:
             return pa.array(np.clip(steps.astype(np.int64), self.first, self.last) * int(self.step))
         if self.step.denominator > _EXACT:
             return pa.array(self.domain.clamped(steps * float(self.step)))
-        # steps × numerator is a whole number, so the quotient is rounded once: 0.3, not 0.30000000000000004
+        # steps × numerator is an integer, so the quotient is rounded once: 0.3, not 0.30000000000000004
         return pa.array(self.domain.clamped(steps * self.step.numerator / self.step.denominator))
 
 
@@ -98,28 +98,28 @@ def step_of(kind: Kind, resolution: float | str | None) -> float | None:
     (1, None, 0.5)
     """
     if resolution is not None:
-        assert not isinstance(resolution, str)  # or it was refused
+        assert not isinstance(resolution, str)  # otherwise it was refused
         return resolution
     return 1 if kind is Kind.INTEGER else None
 
 
-_STEPS = 64  # of one rounding each: the library rounds up what it says
+_STEPS = 64  # of one rounding each: the library rounds its figures up
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Where noise comes from.
+    """Source of noise.
 
     The library draws from the discrete Laplace distribution on the multiples of 2⁻¹⁰⁷⁴, with exact arithmetic, and
-    rounds to the nearest float; it takes its randomness from the operating system. **A seed cannot be set.** So there
-    is another source for tests, which is not private: everybody who knows the seed can take the noise off again.
+    rounds to the nearest float; it takes its randomness from the operating system. **Its seed cannot be set.** So tests
+    have another source, which is not private: anyone who knows the seed can remove the noise.
     """
 
     seed: int | None = None  #: not private
 
     @property
     def name(self) -> str:
-        """What draws."""
+        """Return the name of the source."""
         if self.seed is not None:
             return "a seed, for a test: NOT PRIVATE"
         return f"OpenDP {self._library.__version__}"
@@ -128,7 +128,7 @@ class Noise:
     def _library(self) -> Any:
         library = registry.package("opendp", "dp", "Laplace")
         prelude = registry.package("opendp.prelude", "dp", "Laplace")
-        prelude.enable_features("contrib")  # where its Laplace is
+        prelude.enable_features("contrib")  # contains its Laplace mechanism
         prelude.__version__ = getattr(library, "__version__", "") or _version()
         return prelude
 
@@ -141,7 +141,7 @@ class Noise:
     ) -> tuple[NDArray[np.float64], float]:
         """Return values with Laplace noise, and its scale.
 
-        **Guarantee.** The scale is at least sensitivity / ε, and the library itself says that the result is
+        **Guarantee.** The scale is at least sensitivity / ε, and the library itself confirms that the result is
         ε-differentially private for lists that differ by `sensitivity` in L1.
         """
         if sensitivity == 0.0:
@@ -157,10 +157,9 @@ class Noise:
     def choose(
         self, scores: NDArray[np.float64], sensitivity: float, epsilon: float
     ) -> tuple[NDArray[np.int64], float]:
-        """Return for each row of scores the number of a column, a high score likelier, and the scale (exponential
-        mechanism).
+        """Draw a column for each row of scores by the exponential mechanism; return the columns and the scale.
 
-        `sensitivity` is by how much each score of a row can change.
+        `sensitivity` is the largest change of each score of a row.
         """
         scale = _scale(2.0 * sensitivity, epsilon)
         if self.seed is not None:
@@ -181,12 +180,12 @@ def noisy(
     cost: tuple[NDArray[np.float64], float],
     noise: Noise,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean of each class with noise, within the bounds, and the scale of the noise of each class.
+    """Return the noisy mean of each class, within the bounds, and the scale of its noise.
 
-    `cost` is by how much the mean of each class can change (or, as one number, the list of all), and ε.
+    `cost` holds the largest change of the mean of each class (or, as one number, of the list of all), and ε.
     """
     reach, epsilon = cost
-    offsets = domain.clamped(values) - domain.low  # from 0: what is rounded is then small beside the width
+    offsets = domain.clamped(values) - domain.low  # from 0: rounding errors are then small relative to the width
     means = exact_means(offsets, labels)
     every = np.broadcast_to(reach, means.shape)
     found, scales = np.empty(len(means)), np.empty(len(means))
@@ -197,7 +196,7 @@ def noisy(
 
 
 def exact_means(values: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the mean of each class from its correctly rounded sum: no order of rows changes a bit of it.
+    """Return the mean of each class from its correctly rounded sum, independent of row order.
 
     >>> exact_means(np.array([1e16, 1.0, -1e16, 5.0]), np.array([0, 0, 0, 1])).tolist()
     [0.3333333333333333, 5.0]
@@ -217,7 +216,7 @@ def _scale(sensitivity: float, epsilon: float) -> float:
 
 
 def _calibrated(make: Callable[[float], Any], sensitivity: float, epsilon: float, scale: float) -> tuple[Any, float]:
-    """Return the measurement of the least scale, from one on, of which the library says that it gives ε."""
+    """Return the measurement with the least scale, starting from `scale`, that the library confirms to give ε."""
     for _ in range(_STEPS):
         measurement = make(scale)
         if measurement.map(sensitivity) <= epsilon:

@@ -1,4 +1,4 @@
-"""A release of cells that were there before: each quasi-identifier's cells are taken from records of the table."""
+"""Release of existing cells: each quasi-identifier's cells are taken from records of the table."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ def taken(
     Parameters
     ----------
     table
-        As it came: cells leave as they were written.
+        The original table: cells are released as written.
     rows
-        For each quasi-identifier the record that each cell comes from.
+        For each quasi-identifier, the record that each cell comes from.
     classes
-        For each quasi-identifier the class of every record, for an audit that cannot see it in what leaves. With
-        it the release also keeps the quasi-identifiers as they were.
+        For each quasi-identifier, the class of every record, for an audit that cannot see it in the output. If given,
+        the
+            release also keeps the original quasi-identifiers.
     """
     import pyarrow as pa
 
@@ -48,7 +49,7 @@ def taken(
 
 
 def cell_ranks(cells: pa.ChunkedArray) -> NDArray[np.int64]:
-    """Return the rank of each cell among all that are written differently, by its text; missing ones come last.
+    """Return the rank of each cell among all that are written differently, by text; missing ones come last.
 
     >>> import pyarrow as pa
     >>> cell_ranks(pa.chunked_array([["b", None, "a", "b"]])).tolist()
@@ -69,7 +70,7 @@ def cell_ranks(cells: pa.ChunkedArray) -> NDArray[np.int64]:
 
 
 def refuse_values(owner: object, partition: Partition) -> None:
-    """Refuse the values of a method that makes them itself: they are nobody's cells."""
+    """Refuse a method that computes values itself, because these are not cells of any record."""
     if any(block.values is not None for block in partition.blocks):
         raise ParameterError(
             f"{type(owner).__name__}: the method must leave the values to the release, this one makes them itself. "

@@ -1,4 +1,4 @@
-"""Anatomy: two tables, quasi-identifiers as they were and confidential columns apart, joined by the class only."""
+"""Anatomy: two tables, unchanged quasi-identifiers and confidential columns, linked only by the class."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Anatomy(Checked):
-    """Quasi-identifiers leave as they were, with the number of the class; confidential rows in a second table ([XT06]).
+    """Quasi-identifiers unchanged, with the class number; confidential rows in a second table ([XT06]).
 
-    Whom a confidential row belongs to is lost within the class; nothing else is. So who finds somebody in the first
-    table is left with the confidential rows of a class, at least k, each of them as likely as another.
+    Only the link between a record and its confidential row is removed, within the class. An attacker who identifies a
+    person in the first table is left with the confidential rows of a class, at least k, all equally likely.
 
-    **Guarantee.** The first table has all cells as they were written, but for the confidential columns, and the number
-    of the class of each record. The second has the whole confidential rows of each class, class after class, in an
-    order that depends on these rows only. Identifiers and subjects are gone. Classes are numbered in order of
-    their first records: a number says no more than which records are together.
+    **Guarantee.** The first table has all cells as written, except the confidential columns, and the class number of
+    each record. The second has the whole confidential rows, grouped by class, in an order that depends on these rows
+    only. Identifiers and subjects are removed. Classes are numbered in order of their first records: a number discloses
+    only which records share a class.
 
     **Complexity.** O(n log n) for each confidential column.
 
     **Departures.** [XT06] form the classes so that their confidential values differ. Here any method forms them, on the
-    quasi-identifiers, and what values must differ in is required besides. [XT06] write each value once for a class,
-    with how often it occurs; here it is a row for each time, so that several confidential columns stay together.
+    quasi-identifiers, and diversity of values is a separate requirement. [XT06] write each value once per class, with
+    its count; here each occurrence is a row, so that several confidential columns stay linked.
     Cited from memory.
 
     References: [XT06].
@@ -63,7 +63,7 @@ class Anatomy(Checked):
             raise ParameterError("Anatomy: class_name must be the name of a column, got none. Give it a name.")
 
     def refuse(self, schema: Schema) -> None:
-        """Refuse a table that cannot be taken apart, before work is done on it."""
+        """Refuse a table that cannot be split, before work is done on it."""
         if not schema.names(Role.CONFIDENTIAL):
             raise ParameterError(
                 "Anatomy: there must be at least one confidential column, got none: these are what it keeps apart. "
@@ -83,7 +83,7 @@ class Anatomy(Checked):
         weights: NDArray[np.float64] | None,
         rng: np.random.Generator,
     ) -> Release:
-        """Take confidential columns apart."""
+        """Split off the confidential columns."""
         self.refuse(table.schema)
         refuse_values(self, partition)
         if len(partition.blocks) > 1 or not partition.blocks[0].promised:
@@ -105,7 +105,7 @@ class Anatomy(Checked):
         )
 
     def _apart(self, table: Table, numbers: NDArray[np.int64]) -> Release:
-        """Return the second table: whole confidential rows, class after class."""
+        """Return the second table: whole confidential rows, grouped by class."""
         import pyarrow as pa
 
         names = list(table.schema.names(Role.CONFIDENTIAL))
@@ -131,15 +131,15 @@ class Anatomy(Checked):
 
 
 def _by_first_row(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the class of each record, classes numbered in order of their first records."""
+    """Return the class of each record, with classes numbered in order of their first records."""
     _, first, own = np.unique(labels, return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(first))[own], np.int64)
 
 
 def _places(name: str, column: pa.ChunkedArray) -> NDArray[np.int64]:
-    """Return the place of each cell in the order of all that differ; a missing one comes last.
+    """Return the rank of each cell among all distinct cells; a missing one comes last.
 
-    Cells of one place are the same cell, or the order of the second table would be that of their records.
+    Cells of equal rank must be the same cell, or the second table would keep the order of their records.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -147,12 +147,12 @@ def _places(name: str, column: pa.ChunkedArray) -> NDArray[np.int64]:
     try:
         coded = _plain(column).combine_chunks().dictionary_encode(null_encoding="mask")
         found = coded.dictionary
-        if pa.types.is_floating(found.type):  # of which 0 and −0 are equal, but not the same cell
+        if pa.types.is_floating(found.type):  # 0 and −0 are equal, but not the same cell
             values = found.to_numpy(zero_copy_only=False)
             order = np.lexsort((np.signbit(values), values))
         else:
             order = pc.array_sort_indices(found).to_numpy()
-    except pa.ArrowException:  # whose message may hold a value
+    except pa.ArrowException:  # its message may contain a cell value
         raise DataError(
             f"Column {name!r}: {column.type} has no order that rows could be brought into. Make it text, or give it "
             "another role."

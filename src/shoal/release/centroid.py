@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Centroid(Checked):
-    """The mean of the class in place of each quasi-identifier.
+    """Class mean in place of each quasi-identifier.
 
-    Numbers: the mean, weighted where the table has sampling weights, rounded to the column's own decimals or to the
+    Numbers: the mean, weighted if the table has sampling weights, rounded to the column's own decimals or to the
     declared resolution: integers stay integers. With `exact_means` all digits are released, as float64, and (weighted)
-    totals are kept; the digits give away sums over the members of a class. Dates and times: the mean moment, in
-    whole units. Ordered categories: the (weighted) median, of two the lower.
+    totals are kept; the digits disclose sums over the members of a class. Dates and times: the mean moment, in whole
+    units. Ordered categories: the (weighted) median, the lower of two.
 
-    Categories without an order have no mean. By `categories`, a class leaves as ``leaf``, the category of least total
-    distance to its members; ``node``, the category or group of the taxonomy of least total distance; or ``ancestor``,
-    the lowest group that all members are in, which is true of each. What is above all groups is ``*``. Names of groups
-    are text, and so is the column then.
+    Categories without an order have no mean. By `categories`, a class is released as ``leaf``, the category of least
+    total distance to its members; ``node``, the category or group of the taxonomy of least total distance; or
+    ``ancestor``, the lowest group that contains all members, which is true of each. The group above all others is
+    ``*``. Names of groups are text, and so is the column then.
 
-    A method may make the values that leave itself: then these leave, in the column's type, in place of means.
+    If a method computes the released values itself, these are released, in the column's type, in place of means.
 
-    **Guarantee.** Records of a class are equal in its block's attributes, and no order of its members changes a bit of
-    its values; what is not a quasi-identifier is unchanged; identifiers and subjects are removed; rows and columns
-    keep their order.
+    **Guarantee.** Records of a class are equal in its block's attributes, and the order of its members does not change
+    a bit of its values; other columns are unchanged; identifiers and subjects are removed; rows and columns keep their
+    order.
     """
 
     takes: ClassVar[tuple[str, ...]] = ("resolution", "exact_means")
@@ -92,7 +92,7 @@ class Centroid(Checked):
         weights: NDArray[np.float64] | None,
         resolutions: Mapping[str, Resolution],
     ) -> dict[str, pa.Array]:
-        """Return the columns that rounding changed, with all their digits: what the partition itself loses."""
+        """Return the columns that rounding changed, with all their digits: the loss of the partition itself."""
         rounded = {name for name, resolution in resolutions.items() if resolution is not None}
         found: dict[str, pa.Array] = {}
         for block in partition.blocks:

@@ -1,4 +1,4 @@
-"""Laplace: the mean of each class with noise, so that ε-differential privacy holds of what is claimed."""
+"""Laplace: the mean of each class with noise, for ε-differential privacy of the stated claim."""
 
 from __future__ import annotations
 
@@ -40,31 +40,32 @@ if TYPE_CHECKING:
 class Laplace(Checked):
     """Class means with Laplace noise, one draw for each class and attribute, shared by its members ([SD17]).
 
-    Categories with a taxonomy leave as one of its categories, drawn by the exponential mechanism: the nearer to the
-    members of the class, the likelier.
+    Categories with a taxonomy are released as one of its categories, drawn by the exponential mechanism: the nearer to
+    the members of the class, the more likely.
 
-    Values beyond the bounds are moved to them before noise is added, and so are the noisy values. Each of these is then
-    rounded by itself: integers to whole numbers, other numbers to the resolution that the recipe declares, if any; see
-    `_grid.py`. What ε means depends on the claim:
+    Values are clipped to the bounds before noise is added, and noisy values are clipped again. Each of these is then
+    rounded on its own: integers to whole numbers, other numbers to the resolution that the recipe declares, if any; see
+    `_noise_sampler.py`. The meaning of ε depends on the claim:
 
     - ``microaggregated``: neighbours are two microaggregated data sets with the same classes. The mean of class C
-      changes by at most ΔD/|C|, so the scale is ΔD/(|C|·ε), ΔD added up over the attributes of the block.
-    - ``original``: neighbours are two tables that differ in one record. Needs the method ``insensitive``, which says,
-      with a proof, how far the list of all means can move, and of categories their scores; the scale is the same for
-      all classes. Only attributes with noise leave. Rows keep the order of the table, which must be a random one: that
-      of the input would tell ranks. Types, digits, categories and their order come from the recipe.
+      changes by at most ΔD/|C|, so the scale is ΔD/(|C|·ε), with ΔD summed over the attributes of the block.
+    - ``original``: neighbours are two tables that differ in one record. Needs the method ``insensitive``, which bounds,
+      with a proof, how far the list of all means, or the scores of categories, can move; the scale is the same for all
+      classes. Only attributes with noise are released. Rows keep the order of the table, which must be random: that of
+      the input would disclose ranks. Types, digits, categories and their order come from the recipe.
 
-    A medoid in place of the mean moves as far as a record can: no division by |C|; see `_representative.py`.
+    A medoid in place of the mean moves as far as a record can: no division by |C|; see `_noise_representative.py`.
 
     **Guarantee.** Records of a class are equal in its block's attributes. The noise is at least what ε needs. Sums are
-    correctly rounded, whatever the order of rows, and what rounding is left is added to the sensitivity. Rounding noisy
+    correctly rounded in any row order, and remaining rounding errors are added to the sensitivity. Rounding noisy
     values is post-processing, because the resolution never depends on the data: it costs no privacy. Rounded values
     stay inside the bounds.
 
     **Complexity.** O(nd) and a draw for each class and attribute, about 30 µs each.
 
-    **Departures.** [SD17] take 1.5 times the largest value as bound, which tells it; here bounds come from the user.
-    Within a block attributes share ε in proportion to their widths, which is Algorithm 1: one scale for all of them.
+    **Departures.** [SD17] take 1.5 times the largest value as bound, which discloses it; here bounds come from the
+    user. Within a block, attributes share ε in proportion to their widths, which is Algorithm 1: one scale for all of
+    them.
 
     References: [SD17] Algorithms 1 and 2, Expression (1).
 
@@ -110,7 +111,7 @@ class Laplace(Checked):
             )
 
     def refuse(self, schema: Schema) -> None:
-        """Refuse a table that noise cannot be added to so that the claim is true, before work is done on it."""
+        """Refuse a table for which noise cannot make the claim true, before work is done on it."""
         refuse_table(self, schema)
 
     def release(
@@ -147,16 +148,16 @@ class Laplace(Checked):
         return _as_release(table, released, partition, ledger)
 
     def _reach(self, block: Block, name: str, cells: Cells, n: int) -> NDArray[np.float64]:
-        """Return by how much the value of each class can change, or as one number the list of all; with rounding."""
+        """Return the largest change of each class's value, or of the list of all as one number, including rounding."""
         width, rounding = cells.width(name), 1.0 + 2.0**-40 + n * 2.0**-50
         if self.claim == "original":
-            assert block.moves is not None  # or it was refused
+            assert block.moves is not None  # otherwise it was refused
             steps = dict(zip(block.attributes, block.moves, strict=True))
             return np.array([steps[name] * width * rounding + len(block) * width * 2.0**-50])
         return np.asarray(width / block.sizes * rounding)  # [SD17] Proposition 2
 
     def _grids(self, schema: Schema, cells: Cells) -> dict[str, Grid]:
-        """Return the multiples that each attribute is rounded to, where it is rounded."""
+        """Return the grid that each rounded attribute is rounded to."""
         if self.exact_means:
             return {}
         steps = {name: step_of(schema[name].kind, self.resolution.get(name)) for name in cells.limits}
@@ -169,7 +170,7 @@ class Laplace(Checked):
     def _column(
         self, name: str, values: NDArray[np.float64] | pa.Array, grids: Mapping[str, Grid], schema: Schema
     ) -> pa.Array:
-        """Return the values of classes as they are released: rounded numbers, or categories."""
+        """Return the released values of classes: rounded numbers, or categories."""
         import pyarrow as pa
 
         if name in grids:

@@ -1,4 +1,4 @@
-"""Medoid: every member of a class leaves with the quasi-identifiers of one of its records, the most central one."""
+"""Medoid: every member of a class gets the quasi-identifiers of its most central record."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from shoal.parameters import Checked
 from shoal.release._taken_cells import cell_ranks, refuse_values, taken
 from shoal.types import Partition, Points, Release, Table
 
-_TIE = 1e-9  # of the largest squared distance of a class: records that are as near as this are equally near
+_TIE = 1e-9  # of the largest squared distance of a class: records within this tolerance are equally near
 
 
 @dataclass(frozen=True)
 class Medoid(Checked):
-    """The combination of quasi-identifiers of one record of the class in place of all of them.
+    """Quasi-identifiers of one record of the class in place of all of them.
 
-    It is the record that is nearest to the class's mean in the points, where attributes are scaled and weighted; the
-    mean is weighted where the table has sampling weights. Of several that are equally near it is the lowest by its
-    values, whatever the order of rows. Cells are released as they were written.
+    The medoid is the record nearest to the class's mean in the points, where attributes are scaled and weighted; the
+    mean is weighted if the table has sampling weights. Among several equally near records it is the lowest by its
+    values, in any row order. Cells are released as written.
 
-    **Guarantee.** Records of a class are equal in its block's attributes, and have there what one of them had: with
-    one block, no combination leaves that was not in the table. What is not a quasi-identifier is unchanged;
-    identifiers and subjects are gone; rows and columns keep their order. Nothing is random.
+    **Guarantee.** Records of a class are equal in its block's attributes, and have there the values of one of them:
+    with one block, every released combination was in the table. Other columns are unchanged; identifiers and subjects
+    are removed; rows and columns keep their order. Nothing is random.
 
     **Complexity.** O(nd) for n records in d coordinates.
 
-    **Departures.** The record of least total squared distance to its class is the record nearest to the mean, so that
-    is what is looked for. Totals are not kept.
+    **Departures.** The record of least total squared distance to its class is the record nearest to the mean, so the
+    search is for the latter. Totals are not kept.
 
     >>> import pyarrow as pa
     >>> from shoal.types import Column, Kind, Role, Schema
@@ -71,10 +71,9 @@ def medoids(
     weights: NDArray[np.float64] | None,
     cells: Sequence[NDArray[np.int64]] = (),
 ) -> NDArray[np.int64]:
-    """Return the record of each class that is nearest to the class's (weighted) mean.
+    """Return the record of each class nearest to the class's (weighted) mean.
 
-    Of several that are equally near it is the lowest by its coordinates, then by the ranks of its cells: equal numbers
-    may be written differently.
+    Ties go to the lowest by coordinates, then by the ranks of its cells: equal numbers may be written differently.
     """
     near = np.zeros(len(labels))
     largest = float(np.abs(coordinates).max(initial=0.0)) or 1.0  # squares must not overflow

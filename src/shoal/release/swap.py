@@ -1,4 +1,4 @@
-"""Swap: the values of quasi-identifiers change places at random within each class; each column keeps its values."""
+"""Swap: values of quasi-identifiers permuted at random within each class; each column keeps its values."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _KEY = 32  # bytes
 class Swap(Checked):
     """Quasi-identifiers permuted at random within each class: probabilistic k-anonymity ([SD12]).
 
-    A record leaves with the values of some record of its class, each of them with the same chance. So who knows
-    somebody's quasi-identifiers, and finds out the class, picks the right record with a chance of at most 1 in k.
+    A record is released with the values of some record of its class, each with the same probability. So an attacker who
+    knows a person's quasi-identifiers, and finds out the class, picks the right record with probability at most 1 in k.
 
-    **Guarantee.** Every column has in every class the values that it had there, cell by cell as they were written,
-    in another order; with `together` every combination, too. What is not a quasi-identifier is unchanged; identifiers
-    and subjects are gone; rows and columns keep their order. All dealings are equally likely: the cells of a class are
-    sorted as they are written and then dealt to its records by a secret key from the operating system. So two
-    tables that differ only in which member of a class had which values give the same release under the same key.
+    **Guarantee.** Every column has in every class the values that it had there, cell by cell as written, in another
+    order; with `together`, every combination too. Other columns are unchanged; identifiers and subjects are removed;
+    rows and columns keep their order. All permutations are equally likely: the cells of a class are sorted as written
+    and then dealt to its records by a secret key from the operating system. So two tables that differ only in which
+    member of a class had which values give the same release under the same key.
 
     **Complexity.** O(n log n) for each block, or each attribute.
 
-    **Departures.** The numbers that deal are SHAKE-256 of the key; how many each class takes depends on the sizes of
-    classes only. `not_private_seed` derives the key from a number, for tests: anyone can then undo the release, and
-    nothing is promised of it. [SD12] is cited from memory.
+    **Departures.** The random numbers are SHAKE-256 of the key; how many each class takes depends on the class sizes
+    only. `not_private_seed` derives the key from a number, for tests: anyone can then undo the release, and nothing is
+    promised. [SD12] is cited from memory.
 
     References: [SD12].
 
@@ -96,7 +96,7 @@ def dealt(labels: NDArray[np.int64], ranks: NDArray[np.int64], key: bytes, what:
     """Return for each record the record of its class whose cell it gets, each exactly once.
 
     The cells of a class are taken in the order of their ranks, so it does not matter which record had which. Classes
-    count in the order of their first records.
+    are processed in the order of their first records.
 
     >>> labels, one, other = np.array([4, 4, 4]), np.array([2, 0, 1]), np.array([0, 2, 1])
     >>> [ranks[dealt(labels, ranks, b"key", "age")].tolist() for ranks in (one, other)]
@@ -104,7 +104,7 @@ def dealt(labels: NDArray[np.int64], ranks: NDArray[np.int64], key: bytes, what:
     """
     _, first, own = np.unique(labels, return_index=True, return_inverse=True)
     own = np.argsort(np.argsort(first))[own]
-    records = np.argsort(own, kind="stable")  # class after class
+    records = np.argsort(own, kind="stable")  # grouped by class
     drawn = np.frombuffer(hashlib.shake_256(key + what.encode()).digest(8 * len(labels)), "<u8")
     order = np.lexsort((drawn, own[records]))  # all orders within a class are equally likely
     found = np.empty(len(labels), np.int64)
@@ -115,8 +115,8 @@ def dealt(labels: NDArray[np.int64], ranks: NDArray[np.int64], key: bytes, what:
 def ranks_as_written(column: pa.ChunkedArray) -> NDArray[np.int64]:
     """Return the rank of each cell among all cells of a column, a missing one last.
 
-    Cells of text are in the order of their letters, others in that of their bits. So cells have the same rank if and
-    only if they are written the same: 1 and 1.0 have different ranks as text, 0 and −0 as numbers.
+    Text cells are ordered by their characters, others by their bits. So cells have the same rank if and only if they
+    are written the same: 1 and 1.0 have different ranks as text, 0 and −0 as numbers.
 
     >>> import pyarrow as pa
     >>> ranks_as_written(pa.chunked_array([["1.0", "1", None, "1"]])).tolist()
@@ -142,7 +142,7 @@ def ranks_as_written(column: pa.ChunkedArray) -> NDArray[np.int64]:
 
 
 def _text(cells: pa.Array) -> pa.Array:
-    """Return cells as text; those that Arrow has no text for as Python writes them."""
+    """Return cells as text; those that Arrow cannot convert, as Python writes them."""
     import pyarrow as pa
 
     try:

@@ -1,1 +1,1 @@
-"""Measures of risk, what an attacker gains: one file each."""
+"""Measures of disclosure risk, one file each."""

@@ -1,4 +1,4 @@
-"""The attacker of risk measures: known attributes, intervals of ranks, links by distance."""
+"""Attacker model of risk measures: known attributes, rank intervals, linkage by distance."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from shoal.types import Comparison
 def within_ranks(
     sorted_values: NDArray[np.float64], around: NDArray[np.float64], x: NDArray[np.float64], percent: float
 ) -> NDArray[np.bool_]:
-    """Tell which x lie in the interval of ranks around a value.
+    """Tell which x lie in the rank interval around a value.
 
-    The interval reaches from the value that stands so many percent of all ranks (rounded down) below `around` to the
-    one that stands so many above; ends included. Equal values have all their ranks: the interval reaches from below the
-    first to above the last of them. Beyond the least and the largest value there is no rank, and so no interval.
+    The interval goes from the value `percent` of all ranks (rounded down) below `around` to the value as many ranks
+    above; both ends are included. Equal values have all their ranks: the interval goes from below the first to above
+    the last of them. There are no ranks, and so no interval, beyond the smallest and the largest value.
 
     >>> within_ranks(np.arange(10.0), np.array([4.0, 9.0]), np.array([3.0, 9.5]), 10).tolist()
     [True, False]
@@ -34,7 +34,7 @@ def within_ranks(
 def ranks_of(
     sorted_values: NDArray[np.float64], around: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first and the last rank of values, from 0; between two ranks, the upper and the lower one."""
+    """Return the first and the last rank of values, from 0; for a value between two ranks, the upper and the lower."""
     return np.searchsorted(sorted_values, around, "left"), np.searchsorted(sorted_values, around, "right") - 1
 
 
@@ -45,7 +45,7 @@ def in_reach(
     x: NDArray[np.float64],
     percent: float,
 ) -> NDArray[np.bool_]:
-    """Tell which x lie in the interval that reaches so many percent of ranks below `first` and above `last`."""
+    """Tell which x lie in the interval from `percent` of ranks below `first` to as many above `last`."""
     n = len(sorted_values)
     reach = reach_of(percent, n)
     low, high = np.maximum(first - reach, 0), np.minimum(last + reach, n - 1)
@@ -55,7 +55,7 @@ def in_reach(
 def near_in_rank(
     own: tuple[NDArray[np.int64], NDArray[np.int64]], place: tuple[NDArray[np.int64], NDArray[np.int64]], reach: int
 ) -> NDArray[np.bool_]:
-    """Tell which values have a rank at most so many below the first, or above the last, rank of a place.
+    """Tell which values have a rank at most `reach` below the first, or above the last, rank of a place.
 
     Both are given by their first and last rank, as :func:`ranks_of` returns them.
 
@@ -67,29 +67,29 @@ def near_in_rank(
 
 
 def reach_of(percent: float, n: int) -> int:
-    """Return how many ranks so many percent of n are, rounded down."""
+    """Return `percent` of n ranks, rounded down."""
     return math.floor(percent * n / 100)
 
 
-POINTS = 20_000_000  #: different masked records × sets of attributes that are looked at, if not all sets are
+POINTS = 20_000_000  #: most distinct masked records × sets of attributes examined, if not all sets are
 
 
 class Sets(NamedTuple):
-    """Sets of known attributes, and how many there are in all."""
+    """Sets of known attributes, and the total number of sets."""
 
     sets: tuple[tuple[str, ...], ...]
     all: int
 
     @property
     def whole(self) -> bool:
-        """Whether every set is there."""
+        """Tell whether every set is included."""
         return len(self.sets) == self.all
 
 
 def sets_of(attributes: Sequence[str], most: int, seed: int) -> Sets:
-    """Return all sets of attributes if they are at most so many, else a sample with every single one and the whole.
+    """Return all sets of attributes if there are at most `most`, else a sample with every single one and the whole.
 
-    The sample is drawn without replacement, all sets of other sizes being equally likely.
+    The sample is drawn without replacement; all sets of other sizes are equally likely.
 
     >>> sets_of(("a", "b"), 511, 0).sets
     (('a',), ('b',), ('a', 'b'))
@@ -108,7 +108,7 @@ def sets_of(attributes: Sequence[str], most: int, seed: int) -> Sets:
 
 
 def small_sets(attributes: Sequence[str], largest: int, most: int, seed: int) -> Sets:
-    """Return all sets of 1 … `largest` attributes, or all single ones and a sample of so many of each other size."""
+    """Return all sets of 1 … `largest` attributes, or all single ones and a sample of `most` of each other size."""
     rng = np.random.default_rng(seed)
     m = len(attributes)
     sets: list[tuple[str, ...]] = []
@@ -124,7 +124,7 @@ def small_sets(attributes: Sequence[str], largest: int, most: int, seed: int) ->
 
 
 def number(count: int) -> str:
-    """Return how many attributes are known, in words.
+    """Say how many attributes are known, in words.
 
     >>> number(1), number(3)
     ('1 attribute known', '3 attributes known')
@@ -133,7 +133,7 @@ def number(count: int) -> str:
 
 
 def values_of(comparison: Comparison, name: str) -> NDArray[np.int64]:
-    """Return the masked values of an attribute as numbers from 0: equal value, equal number; missing is a value."""
+    """Return the masked values of an attribute as codes from 0; equal values share a code, and missing is a value."""
     if name in comparison.categories:
         return comparison.categories[name].after + 1
     if name in comparison.numbers:
@@ -143,7 +143,7 @@ def values_of(comparison: Comparison, name: str) -> NDArray[np.int64]:
 
 
 def joined(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Number records from 0 by several numbers: equal in all, equal number.
+    """Number records from 0 by several codes; records equal in all share a number.
 
     >>> joined([np.array([0, 1, 0]), np.array([4, 4, 5])]).tolist()
     [0, 2, 1]
@@ -161,16 +161,16 @@ def classes_of(comparison: Comparison) -> NDArray[np.int64]:
     return joined([values_of(comparison, name) for name in comparison.attributes])
 
 
-_LINKS = 5_000_000  # records × sets of attributes that are looked at, unless somebody says how many records
-_FEWEST = 1_000  # records, however many sets there are
+_LINKS = 5_000_000  # most records × sets of attributes examined, unless the number of records is given
+_FEWEST = 1_000  # records, for any number of sets
 
 
 class Linking(NamedTuple):
-    """Different masked records, and the original ones that look for themselves."""
+    """Distinct masked records, and the original records to be linked."""
 
     comparison: Comparison
     masked: Masked
-    rows: NDArray[np.int64]  #: the records that look
+    rows: NDArray[np.int64]  #: the records to be linked
     x: NDArray[np.float64]  #: their original coordinates
     places: dict[str, tuple[int, ...]]
 
@@ -180,7 +180,7 @@ class Linking(NamedTuple):
         return np.asarray(as_near(self.x, self.masked.of_row[self.rows], self.masked, columns))
 
     def told(self, linked: NDArray[np.float64]) -> str:
-        """Return the sentence about the sample, with the standard error of the mean of what was read, in percent."""
+        """Return the sentence about the sample, with the standard error of the mean, in percent."""
         n, m = len(self.comparison), len(self.rows)
         if m == n:
             return ""
@@ -189,7 +189,7 @@ class Linking(NamedTuple):
 
 
 def linking(comparison: Comparison, sample: int | None, masked: Masked, sets: int) -> Linking:
-    """Choose the records that look: `sample` of them, or as many as so many sets allow."""
+    """Choose the records to link: `sample` of them, or as many as the number of sets allows."""
     n = len(comparison)
     size = min(n, max(_LINKS // sets, _FEWEST) if sample is None else sample)
     rows = np.arange(n)
@@ -199,7 +199,7 @@ def linking(comparison: Comparison, sample: int | None, masked: Masked, sets: in
 
 
 def credit(ties: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return how likely an intruder is right who picks one of the nearest masked records.
+    """Return the probability that an attacker who picks one of the nearest masked records is right.
 
     >>> credit(np.array([1, 4, 0])).tolist()
     [1.0, 0.25, 0.0]

@@ -14,7 +14,7 @@ from shoal.types import Reading
 class DisclosureRisk:
     """0.5·DLD + 0.5·ID, in percent.
 
-    Made of what other measures read. Where one of them has nothing to look at, there is no DR.
+    Computed from other measures. If one of them has nothing to measure, there is no DR.
 
     References: [N14] Section 2.3.
 
@@ -30,7 +30,7 @@ class DisclosureRisk:
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)
 
     def combine(self, values: Mapping[str, float]) -> Reading:
-        """Combine the readings of DLD and ID, by name; NaN where there is none."""
+        """Combine the readings of DLD and ID, by name; NaN if one has no value."""
         lacking = [name for name in self.of if math.isnan(values[name])]
         return Reading(
             "disclosure_risk",

@@ -1,4 +1,4 @@
-"""DLD: distance linkage disclosure, the records that an intruder links correctly by distance."""
+"""DLD: distance linkage disclosure, the records that an attacker links correctly by distance."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from shoal.types import Comparison, Reading
 
 @dataclass(frozen=True)
 class DistanceLinkage(Checked):
-    """Percentage of records whose nearest masked record is their own, the mean over sets of known attributes.
+    """Percentage of records whose nearest masked record is their own, averaged over sets of known attributes.
 
-    An intruder knows the original values of some attributes and takes the nearest masked record, by Euclidean distance
-    of the standardised values. Of several nearest he picks one: a record counts 1/ties.
+    An attacker knows the original values of some attributes and takes the nearest masked record, by Euclidean distance
+    of the standardised values. Among several nearest, one is picked at random: a record counts 1/ties.
 
-    **Guarantee.** Equal to the count over all pairs of records, for the records and sets looked at. Without a sample:
+    **Guarantee.** Equal to the count over all pairs of records, for the records and sets examined. Without a sample:
     all records, all sets.
 
-    **Complexity.** For each set O(p log p) for p different masked records, and a few leaves of sixteen for each record
-    where few attributes are known; at worst all p.
+    **Complexity.** For each set O(p log p) for p distinct masked records, and a few leaves of sixteen for each record
+    if few attributes are known; at worst all p.
 
     **Departures.** [N14] leaves the scale open: here both tables are standardised by the original's means and
-    deviations. Where there are more sets than `subsets`, single attributes, the whole, and a seeded sample of the
-    others are looked at; the sample stands for all others in the mean. The sets are fewer still if p times their number
-    would exceed 20,000,000.
+    deviations. If there are more sets than `subsets`, single attributes, the whole, and a seeded sample of the others
+    are examined; the sample represents all others in the mean. Fewer sets are examined if p times their number would
+    exceed 20,000,000.
 
     References: [N14] Section 2.3, [DT01].
 
@@ -53,7 +53,7 @@ class DistanceLinkage(Checked):
     ] = None
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read the DLD of a masked table."""
+        """Measure the DLD of a masked table."""
         if not len(comparison):
             return self._reading(comparison, math.nan, (), "There are no records.")
         masked = different(comparison.masked)
@@ -66,7 +66,7 @@ class DistanceLinkage(Checked):
             shares[at] = 100.0 * found.mean()
             linked += weights[at] / weights.sum() * found
             report(at + 1, len(known.sets))
-        value = min(float(weights @ shares / weights.sum()), 100.0)  # which rounding may exceed
+        value = min(float(weights @ shares / weights.sum()), 100.0)  # rounding may exceed it
         notes = [who.told(linked)]
         if not known.whole:
             notes.append(
@@ -92,7 +92,7 @@ class DistanceLinkage(Checked):
 
 
 def _weights(known: Sets, m: int) -> NDArray[np.float64]:
-    """Return what each set counts in the mean over all sets: those drawn stand for all of their kind."""
+    """Return the weight of each set in the mean over all sets; sampled sets represent all of their size."""
     weights = np.ones(len(known.sets))
     drawn = np.array([1 < len(names) < m for names in known.sets])
     if drawn.any():

@@ -16,21 +16,21 @@ from shoal.types import Comparison, Confidential, Reading
 
 @dataclass(frozen=True)
 class Inference(Checked):
-    """Advantage of guessing a confidential value from the class of a record, in percent; of columns the largest.
+    """Advantage in guessing a confidential value from the class of a record, in percent; the largest over columns.
 
-    Somebody knows the class that a person is in, and guesses the value that is most frequent there; of a number, the
-    median of the class, and is right if the true one lies within some percent of the ranks of it. Without the classes
-    the guess would be the most frequent value of the table, or its median. The advantage is the share of wrong guesses
-    that the classes put right: 100·(share − baseline)/(100 − baseline), at least 0.
+    An attacker knows the class of a person, and guesses its most frequent value; for a number, the median of the class,
+    which is right if the true value lies within some percent of the ranks of it. Without the classes, the guess would
+    be the most frequent value of the table, or its median. The advantage is the share of wrong guesses that the classes
+    correct: 100·(share − baseline)/(100 − baseline), at least 0.
 
-    **Guarantee.** 0 if every class has the distribution of the table. 100 if every class holds one value, and guessing
-    without them is sometimes wrong.
+    **Guarantee.** 0 if every class has the distribution of the table. 100 if every class holds one value, and guesses
+    without the classes are sometimes wrong.
 
     **Complexity.** O(n log n) for each confidential attribute.
 
     **Departures.** [WP14] gives no formula. [GBM23] guesses from the nearest synthetic record and compares with people
-    who are not in the table; here everybody is in it. Even in classes of random records the most frequent value of few
-    is right more often than that of all: small classes raise the advantage.
+    outside the table; here everyone is in it. Even in classes of random records, the most frequent value of a few
+    records is right more often than that of all: small classes raise the advantage.
 
     References: [WP14], [GBM23].
 
@@ -49,7 +49,7 @@ class Inference(Checked):
     ] = 10.0
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read the inference that a masked table allows."""
+        """Measure the inference that a masked table allows."""
         parts: list[tuple[str, float]] = []
         advantages, notes = [], []
         classes = classes_of(comparison) if comparison.confidential else None
@@ -75,7 +75,7 @@ class Inference(Checked):
     def _guessed(
         self, column: Confidential, classes: NDArray[np.int64], there: NDArray[np.bool_]
     ) -> tuple[float, float]:
-        """Return the percentage of right guesses with the classes, and without."""
+        """Return the percentage of correct guesses with the classes, and without."""
         everybody = np.zeros_like(classes)
         if column.values is None:
             codes = column.codes[there]
@@ -94,7 +94,7 @@ def _named(share: float, baseline: float, advantage: float) -> tuple[tuple[str, 
 
 
 def _there(column: Confidential) -> NDArray[np.bool_]:
-    """Tell which values can be guessed: a missing category is one, a missing number is none."""
+    """Tell which values can be guessed: a missing category can, a missing number cannot."""
     if column.values is None:
         return np.ones(len(column.codes), np.bool_)
     return np.asarray(~np.isnan(column.values[column.codes]))
@@ -110,7 +110,7 @@ def _most_frequent(codes: NDArray[np.int64], classes: NDArray[np.int64]) -> floa
 
 
 def _medians(values: NDArray[np.float64], classes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return for each record the median of its class; of two in the middle the lower, which is a value there is."""
+    """Return for each record the median of its class; the lower of two middle values, so that it is one that occurs."""
     order = np.lexsort((values, classes))
     _, first, inverse, counts = np.unique(classes[order], return_index=True, return_inverse=True, return_counts=True)
     medians = np.empty(len(values))

@@ -17,21 +17,21 @@ _USUAL = tuple(range(1, 11))
 
 @dataclass(frozen=True)
 class IntervalDisclosure(Checked):
-    """Percentage of original values in an interval around the masked value, the mean over attributes.
+    """Percentage of original values in an interval around the masked value, averaged over attributes.
 
-    The masked value is placed among the sorted original values, and the interval reaches over p percent of the records
-    to either side of that place. Original values that equal the masked one are in it, and equal values are in it
-    together. With ``among="masked"`` the ranks are those of the masked values; equal ones have all their ranks, so that
-    the interval reaches at least from the class below to the class above, however small p is. With ``by="deviation"``
-    it reaches p percent of the original's deviation to either side. A category is disclosed if it is unchanged.
+    The masked value is placed among the sorted original values, and the interval covers p percent of the records to
+    either side of it. Original values that equal the masked one are included, and equal values are included together.
+    With ``among="masked"`` the ranks are those of the masked values; equal ones have all their ranks, so the interval
+    covers at least the class below to the class above, however small p is. With ``by="deviation"`` it covers p percent
+    of the original's deviation to either side. A category is disclosed if it is unchanged.
 
     **Guarantee.** The mean over all sets of known attributes is the same: each attribute is in as many sets of every
-    size as any other. Records in which a value is missing before or after are left out for that attribute, and counted
-    in the note.
+    size as any other. Records with a value missing before or after are left out for that attribute, and counted in the
+    note.
 
     **Complexity.** O(n log n) for each attribute.
 
-    **Departures.** [N14] does not say how wide the intervals are, nor whose ranks they are of. Without p this is the
+    **Departures.** [N14] specifies neither the width of the intervals nor whose ranks they use. Without p this is the
     mean over p = 1 … 10. Among masked ranks, microaggregated values in large classes give the same figure for every p.
 
     References: [N14] Section 2.3, [DT01].
@@ -58,7 +58,7 @@ class IntervalDisclosure(Checked):
     ] = None
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read the ID of a masked table."""
+        """Measure the ID of a masked table."""
         parts, left_out = [], 0
         for name in comparison.attributes:
             column = comparison.numbers.get(name) or comparison.categories.get(name)
@@ -98,7 +98,7 @@ class IntervalDisclosure(Checked):
         if self.by == "deviation":
             apart, deviation = np.abs(before - after), float(before.std())
             return there, float(np.mean([(apart <= width / 100 * deviation).mean() for width in widths]))
-        # in order of ranks neighbours in memory are neighbours in rank: ten times faster
+        # in rank order, neighbours in memory are neighbours in rank: ten times faster
         if self.among == "masked":
             order = np.argsort(after)
             ranked = after[order]

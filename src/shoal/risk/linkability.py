@@ -1,4 +1,4 @@
-"""Linkability: the records that an intruder who knows all attributes finds again in the masked table."""
+"""Linkability: the records that an attacker who knows all attributes finds again in the masked table."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from shoal.types import Comparison, Reading
 
 @dataclass(frozen=True)
 class Linkability(Checked):
-    """Percentage of records that can be linked with a second table about the same people, at worst.
+    """Percentage of records that can be linked with a second table about the same people, in the worst case.
 
-    The second table is the original: somebody who knows the true values of *all* attributes links each person to the
-    nearest masked record, picking one of several. Beside it what guessing blindly gives, and the advantage over it.
+    The second table is the original: an attacker who knows the true values of *all* attributes links each person to the
+    nearest masked record, picking one of several at random. Also reported: the result of blind guessing, and the
+    advantage over it.
 
-    **Guarantee.** Equal to the count over all pairs of records, for the records looked at. ``linked`` is at most
+    **Guarantee.** Equal to the count over all pairs of records, for the records examined. ``linked`` is at most
     ``class found``, and in a release of classes of at least k at most ``class found`` / k.
 
-    **Complexity.** As one set of :class:`~shoal.risk.distance_linkage.DistanceLinkage`.
+    **Complexity.** That of one set of :class:`~shoal.risk.distance_linkage.DistanceLinkage`.
 
     **Departures.** [WP14] gives no formula. [GBM23] links two sets of attributes through the synthetic records nearest
-    to each; here masked and original records belong together one by one, so that a link is right or wrong.
+    to each; here each masked record belongs to one original record, so that a link is right or wrong.
 
     References: [WP14], [GBM23].
 
@@ -45,7 +46,7 @@ class Linkability(Checked):
     ] = None
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read the linkability of a masked table."""
+        """Measure the linkability of a masked table."""
         attributes, n = comparison.attributes, len(comparison)
         if not n:
             note = "There are no records."

@@ -1,4 +1,4 @@
-"""k′: real anonymity, how many records there are for each different masked record."""
+"""k′: real anonymity, the number of records for each distinct masked record."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from shoal.types import Comparison, Reading
 
 @dataclass(frozen=True)
 class RealAnonymity(Checked):
-    """n divided by the number of different masked records, in the attributes that an intruder knows.
+    """n divided by the number of distinct masked records, in the attributes that an attacker knows.
 
-    Where attributes were masked in blocks, or a method promises no k, somebody who knows attributes of several blocks
-    meets smaller groups than k. With several groups of attributes: the mean over them, and each as a part.
+    If attributes were masked in blocks, or a method promises no k, an attacker who knows attributes of several blocks
+    faces groups smaller than k. With several sets of attributes: the mean over them, and each as a part.
 
-    **Guarantee.** 1 (all records differ) to n (all are equal). A mean: single records may be alone even where k′ is
-    large. In a release of one block with classes of at least k it is at least k, whatever is known.
+    **Guarantee.** 1 (all records differ) to n (all are equal). As a mean, it can be large even if single records are
+    unique. In a release of one block with classes of at least k it is at least k, whatever is known.
 
     **Complexity.** O(n log n) for each known attribute.
 
@@ -43,7 +43,7 @@ class RealAnonymity(Checked):
     ] = ""
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read the real anonymity of a masked table."""
+        """Measure the real anonymity of a masked table."""
         n, attributes = len(comparison), comparison.attributes
         groups = self._groups(attributes)
         note = "" if n else "There are no records."
@@ -63,7 +63,7 @@ class RealAnonymity(Checked):
         )
 
     def _groups(self, attributes: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """Return the groups by their names; an empty one is all attributes."""
+        """Return the sets by name; an empty one means all attributes."""
         groups = [
             tuple(dict.fromkeys(name.strip() for name in group.split(","))) for group in self.groups.split(";") if group
         ]

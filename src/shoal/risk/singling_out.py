@@ -1,4 +1,4 @@
-"""Singling-out: the records that are alone with their masked values."""
+"""Singling-out: the records that are unique in their masked values."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ _LARGEST = 3
 
 @dataclass(frozen=True)
 class SinglingOut:
-    """Percentage of masked records that no other record equals in all attributes.
+    """Percentage of masked records that are unique in all attributes.
 
-    Parts say the same of one, two or three attributes: the mean over all such sets, and the worst of them. Who is alone
-    in some attributes is alone in more.
+    Parts give the same for one, two or three attributes: the mean over all such sets, and the worst of them. A record
+    that is unique in some attributes is unique in more.
 
-    **Guarantee.** 0 exactly if the masked table is 2-anonymous in the attributes compared; then all parts are 0, too.
+    **Guarantee.** 0 if and only if the masked table is 2-anonymous in the compared attributes; then all parts are 0,
+    too.
 
-    **Complexity.** O(n log n) for each attribute; then, if anybody is alone, O(p log p) for each set and p different
+    **Complexity.** O(n log n) for each attribute; then, if any record is unique, O(p log p) for each set and p distinct
     masked records. If p times the number of sets would exceed 20,000,000, a seeded sample of sets of two and of three.
 
-    **Departures.** [WP14] gives no formula. [GBM23] lets an intruder guess predicates and checks them in the original;
-    here records are counted that are alone in the masked table, whether their values are true or not.
+    **Departures.** [WP14] gives no formula. [GBM23] lets an attacker guess predicates and checks them in the original;
+    here the count is of records that are unique in the masked table, whether their values are true or not.
 
     References: [WP14], [GBM23].
 
@@ -43,7 +44,7 @@ class SinglingOut:
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read the singling-out of a masked table."""
+        """Measure the singling-out of a masked table."""
         n, names = len(comparison), comparison.attributes
         _, first, counts = np.unique(classes_of(comparison), return_index=True, return_counts=True)
         known = small_sets(names, _LARGEST, max(POINTS // (2 * max(len(counts), 1)), 1), comparison.seed)
@@ -51,7 +52,7 @@ class SinglingOut:
         shares = np.zeros(len(known.sets))
         if n:
             value, note = 100.0 * int(np.count_nonzero(counts == 1)) / n, ""
-        if n and value:  # who is alone in some attributes is alone in all
+        if n and value:  # a record that is unique in some attributes is unique in all
             values = {name: values_of(comparison, name)[first] for name in names}
             for at, chosen in enumerate(known.sets):
                 shares[at] = 100.0 * _alone([values[name] for name in chosen], counts) / n
@@ -62,7 +63,7 @@ class SinglingOut:
 
 
 def _alone(values: list[NDArray[np.int64]], counts: NDArray[np.int64]) -> int:
-    """Return how many records share a combination of values with no other."""
+    """Return how many records have a unique combination of values."""
     return int(np.count_nonzero(np.bincount(joined(values), counts) == 1))
 
 

@@ -1,1 +1,1 @@
-"""Roles and kinds of columns, and the values of text cells."""
+"""Roles and kinds of columns, and values of text cells."""

@@ -1,4 +1,4 @@
-"""Cells of text become values, and values become cells again, as a file's dialect writes them."""
+"""Conversion of text cells to values and back, in the dialect of a file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORDS = {Kind.INTEGER: "an integer", Kind.CONTINUOUS: "a number", Kind.DATETIME
 
 
 def is_text(column: pa.ChunkedArray) -> bool:
-    """Tell whether a column is of text."""
+    """Tell whether a column holds text."""
     import pyarrow as pa
 
     kind = column.type
@@ -33,14 +33,14 @@ def is_text(column: pa.ChunkedArray) -> bool:
 
 
 def moment_sign(cells: pa.ChunkedArray) -> str:
-    """Return what stands between date and time in the first cell that has both."""
+    """Return the separator between date and time in the first cell that has both."""
     import pyarrow.compute as pc
 
     return " " if pc.any(pc.match_substring_regex(cells, "[0-9] [0-9]")).as_py() else "T"
 
 
 def lossless(cells: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> bool:
-    """Tell whether values would say all that the cells say: no digit too many, no zone, nothing unreadable."""
+    """Tell whether values would keep everything in the cells: no excess digits, no time zone, nothing unreadable."""
     import pyarrow.compute as pc
 
     read = tidy(cells, dialect)
@@ -53,7 +53,7 @@ def lossless(cells: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> bool:
 
 
 def tidy(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
-    """Return cells without surrounding blanks; the empty ones and those that mean "no value" become missing."""
+    """Return cells without surrounding blanks; empty cells and those that mean "no value" become missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -63,7 +63,7 @@ def tidy(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
 
 
 def without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column where NaN is a missing value, and so is a category that is one; as it is, if there is none."""
+    """Return a column with NaN, and categories that are NaN, as missing; unchanged if there is nothing to replace."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -75,7 +75,7 @@ def without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _without_empty(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return categories, none of which is a missing value or NaN; records that had it have no value."""
+    """Return categories without missing values or NaN; records that had one become missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -86,7 +86,7 @@ def _without_empty(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def without_missing(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
-    """Return cells as they are, but for those that mean "no value", which become missing."""
+    """Return cells unchanged, except that those that mean "no value" become missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -94,7 +94,7 @@ def without_missing(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray
 
 
 def with_point(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
-    """Return cells whose decimal sign is a point. A cell that already had one no longer reads as a number."""
+    """Return cells with a decimal point. A cell that already had one no longer reads as a number."""
     import pyarrow.compute as pc
 
     if dialect.decimal == ".":
@@ -103,7 +103,7 @@ def with_point(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
 
 
 def has_decimal_comma(cells: pa.ChunkedArray, dialect: Dialect) -> bool:
-    """Tell whether most cells would be numbers if the decimal sign were a comma."""
+    """Tell whether most cells would be numbers if the decimal separator were a comma."""
     import pyarrow.compute as pc
 
     read = tidy(cells, dialect)
@@ -114,7 +114,7 @@ def has_decimal_comma(cells: pa.ChunkedArray, dialect: Dialect) -> bool:
 
 
 def fits(cells: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArray:
-    """Tell of each tidy cell whether it reads as a value of this kind; missing where the cell is."""
+    """Tell for each tidy cell whether it reads as a value of this kind; missing where the cell is."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -124,7 +124,7 @@ def fits(cells: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArra
         return pc.match_substring_regex(with_point(cells, dialect), _NUMBER)
     if kind is Kind.DATETIME and dialect.datetime is not None:
         read = pc.strptime(cells, format=dialect.datetime, unit="s", error_is_null=True)
-        again = pc.strftime(read, format=dialect.datetime)  # Arrow takes 30 February for 1 March
+        again = pc.strftime(read, format=dialect.datetime)  # Arrow reads 30 February as 1 March
         same = pc.fill_null(pc.equal(_bare(again), _bare(cells)), False)
         return pc.if_else(pc.is_null(cells), pa.scalar(None, pa.bool_()), same)
     if kind is Kind.DATETIME:
@@ -133,7 +133,7 @@ def fits(cells: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArra
 
 
 def _bare(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return dates without leading zeros and capitals, in which they may differ."""
+    """Normalise dates by removing leading zeros and capitals."""
     import pyarrow.compute as pc
 
     return pc.utf8_lower(pc.replace_substring_regex(texts, "(^|[^0-9])0+([0-9])", r"\1\2"))
@@ -191,7 +191,7 @@ def _cast(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArra
 
 
 def _integers(read: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
-    """Read integers as Arrow does, which is fast, but for hexadecimal ones; and those with a plus sign."""
+    """Read integers with Arrow, which is fast, except hexadecimal ones; also accept a plus sign."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -208,7 +208,7 @@ def _integers(read: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
 
 
 def _numbers(read: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
-    """Read numbers as Arrow does, which is fast, but for the words that stand for NaN and infinities."""
+    """Read numbers with Arrow, which is fast, except the words for NaN and infinities."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -229,17 +229,17 @@ def _has_time(pattern: str) -> bool:
 
 
 def _misfits(read: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> str:
-    """Return the sentence about the cells that do not read as a kind."""
+    """Return the sentence about cells that do not read as a kind."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
     bad = pc.fill_null(pc.invert(fits(read, kind, dialect)), False).combine_chunks().to_numpy(zero_copy_only=False)
-    if not bad.any():  # the pattern is right and the value is not: a 31 February, an integer beyond 64 bits
+    if not bad.any():  # the pattern matches but the value is invalid: 31 February, an integer beyond 64 bits
         bad = np.zeros(len(read), bool)
         bad[_unreadable(read, kind, dialect)] = True
     rows = np.flatnonzero(bad).tolist()
-    if not rows:  # each cell can be read, all together cannot
+    if not rows:  # each cell is readable alone, but not all together
         return f"Column {name!r}: times with a zone and times without one are mixed. Write all in one way."
     comma = has_decimal_comma(read.filter(pa.array(bad)), dialect)
     return (
@@ -250,7 +250,7 @@ def _misfits(read: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> 
 
 
 def _unreadable(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> list[int]:
-    """Return the rows of cells that cannot be read, by halving what cannot."""
+    """Return the rows of unreadable cells, by bisection."""
     import pyarrow as pa
 
     found, spans = [], [(0, len(read))]

@@ -1,8 +1,8 @@
-"""Cells read one by one: what a cell is read as depends on nothing but that cell.
+"""Cells read one by one: the value of a cell depends on nothing but that cell.
 
-Under the claim ``original`` one record must not change how the cells of others are read. So the type of a column,
-which often depends on all of its cells, does not matter here: 51, 51.0 and "51" are the same number, and a cell that
-cannot be read is missing.
+Under the claim ``original``, one record must not change how the cells of others are read. So the type of a column,
+which often depends on all of its cells, does not matter here: 51, 51.0 and "51" are the same number, and an unreadable
+cell is missing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def numbers(column: pa.ChunkedArray, dialect: Dialect) -> NDArray[np.float64]:
-    """Return each cell as a number; NaN where it is missing, not finite, or no number.
+    """Return each cell as a number; NaN if it is missing, not finite, or not a number.
 
     >>> import pyarrow as pa
     >>> numbers(pa.chunked_array([["51", " 51.5", "x", None]]), Dialect()).tolist()
@@ -50,7 +50,7 @@ def numbers(column: pa.ChunkedArray, dialect: Dialect) -> NDArray[np.float64]:
 
 
 def categories(column: pa.ChunkedArray, known: Sequence[str], dialect: Dialect | None) -> NDArray[np.int64]:
-    """Return the place of each cell in a list of categories; −1 where it is missing or not in the list.
+    """Return the index of each cell in a list of categories; −1 if it is missing or not in the list.
 
     >>> import pyarrow as pa
     >>> categories(pa.chunked_array([[1.0, 2.0, None, 7.0]]), ["1", "2", "3"], None).tolist()
@@ -71,7 +71,7 @@ def categories(column: pa.ChunkedArray, known: Sequence[str], dialect: Dialect |
 
 
 def of_mixed_types(values: Sequence[Any], *, numeric: bool) -> pa.ChunkedArray:
-    """Return values of several types as a column of text, as each of them would be read in a column of its own type.
+    """Return values of mixed types as a column of text, each as it would be read in a column of its own type.
 
     >>> of_mixed_types([51, 51.5, "x", None, True], numeric=True).to_pylist()
     ['51.0', '51.5', 'x', None, '1.0']

@@ -1,8 +1,8 @@
 """Guesses of a column's role, from words in its name and from the number of its values.
 
-Words are in four languages. A word of up to five letters must stand alone in the name; a longer one may be part of a
-longer word. All are written without accents. Lists are searched in their order: words for people come before words
-that describe them.
+Words are in four languages. A word of up to five letters must be a separate word in the name; a longer one may be part
+of a longer word. All are written without accents. Lists are searched in order: words for people come before words that
+describe them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from shoal.types import Kind, Role
 
-#: Names somebody: persons, and how to reach them.
+#: Direct identifiers: names of persons, and contact details.
 IDENTIFIER = (
     (
         "a name",
@@ -36,7 +36,7 @@ IDENTIFIER = (
     ),
 )
 
-#: Whom a record is about, or who lives together.
+#: The person that a record is about, or the household.
 PERSON = (
     (
         "a person",
@@ -68,7 +68,7 @@ STRATA = (
     ),
 )
 
-#: Known from elsewhere.
+#: Quasi-identifiers: attackers may know them from elsewhere.
 QUASI = (
     (
         "a date of birth",
@@ -123,7 +123,7 @@ QUASI = (
     ),
 )
 
-#: Must not be learnt.
+#: Confidential: attackers must not learn them.
 CONFIDENTIAL = (
     (
         "health",
@@ -148,7 +148,7 @@ CONFIDENTIAL = (
     ),
 )
 
-#: Ends of longer words that name somebody, and words that end so by chance.
+#: Suffixes of words for persons, and words that end so by chance.
 _ENDS = ("id", "name", "nummer", "number")
 _BY_CHANCE = ("number", "nummer", "unpaid", "prepaid", "invalid", "hybrid")
 
@@ -157,7 +157,7 @@ _ALONE = 5
 
 
 def parts_of(name: str) -> tuple[str, ...]:
-    """Return the words of a column's name, in small letters without accents.
+    """Return the words of a column's name, in lower case without accents.
 
     >>> parts_of("dateOfBirth_1"), parts_of("Ménage-ID")
     (('date', 'of', 'birth'), ('menage', 'id'))
@@ -169,7 +169,7 @@ def parts_of(name: str) -> tuple[str, ...]:
 
 
 def said_by(name: str, words: Words) -> str | None:
-    """Return what a list of words says of a column's name; None if it says nothing.
+    """Return the meaning of a column's name according to a list of words, or None.
 
     >>> said_by("Geburtsdatum", QUASI), said_by("language_of_package", QUASI), said_by("wage_type", QUASI)
     ('a date of birth', 'an origin', 'an income')
@@ -186,7 +186,7 @@ def said_by(name: str, words: Words) -> str | None:
 
 
 def ends_as_identifier(name: str) -> bool:
-    """Tell whether a word of a column's name ends as identifiers do, though nothing parts the end from the rest.
+    """Tell whether a word of a column's name ends like an identifier, even without a separator before the ending.
 
     >>> ends_as_identifier("UTILITYID"), ends_as_identifier("utilname"), ends_as_identifier("amount_paid")
     (True, True, False)
@@ -194,45 +194,45 @@ def ends_as_identifier(name: str) -> bool:
     return any(len(word) > _ALONE and word.endswith(_ENDS) and word not in _BY_CHANCE for word in parts_of(name))
 
 
-#: From this share of different values on, a column tells nearly everybody apart.
+#: From this share of distinct values on, a column is nearly unique for every record.
 NEARLY_ALL = 0.95
-#: With fewer records, that all values differ may be chance.
+#: With fewer records, all values may differ by chance.
 FEW = 20
-#: More categories than these are too many to be aggregated without a taxonomy.
+#: More categories than this are too many to be aggregated without a taxonomy.
 MANY = 1000
-#: Why a column tells households apart.
+#: Reason for a column that identifies households.
 A_HOUSEHOLD = "named as a household"
-#: Why amounts that all differ are known: they may be looked up, whatever they are.
+#: Reason why amounts that all differ count as known: they may be looked up.
 AMOUNTS = "amounts that all differ single out everybody"
 _NUMBERS = (Kind.CONTINUOUS, Kind.INTEGER)
-_OF_SOMEBODY = (QUASI, CONFIDENTIAL, WEIGHT)  # the income of a household is no household
+_OF_SOMEBODY = (QUASI, CONFIDENTIAL, WEIGHT)  # a household's income is not a household
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was counted of a column."""
+    """Counts for a column."""
 
     name: str
     kind: Kind
     records: int
     missing: int
     distinct: int
-    smallest: int  #: how many records share the rarest value, a missing one among them
-    usable_weight: bool = False  #: whether all values are numbers ≥ 0, some above it
-    given_out: bool = False  #: whether whole numbers are nearly consecutive, or all of as many digits
-    comparable: bool = True  #: whether its values can be told apart at all
+    smallest: int  #: number of records with the rarest value, a missing one included
+    usable_weight: bool = False  #: whether all values are numbers ≥ 0, some above 0
+    given_out: bool = False  #: whether integers are nearly consecutive, or all have the same number of digits
+    comparable: bool = True  #: whether its values can be compared at all
 
     @property
     def apart(self) -> bool:
-        """Whether nearly all values differ, in a table that is not tiny."""
+        """Tell whether nearly all values differ, in a table that is not tiny."""
         present = self.records - self.missing
         return present >= FEW and self.distinct >= NEARLY_ALL * present
 
 
 def role_of(seen: Seen, k: int) -> tuple[Role, str]:
-    """Return the role that a column seems to have, and the reason in words.
+    """Guess the role of a column, and give the reason in words.
 
-    Where a name and the values say different things, the more cautious role wins: what does not leave harms nobody.
+    If the name and the values disagree, the more cautious role wins: removing a column harms no one.
 
     >>> role_of(Seen("dob", Kind.DATETIME, 100, 0, 90, 1), 5)
     (<Role.QUASI: 'quasi'>, 'named as a date of birth')
@@ -250,7 +250,7 @@ def role_of(seen: Seen, k: int) -> tuple[Role, str]:
 
 
 def _person(seen: Seen, _: int) -> tuple[Role, str] | None:
-    """A column that tells persons or households apart; where persons come back, k must count them."""
+    """Recognise a column that identifies persons or households; if persons recur, k must count them."""
     if seen.kind not in (Kind.NOMINAL, Kind.INTEGER) or any(said_by(seen.name, w) for w in _OF_SOMEBODY):
         return None
     present = seen.records - seen.missing
@@ -315,7 +315,7 @@ def _by_values(seen: Seen, _: int) -> tuple[Role, str] | None:
 
 
 def _aggregable(seen: Seen, reason: str) -> tuple[Role, str]:
-    """Return quasi, but for a column of too many categories, which is better left out than let out."""
+    """Return quasi, unless the column has too many categories, in which case it is safer to remove it."""
     if seen.kind is Kind.NOMINAL and seen.distinct > MANY:
         return Role.IDENTIFIER, f"{reason}, with too many categories: group them by a taxonomy to let it leave"
     return Role.QUASI, reason

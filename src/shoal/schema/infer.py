@@ -1,4 +1,4 @@
-"""Kinds of columns, found by looking: the type where there is one, the cells where there is only text."""
+"""Inference of column kinds: from the type if there is one, from the cells if there is only text."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from shoal.types.data.statistical_files import Variable, declared_missing
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: A column of text is numeric if at least this share of its cells reads as numbers: the others are then faults
-#: that are named with their rows, and not a sign that the column holds categories.
+#: A column of text is numeric if at least this share of its cells reads as numbers: the others then count as errors,
+#: reported with their rows, and not as a sign that the column holds categories.
 NUMERIC_SHARE = 0.5
 _SAMPLE = 1000
 
 
 def kind_of(column: pa.ChunkedArray, dialect: Dialect | None, field: pa.Field | None = None) -> Kind:
-    """Return the kind that a column's measure, its type, or its cells suggest.
+    """Infer the kind of a column from its measure, its type, or its cells.
 
-    A measure is what a statistical package notes of a column, in the metadata of its field.
+    A measure is the level of measurement that a statistical package stores in the metadata of a field.
 
     >>> import pyarrow as pa
     >>> kind_of(pa.chunked_array([["1", "2"]]), Dialect()).value
@@ -53,14 +53,14 @@ def _kind_of_type(kind: pa.DataType) -> Kind:
 
 
 def _kind_of_measure(variable: Variable, column: pa.ChunkedArray) -> Kind | None:
-    """Return the kind by the measure; where there is none, values that all have a label are categories."""
+    """Return the kind by the measure; without one, values that all have a label are categories."""
     import pyarrow as pa
 
     numbers = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
     if variable.measure == "nominal":
         return Kind.NOMINAL
     if variable.measure == "ordinal":
-        return Kind.ORDINAL if numbers else Kind.NOMINAL  # texts do not say their order
+        return Kind.ORDINAL if numbers else Kind.NOMINAL  # texts have no order of their own
     if variable.measure == "unknown" and numbers and variable.labels:
         values = _present(variable, column).unique().to_pylist()
         labelled = {value for value, _ in variable.labels}
@@ -69,14 +69,14 @@ def _kind_of_measure(variable: Variable, column: pa.ChunkedArray) -> Kind | None
 
 
 def _present(variable: Variable, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the values that are there and not declared to be missing."""
+    """Return the values that are present and not declared missing."""
     import pyarrow.compute as pc
 
     return column.filter(pc.invert(declared_missing(variable, column))).drop_null()
 
 
 def _kind_of_cells(column: pa.ChunkedArray, dialect: Dialect) -> Kind:
-    """Look at a sample from all over the column first: most columns of categories are known by then."""
+    """Infer the kind from the cells, first from a sample: most columns of categories are recognised by then."""
     import numpy as np
     import pyarrow as pa
 
@@ -102,7 +102,7 @@ def _has_codes(read: pa.ChunkedArray) -> bool:
 
 
 def _is_whole(read: pa.ChunkedArray, dialect: Dialect, numbers: int) -> bool:
-    """Tell whether all numbers, of which there are so many, are integers that surely fit 64 bits."""
+    """Tell whether all `numbers` numbers are integers that certainly fit into 64 bits."""
     import pyarrow.compute as pc
 
     few = read.slice(0, _SAMPLE)
@@ -114,10 +114,10 @@ def _is_whole(read: pa.ChunkedArray, dialect: Dialect, numbers: int) -> bool:
 
 
 def _count(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> int:
-    """Return how many cells read as a kind; where all do, without matching each against a pattern."""
+    """Return how many cells read as a kind; if all do, without matching each against a pattern."""
     import pyarrow.compute as pc
 
-    few = read.slice(0, _SAMPLE)  # to read what cannot be read is slow: not all at once, then
+    few = read.slice(0, _SAMPLE)  # reading unreadable cells is slow, so try a few first
     if cells.readable(few, kind, dialect) and cells.readable(read, kind, dialect):
         return int(len(read) - read.null_count)
     return int(pc.sum(cells.fits(read, kind, dialect)).as_py() or 0)

@@ -1,4 +1,4 @@
-"""Roles of columns and orders of categories: the recipe's, checked against the columns of the table."""
+"""Roles of columns and orders of categories, from the recipe and checked against the columns of the table."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ def schema_of(
     taxonomies: Mapping[str, Mapping[str, Any] | str] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
 ) -> Schema:
-    """Return what every column means.
+    """Return the schema of a table.
 
     Parameters
     ----------
     data
         The columns.
     roles
-        Roles by column name; a column that is not named is ``other``.
+        Roles by column name; an unnamed column is ``other``.
     kinds
-        Kinds by column name, where the inferred one is not meant.
+        Kinds by column name, where they differ from the inferred ones.
     dialect
-        How the cells are written, for a text file.
+        How the cells of a text file are written.
     unread
         Further columns that Arrow cannot hold; they may only be ``other`` or ``identifier``.
     taxonomies
-        Nested groups of values, or a file with them, by column name. A column that has some is nominal.
+        Nested groups of values, or a file with them, by column name. A column with a taxonomy is nominal.
     orders
-        Categories from the lowest to the highest, by column name. A column that has some is ordinal.
+        Categories from the lowest to the highest, by column name. A column with an order is ordinal.
 
     Raises
     ------
     SchemaError
-        Once, with every fault that was found.
+        Once, with every error found.
     """
     trees = {name: taxonomy_of(name, nested) for name, nested in (taxonomies or {}).items()}
     ranks = {name: tuple(map(called, order)) for name, order in (orders or {}).items()}
@@ -119,7 +119,7 @@ def _faults(data: pa.Table, roles: Mapping[str, Role], kinds: Mapping[str, Any],
 
 
 def in_order(column: Column, cells: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return cells as ordered categories, where the column has an order; else as they are.
+    """Return cells as ordered categories if the column has an order, otherwise unchanged.
 
     >>> import pyarrow as pa
     >>> from shoal.types import Kind, Role
@@ -146,9 +146,9 @@ def in_order(column: Column, cells: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def without_user_missing(field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column in which the values that its file declares to be missing are missing; as it is, if there is none.
+    """Replace the values that a file declares to be missing by missing values; return other columns unchanged.
 
-    A refusal coded as −9 is no number: with its declaration it counts as a missing value does, in methods and audits.
+    A refusal coded as −9 is not a number: with its declaration, methods and audits treat it as missing.
 
     >>> import pyarrow as pa
     >>> pay = Variable("spss", missing=((-9, -9), (900, 999))).onto(pa.field("pay", pa.int64()))

@@ -15,11 +15,11 @@ from shoal.types import Taxonomy, called
 
 #: A taxonomy as nested groups, or as the path from the root to each value.
 Found = Mapping[str, Any] | Taxonomy
-_THING = "Thing"  # what OWL puts above all classes
+_THING = "Thing"  # OWL's class above all others
 
 
 def read_taxonomy(column: str, path: Path) -> Found:
-    """Read the taxonomy of a column; what it is written in is told by the end of the file's name."""
+    """Read the taxonomy of a column; the suffix of the file name determines the format."""
     readers: dict[str, Callable[[str, Path, bytes], Found]] = {
         ".csv": _csv,
         ".toml": _toml,
@@ -42,7 +42,7 @@ def read_taxonomy(column: str, path: Path) -> Found:
 
 
 def _csv(column: str, path: Path, raw: bytes) -> Found:
-    """Read a row for each leaf: the leaf, the group around it, the one around that, up to ``*``; as ARX writes it."""
+    """Read a row for each leaf: the leaf, its group, the group above, up to ``*``; the format of ARX."""
     text = _text(column, path, raw)
     first = text.lstrip().partition("\n")[0]
     try:
@@ -64,7 +64,7 @@ def _csv(column: str, path: Path, raw: bytes) -> Found:
     paths: dict[str, tuple[str, ...]] = {}
     for number, row in enumerate(rows, 1):
         above = tuple(reversed([cell for cell in row[1:] if cell != "*"]))
-        # a level that repeats the one below says nothing new
+        # a level that repeats the one below adds nothing
         groups = tuple(group for at, group in enumerate(above) if group != row[0] and group not in above[:at])
         if row[0] in paths and paths[row[0]] != groups:
             raise DataError(f"Taxonomy of {column!r}: the leaf of row {number} is there twice. Name it once.")
@@ -90,7 +90,7 @@ def _json(column: str, path: Path, raw: bytes) -> Found:
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a table, none of whose names is there twice: the first would be lost."""
+    """Return a table, refusing duplicate names: the first would be lost."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError
@@ -109,7 +109,7 @@ def _owl(column: str, path: Path, raw: bytes) -> Found:
     graph = rdflib.Graph()
     try:
         graph.parse(data=raw, format="turtle" if path.suffix.lower() == ".ttl" else "xml")
-    except Exception:  # each of its parsers has errors of its own, and they may quote the file
+    except Exception:  # each of its parsers has its own errors, which may quote the file
         raise _damaged(column, path, "OWL") from None
     links = [*graph.subject_objects(RDFS.subClassOf)]
     links += [
@@ -120,16 +120,16 @@ def _owl(column: str, path: Path, raw: bytes) -> Found:
     ]
     above: dict[str, set[str]] = {}
     for child, parent in links:
-        if isinstance(child, rdflib.URIRef) and isinstance(parent, rdflib.URIRef):  # not what has no name: restrictions
+        if isinstance(child, rdflib.URIRef) and isinstance(parent, rdflib.URIRef):  # named nodes only: no restrictions
             above.setdefault(_name(child), set()).add(_name(parent))
     for parents in above.values():
         if len(parents) > 1:
-            parents.discard(_THING)  # which is above everything anyway
+            parents.discard(_THING)  # it is above everything anyway
     return _checked(column, path, _from_parents(column, path, above))
 
 
 def _name(node: object) -> str:
-    """Return what an IRI is called: what stands after its last # or /."""
+    """Return the name of an IRI: the part after its last # or /."""
     return str(node).rstrip("/#").replace("#", "/").rpartition("/")[2]
 
 
@@ -139,7 +139,7 @@ def _from_parents(column: str, path: Path, above: Mapping[str, set[str]]) -> dic
     parent = {name: next(iter(parents)) for name, parents in above.items()}
     inner = set(parent.values())
     roots = inner - set(parent)
-    top = roots if len(roots) == 1 else {_THING}  # several trees hang side by side
+    top = roots if len(roots) == 1 else {_THING}  # several trees side by side
     paths = {}
     for name in parent:
         chain, at = [name], name
@@ -179,7 +179,7 @@ def _damaged(column: str, path: Path, what: str) -> DataError:
 
 
 def taxonomy_of(name: str, nested: Mapping[str, Any] | str) -> Taxonomy:
-    """Return the taxonomy of a column: groups within groups, the innermost ones lists of values; or in a file.
+    """Return the taxonomy of a column: nested groups, the innermost ones lists of values; or from a file.
 
     >>> nested = {"lungs": ["flu", "asthma"], "stomach": {"mild": ["gastritis"], "severe": ["ulcer"]}}
     >>> taxonomy_of("illness", nested).paths["ulcer"]

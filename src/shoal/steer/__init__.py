@@ -1,1 +1,1 @@
-"""Artificial attributes that steer a partition: one file each."""
+"""Artificial attributes that steer a partition, one file each."""

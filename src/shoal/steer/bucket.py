@@ -1,4 +1,4 @@
-"""Bucket: records of the same number in different buckets of confidential values are drawn together."""
+"""Bucket: attracts records with the same number in different buckets of confidential values."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from shoal.types import Columns, Confidential, Points
 
 @dataclass(frozen=True)
 class Bucket(Checked):
-    """The bucket attribute B(C) of [DS17] Algorithm 1, for any method and any weight.
+    """Bucket attribute B(C) of [DS17] Algorithm 1, for any method and any weight.
 
     Coordinates: one, the number of the record in its bucket, from 0 to 1. The method `steered` chooses buckets and
-    weight so that t holds; here both are free, and t holds only if it is asked for as well.
+    weight so that t holds; here both are free, and t holds only if it is requested as well.
 
     **Complexity.** O(n² m / b) at worst, b being the number of buckets.
 
-    **Departures.** As in the method `steered`: buckets have the same size, and records that are left over, in the
-    middle of the order, take the number of the record of the middle bucket that they are matched with.
+    **Departures.** As in the method `steered`: buckets have the same size, and leftover records, in the middle of the
+    order, take the number of the record of the middle bucket that they are matched with.
 
     References: [DS17] Algorithm 1, steps 1 to 6.
     """

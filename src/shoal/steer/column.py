@@ -1,4 +1,4 @@
-"""Column: a column of numbers or dates, as it is; records that are near in it are drawn together."""
+"""Column: attracts records with similar values in a column of numbers or dates."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from shoal.types import Columns, Points
 
 @dataclass(frozen=True)
 class Column(Checked):
-    """An artificial attribute that somebody has already made: 𝒜 of [DS17] Definition 3, given as a column.
+    """Existing artificial attribute: 𝒜 of [DS17] Definition 3, given as a column.
 
-    Coordinates: one, from 0 for the least value to 1 for the largest.
+    Coordinates: one, from 0 for the smallest value to 1 for the largest.
 
     References: [DS17] Definition 3.
     """

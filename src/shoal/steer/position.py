@@ -1,4 +1,4 @@
-"""Position: where a record stands in the table; neighbours in the order of rows are drawn together."""
+"""Position: attracts records that are near each other in the order of rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shoal.types import Columns, Points
 
 @dataclass(frozen=True)
 class Position(Checked):
-    """The position attribute P of [DS17] Algorithm 3.
+    """Position attribute P of [DS17] Algorithm 3.
 
     Coordinates: one, from 0 for the first record to 1 for the last. The paper's i·ω is `every` = 1 with the weight ω.
 

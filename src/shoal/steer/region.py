@@ -1,4 +1,4 @@
-"""Region: records with the same value of a column are drawn together, those with another kept apart."""
+"""Region: attracts records with the same value of a column, and separates those with different ones."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from shoal.errors import DataError
 from shoal.parameters import Checked, Param
 from shoal.types import Columns, Points
 
-_MOST = 256  # coordinates, each of which every method must carry through
+_MOST = 256  # coordinates, each carried through by every method
 
 
 @dataclass(frozen=True)
 class Region(Checked):
-    """An artificial coordinate for each value of a column: a region, a branch, a school.
+    """Artificial coordinate for each value of a column: a region, a branch, a school.
 
-    Coordinates: one for each value, 1/√2 for the records that have it and 0 for others, so that two records are 0 apart
-    in the same region and 1 apart in different ones. A missing value is a value. With a weight of 0 regions
-    do not matter; the larger the weight, the fewer classes cross them. Classes that cross remain where a region has too
-    few records, which strata would refuse.
+    Coordinates: one for each value, 1/√2 for the records that have it and 0 for others, so that the distance of two
+    records is 0 in the same region and 1 in different ones. A missing value is a value. With a weight of 0 regions do
+    not matter; the larger the weight, the fewer classes cross them. Classes still cross regions with too few records,
+    which strata would refuse.
 
     **Departures.** None: there is no paper.
     """

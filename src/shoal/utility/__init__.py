@@ -1,1 +1,1 @@
-"""Measures of loss, what an analyst loses: one file each."""
+"""Measures of information loss, one file each."""

@@ -12,28 +12,28 @@ from numpy.typing import NDArray
 from shoal.kernels.arithmetic.sums import orderless_total
 from shoal.types import Comparison, Reading
 
-MOST = 200  #: parts that a reading shows at most
+MOST = 200  #: most parts that a reading shows
 
 Parts = tuple[tuple[str, float], ...]
 
 
 class Numbers(NamedTuple):
-    """A column before and after, where both values are there, times a power of two so that squares do not overflow."""
+    """Column before and after, without missing values, scaled by a power of two so that squares do not overflow."""
 
     name: str
     before: NDArray[np.float64]
     after: NDArray[np.float64]
-    there: NDArray[np.bool_]  #: for each record of the table whether it is among them
-    spread: float  #: the population standard deviation before; the column's own unit where nothing varies
+    there: NDArray[np.bool_]  #: for each record of the table, whether it is included
+    spread: float  #: the population standard deviation before; the column's own unit if nothing varies
 
     @property
     def left_out(self) -> int:
-        """How many records are not among them."""
+        """Return how many records are left out."""
         return len(self.there) - len(self.before)
 
 
 def numbers_of(comparison: Comparison) -> list[Numbers]:
-    """Return the attributes that are numbers; those without a single value are left out."""
+    """Return the numeric attributes, without those that have no value at all."""
     columns = (_numbers(name, comparison) for name in comparison.numeric)
     return [column for column in columns if len(column.before)]
 
@@ -49,18 +49,18 @@ def _numbers(name: str, comparison: Comparison) -> Numbers:
 
 
 def deviation(values: NDArray[np.float64]) -> float:
-    """Return the population standard deviation; exactly 0 where nothing varies."""
+    """Return the population standard deviation; exactly 0 if nothing varies."""
     offsets = values - values[0]
     return float(np.sqrt(np.mean((offsets - offsets.mean()) ** 2))) if offsets.any() else 0.0
 
 
 def left_out(columns: Iterable[Numbers]) -> str:
-    """Say how many values were not looked at."""
+    """Report how many values were left out."""
     return missing(sum(column.left_out for column in columns), "value")
 
 
 def missing(count: int, what: str) -> str:
-    """Say how many values, or records with a value, were left out because of what is missing.
+    """Report how many values, or records with a value, were left out because one is missing.
 
     >>> missing(1, "value")
     '1 value was left out, because it is missing before or after'
@@ -73,7 +73,7 @@ def missing(count: int, what: str) -> str:
 
 
 def worst(parts: Sequence[tuple[str, float]], most: int = MOST) -> Parts:
-    """Return the parts of largest size, in the order that they have."""
+    """Return the largest parts, in their original order."""
     if len(parts) <= most:
         return tuple(parts)
     sizes = np.abs([value for _, value in parts])
@@ -81,26 +81,26 @@ def worst(parts: Sequence[tuple[str, float]], most: int = MOST) -> Parts:
 
 
 def notes(*sentences: str) -> str:
-    """Join what there is to say."""
+    """Join the non-empty sentences."""
     return "; ".join(sentence for sentence in sentences if sentence)
 
 
 def nothing(key: str, measure: Any, why: str) -> Reading:
-    """Return the reading of a measure that has nothing to look at."""
+    """Return the reading of a measure that has nothing to measure."""
     unit, short = getattr(measure, "unit", ""), getattr(measure, "short", "")
     return Reading(key, math.nan, measure.goal, measure.range, unit=unit, note=why, short=short)
 
 
-#: (before, after, where each group of records begins, the table's deviation) → changes of statistics in each group
+#: (before, after, start of each group of records, the table's deviation) → changes of statistics in each group
 Change = Callable[
     [NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], float], Mapping[str, NDArray[np.float64]]
 ]
 
 
 def read_changes(key: str, measure: Any, comparison: Comparison, change: Change) -> Reading:
-    """Read how far a statistic moved: the value is the largest change in the table, parts have their signs.
+    """Measure how far a statistic moved: the value is the largest change in the table, parts have their signs.
 
-    Groups of records stand one after the other. Strata are named by their numbers only.
+    Records are sorted by group. Strata are named by their numbers only.
     """
     columns = numbers_of(comparison)
     if not columns:
@@ -130,20 +130,20 @@ def _inside(column: Numbers, strata: NDArray[np.int64], change: Change) -> list[
     found = change(column.before[order], column.after[order], begins, column.spread)
     parts = []
     for label, values in found.items():
-        far = np.sort(np.argsort(-np.abs(values), kind="stable")[:MOST])  # more than are shown nobody needs
+        far = np.sort(np.argsort(-np.abs(values), kind="stable")[:MOST])  # no more than are shown
         parts += [(f"{column.name}{label} in stratum {numbers[at]}", float(values[at])) for at in far]
     return parts
 
 
 def in_groups(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the records group after group, and where each group begins."""
+    """Return the records sorted by group, and the start of each group."""
     order = np.argsort(labels, kind="stable")
     ordered = labels[order]
     return order, np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
 
 
 def sizes_of(begins: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Return how many records each group has."""
+    """Return the size of each group."""
     return np.diff(np.append(begins, n))
 
 

@@ -14,16 +14,16 @@ from shoal.utility._columns import MOST, nothing
 
 @dataclass(frozen=True)
 class ClassSizes:
-    """The size of the smallest class; parts are the average, the largest, and how many classes there are of each size.
+    """Size of the smallest class; parts are the average, the largest, and the number of classes of each size.
 
-    Classes are masked records that are equal in all compared attributes. Larger ones hide more and keep less, so that
-    neither way is better.
+    Classes are masked records that are equal in all compared attributes. Larger classes protect more and preserve less,
+    so neither direction is better.
 
     **Guarantee.** The value is k of the compared attributes: the k-anonymity of the masked table.
 
     **Complexity.** O(n).
 
-    **Departures.** None: there is no paper. Of very many sizes the largest are counted together.
+    **Departures.** None: there is no paper. If there are very many sizes, the largest are counted together.
 
     >>> comparison = Comparison(np.zeros((5, 1)), np.zeros((5, 1)), ("age",), classes=np.array([0, 0, 1, 1, 1]))
     >>> ClassSizes().measure(comparison).parts
@@ -35,7 +35,7 @@ class ClassSizes:
     range: ClassVar[tuple[float, float]] = (1.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read the sizes of classes."""
+        """Measure the sizes of classes."""
         if comparison.classes is None or not len(comparison.classes):
             return nothing("class_sizes", self, "no classes were formed")
         sizes = np.bincount(comparison.classes)

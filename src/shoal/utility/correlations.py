@@ -12,7 +12,7 @@ from shoal.types import Comparison, Reading
 from shoal.utility._columns import MOST, Numbers, in_groups, left_out, notes, nothing, numbers_of, sizes_of, worst
 
 _FEW = 3  # two records always have a correlation of 1 or −1
-_ROUNDING = 1e-12  # a variance that is a smaller share of what it was computed from is 0
+_ROUNDING = 1e-12  # a variance that is a smaller share of its terms counts as 0
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,10 @@ class Correlations:
     """Largest change of the correlation (Pearson) of two attributes: |r′ − r|.
 
     Parts are the changes r′ − r of all pairs and, for each stratum of at least three records, of the pair that changed
-    most there. A pair is looked at in the records in which both attributes are there before and after. Where an
-    attribute does not vary there is no correlation, and it counts as 0.
+    most there. A pair is compared in the records that have both attributes before and after. If an attribute does not
+    vary, its correlations are undefined and count as 0.
 
-    **Guarantee.** 0 if and only if all correlations are kept, but for rounding.
+    **Guarantee.** 0 if and only if all correlations are preserved, up to rounding.
 
     **Complexity.** O(n d²).
 
@@ -41,7 +41,7 @@ class Correlations:
     range: ClassVar[tuple[float, float]] = (0.0, 2.0)
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read how far correlations moved."""
+        """Measure how far correlations moved."""
         columns = numbers_of(comparison)
         if len(columns) < 2:
             return nothing("correlations", self, "fewer than two attributes are numbers")
@@ -79,7 +79,7 @@ def _strata(comparison: Comparison) -> list[tuple[int, NDArray[np.int64]]]:
 
 
 class Tables:
-    """Columns side by side before and after, and where values are there."""
+    """Columns side by side before and after, and which values are present."""
 
     def __init__(self, columns: list[Numbers]) -> None:
         self.there = np.column_stack([column.there for column in columns])
@@ -94,7 +94,7 @@ class Tables:
 
 
 def correlation(X: NDArray[np.float64], there: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the correlations of columns, each pair over the records where both are there; 0 where there is none.
+    """Return the correlations of columns, each pair over the records with both values; 0 if undefined.
 
     >>> correlation(np.array([[1.0, 2.0, 5.0], [2.0, 4.0, 5.0]]), np.ones((2, 3), bool))[0]
     array([1., 1., 0.])
@@ -102,7 +102,7 @@ def correlation(X: NDArray[np.float64], there: NDArray[np.bool_]) -> NDArray[np.
     counts = there.sum(axis=0)
     first = X[there.argmax(axis=0), np.arange(X.shape[1])]
     whole = bool(there.all())
-    Z = X - first if whole else np.where(there, X - first, 0.0)  # from the first value: exact where nothing varies
+    Z = X - first if whole else np.where(there, X - first, 0.0)  # from the first value: exact if nothing varies
     Z -= Z.sum(axis=0) / np.maximum(counts, 1)
     if not whole:
         Z[~there] = 0.0
@@ -112,7 +112,7 @@ def correlation(X: NDArray[np.float64], there: NDArray[np.bool_]) -> NDArray[np.
         products, squares = Z.T @ Z, np.broadcast_to((Z**2).sum(axis=0)[:, None], (Z.shape[1],) * 2)
     else:
         M = there.astype(np.float64)
-        n, sums, raw = np.maximum(M.T @ M, 1.0), Z.T @ M, (Z**2).T @ M  # (i, j): of column i where j is there
+        n, sums, raw = np.maximum(M.T @ M, 1.0), Z.T @ M, (Z**2).T @ M  # (i, j): of column i where j is present
         products, squares = Z.T @ Z - sums * sums.T / n, raw - sums**2 / n
         squares = np.where(squares > _ROUNDING * raw, squares, 0.0)
     both = np.sqrt(squares * squares.T)

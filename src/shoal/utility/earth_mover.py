@@ -11,15 +11,15 @@ from shoal.utility._columns import nothing, worst
 
 @dataclass(frozen=True)
 class EarthMover:
-    """The largest EMD of any class in any confidential column; parts are the largest and the average of each column.
+    """Largest EMD of any class in any confidential column; parts are the largest and the average of each column.
 
-    Classes are masked records that are equal in all compared attributes. The bins are the distinct values; ordered ones
-    are as far apart as their ranks, others 1 apart or as far as their taxonomy says. The average is over classes. A low
-    distance says that little is learnt of confidential values, a high one that relations were kept: neither way is
-    better.
+    Classes are masked records that are equal in all compared attributes. The bins are the distinct values; the distance
+    of ordered values is that of their ranks, that of others 1 or given by their taxonomy. The average is over classes.
+    A low distance means that little is learnt about confidential values, a high one that relations were preserved:
+    neither direction is better.
 
     **Guarantee.** The value is t of the masked table over the compared attributes: it is t-close for this t, and for no
-    smaller one. The audit of t-closeness finds the same by other code.
+    smaller one. The audit of t-closeness computes the same with independent code.
 
     **Complexity.** O(n log n) for each confidential column.
 
@@ -39,7 +39,7 @@ class EarthMover:
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read how far classes are from the table."""
+        """Measure how far classes are from the table."""
         columns = comparison.confidential
         if not columns or comparison.classes is None or not len(comparison):
             return nothing("earth_mover", self, "no confidential column was named")

@@ -14,16 +14,16 @@ from shoal.utility._columns import missing, nothing, worst
 
 @dataclass(frozen=True)
 class Frequencies:
-    """Largest total variation distance of an attribute of categories: ½ · Σ |share after − share before|.
+    """Largest total variation distance of a categorical attribute: ½ · Σ |share after − share before|.
 
-    It is the share of records that would have to change their category to have the original's frequencies again. Parts
-    are the distances of the attributes.
+    It is the share of records that would have to change their category to restore the original's frequencies. Parts are
+    the distances of the attributes.
 
-    **Guarantee.** 0 if and only if every category is as frequent as it was; 1 if none of them is left.
+    **Guarantee.** 0 if and only if every category is as frequent as before; 1 if no original category is left.
 
     **Complexity.** O(nd).
 
-    **Departures.** None: there is no paper. Records in which the category is missing before or after are left out.
+    **Departures.** None: there is no paper. Records with the category missing before or after are left out.
 
     >>> from shoal.types import Codes
     >>> work = Codes(np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1]), ("a", "b"))
@@ -36,7 +36,7 @@ class Frequencies:
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read how far frequencies moved."""
+        """Measure how far frequencies moved."""
         names = [name for name in comparison.attributes if name in comparison.categories]
         found: list[tuple[str, float]] = []
         gone = 0

@@ -14,8 +14,8 @@ from shoal.utility._columns import sse_of, sst_of
 class IlSse:
     """100·SSE/SST in percent, standardised: 0 is the original, 100 is every record at the common mean.
 
-    A release by centroids lies between the two; a table that lies farther from the original than its mean does
-    exceeds 100. Where nothing varies, nothing can be lost: 0.
+    A release by centroids lies between the two; a table that is farther from the original than its mean exceeds 100. If
+    nothing varies, nothing can be lost: 0.
     """
 
     quick: ClassVar[bool] = True
@@ -26,7 +26,7 @@ class IlSse:
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read the information loss of a masked table."""
+        """Measure the information loss of a masked table."""
         sse, sst = sse_of(comparison), sst_of(comparison)
         value = 100.0 * sse / sst if sst > 0 else 0.0 if sse == 0 else 100.0
         return Reading("il_sse", value, self.goal, self.range, comparison.attributes, self.unit)

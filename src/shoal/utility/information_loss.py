@@ -15,20 +15,21 @@ from shoal.utility._columns import missing, notes, nothing, numbers_of
 
 @dataclass(frozen=True)
 class InformationLoss:
-    """100 times the mean of the four parts of [N14] section 2.3; the attributes that are numbers are looked at.
+    """100 times the mean of the four parts of [N14] section 2.3, over the numeric attributes.
 
-    With X the table, V its covariances, S its variances, R its correlations, and a dash for those of the masked table:
+    With X the table, V its covariances, S its variances, R its correlations, and a prime for those of the masked table:
     the mean variation of X, of V on and above the diagonal, and of S, and the mean absolute error of R above the
-    diagonal. A variation is |x − x′| / |x|. That of the means is a part, too, and so is the mean with it (`five`).
+    diagonal. A variation is |x − x′| / |x|. The variation of the means is a part, too, and so is the mean including it
+    (`five`).
 
-    **Guarantee.** 0 if and only if nothing changed, but for rounding.
+    **Guarantee.** 0 if and only if nothing changed, up to rounding.
 
     **Complexity.** O(n d²).
 
-    **Departures.** [N14] leaves open what a variation is where x is 0: 0 if x′ is 0 too, else 1. It names the
-    means, but not among what is averaged; [DT01a] averages five, and others cap variations or divide by deviations
-    ([YWC02]). One attribute has no correlations, and the mean is of three. Records in which a number
-    is missing before or after are left out.
+    **Departures.** [N14] does not define the variation if x is 0: here it is 0 if x′ is 0 too, else 1. It names the
+    means, but not among the averaged parts; [DT01a] averages five, and others cap variations or divide by deviations
+    ([YWC02]). With one attribute there are no correlations, and the mean is over three parts. Records with a number
+    missing before or after are left out.
 
     References: [N14], [DT01a], [YWC02].
 
@@ -46,7 +47,7 @@ class InformationLoss:
     short: ClassVar[str] = "il"
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read the information loss of a masked table."""
+        """Measure the information loss of a masked table."""
         columns = numbers_of(comparison)
         if not columns:
             return nothing("information_loss", self, "no attribute is a number")
@@ -70,7 +71,7 @@ class InformationLoss:
 
 
 def components(X: NDArray[np.float64], Y: NDArray[np.float64]) -> dict[str, float]:
-    """Return the mean variations and the mean absolute error that IL is made of, in percent."""
+    """Return the mean variations and the mean absolute error that make up IL, in percent."""
     (means, V), (others, W) = _moments(X), _moments(Y)
     upper, above = np.triu_indices(len(V)), np.triu_indices(len(V), 1)
     found = {
@@ -85,7 +86,7 @@ def components(X: NDArray[np.float64], Y: NDArray[np.float64]) -> dict[str, floa
 
 
 def _moments(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return means and covariances; 0 exactly where nothing varies."""
+    """Return means and covariances; exactly 0 where nothing varies."""
     offsets = X - X[0]
     mean = offsets.mean(axis=0)
     offsets -= mean
@@ -101,7 +102,7 @@ def _correlations(V: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _variation(x: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """Return the mean of |x − x′| / |x|; where x is 0 of 0 if x′ is 0 too, else of 1."""
+    """Return the mean of |x − x′| / |x|; if x is 0, the term is 0 if x′ is 0 too, else 1."""
     changed = np.abs(x - other)
     return float(np.mean(np.divide(changed, np.abs(x), out=(changed > 0).astype(np.float64), where=x != 0)))
 

@@ -23,6 +23,6 @@ class Mae:
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read the MAE of a masked table."""
+        """Measure the MAE of a masked table."""
         value = orderless_total(np.sqrt(comparison.squares).ravel()) / max(comparison.squares.size, 1)
         return Reading("mae", value, self.goal, self.range, comparison.attributes)

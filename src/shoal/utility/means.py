@@ -18,10 +18,10 @@ from shoal.utility._columns import read_changes, sizes_of
 class Means:
     """Largest change of the mean of an attribute, in units of its standard deviation in the original table.
 
-    Parts are the changes with their signs: of each attribute, and of each attribute in each stratum, in units of the
-    table's deviation too. Where nothing varies, a change counts in the column's own unit.
+    Parts are the changes with their signs: of each attribute, and of each attribute in each stratum, also in units of
+    the table's deviation. If nothing varies, a change counts in the column's own unit.
 
-    **Guarantee.** 0 if and only if all means are kept, but for rounding. A release by centroids keeps them.
+    **Guarantee.** 0 if and only if all means are preserved, up to rounding. A release by centroids preserves them.
 
     **Complexity.** O(nd), with strata O(d · n log n).
 
@@ -38,7 +38,7 @@ class Means:
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read how far means moved."""
+        """Measure how far means moved."""
         return read_changes("means", self, comparison, _change)
 
 

@@ -21,6 +21,6 @@ class Mse:
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read the MSE of a masked table."""
+        """Measure the MSE of a masked table."""
         value = sse_of(comparison) / max(comparison.squares.size, 1)
         return Reading("mse", value, self.goal, self.range, comparison.attributes)

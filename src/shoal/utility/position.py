@@ -1,4 +1,4 @@
-"""Position: how far from its place in the input a record of a stream left."""
+"""Position: how far from its place in the input a record of a stream was released."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _PERCENTS = (50, 90, 95, 99)
 class Position:
     """Average of |position in the output − position in the input|; parts are the largest and some percentiles.
 
-    The p % percentile is the lowest difference that at least p % of the records do not exceed. Records that did not
-    leave are left out, and counted in the note.
+    The p % percentile is the lowest difference that at least p % of the records do not exceed. Records that were not
+    released are left out, and counted in the note.
 
-    **Guarantee.** 0 if and only if records left in the order in which they came.
+    **Guarantee.** 0 if and only if records were released in the order in which they arrived.
 
     **Complexity.** O(n log n).
 
-    **Departures.** [DS17] Figure 3 draws the largest and the average; what a position is once tuples are dropped is not
-    said: it is the place among those that left.
+    **Departures.** [DS17] Figure 3 shows the largest and the average, but does not define a position once tuples are
+    rejected: here it is the rank among the released ones.
 
     References: [DS17].
 
@@ -39,7 +39,7 @@ class Position:
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read how far records moved."""
+        """Measure how far records moved."""
         positions = comparison.positions
         if positions is None:
             return nothing("position", self, "records are compared row by row; name a key that both tables have")

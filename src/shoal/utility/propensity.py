@@ -1,4 +1,4 @@
-"""Propensity: whether a regression can tell masked records from originals (pMSE)."""
+"""Propensity: whether a regression can distinguish masked records from originals (pMSE)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from shoal.types import Codes, Comparison, Pair, Reading
 from shoal.utility._columns import nothing
 
 _BLOCK = 16_384  # records
-_LEVELS = 30  # of a category; the others together are the reference
+_LEVELS = 30  # of a category; all others together are the reference
 _STEPS = 25
-_FEW = 100_000  # records that lead to a first guess
-_SAME = 1e-7  # a combination of terms that varies less, for each record, does not vary
-_CLOSE = 1e-10  # of what a step could still gain in likelihood, for each record
-_FAR = 1e6  # deviations: no original lies so far off unless there are 10¹² of them, and squares stay finite
-_RIDGE = 1e-9  # for each record: keeps coefficients finite where the two can be told apart for sure
+_FEW = 100_000  # records used for an initial guess
+_SAME = 1e-7  # a combination of terms that varies less, per record, counts as constant
+_CLOSE = 1e-10  # possible gain in likelihood per record at which to stop
+_FAR = 1e6  # deviations: no original lies this far off unless there are 10¹² of them, and squares stay finite
+_RIDGE = 1e-9  # per record: keeps coefficients finite if the two can be separated perfectly
 
 
 class Square(NamedTuple):
-    """A column of numbers and its square, standardised by the original."""
+    """Column of numbers and its square, standardised by the original."""
 
     pair: Pair
     moments: tuple[float, float, float, float]  #: mean and deviation of the values, and of their squares
@@ -31,11 +31,11 @@ class Square(NamedTuple):
 
     @property
     def width(self) -> int:
-        """How many terms it has."""
+        """Return the number of terms."""
         return 3 if self.missing else 2
 
     def every(self, so_many: int) -> Square:
-        """Return the column with one of so many records."""
+        """Return the column with every `so_many`-th record."""
         return self._replace(pair=Pair(self.pair.before[::so_many], self.pair.after[::so_many]))
 
     def terms(self, side: int, begin: int, out: NDArray[np.float64]) -> None:
@@ -54,18 +54,18 @@ class Square(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """The most frequent categories of a column, missing ones among them, but the most frequent of all."""
+    """Most frequent categories of a column, missing values included, except the most frequent of all."""
 
     codes: Codes
     levels: NDArray[np.int64]
 
     @property
     def width(self) -> int:
-        """How many terms it has."""
+        """Return the number of terms."""
         return len(self.levels)
 
     def every(self, so_many: int) -> Levels:
-        """Return the column with one of so many records."""
+        """Return the column with every `so_many`-th record."""
         before, after = self.codes.before[::so_many], self.codes.after[::so_many]
         return self._replace(codes=self.codes._replace(before=before, after=after))
 
@@ -76,7 +76,7 @@ class Levels(NamedTuple):
 
 
 def columns_of(comparison: Comparison) -> list[Square | Levels]:
-    """Return the attributes as a logistic regression takes them."""
+    """Return the attributes as terms of a logistic regression."""
     found: list[Square | Levels] = []
     for name in comparison.attributes:
         if name in comparison.numbers:
@@ -99,12 +99,12 @@ def _square(pair: Pair) -> list[Square | Levels]:
 
 
 def too_large(columns: list[Square | Levels]) -> bool:
-    """Tell whether an attribute holds numbers so large that they have no mean or deviation."""
+    """Tell whether an attribute holds numbers so large that mean or deviation overflow."""
     return any(isinstance(column, Square) and not np.isfinite(column.moments).all() for column in columns)
 
 
 class State(NamedTuple):
-    """Coefficients, and what is known of the likelihood there."""
+    """Coefficients, and the likelihood and its derivatives there."""
 
     at: NDArray[np.float64]
     likelihood: float
@@ -114,7 +114,7 @@ class State(NamedTuple):
 
 
 def fitted(columns: list[Square | Levels], n: int) -> State:
-    """Fit by Newton's steps, halved while they lead downhill. A large table starts where every so many records lead."""
+    """Fit by Newton steps, halved while they lead downhill. A large table starts from the fit of a subsample."""
     start = np.zeros(1 + sum(column.width for column in columns))
     every = n // _FEW
     if every > 1:
@@ -133,15 +133,15 @@ def fitted(columns: list[Square | Levels], n: int) -> State:
 
 
 def rank(columns: list[Square | Levels], n: int) -> int:
-    """Return how many terms there are besides the intercept, not counting those that others say already."""
+    """Return the number of terms without the intercept, not counting those that others imply."""
     curvature = sum(X.T @ X for _, X in _blocks(columns, n))
     return int(np.linalg.matrix_rank(curvature, tol=_SAME * n, hermitian=True)) - 1
 
 
 def _look(at: NDArray[np.float64], columns: list[Square | Levels], n: int) -> State:
-    """Go through all records once."""
+    """Evaluate all records once."""
     ridge = _RIDGE * n
-    sides = [np.zeros(len(at)), np.zeros(len(at))]  # apart, so that equal tables cancel exactly
+    sides = [np.zeros(len(at)), np.zeros(len(at))]  # separate, so that equal tables cancel exactly
     curvature = ridge * np.eye(len(at))
     likelihood, squares = -ridge / 2 * float(at @ at), 0.0
     for side, X in _blocks(columns, n):
@@ -156,7 +156,7 @@ def _look(at: NDArray[np.float64], columns: list[Square | Levels], n: int) -> St
 
 
 def _blocks(columns: list[Square | Levels], n: int) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Yield the terms of originals (0) and masked records (1), some at a time."""
+    """Yield the terms of originals (0) and masked records (1), in blocks."""
     width = 1 + sum(column.width for column in columns)
     for side in (0, 1):
         for begin in range(0, n, _BLOCK):
@@ -172,17 +172,17 @@ def _blocks(columns: list[Square | Levels], n: int) -> Iterator[tuple[int, NDArr
 class Propensity:
     """pMSE ([WROK09]): the mean squared distance from ½ of the propensity to be a masked record.
 
-    Original and masked records are put in one table, and a logistic regression on the attributes says how likely each
-    is to be a masked one. Numbers enter with their squares; of categories the 31 most frequent are told apart. A value
-    that is missing is a category, too, so that nothing is left out. Part ``ratio`` divides by what as many records
-    drawn at random from the original would give on average ([SRNDS18]), part ``expected``.
+    Original and masked records are put in one table, and a logistic regression on the attributes estimates how likely
+    each is to be a masked one. Numbers enter with their squares; the 31 most frequent categories of a column are
+    distinguished. A missing value is a category, too, so nothing is left out. Part ``ratio`` divides by the average for
+    as many records drawn at random from the original ([SRNDS18]), part ``expected``.
 
-    **Guarantee.** 0 if the regression finds no difference at all; 0.25 if it tells all records apart.
+    **Guarantee.** 0 if the regression finds no difference at all; 0.25 if it separates all records.
 
     **Complexity.** O(n p²) for p terms, a few times.
 
-    **Departures.** A masked record stays near its original, other than one drawn at random, so that the ratio is
-    below 1 more often than for synthetic data. A ridge of 10⁻⁹ for each record keeps coefficients finite.
+    **Departures.** A masked record stays near its original, unlike one drawn at random, so the ratio is below 1 more
+    often than for synthetic data. A ridge of 10⁻⁹ per record keeps coefficients finite.
 
     References: [WROK09], [SRNDS18].
 
@@ -198,7 +198,7 @@ class Propensity:
     range: ClassVar[tuple[float, float]] = (0.0, 0.25)
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read how well masked records can be told from originals."""
+        """Measure how well masked records can be distinguished from originals."""
         columns = columns_of(comparison)
         if not columns:
             return nothing("propensity", self, "no attribute has a value")

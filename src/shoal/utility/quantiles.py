@@ -20,10 +20,10 @@ PERCENTS = (5, 25, 50, 75, 95)
 class Quantiles:
     """Largest change of the 5, 25, 50, 75 and 95 % quantiles of an attribute, in units of its standard deviation.
 
-    The p % quantile is the lowest value that at least p % of the records do not exceed: a value that is there, also in
-    small strata. Parts are the changes with their signs, in strata in units of the table's deviation too.
+    The p % quantile is the lowest value that at least p % of the records do not exceed: a value that occurs, even in
+    small strata. Parts are the changes with their signs, in strata also in units of the table's deviation.
 
-    **Guarantee.** 0 if and only if the five quantiles of all attributes are kept.
+    **Guarantee.** 0 if and only if the five quantiles of all attributes are preserved.
 
     **Complexity.** O(d · n log n).
 
@@ -40,7 +40,7 @@ class Quantiles:
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read how far quantiles moved."""
+        """Measure how far quantiles moved."""
         return read_changes("quantiles", self, comparison, _change)
 
 
@@ -52,7 +52,7 @@ def _change(
     ordered = [_sorted(values, group, len(begins)) for values in (before, after)]
     found = {}
     for percent in PERCENTS:
-        at = begins + (percent * sizes + 99) // 100 - 1  # integers: no rounding decides which record it is
+        at = begins + (percent * sizes + 99) // 100 - 1  # integers: rounding does not decide which record it is
         found[f", {percent} %"] = (ordered[1][at] - ordered[0][at]) / spread
     return found
 
@@ -62,5 +62,5 @@ def _sorted(values: NDArray[np.float64], group: NDArray[np.int64], groups: int) 
     if groups == 1:
         return np.sort(values)
     order = np.argsort(values)
-    small = group.astype(np.uint16 if groups <= 1 << 16 else np.int64)  # short numbers are sorted by their digits
+    small = group.astype(np.uint16 if groups <= 1 << 16 else np.int64)  # short integers are radix-sorted
     return np.asarray(values[order[np.argsort(small[order], kind="stable")]])

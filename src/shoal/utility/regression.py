@@ -1,4 +1,4 @@
-"""Regression: whether a linear regression of one's own gives the same answer after as before."""
+"""Regression: whether a linear regression gives the same answer after as before."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from shoal.parameters import Checked, Param, unknown
 from shoal.types import Codes, Comparison, Pair, Reading
 from shoal.utility._columns import MOST, missing, nothing
 
-_ALIASED = 1e-9  # a column of which a smaller share is new says nothing new
+_ALIASED = 1e-9  # a column with a smaller share of new variation adds nothing
 
 
 class Fit(NamedTuple):
-    """A least-squares fit. A column that is a combination of those before it has no coefficient: NaN."""
+    """Least-squares fit. A column that is a combination of those before it has no coefficient: NaN."""
 
     coefficients: NDArray[np.float64]
     covariance: NDArray[np.float64]  #: of the coefficients
-    r_squared: float  #: NaN where there is nothing to explain
+    r_squared: float  #: NaN if there is nothing to explain
 
 
 def triangle(blocks: Iterator[NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -36,7 +36,7 @@ def triangle(blocks: Iterator[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 def least_squares(R: NDArray[np.float64], n: int) -> Fit:
-    """Fit the last column of a table of n rows to the others, the first of them the intercept; R is its triangle.
+    """Regress the last column of a table of n rows on the others, the first being the intercept; R is its triangle.
 
     >>> x = np.array([0.0, 1.0, 2.0])
     >>> fit = least_squares(np.linalg.qr(np.column_stack((np.ones(3), x, 1 + 2 * x)), mode="r"), 3)
@@ -58,12 +58,12 @@ def least_squares(R: NDArray[np.float64], n: int) -> Fit:
 
 
 def independent(X: NDArray[np.float64]) -> list[int]:
-    """Return the columns that are no combination of those before them."""
+    """Return the columns that are not combinations of those before them."""
     basis: list[NDArray[np.float64]] = []
     kept = []
     for j, column in enumerate(X.T):
         rest = column
-        for _ in range(2):  # twice is enough for what rounding left
+        for _ in range(2):  # twice removes what rounding left
             for direction in basis:
                 rest = rest - direction * (direction @ rest)
         length = float(np.linalg.norm(rest))
@@ -82,18 +82,18 @@ _WIDTH = 1.959963984540054  # of a 95 % interval, in standard errors
 class Regression(Checked):
     """Average overlap of the 95 % confidence intervals of the coefficients before and after ([KKORS06]).
 
-    Least squares of a column of numbers on others. A category gives a coefficient for each of its levels but the first,
-    which is the reference; levels are named by their numbers. An overlap is the mean of the shares that the common part
-    is of each interval: 1 if the intervals are equal, 0 if they have nothing in common. Parts are the coefficients
+    Least squares of a numeric column on others. A category gives a coefficient for each of its levels but the first,
+    which is the reference; levels are named by their numbers. An overlap is the mean of the shares of each interval
+    that the common part makes up: 1 if the intervals are equal, 0 if they are disjoint. Parts are the coefficients
     before and after, their overlaps, and R² before and after.
 
-    **Guarantee.** 1 if and only if all intervals are kept, but for rounding.
+    **Guarantee.** 1 if and only if all intervals are preserved, up to rounding.
 
     **Complexity.** O(n p²) for p coefficients, at most 60.
 
-    **Departures.** Where intervals have nothing in common, the formula of [KKORS06] is negative; here it is 0. A
-    coefficient that can be had on one side only overlaps by 0. Records in which a column that the formula names is
-    missing before or after are left out.
+    **Departures.** If intervals are disjoint, the formula of [KKORS06] is negative; here the overlap is 0. A
+    coefficient that exists on one side only has an overlap of 0. Records with a column of the formula missing before or
+    after are left out.
 
     References: [KKORS06].
 
@@ -123,14 +123,14 @@ class Regression(Checked):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the formula names, what is explained first; empty without one."""
+        """Return the columns of the formula, the explained one first; empty without a formula."""
         if self.formula is None:
             return ()
         explained, _, others = self.formula.partition("~")
         return tuple(name.strip() for name in (explained, *others.split("+")))
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Fit before and after, and read how far confidence intervals overlap."""
+        """Fit before and after, and measure the overlap of confidence intervals."""
         if self.formula is None:
             return nothing("regression", self, "no formula was given, such as income ~ age + education")
         explained, others = self._look_up(comparison)
@@ -153,7 +153,7 @@ class Regression(Checked):
         return Reading("regression", value, self.goal, self.range, self.columns, parts=shown, note=note)
 
     def _look_up(self, comparison: Comparison) -> tuple[Pair, dict[str, Pair | Codes]]:
-        """Return the columns that the formula names, or say which is not there."""
+        """Return the columns of the formula, or report which one does not exist."""
         known: dict[str, Pair | Codes] = {**comparison.numbers, **comparison.categories}
         for name in self.columns:
             if name not in known:
@@ -175,7 +175,7 @@ def _there(column: Pair | Codes) -> NDArray[np.bool_]:
 
 
 def _terms(columns: dict[str, Pair | Codes]) -> list[str]:
-    """Return what each coefficient after the intercept is of: a column of numbers, or a level by its number."""
+    """Return the name of each coefficient after the intercept: a numeric column, or a level by its number."""
     terms: list[str] = []
     for name, column in columns.items():
         if isinstance(column, Pair):
@@ -191,7 +191,7 @@ def _terms(columns: dict[str, Pair | Codes]) -> list[str]:
 
 
 def _fit(explained: Pair, others: dict[str, Pair | Codes], there: NDArray[np.bool_], side: int) -> Fit:
-    """Fit one side. Numbers are centred where they lay before, and the intercept is moved back."""
+    """Fit one side. Numbers are centred at their original mean, and the intercept is moved back."""
     centres = [_centre(column, there) for column in others.values()]
     rows = np.flatnonzero(there)
     fit = least_squares(triangle(_blocks(explained, list(others.values()), centres, rows, side)), len(rows))
@@ -214,7 +214,7 @@ def _centre(column: Pair | Codes, there: NDArray[np.bool_]) -> float:
 def _blocks(
     explained: Pair, others: Sequence[Pair | Codes], centres: Sequence[float], rows: NDArray[np.int64], side: int
 ) -> Iterator[NDArray[np.float64]]:
-    """Yield the intercept, the terms and what is explained, some rows at a time."""
+    """Yield the intercept, the terms and the explained column, some rows at a time."""
     for begin in range(0, len(rows), _BLOCK):
         some = rows[begin : begin + _BLOCK]
         columns = [np.ones((len(some), 1))]
@@ -231,7 +231,7 @@ def _overlaps(before: Fit, after: Fit) -> NDArray[np.float64]:
     """Return the overlap of the intervals of each coefficient; NaN if neither side has it."""
     widths = [_WIDTH * np.sqrt(fit.covariance.diagonal()) for fit in (before, after)]
     b, a = before.coefficients, after.coefficients
-    reach = widths[0] + widths[1] - np.abs(b - a)  # from one's lower to the other's upper end
+    reach = widths[0] + widths[1] - np.abs(b - a)  # from the lower end of one to the upper end of the other
     common = np.minimum(reach, 2 * np.minimum(*widths))
     shares = [np.divide(common, 2 * w, out=(common == 0).astype(np.float64), where=w > 0) for w in widths]
     found = np.clip((shares[0] + shares[1]) / 2, 0.0, 1.0)

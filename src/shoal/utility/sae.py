@@ -16,15 +16,15 @@ from shoal.utility._columns import worst
 class Sae:
     """Sum of absolute differences between original and masked values, in units of the original's deviations.
 
-    Part ``raw`` is the sum of [SD17] as printed: over the attributes that are numbers, each in its own unit, where the
-    values are there before and after. Then come the attributes' shares of the standardised sum.
+    Part ``raw`` is the sum of [SD17] as printed: over the numeric attributes, each in its own unit, where values are
+    present before and after. Then come the attributes' shares of the standardised sum.
 
     **Guarantee.** 0 if and only if nothing changed; MAE times records times attributes.
 
     **Complexity.** O(nd).
 
-    **Departures.** [SD17] adds values as they are, so that the attribute of the largest numbers decides. Here they are
-    standardised, as in ``sse``; its sum is a part.
+    **Departures.** [SD17] adds values as they are, so that the attribute with the largest numbers dominates. Here they
+    are standardised, as in ``sse``; the sum of [SD17] is a part.
 
     References: [SD17].
 
@@ -38,7 +38,7 @@ class Sae:
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read the SAE of a masked table."""
+        """Measure the SAE of a masked table."""
         names = comparison.attributes
         shares = np.sqrt(comparison.squares).sum(axis=0)
         errors = [np.abs(np.subtract(*comparison.numbers[name])) for name in comparison.numeric]

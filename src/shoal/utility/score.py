@@ -14,8 +14,8 @@ from shoal.types import Reading
 class Score:
     """0.5·IL + 0.25·(DLD + ID): one number to compare methods by, the lower the better.
 
-    Made of what other measures read: IL is that of [N14], not 100·SSE/SST. Where one of them has nothing to look at,
-    there is no score.
+    Computed from other measures: IL is that of [N14], not 100·SSE/SST. If one of them has nothing to measure, there is
+    no score.
 
     References: [N14] Section 2.3.
 
@@ -29,7 +29,7 @@ class Score:
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def combine(self, values: Mapping[str, float]) -> Reading:
-        """Combine the readings of IL, DLD and ID, by name; NaN where there is none."""
+        """Combine the readings of IL, DLD and ID, by name; NaN if one has no value."""
         lacking = [name for name in self.of if math.isnan(values[name])]
         return Reading(
             "score",

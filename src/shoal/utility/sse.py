@@ -21,6 +21,6 @@ class Sse:
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read the SSE of a masked table."""
+        """Measure the SSE of a masked table."""
         value = sse_of(comparison)
         return Reading("sse", value, self.goal, self.range, comparison.attributes)

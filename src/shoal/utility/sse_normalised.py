@@ -18,16 +18,16 @@ class SseNormalised:
     """1/n · Σ over records 1/m · Σ over attributes of NED(x, x′)², the normalised SSE of [SC15] eq. (5).
 
     NED is the distance between an original and a masked value, divided by the range of the attribute in the original:
-    of numbers and moments that of their values, of ordered categories that of their ranks. Other categories are 1
-    apart, or as far as their taxonomy says. Parts are the means of the attributes.
+    for numbers, dates and times that of their values, for ordered categories that of their ranks. Other categories are
+    at distance 1, or at the distance of their taxonomy. Parts are the means of the attributes.
 
     **Guarantee.** 0 if and only if nothing changed; at most 1 if masked values stay within the original's ranges.
 
     **Complexity.** O(nd).
 
-    **Departures.** [SC15] does not say by what distances are normalised; "independent of the ranges of attribute
-    values" is read as by ranges. A value that is missing before or after is left out, which the paper has none of.
-    Where nothing varies, an error counts in the column's own unit.
+    **Departures.** [SC15] does not say how distances are normalised; "independent of the ranges of attribute values" is
+    taken to mean by ranges. A value missing before or after is left out; the paper has no missing values. If nothing
+    varies, an error counts in the column's own unit.
 
     References: [SC15].
 
@@ -42,7 +42,7 @@ class SseNormalised:
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read the normalised SSE of a masked table."""
+        """Measure the normalised SSE of a masked table."""
         found = {name: _errors(name, comparison) for name in comparison.attributes}
         looked = sum(len(errors) for errors in found.values())
         if not looked:
@@ -55,7 +55,7 @@ class SseNormalised:
 
 
 def _errors(name: str, comparison: Comparison) -> NDArray[np.float64]:
-    """Return the squared normalised distances of an attribute, where both values are there."""
+    """Return the squared normalised distances of an attribute, where both values are present."""
     if name in comparison.numbers:
         before, after = comparison.numbers[name]
         known = before[~np.isnan(before)]

@@ -19,12 +19,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Totals:
-    """Largest change of the total of a quasi-identifier of numbers, in percent of the original total.
+    """Largest change of the total of a numeric quasi-identifier, in percent of the original total.
 
-    Where the table has sampling weights, totals are weighted: before by the original weights, after by those that are
-    released, or would be. Rounding moves totals, and so do weights that means do not use. Parts are the changes
-    with their signs: of each quasi-identifier, the largest in any stratum, and of confidential columns of
-    numbers, whose values stay while their weights change.
+    If the table has sampling weights, totals are weighted: before by the original weights, after by those that are
+    released, or would be. Rounding changes totals, and so do weights that means do not use. Parts are the changes with
+    their signs: of each quasi-identifier, the largest in any stratum, and of numeric confidential columns, whose values
+    stay while their weights change.
 
     **Guarantee.** 0, up to 10⁻¹⁰, for a release by centroids with exact means.
 
@@ -41,7 +41,7 @@ class Totals:
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read how far totals moved."""
+        """Measure how far totals moved."""
         if not comparison.numeric:
             return nothing("totals", self, "no attribute is a number")
         weights = comparison.weights or Pair(np.ones(len(comparison)), np.ones(len(comparison)))
@@ -61,7 +61,7 @@ class Totals:
 
 
 def _change(pair: Pair, weights: Pair, rows: NDArray[np.bool_] | slice = slice(None)) -> float:
-    """Return the change of a total in percent; NaN if the original total is 0, unless the other is, too."""
+    """Return the change of a total in percent; if the original total is 0, 0 if the other is too, else NaN."""
     there = np.isfinite(pair.before[rows]) & np.isfinite(pair.after[rows])
     before, after = (_total(x[rows][there], w[rows][there]) for x, w in zip(pair, weights, strict=True))
     if before == 0:
@@ -76,7 +76,7 @@ def _total(values: Floats, weights: Floats) -> float:
 
 
 def _in_strata(comparison: Comparison, weights: Pair) -> Iterator[tuple[str, float]]:
-    """Give for each attribute the largest change of its total in any stratum."""
+    """Yield for each attribute the largest change of its total in any stratum."""
     if comparison.strata is None:
         return
     inside = [comparison.strata == stratum for stratum in np.unique(comparison.strata)]
@@ -86,7 +86,7 @@ def _in_strata(comparison: Comparison, weights: Pair) -> Iterator[tuple[str, flo
 
 
 def _of_confidential(comparison: Comparison, weights: Pair) -> Iterator[tuple[str, float]]:
-    """Give for each confidential column of numbers the change of its weighted total."""
+    """Yield for each numeric confidential column the change of its weighted total."""
     if comparison.weights is None:
         return
     for column in comparison.confidential:

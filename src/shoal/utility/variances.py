@@ -18,11 +18,11 @@ from shoal.utility._columns import read_changes, sizes_of
 class Variances:
     """Largest change of the variance of an attribute, as a share of its variance in the original table.
 
-    Parts are the changes with their signs: −0.09 says that 9 % are lost. Those of a stratum are shares of the table's
-    variance too, so that a stratum in which nothing varied has a change. Where nothing varies in the table, a change
+    Parts are the changes with their signs: −0.09 means that 9 % are lost. Those of a stratum are also shares of the
+    table's variance, so that a stratum in which nothing varied has a change. If nothing varies in the table, a change
     counts in the column's own unit.
 
-    **Guarantee.** 0 if and only if all variances are kept, but for rounding. A release by centroids lowers them.
+    **Guarantee.** 0 if and only if all variances are preserved, up to rounding. A release by centroids lowers them.
 
     **Complexity.** O(nd), with strata O(d · n log n).
 
@@ -39,7 +39,7 @@ class Variances:
     range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Read how far variances moved."""
+        """Measure how far variances moved."""
         return read_changes("variances", self, comparison, _change)
 
 
@@ -52,6 +52,6 @@ def _change(
 
 def _variances(values: NDArray[np.float64], begins: NDArray[np.int64]) -> NDArray[np.float64]:
     sizes = sizes_of(begins, len(values))
-    offsets = values - np.repeat(values[begins], sizes)  # from the first of each group: exact where nothing varies
+    offsets = values - np.repeat(values[begins], sizes)  # from the first of each group: exact if nothing varies
     means = np.add.reduceat(offsets, begins) / sizes
     return np.asarray(np.add.reduceat((offsets - np.repeat(means, sizes)) ** 2, begins) / sizes)

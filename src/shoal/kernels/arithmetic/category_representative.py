@@ -1,11 +1,12 @@
-"""The category, or the group, that stands for a class: by how much of the class lies below each node of the tree.
+"""Representative category or group of a class, from the weight of the class below each node of the taxonomy.
 
-The way from a leaf up to a node is as long as the node is high. Two leaves are as far apart as their lowest common
-ancestor is high, over the height of the tree: 1 at most. Categories without groups are all 1 apart.
+The path from a leaf up to a node is as long as the node is high. The distance between two leaves is the height of
+their lowest common ancestor divided by the height of the tree, at most 1. Categories without groups are all at
+distance 1.
 
-One coordinate for each edge: √(its length / twice the height of the tree) for what lies below it, 0 for the rest. The
-squared distance between two leaves is then half the length of the path between them over the height: exactly that.
-What a group lies from a leaf is the same: half the path, over the height.
+Each edge has a coordinate: √(its length / twice the height of the tree) for nodes below it, 0 for all others. The
+squared distance between two leaves is then half the length of the path between them over the height of the tree, which
+is the distance above. The same holds for a group and a leaf: half the path, over the height.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ from shoal.types import Taxonomy
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """The categories of a column, in order of their names, and the groups above them.
+    """Categories of a column, in order of their names, and the groups above them.
 
     Attributes
     ----------
     names
-        Of the categories, then of the groups, inner ones before those around them; the last is the root.
+        Names of the categories, then of the groups, inner groups before outer ones; the last is the root.
     categories
-        How many categories there are.
+        Number of categories.
     parent
-        For each category and group the group it hangs on; the root hangs on itself.
+        Parent group of each category and group; the root is its own parent.
     height
-        Of each of them: 0 for a category.
+        Height of each category and group: 0 for a category.
     """
 
     names: tuple[str, ...] = field(repr=False)
@@ -42,22 +43,22 @@ class Tree:
 
     @property
     def root(self) -> int:
-        """The number of the root."""
+        """Return the number of the root."""
         return len(self.names) - 1
 
     @property
     def embedding(self) -> NDArray[np.float64]:
-        """Coordinates of categories and groups: (names, edges)."""
+        """Return the coordinates of categories and groups: (names, edges)."""
         lengths = self.height[self.parent] - self.height
         found = np.zeros((len(self.names), len(self.names) - 1))
-        for node in range(len(self.names) - 2, -1, -1):  # groups around a node come after it
+        for node in range(len(self.names) - 2, -1, -1):  # a node's ancestors come after it
             found[node] = found[self.parent[node]]
             found[node, node] = np.sqrt(lengths[node] / (2.0 * self.height[self.root]))
         return found
 
 
 def tree_of(categories: Sequence[str], taxonomy: Taxonomy | None) -> Tree:
-    """Return the tree of the categories that occur, which must all be in the taxonomy if there is one.
+    """Return the tree of the categories that occur; a taxonomy, if given, must contain all of them.
 
     >>> organs = Taxonomy({"flu": ("lungs",), "asthma": ("lungs",), "ulcer": ("belly",)})
     >>> t = tree_of(["asthma", "flu", "ulcer"], organs)
@@ -72,7 +73,7 @@ def tree_of(categories: Sequence[str], taxonomy: Taxonomy | None) -> Tree:
     parent = [place[paths[name]] for name in categories] + [place[path[:-1]] for path in groups] + [root]
     height = np.zeros(root + 1, np.int64)
     height[root] = 1
-    # those of the whole taxonomy, so that distances do not depend on which of its values a table has
+    # use the heights of the whole taxonomy, so that distances do not depend on which of its values a table has
     for path in taxonomy.paths.values() if taxonomy is not None else ():
         for depth in range(len(path) + 1):
             if path[:depth] in place:
@@ -82,21 +83,21 @@ def tree_of(categories: Sequence[str], taxonomy: Taxonomy | None) -> Tree:
     return Tree(names, len(categories), np.array(parent, np.int64), height)
 
 
-_TIE = 1e-12  # weights and distances that differ by less, relative to the whole, are the same
+_TIE = 1e-12  # weights and distances that differ by less, relative to the total, count as equal
 
 
 @dataclass(frozen=True, eq=False)
 class Below:
-    """How much of each class lies below each node: only where there is something, sorted by class and node.
+    """Weight of each class below each node: non-zero entries only, sorted by class and node.
 
     Attributes
     ----------
     classes
-        How many classes there are; those of which nothing is here are among them.
+        Number of classes, including those without an entry.
     of, node, share
-        A class, a node, and the weight of the class's records below it.
+        The class, the node, and the weight of the class's records below the node.
     member
-        Whether it is the category of a record itself.
+        Whether the node is itself the category of a record.
     """
 
     classes: int
@@ -113,13 +114,13 @@ def below(
     weights: NDArray[np.float64] | None,
     classes: int,
 ) -> Below:
-    """Return how much of each class lies below each node; weights that are all 0 count the same.
+    """Return the weight of each class below each node; if a class's weights are all 0, its records count equally.
 
-    **Complexity.** O(p h log p) for p different categories of classes in a tree of height h; no coordinates are made.
+    **Complexity.** O(p h log p) for p distinct categories of classes in a tree of height h; computes no coordinates.
     """
     nodes = len(parent)
     if weights is not None:
-        order = np.argsort(weights, kind="stable")  # no order of rows may change a sum
+        order = np.argsort(weights, kind="stable")  # sums must not depend on the order of rows
         labels, codes, weights = labels[order], codes[order], weights[order]
         whole = np.bincount(labels, weights, classes)
         weights = np.where(whole[labels] > 0, weights, 1.0)
@@ -129,7 +130,7 @@ def below(
     at = leaves
     while True:
         node = at % nodes
-        up = parent[node] != node  # the root hangs on itself
+        up = parent[node] != node  # the root is its own parent
         if not up.any():
             break
         at, share = at[up] - node[up] + parent[node[up]], share[up]
@@ -141,10 +142,10 @@ def below(
 
 
 def likest_leaf(parent: NDArray[np.int64], height: NDArray[np.int64], inside: Below) -> NDArray[np.int64]:
-    """Return the category of least total distance to each class, of several the first; −1 for a class of nobody.
+    """Return the category with the least total distance to each class, ties to the first; −1 for an empty class.
 
-    What a category is away from all records is the sum, over the edges above it, of the edge's length times the weight
-    of what does not lie below the edge. No category is nearer than all that members have, so only those are looked at.
+    The total distance of a category is the sum, over the edges above it, of the edge's length times the weight that
+    does not lie below the edge. The nearest category is always one that occurs in the class, so only those are tried.
     """
     nodes, lengths = len(parent), height[parent] - height
     keys = inside.of * nodes + inside.node
@@ -161,18 +162,18 @@ def likest_leaf(parent: NDArray[np.int64], height: NDArray[np.int64], inside: Be
 
 
 def likest_node(height: NDArray[np.int64], inside: Below) -> NDArray[np.int64]:
-    """Return the node of least total distance to each class, of several the highest; −1 for a class of nobody.
+    """Return the node with the least total distance to each class, ties to the highest; −1 for an empty class.
 
-    A step down an edge comes nearer to what lies below it, and goes as far away from the rest. So it is worth it while
-    more than half of the weight lies below: the lowest such node, for they lie below each other.
+    A step down an edge comes nearer to the records below it and moves away from the rest by the same length. It pays
+    while more than half of the weight lies below. Nodes with that much weight lie on one path; the lowest is returned.
     """
     return _lowest(height, inside, 0.5 + _TIE)
 
 
 def common_ancestor(height: NDArray[np.int64], inside: Below) -> NDArray[np.int64]:
-    """Return the lowest node below which all records of each class lie; −1 for a class of nobody.
+    """Return the lowest node that has all records of each class below it; −1 for an empty class.
 
-    What lies below each node must be counted, not weighted: a record of weight 0 is a record.
+    `inside` must hold counts, not weights: a record of weight 0 is a record.
     """
     return _lowest(height, inside, 1.0 - _TIE)
 
@@ -186,7 +187,7 @@ def _lowest(height: NDArray[np.int64], inside: Below, part: float) -> NDArray[np
 
 
 def _first(classes: int, of: NDArray[np.int64], node: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the first node that is named for each class."""
+    """Return the first node listed for each class."""
     chosen = np.full(classes, -1, np.int64)
     there, first = np.unique(of, return_index=True)
     chosen[there] = node[first]

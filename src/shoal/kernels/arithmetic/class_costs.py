@@ -27,7 +27,7 @@ class Classes(NamedTuple):
 
 @kernel
 def _costs(x, members, bounds, out):
-    """Write the SSE of each class, from differences to its first member, which lose nothing far from the origin."""
+    """Write the SSE of each class, from differences to its first member, which stay accurate far from the origin."""
     for c in range(out.shape[0]):
         begin, end = bounds[c], bounds[c + 1]
         total = 0.0
@@ -44,7 +44,7 @@ def _costs(x, members, bounds, out):
 
 @part
 def root(parent, i):
-    """Return the root of a tree of joined records, and halve the way to it."""
+    """Return the root of a tree of joined records, halving the path to it."""
     while parent[i] != i:
         parent[i] = parent[parent[i]]
         i = parent[i]

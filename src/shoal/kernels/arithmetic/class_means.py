@@ -1,4 +1,4 @@
-"""Class means: independent of the order of rows, and without overflow."""
+"""Class means and medians that do not depend on the order of rows and do not overflow."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
@@ -13,9 +13,9 @@ from shoal.kernels.runtime.jit import kernel
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """Values and weights class after class; within a class by value, and equal values by weight.
+    """Values and weights sorted by class, then by value, then by weight.
 
-    Class c has the positions `starts[c]` to `starts[c + 1]`.
+    Class c occupies positions `starts[c]` to `starts[c + 1]`.
 
     >>> found = members(np.array([3.0, 1.0, 2.0]), np.array([0, 1, 0]), None)
     >>> found.values.tolist(), found.starts.tolist()
@@ -28,9 +28,9 @@ class Members:
 
 
 def members(values: NDArray[np.float64], labels: NDArray[np.int64], weights: NDArray[np.float64] | None) -> Members:
-    """Group records by class, and sort each class by value and weight; without weights all weigh 1.
+    """Group records by class, and sort each class by value and weight; without weights, every record has weight 1.
 
-    **Complexity.** O(n) to group them, and a Shell sort of each class, which is fast for the small ones that there are.
+    **Complexity.** O(n) to group, plus a Shell sort of each class, which is fast because classes are small.
     """
     n, sizes = len(labels), np.bincount(labels)
     starts = np.zeros(len(sizes) + 1, np.int64)
@@ -45,7 +45,7 @@ def members(values: NDArray[np.float64], labels: NDArray[np.int64], weights: NDA
 
 @kernel
 def _group(labels, values, weights, weighed, places, out_values, out_weights):
-    """Write every record to the next free place of its class."""
+    """Write every record to the next free position of its class."""
     for row in range(labels.shape[0]):
         at = places[labels[row]]
         out_values[at] = values[row]
@@ -82,10 +82,10 @@ def class_means(
 ) -> NDArray[np.float64]:
     """Return the mean of each class as the heaviest member's value plus the mean difference from it.
 
-    **Guarantee.** Members that are equal give exactly their value; no mean lies outside its class's range; no
-    overflow up to the largest float. The order of rows does not matter: members are added up in the order of their
-    values. From the heaviest, what rounding loses of a weighted total is small beside the total of absolute values,
-    however unequal the weights are. A class whose weights are all zero gets its unweighted mean.
+    **Guarantee.** Equal members give exactly their value; no mean lies outside its class's range; nothing overflows
+    up to the largest float. The order of rows does not matter: members are added in order of value. Measured from the
+    heaviest member, the rounding error of a weighted total is small relative to the total of absolute values, however
+    unequal the weights are. A class whose weights are all zero gets its unweighted mean.
 
     >>> class_means(np.array([0.1, 0.1, 0.1, 3.0]), np.array([0, 0, 0, 1])).tolist()
     [0.1, 3.0]
@@ -99,7 +99,7 @@ def class_means(
     means = np.clip(anchors + offsets, low, high)
     if not exponent:
         return np.asarray(means + 0.0)
-    equal = low == high  # whose own value may have lost a bit by scaling
+    equal = low == high  # scaling may have cost the value itself a bit
     exact = np.empty(len(means))
     exact[labels] = values
     return np.asarray(np.where(equal, exact, np.ldexp(means, exponent)) + 0.0)
@@ -108,7 +108,7 @@ def class_means(
 def class_means_of_integers(
     values: NDArray[np.int64], labels: NDArray[np.int64], weights: NDArray[np.float64] | None = None
 ) -> NDArray[np.int64]:
-    """Return the mean of each class rounded to the nearest integer (halves to even), without leaving 64 bits.
+    """Return the mean of each class rounded to the nearest integer (halves to even), within 64 bits throughout.
 
     The order of rows does not matter, as for :func:`class_means`.
 
@@ -119,7 +119,7 @@ def class_means_of_integers(
     high = np.full(len(low), np.iinfo(np.int64).min)
     np.minimum.at(low, labels, values)
     np.maximum.at(high, labels, values)
-    if int(values.max()) - int(values.min()) >= 2**63:  # differences leave 64 bits, those of halves do not
+    if int(values.max()) - int(values.min()) >= 2**63:  # differences would overflow 64 bits; those of halves do not
         means = 2 * class_means_of_integers(values >> 1, labels, weights)
     else:
         offsets = (values - low[labels]).astype(np.float64)
@@ -128,7 +128,7 @@ def class_means_of_integers(
 
 
 def class_sums(values: NDArray[np.float64], labels: NDArray[np.int64], classes: int) -> NDArray[np.float64]:
-    """Return the sum of each class, added up from the lowest value to the highest: no order of rows changes it.
+    """Return the sum of each class, added from the lowest value to the highest, so that row order does not matter.
 
     >>> class_sums(np.array([0.1, 1e16, 0.2, -1e16]), np.array([0, 0, 0, 0]), 2).tolist()
     [0.0, 0.0]
@@ -138,14 +138,14 @@ def class_sums(values: NDArray[np.float64], labels: NDArray[np.int64], classes: 
 
 
 def _ends(found: Members) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the least and the largest member of each class."""
+    """Return the smallest and the largest member of each class."""
     last = len(found.values) - 1
     return found.values[np.minimum(found.starts[:-1], last)], found.values[found.starts[1:] - 1]
 
 
 @kernel
 def _means(starts, values, weights, anchors, offsets):
-    """Write for each class its heaviest member's value (of several the lowest), and the mean difference from it."""
+    """Write each class's heaviest member's value (ties to the lowest) and the mean difference from it."""
     for c in range(starts.shape[0] - 1):
         begin, end = starts[c], starts[c + 1]
         if begin == end:
@@ -163,24 +163,24 @@ def _means(starts, values, weights, anchors, offsets):
         offsets[c] = total / (mass if mass > 0.0 else end - begin)
 
 
-_PARTS = 2.0**52  # so many parts of a class's weight are told apart
-_TIE = 1e-12  # and what lacks so little of a half is one
+_PARTS = 2.0**52  # resolution of a class's weights
+_TIE = 1e-12  # a sum that falls short of half by less counts as half
 
 
 def medians(
     values: NDArray[np.float64], labels: NDArray[np.int64], weights: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
-    """Return the lower median of each class: the least value up to which at least half of the weight lies.
+    """Return the lower median of each class: the smallest value at or below which at least half of the weight lies.
 
     >>> medians(np.array([3.0, 1.0, 2.0, 5.0]), np.array([0, 0, 0, 1]), None).tolist()
     [2.0, 5.0]
     """
-    order = np.lexsort((values, labels) if weights is None else (weights, values, labels))  # whatever the order of rows
+    order = np.lexsort((values, labels) if weights is None else (weights, values, labels))  # row order must not matter
     label, share = labels[order], np.ones(len(order)) if weights is None else weights[order]
     whole = np.bincount(label, share)
-    share = np.where(whole[label] > 0, share, 1.0)  # weights that are all 0 count the same
-    # in parts of each class's own weight, as integers: sums over all classes may wrap, differences are still exact, so
-    # that heavy classes do not swallow light ones
+    share = np.where(whole[label] > 0, share, 1.0)  # weights that are all 0 count equally
+    # as integers, in units of each class's own weight: sums over all classes may wrap around, but differences stay
+    # exact, so that heavy classes do not swallow light ones
     parts = np.rint(share / np.bincount(label, share)[label] * _PARTS).astype(np.uint64)
     so_far = np.cumsum(parts)
     begins = np.flatnonzero(np.diff(label, prepend=-1))

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def in_range(points: np.ndarray) -> np.ndarray:
-    """Scale by a power of two where squares of coordinates would overflow, or all vanish.
+    """Scale by a power of two where squares of coordinates would overflow, or would all underflow to zero.
 
-    Guarantee: points whose largest magnitude lies in [2⁻⁵⁰⁰, 2⁵⁰⁰] are returned as they are; others come back with
-    a largest magnitude in [½, 1).
+    Guarantee: points whose largest magnitude lies in [2⁻⁵⁰⁰, 2⁵⁰⁰] are returned unchanged; others are returned with a
+    largest magnitude in [½, 1).
     """
     largest = max(float(points.max()), -float(points.min()))
     if largest == 0.0 or 2.0**-500 <= largest <= 2.0**500:
@@ -29,7 +29,7 @@ def in_range(points: np.ndarray) -> np.ndarray:
 def location_and_spread(values: NDArray[np.float64]) -> tuple[float, float, int]:
     """Return mean and population standard deviation of values · 2⁻ᵉ, and e, so that squares cannot overflow.
 
-    A constant column has spread 0 exactly. The order of rows does not change a bit of the result.
+    A constant column has spread exactly 0. The result does not depend on the order of rows.
 
     >>> location_and_spread(np.array([1.0, 3.0]))
     (0.5, 0.25, 2)

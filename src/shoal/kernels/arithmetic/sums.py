@@ -8,8 +8,8 @@ could overflow. Values are passed as their bit patterns (``points.view(np.int64)
 
 **Totals** do not depend on the order of the values, because all values are rounded to the same grids before they are
 added. Adding a large power of two to a value and subtracting it again leaves the value rounded to a multiple of a fixed
-unit, and sums of such multiples are exact. The remainder goes to a finer grid; what remains after the third grid is
-dropped, for it is far below the last bit of the total.
+unit, and sums of such multiples are exact. The remainder goes to a finer grid; the remainder after the third grid is
+dropped, because it is far below the last bit of the total.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -52,7 +52,7 @@ def _accumulate(limbs, base, j, pattern, sign):
 
 @part
 def subtract(limbs, base, j, pattern):
-    """Take one value out of the sum of column `j`, exactly."""
+    """Subtract one value from the sum of column `j`, exactly."""
     _accumulate(limbs, base, j, pattern, np.int64(-1))
 
 
@@ -170,11 +170,11 @@ _TOP, _BOTTOM = 1000, 800  # beyond 2¹⁰⁰⁰ a grid may overflow, below 2⁻
 
 
 def orderless_total(values: NDArray[np.float64]) -> float:
-    """Return the sum of a column: no order of its values changes a bit of it.
+    """Return the sum of a column, bit for bit independent of the order of its values.
 
-    With values that are infinite or NaN, the sum is.
+    With infinite or NaN values, the sum is infinite or NaN.
 
-    **Guarantee.** The error is at most one unit in the last place of the total, and 2⁻⁶⁰ of the largest value.
+    **Guarantee.** The error is at most one unit in the last place of the total, plus 2⁻⁶⁰ of the largest value.
 
     >>> orderless_total(np.array([1e16, 1.0, -1e16]))
     1.0
@@ -185,7 +185,7 @@ def orderless_total(values: NDArray[np.float64]) -> float:
         return float(np.sum(column))
     if largest == 0.0:
         return 0.0
-    spare = math.frexp(len(column))[1] + 1  # bits that a sum of so many may grow by
+    spare = math.frexp(len(column))[1] + 1  # bits by which a sum of this many values may grow
     exponent = math.frexp(largest)[1] + spare
     if exponent > _TOP:
         with np.errstate(over="ignore"):  # the total may be larger than any float
@@ -199,7 +199,7 @@ def orderless_total(values: NDArray[np.float64]) -> float:
 
 @kernel
 def _total(values, first, second, third):
-    """Add up the values on three grids, each finer than the one before."""
+    """Add the values on three grids, each finer than the one before."""
     high, middle, low = 0.0, 0.0, 0.0
     for i in range(values.shape[0]):
         on_grid = (first + values[i]) - first

@@ -1,13 +1,14 @@
-"""The linear relaxation of microaggregation, by column generation: a lower bound on the SSE of any partition.
+"""Linear relaxation of microaggregation by column generation: a lower bound on the SSE of any partition.
 
 A partition into classes C of at least k records is a solution of: minimise Σ SSE(C)·x_C, every record in exactly one
-class. Let x be fractional, and the value can only fall. Its dual asks for prices u with Σ_{i∈C} u_i ≤ SSE(C) for every
-class; Σ u_i is then a lower bound, whatever the prices came from. Classes of exactly k records are enough: the SSE of a
+class. Allowing fractional x can only lower the value. The dual asks for prices u with Σ_{i∈C} u_i ≤ SSE(C) for every
+class; Σ u_i is then a lower bound, wherever the prices came from. Classes of exactly k records are enough: the SSE of a
 larger one is at least the average price its subsets of k allow (docs/certificate.md).
 
-Prices come from the relaxation over few classes; pricing finds every class that they are too high for; these join, and
-so on. In each round the prices are lowered until no class is violated, which gives a bound that holds whatever the
-solver did. Distances are lowered and prices raised by more than rounding can amount to before they are compared.
+Prices come from the relaxation over few classes; pricing finds every class that they are too high for; these classes
+are added, and so on. In each round the prices are lowered until no class is violated, which gives a bound that holds
+whatever the solver did. Before they are compared, distances are lowered and prices raised by more than any rounding
+error.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -28,16 +29,16 @@ from shoal.kernels.runtime.jit import announce, kernel
 from shoal.kernels.space.neighbours import neighbours
 from shoal.progress import report
 
-_CLOSE = 1e-6  # the bound is this near to the value of the relaxation: enough
-_BACK = 1e-9  # prices are lowered by so much before pricing, so that classes that just pay are not found again
-_SETS = 3_000  # sets grown from one record, before the next is taken
+_CLOSE = 1e-6  # stop when the bound is this close to the value of the relaxation
+_BACK = 1e-9  # prices are lowered by this much before pricing, so that classes that just break even are not found again
+_SETS = 3_000  # sets grown from one record before moving on to the next
 _CAPACITY = 60  # classes found per record
 _QUOTA = 3  # new classes per record and round
 
 
 @kernel
 def _lower(members, profit, order, prices, cut):
-    """Lower the prices, class by class, until none of these classes has a profit; `cut` says by how much."""
+    """Lower the prices, class by class, until none of these classes has a profit; write the reduction to `cut`."""
     k = members.shape[1]
     for at in range(order.shape[0]):
         c = order[at]
@@ -53,7 +54,7 @@ def _lower(members, profit, order, prices, cut):
 
 @kernel
 def _spread(members, order, quota, taken, chosen):
-    """Choose classes in order, unless each record is already in so many of the chosen; return how many."""
+    """Choose classes in order, skipping those whose records are all in `quota` chosen ones; return how many."""
     count = 0
     for at in range(order.shape[0]):
         c = order[at]
@@ -69,7 +70,7 @@ def _spread(members, order, quota, taken, chosen):
 
 
 class Pricing:
-    """Finds the classes of k records that given prices are too high for."""
+    """Search for the classes of k records that given prices are too high for."""
 
     def __init__(self, x: np.ndarray, k: int) -> None:
         n, d = x.shape
@@ -87,7 +88,7 @@ class Pricing:
         return Lists(np.empty(self.n + 1, np.int64), np.empty(size, np.int32), np.empty(size), np.empty(self.n))
 
     def find(self, prices: np.ndarray, each: int) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Return the classes with a profit, their profits, and whether these are all."""
+        """Return the classes with a profit, their profits, and whether the list is complete."""
         half = (prices + self.slack * np.abs(prices)) / (self.k - 1)
         reach = (self.k - 2) / 2
         if (needed := fill_lists(self.squares, half, reach, self.lists)) > len(self.lists.record):
@@ -99,27 +100,27 @@ class Pricing:
 
 
 class Relaxation(NamedTuple):
-    """What column generation ended with."""
+    """Result of column generation."""
 
     bound: float  #: on the SSE of any partition; −∞ if no pricing was completed
-    optimal: bool  #: whether the bound is the value of the relaxation, but for a millionth
-    prices: np.ndarray | None  #: (n,) of the records, in the last round that was solved
-    pricing: Pricing  #: ready to look for classes at other prices
+    optimal: bool  #: whether the bound is the value of the relaxation, to within a millionth
+    prices: np.ndarray | None  #: (n,) prices of the records, in the last round that was solved
+    pricing: Pricing  #: ready to search for classes at other prices
 
 
 def column_bound(x: np.ndarray, k: int, rounds: int = 40) -> tuple[float, bool]:
     """Return a lower bound on the SSE of any partition, and whether it is the value of the relaxation.
 
-    Squares of `x` neither overflow nor vanish, and n ≥ 2k; the relaxation is solved `rounds` times at most. The bound
-    holds in exact arithmetic, and is −∞ if no pricing was completed; it is the value of the relaxation but for a
-    millionth.
+    Squares of `x` neither overflow nor vanish, and n ≥ 2k; the relaxation is solved at most `rounds` times. The bound
+    holds in exact arithmetic, and is −∞ if no pricing was completed; if it is the value of the relaxation, then to
+    within a millionth.
     """
     found = relaxation(x, k, rounds, lambda turn: report(turn, rounds))
     return found.bound, found.optimal
 
 
 def relaxation(x: np.ndarray, k: int, rounds: int = 40, tell: Callable[[int], None] = lambda turn: None) -> Relaxation:
-    """Solve the linear relaxation; parameters are those of :func:`column_bound`, and `tell` hears of each round."""
+    """Solve the linear relaxation; parameters are those of :func:`column_bound`, and `tell` is called each round."""
     master, pricing, best, each, last = _start(x, k), Pricing(x, k), -np.inf, _SETS, None
     for turn in range(rounds):
         value, prices = master.solve()
@@ -155,12 +156,12 @@ def repaired(prices: np.ndarray, members: np.ndarray, profit: np.ndarray) -> np.
 
 
 def floor_sum(values: np.ndarray) -> float:
-    """Return the sum of the values, rounded downwards."""
+    """Return the sum of the values, rounded down."""
     return math.nextafter(math.fsum(values.tolist()), -math.inf)
 
 
 def _start(x: np.ndarray, k: int) -> Master:
-    """Return the relaxation over the classes of MDAV, and of each record with some of its nearest."""
+    """Return the relaxation over the classes of MDAV, and over each record with some of its nearest."""
     n = len(x)
     first = classes_of(x, mdav(x, k)[0])
     master = Master(n, first)

@@ -1,14 +1,14 @@
 """Lower bounds on the SSE of any partition, for tables of any size.
 
-Small tables use column generation. For others the nearest neighbours of each record give a bound, as follows.
+Small tables use column generation. For others, the nearest neighbours of each record give a bound, as follows.
 
 Symbols: d_ij the distance of two records, m the size of a class C. SSE(C) is the sum of d²_ij / 2m over i and j in C.
 Replace d²_ij by c_ij = d²_ij + λ_ij with λ_ij = −λ_ji: no sum over a class changes. Let A_i be the sum of the k−1
 smallest c_ij of record i. The m−1 others in its class cost at least (m−1)/(k−1)·A_i, so SSE(C) is at least the sum over
-C of A_i·(m−1)/(2m(k−1)), that is of A_i/2k or, where A_i < 0, of A_i/(2k−1).
+C of A_i·(m−1)/(2m(k−1)), and hence of A_i/2k or, where A_i < 0, of A_i/(2k−1).
 
-With λ = 0 this is the sum of the squared distances to the k−1 nearest, divided by 2k. Raising λ_ij where i wants j
-as a neighbour and j does not want i raises it further, by subgradient steps.
+With λ = 0 this is the sum of the squared distances to the k−1 nearest, divided by 2k. Subgradient steps improve it:
+they raise λ_ij where i picks j as a neighbour and j does not pick i.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -27,20 +27,20 @@ from shoal.kernels.runtime.jit import announce, kernel
 from shoal.kernels.space.neighbours import neighbours
 from shoal.progress import report
 
-_TARGET = 1.25  # the steps aim at so many times the bound that λ = 0 gives
-_PATIENCE = 8  # steps without a better bound, before they become shorter
+_TARGET = 1.25  # the steps aim at this multiple of the bound for λ = 0
+_PATIENCE = 8  # steps without a better bound before they are shortened
 
 
 class _Pairs(NamedTuple):
-    """Pairs {i, j}, i < j, of which one is among the nearest of the other; λ is λ_ij."""
+    """Pairs {i, j}, i < j, where one is among the nearest of the other; λ is λ_ij."""
 
-    start: np.ndarray  # (n + 1,) where a record's pairs begin in `pair`
+    start: np.ndarray  # (n + 1,) position of a record's first pair in `pair`
     pair: np.ndarray  # numbers of pairs: +e + 1 where the record is i, −e − 1 where it is j
     square: np.ndarray  # (pairs,) d², lowered by more than rounding could have raised it
     shift: np.ndarray  # (pairs,) λ
-    wish: np.ndarray  # (pairs,) int8: how often i takes j, less how often j takes i
-    scale: np.ndarray  # (pairs,) how long a step of λ is here: records far from all others need longer ones
-    reach: np.ndarray  # (n,) d² that every record without a pair has at least
+    wish: np.ndarray  # (pairs,) int8: how often i picks j, minus how often j picks i
+    scale: np.ndarray  # (pairs,) step length of λ: records far from all others need longer steps
+    reach: np.ndarray  # (n,) least d² from each record to any record it has no pair with
 
 
 @kernel
@@ -55,7 +55,7 @@ def _squares(x, first, second, factor, out):
 
 @kernel
 def _least_sums(pairs, k, slack, least, chosen, out):
-    """Write what each record contributes to the bound, and note whom it takes as its k−1 neighbours."""
+    """Write the contribution of each record to the bound, and mark the k−1 neighbours that it picks."""
     wish = pairs.wish
     for e in range(wish.shape[0]):
         wish[e] = 0
@@ -87,11 +87,11 @@ def _least_sums(pairs, k, slack, least, chosen, out):
 
 
 def neighbour_bound(x: np.ndarray, k: int, steps: int) -> float:
-    """Return a lower bound on the SSE of any partition, after so many subgradient steps beyond the first.
+    """Return a lower bound on the SSE of any partition, after `steps` subgradient steps.
 
     Squares of `x` neither overflow nor vanish, and n ≥ 2k.
 
-    Guarantee: holds in exact arithmetic, and is never below Σ of the squared distances to the k−1 nearest / 2k (but for
+    Guarantee: holds in exact arithmetic, and is never below Σ of the squared distances to the k−1 nearest / 2k (up to
     rounding). Complexity: the search for neighbours, then O(steps·n·k).
 
     >>> round(neighbour_bound(np.array([[0.0], [1.0], [5.0], [6.0]]), 2, 0), 9)
@@ -105,7 +105,7 @@ def neighbour_bound(x: np.ndarray, k: int, steps: int) -> float:
     best, first, length, idle = -np.inf, 0.0, 1.0, 0
     for step in range(steps + 1):
         _least_sums(pairs, k, slack, least, chosen, out)
-        value = float(out.sum() - 2.0**-40 * np.abs(out).sum())  # numpy adds pairwise: far more than its rounding
+        value = float(out.sum() - 2.0**-40 * np.abs(out).sum())  # far more than the rounding of numpy's pairwise sum
         first = value if step == 0 else first
         idle = 0 if value > best else idle + 1
         best = max(best, value)
@@ -121,7 +121,7 @@ def neighbour_bound(x: np.ndarray, k: int, steps: int) -> float:
 
 
 def _pairs(x: np.ndarray, k: int, slack: float) -> _Pairs:
-    """Pair each record with its nearest, whichever of the two has the other among its own."""
+    """Pair each record with its nearest, and with the records that have it among their nearest."""
     n = len(x)
     near = neighbours(x, 3 * k + 6)
     i = np.repeat(np.arange(n, dtype=np.int64), near.shape[1])
@@ -144,8 +144,8 @@ def _pairs(x: np.ndarray, k: int, slack: float) -> _Pairs:
 
 
 _MOST_RECORDS = 5_000  # for column generation, which holds the distances of all pairs
-_LARGEST_K = 6  # beyond, pricing has too many sets to grow
-_MOST_WORK = 40_000  # n·(k−2)²: the linear programmes become slow
+_LARGEST_K = 6  # beyond this, pricing has too many sets to grow
+_MOST_WORK = 40_000  # n·(k−2)²: beyond this, the linear programmes become slow
 _STEPS = 150
 
 ONE_CLASS, OPTIMAL_CUT = "one class", "optimal cut"
@@ -162,15 +162,15 @@ class Bound(NamedTuple):
 def lower_bound(points: np.ndarray, k: int) -> Bound:
     """Return a lower bound on the SSE of any partition of the points into classes of at least k records.
 
-    `how` says where it comes from: "one class" (n < 2k) and "optimal cut" (one coordinate varies) are the optimum
-    itself, but for rounding; "column generation" is the value of the linear relaxation; "column generation, stopped" is
-    below it; "nearest neighbours" is the weakest, and works for any size.
+    `how` names the source: "one class" (n < 2k) and "optimal cut" (one coordinate varies) are the optimum itself, up to
+    rounding; "column generation" is the value of the linear relaxation; "column generation, stopped" is below it;
+    "nearest neighbours" is the weakest, and works for any size.
 
     Guarantee: no partition whose classes all have at least k records has a lower SSE, in exact arithmetic on the points
-    as they are given.
+    as given.
 
-    Complexity: column generation takes O(n²) memory and some ten linear programmes, and is tried for n ≤ 5,000, k ≤ 6
-    and n(k−2)² ≤ 40,000; else the search for neighbours, and O(n·k) for each of 150 steps.
+    Complexity: column generation takes O(n²) memory and about ten linear programmes, and is tried for n ≤ 5,000, k ≤ 6
+    and n(k−2)² ≤ 40,000; otherwise the search for neighbours, and O(n·k) for each of 150 steps.
 
     >>> lower_bound(np.array([[0.0], [1.0], [5.0], [7.0]]), 2).how
     'optimal cut'
@@ -203,7 +203,7 @@ def unit_range(x: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def rescaled(value: float, exponent: int) -> float:
-    """Return a lower bound in the unit of x from one in the unit of x·2⁻ᵉ, rounded downwards."""
+    """Convert a lower bound from the unit of x·2⁻ᵉ to the unit of x, rounded down."""
     try:
         value = math.ldexp(max(value, 0.0), 2 * exponent)
     except OverflowError:
@@ -212,7 +212,7 @@ def rescaled(value: float, exponent: int) -> float:
 
 
 def _partition_cost(x: np.ndarray, labels: np.ndarray) -> float:
-    """Return the SSE of a partition, lowered by more than rounding could have raised it or missed the optimum by."""
+    """Return the SSE of a partition, lowered by more than rounding can have added or the cut can have missed."""
     if x.shape[1] == 0:
         return 0.0
     cost = math.fsum(classes_of(x, labels).costs.tolist())

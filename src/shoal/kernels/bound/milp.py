@@ -1,7 +1,7 @@
-"""Linear and integer programmes over candidate classes, solved by HiGHS on one thread without a clock.
+"""Linear and integer programmes over candidate classes, solved by HiGHS on one thread without a time limit.
 
-Rows are records, columns are classes, every coefficient is one. Costs are scaled so that the solver's tolerances,
-which are absolute, mean the same whatever the unit of the points.
+Rows are records, columns are classes, and every coefficient is one. Costs are scaled so that the solver's tolerances,
+which are absolute, mean the same in any unit of the points.
 """
 
 # mypy: allow-untyped-calls
@@ -25,7 +25,7 @@ def solver() -> Any:
 
 
 def programme(n: int, classes: Classes, costs: np.ndarray) -> Any:
-    """Return min costs·x with every record in exactly one class and x ≥ 0, so that x ≤ 1 needs no bounds of its own."""
+    """Return min costs·x with every record in exactly one class and x ≥ 0, which implies x ≤ 1."""
     import highspy
 
     lp, columns = highspy.HighsLp(), len(costs)
@@ -40,13 +40,13 @@ def programme(n: int, classes: Classes, costs: np.ndarray) -> Any:
 
 
 def unit(costs: np.ndarray) -> float:
-    """Return the power of two nearest above the mean cost, by which costs are divided."""
+    """Return the smallest power of two above the mean cost; costs are divided by it."""
     mean = float(costs.mean())
     return float(2.0 ** np.frexp(mean)[1]) if mean > 0 else 1.0
 
 
 def relax(n: int, classes: Classes) -> tuple[float, np.ndarray | None]:
-    """Return value and reduced costs of the linear relaxation; None for the latter where it was not solved."""
+    """Return value and reduced costs of the linear relaxation; the latter are None if it was not solved."""
     import highspy
 
     highs, scale = solver(), unit(classes.costs)
@@ -62,7 +62,7 @@ def relax(n: int, classes: Classes) -> tuple[float, np.ndarray | None]:
 
 
 def choose(n: int, classes: Classes, incumbent: np.ndarray, nodes: int) -> np.ndarray:
-    """Return which classes branch and bound chooses, starting from the incumbent in so many nodes at most."""
+    """Return the classes that branch and bound chooses, starting from the incumbent, in at most `nodes` nodes."""
     import highspy
 
     highs, scale = solver(), unit(classes.costs)
@@ -72,7 +72,7 @@ def choose(n: int, classes: Classes, incumbent: np.ndarray, nodes: int) -> np.nd
         ("mip_rel_gap", 0.0),
         ("mip_abs_gap", 1e-9),
     ):
-        highs.setOptionValue(name, value)  # trying branches out costs far more here than it saves
+        highs.setOptionValue(name, value)  # trial branching costs far more here than it saves
     lp = programme(n, classes, classes.costs / scale)
     lp.col_upper_ = np.ones(len(incumbent))
     lp.integrality_ = [highspy.HighsVarType.kInteger] * len(incumbent)
@@ -86,15 +86,15 @@ def choose(n: int, classes: Classes, incumbent: np.ndarray, nodes: int) -> np.nd
 
 
 class Master:
-    """The linear relaxation over the classes known so far, solved by the interior point method.
+    """Linear relaxation over the classes known so far, solved by the interior point method.
 
-    Its prices lie in the middle of all that are optimal, not at a corner: fewer classes violate them, and the effort
-    hardly depends on the table. Where it fails the simplex method is asked.
+    Its prices lie in the middle of the optimal set, not at a corner: fewer classes violate them, and the effort hardly
+    depends on the table. If it fails, the simplex method is used.
 
     Attributes
     ----------
     unit
-        By what costs are divided.
+        Divisor of the costs.
     """
 
     def __init__(self, n: int, first: Classes) -> None:
@@ -111,7 +111,7 @@ class Master:
         self.highs.addCols(columns, costs / self.unit, lower, upper, size, starts, rows, np.ones(size))
 
     def solve(self, pivots: int = 50_000) -> tuple[float, np.ndarray | None]:
-        """Return value and prices of the relaxation; no prices where neither method found any."""
+        """Return value and prices of the relaxation; the prices are None if neither method found any."""
         import highspy
 
         self.highs.setOptionValue("simplex_iteration_limit", pivots)

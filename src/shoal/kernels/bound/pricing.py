@@ -1,14 +1,12 @@
-"""All classes of k records that are worth more than they cost, for given prices of the records.
+"""Pricing: all classes of k records whose records' prices add up to more than the class costs.
 
 Symbols: u the prices, C a class of k records, v(C) = Σ_{i∈C} u_i − SSE(C) its profit.
 
 SSE(C) is the sum of d²_ij / k over the pairs of C, so v(C) is the sum over its pairs of
-w_ij = (u_i + u_j)/(k−1) − d²_ij/k. Take a set P of p ≥ 3 records, W(P) the sum of w over its pairs, and leave out the
-record with the least star, which is the sum of w from it to the others: at least (p−2)/p of W(P) is left. So every
-class with v > 0 can be grown record by record from a pair with w > 0, through sets with W > 0, the record added having
-the least star. And if W(P ∪ {j}) > 0, then w_ij > −W(P)/p for some i in P: it is enough to read their lists.
-
-Symbols: u the prices, w_ij = (u_i + u_j)/(k−1) − d²_ij/k, as in :mod:`shoal.kernels.bound.pricing`.
+w_ij = (u_i + u_j)/(k−1) − d²_ij/k. Take a set P of p ≥ 3 records, let W(P) be the sum of w over its pairs, and remove
+the record with the least star, which is the sum of w from it to the others: at least (p−2)/p of W(P) remains. So every
+class with v > 0 can be grown record by record from a pair with w > 0, through sets with W > 0, where the record added
+has the least star. And if W(P ∪ {j}) > 0, then w_ij > −W(P)/p for some i in P: reading the lists of P is enough.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -22,7 +20,7 @@ from shoal.kernels.runtime.jit import kernel, part
 
 
 class Lists(NamedTuple):
-    """For each record the records it goes well with: w > −depth, the largest w first."""
+    """Promising partners of each record: those with w > −depth, the largest w first."""
 
     start: np.ndarray  # (n + 1,) int64
     record: np.ndarray  # int32
@@ -65,7 +63,7 @@ def _sort(record, weight, begin, end):
 
 @kernel
 def fill_lists(squares, half, reach, lists):
-    """Write the lists of all records; return the room they take, more than there is if they were not written.
+    """Write the lists of all records; return the room they need. If that exceeds the room there is, nothing is written.
 
     `half` is u/(k−1). The depth of a list is its largest w times `reach`, if that is positive.
     """
@@ -91,17 +89,17 @@ def fill_lists(squares, half, reach, lists):
 
 
 FOUND, GROWN = range(2)  #: `Found.counts`
-_TIE = 1e-11  # stars that differ by less, relative to what they are sums of, count as equal: both ways are grown
+_TIE = 1e-11  # stars that differ by less, relative to their terms, count as equal: both ways are grown
 
 
 class Growth(NamedTuple):
-    """The set being grown, one level for each record added."""
+    """Set being grown, with one level for each record added."""
 
     member: np.ndarray  # (k,) int64
-    total: np.ndarray  # (k + 1,) W of the first so many members
-    star: np.ndarray  # (k + 1, k) star of each member within the first so many
+    total: np.ndarray  # (k + 1,) W of the first p members
+    star: np.ndarray  # (k + 1, k) star of each member within the first p
     anchor: np.ndarray  # (k + 1,) whose list is being read
-    at: np.ndarray  # (k + 1,) where on it
+    at: np.ndarray  # (k + 1,) position on that list
     weight: np.ndarray  # (k,) w from the candidate to each member
 
 
@@ -121,7 +119,7 @@ def _next(squares, half, lists, growth, p):
     while growth.anchor[p] < p:
         a = growth.anchor[p]
         i = growth.member[a]
-        listed = -floor <= lists.depth[i]  # else the list may be too short: look at all records
+        listed = -floor <= lists.depth[i]  # otherwise the list may be too short: scan all records
         while True:
             at = growth.at[p]
             growth.at[p] += 1
@@ -146,7 +144,7 @@ def _next(squares, half, lists, growth, p):
 
 @part
 def _admit(squares, half, growth, p, a, j, w):
-    """Tell whether j, met on the list of member a, is to be added to a set of p records."""
+    """Tell whether to add j, found on the list of member a, to a set of p records."""
     star, size = 0.0, abs(half[j])
     for b in range(p):
         i = growth.member[b]
@@ -154,14 +152,14 @@ def _admit(squares, half, growth, p, a, j, w):
             return False
         size += abs(half[i])
         other = w if b == a else half[i] + half[j] - squares[i, j]
-        if other > w or (other == w and b < a):  # met on that member's list
+        if other > w or (other == w and b < a):  # found on that member's list
             return False
         growth.weight[b] = other
         star += other
     total = growth.total[p] + star
     if total <= 0.0:
         return False
-    least = star - _TIE * (p + 1) * size  # where W > 0, so much bounds the squares as well as the prices
+    least = star - _TIE * (p + 1) * size  # where W > 0, this bounds the squares as well as the prices
     for b in range(p):
         if growth.star[p, b] + growth.weight[b] < least:
             return False
@@ -183,7 +181,7 @@ def _add(growth, p, j):
 
 @part
 def _grow_pair(squares, half, lists, growth, found, k, i, j, w, limit):
-    """Find the classes with v > 0 that grow from the pair i, j; False if the limit of candidates was met."""
+    """Find the classes with v > 0 that grow from the pair i, j; return False if the limit of candidates was hit."""
     counts = found.counts
     growth.member[0], growth.member[1] = i, j
     growth.star[2, 0] = growth.star[2, 1] = growth.total[2] = w
@@ -215,7 +213,7 @@ def _grow_pair(squares, half, lists, growth, found, k, i, j, w, limit):
 def grow_classes(squares, half, lists, growth, found, k, each):
     """Find all classes with v > 0; return for how many records the search was cut short.
 
-    A record whose pairs with later ones lead to more than `each` sets is left there, and the next is taken.
+    The search from a record stops once its pairs with later records have led to more than `each` sets.
     """
     n, counts, short = squares.shape[0], found.counts, 0
     counts[FOUND] = counts[GROWN] = 0

@@ -1,4 +1,4 @@
-"""The bucket attribute B(C) of [DS17] Algorithm 1: records numbered so that those of a number lie in different buckets.
+"""Bucket attribute B(C) of [DS17] Algorithm 1: records with the same number lie in different buckets.
 
 Symbols: C the confidential attribute; B₁ … B_b the buckets, runs of records in the order of C; q = |B₁|, so that
 numbers are 0 … q − 1; m coordinates. Spare records are those in the middle of the order of C that are left over when
@@ -19,23 +19,23 @@ from shoal.kernels.runtime.jit import announce, kernel, part
 
 
 class Numbered(NamedTuple):
-    """The bucket attribute of every record."""
+    """Bucket attribute of every record."""
 
     number: np.ndarray  #: (n,) int64, from 0; a spare record has the number of its partner
-    partner: np.ndarray  #: (n,) int64, of a spare record the one whose class it joins; −1 of all others
-    buckets: int  #: b: records of a number, spare ones left out
-    steps: int  #: q − 1: between the first number and the last; times √m, the weight that must be exceeded
+    partner: np.ndarray  #: (n,) int64, for a spare record the one whose class it joins; −1 for all others
+    buckets: int  #: b: records of each number, without spare records
+    steps: int  #: q − 1: from the first number to the last; times √m, the weight that must be exceeded
 
     @property
     def unit(self) -> np.ndarray:
-        """The numbers, scaled to 0 … 1."""
+        """Return the numbers, scaled to 0 … 1."""
         return np.asarray(self.number / max(self.steps, 1))
 
 
 def least_size(n: int, k: int, t: float) -> int:
-    """Return how many records of different buckets a class must have to be within t of n records: [DS17] eq. (2).
+    """Return how many records of different buckets a class needs to be within t of n records: [DS17] eq. (2).
 
-    Exact: t is the decimal number that it is written as.
+    Exact: t is taken as the decimal number it is written as.
 
     >>> least_size(1000, 2, 0.1), least_size(1000, 2, 0.05), least_size(1080, 2, 0.1), least_size(9, 2, 0.0)
     (5, 10, 5, 9)
@@ -44,20 +44,20 @@ def least_size(n: int, k: int, t: float) -> int:
 
 
 def in_unit_ranges(points: np.ndarray) -> np.ndarray:
-    """Scale every coordinate to 0 … 1 by its own range; one that is constant becomes 0."""
+    """Scale every coordinate to 0 … 1 by its own range; a constant coordinate becomes 0."""
     return np.ascontiguousarray(np.column_stack([place(column, *extent(column)) for column in points.T]))
 
 
 def bucket_numbers(x: np.ndarray, codes: np.ndarray, b: int) -> Numbered:
-    """Number the records bucket by bucket, each like the nearest record of the bucket below that has no successor yet.
+    """Number the records bucket by bucket; each takes the number of the nearest unmatched record of the bucket below.
 
-    `codes` are (n,) int64 ranks of the confidential values. The least number of buckets, `b`, is raised to ⌊n/q⌋, q =
-    ⌊n/b⌋, so that fewer than q records are spare.
+    `codes` are (n,) int64 ranks of the confidential values. The minimum number of buckets, `b`, is raised to ⌊n/q⌋ with
+    q = ⌊n/b⌋, so that fewer than q records are spare.
 
-    Guarantee: each of the q numbers is that of exactly one record of each of the b buckets of q records. A spare record
-    has a partner in the middle bucket, and no two have the same.
+    Guarantee: each of the q numbers belongs to exactly one record of each of the b buckets of q records. A spare record
+    has a partner in the middle bucket, and no two share one.
 
-    Complexity: O(n² m / b) at worst; of each bucket only records near in the widest coordinate are looked at.
+    Complexity: O(n² m / b) at worst; in each bucket only records near in the widest coordinate are scanned.
 
     >>> numbered = bucket_numbers(np.array([[0.0], [0.1], [0.5], [0.9], [1.0]]), np.arange(5), 2)
     >>> numbered.number.tolist(), numbered.partner.tolist()
@@ -81,17 +81,17 @@ def bucket_numbers(x: np.ndarray, codes: np.ndarray, b: int) -> Numbered:
 
 
 class _Bucket(NamedTuple):
-    """Records of a bucket in the order of one coordinate, and which of them are free; borrowed by one after another."""
+    """Records of a bucket in the order of one coordinate, and which are free; reused for one bucket after another."""
 
     row: np.ndarray  #: (q,) int64
     where: np.ndarray  #: (q, m) coordinates
-    left: np.ndarray  #: (q + 1,) int64: leads from s to slot + 1 of the last free one among slots 0 … s − 1; 0: none
-    right: np.ndarray  #: (q + 1,) int64: leads from s to the first free one among slots s … q − 1; q: none
+    left: np.ndarray  #: (q + 1,) int64: from s to slot + 1 of the last free one among slots 0 … s − 1; 0: none
+    right: np.ndarray  #: (q + 1,) int64: from s to the first free one among slots s … q − 1; q: none
 
 
 @part
 def _fill(bucket, x, rows):
-    """Take other records, all of them free."""
+    """Load the records of another bucket, all of them free."""
     for slot in range(rows.shape[0] + 1):
         bucket.left[slot] = bucket.right[slot] = slot
     for slot in range(rows.shape[0]):
@@ -102,7 +102,7 @@ def _fill(bucket, x, rows):
 
 @part
 def _free(leads, at):
-    """Follow where it leads, and shorten the way."""
+    """Follow the links to a free slot, and shorten the path."""
     while leads[at] != at:
         leads[at] = leads[leads[at]]
         at = leads[at]
@@ -111,10 +111,10 @@ def _free(leads, at):
 
 @part
 def _take_nearest(bucket, x, row, axis):
-    """Return the free record nearest to a row, which is free no longer; of several, the lowest row.
+    """Return the free record nearest to a row, ties to the lowest row, and mark it as taken.
 
-    Outwards from where the row would stand. The difference in the coordinate of the order, squared, is never more than
-    the distance, rounding included, so that nothing beyond the nearest so far need be looked at.
+    The search goes outwards from the position of the row. The squared difference in the sorting coordinate never
+    exceeds the squared distance, rounding included, so the search stops at the nearest so far.
     """
     q = bucket.row.shape[0]
     low, high = 0, q

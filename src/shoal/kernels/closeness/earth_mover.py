@@ -1,20 +1,21 @@
-"""The earth mover's distance between classes and the table: exact, from prefix sums, or bounded, from bins.
+"""Earth mover's distance between classes and the table: exact, from prefix sums, or bounded, from bins.
 
-Values are the ends of a tree whose edges have lengths; the distance between two values is the length of the path
+Values are the leaves of a tree whose edges have lengths; the distance between two values is the length of the path
 between them. Then
 
     EMD(C, T) = Σ over edges: length · |share of C below − share of T below|.
 
-Ordered values are a path of m − 1 edges of length 1 / (m − 1); unordered ones a star of edges of length ½; a taxonomy
-is itself the tree, its edges so long that two leaves are as far apart as their lowest common ancestor is high.
+Ordered values are a path of m − 1 edges of length 1 / (m − 1); unordered values a star of edges of length ½; a taxonomy
+is itself the tree, with edge lengths such that the distance of two leaves is the height of their lowest common
+ancestor.
 
-Every share is a count over s = |C| or n = |T| and every length an integer over a common scale, so that the *work*
-n · s · scale · EMD is an integer, and is kept as one.
+Every share is a count over s = |C| or n = |T| and every length an integer over a common scale. The *work*
+n · s · scale · EMD is therefore an integer, and is stored as one.
 
-Large classes that are merged keep bins instead: runs of neighbouring values. Each bin of a class stores how many of the
-class's codes are in it, and for how many values of the bin, added up over these codes, a code lies at or below the
-value. From both follows the sum of n · records of C − s · records of T over the values of the bin; unless the sign may
-change inside, that is its work.
+Large merged classes keep bins instead: runs of neighbouring values. For each bin, a class stores how many of its codes
+are in the bin and, summed over these codes, how many values of the bin are at or above the code. Both together give the
+sum of n · records of C − s · records of T over the values of the bin; unless the sign may change inside, that is its
+work.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -29,15 +30,15 @@ import numpy as np
 from shoal.kernels.runtime.jit import kernel, part
 from shoal.types import Confidential
 
-_FINEST = 10**9  # t is rounded down to a multiple of its inverse
-_MARGIN = 1e-9  # by which a class too large for exact work must be closer than it need be
+_FINEST = 10**9  # t is rounded down to a multiple of the inverse
+_MARGIN = 1e-9  # extra closeness required of a class too large for exact work
 
 
 class Closeness(NamedTuple):
-    """What every class must be close to: the distribution of each confidential attribute in the table.
+    """Reference for every class: the distribution of each confidential attribute in the table.
 
-    Values and, where there is a tree, the nodes above them are numbered attribute by attribute; `first` says where
-    those of an attribute begin. The values of a tree stand in such an order that those below a node are neighbours.
+    Values and, in a tree, the nodes above them are numbered attribute by attribute; `first` gives the first number of
+    each attribute. The values of a tree are ordered so that those below a node are neighbours.
     """
 
     codes: np.ndarray  #: (attributes, records) int32, the value of each record, from 0
@@ -46,22 +47,22 @@ class Closeness(NamedTuple):
     below: np.ndarray  #: (nodes,) int64: line: records with this value or a lower one; tree: records below the node
     area: np.ndarray  #: (nodes,) int64: line: sum of `below` over lower values
     rank: np.ndarray  #: (attributes, n) int32: line: the value of the record of that rank
-    parent: np.ndarray  #: (nodes,) int64: tree: the node above, counted from `first`; −1: none that counts
+    parent: np.ndarray  #: (nodes,) int64: tree: the node above, counted from `first`; −1: none that matters
     low: np.ndarray  #: (nodes,) int64: tree: the first value below the node
     high: np.ndarray  #: (nodes,) int64: tree: the value after the last
-    length: np.ndarray  #: (nodes,) int64: tree: of the edge upwards
+    length: np.ndarray  #: (nodes,) int64: tree: length of the edge upwards
     whole: np.ndarray  #: (attributes,) int64: tree: Σ length · below
     scale: np.ndarray  #: (attributes,) int64
-    exact: np.ndarray  #: (attributes,) int64: the largest class whose work is surely no more than 2⁶²
+    exact: np.ndarray  #: (attributes,) int64: the largest class whose work is certain not to exceed 2⁶²
     n: int  #: records of the table
     quota: np.ndarray  #: (attributes,) int64: whole part of t · n · scale …
-    rest: np.ndarray  #: (attributes,) int64: … and what is left of it, in units of 1 / finest
+    rest: np.ndarray  #: (attributes,) int64: … and its fractional part, in units of 1 / finest
     finest: int
     t: float
 
 
 def closeness(attributes: Sequence[Confidential], t: float) -> Closeness:
-    """Lay out what classes must be close to, by at most t in each attribute.
+    """Lay out the reference that classes must be within t of in each attribute.
 
     Complexity: O(n + m) for each attribute.
     """
@@ -70,7 +71,7 @@ def closeness(attributes: Sequence[Confidential], t: float) -> Closeness:
     first = np.concatenate(([0], np.cumsum([len(tree["below"]) for tree in trees]))).astype(np.int64)
     scale = [int(tree["scale"]) for tree in trees]
     wanted = Fraction(str(float(t)))
-    fine = wanted.numerator * _FINEST // wanted.denominator  # rounded down: closer than asked for, never less close
+    fine = wanted.numerator * _FINEST // wanted.denominator  # rounded down: stricter than requested, never weaker
     joined = {
         name: np.concatenate([tree[name] for tree in trees]).astype(np.int64)
         for name in ("below", "area", "parent", "low", "high", "length")
@@ -115,7 +116,7 @@ def _tree(a: Confidential) -> dict[str, np.ndarray]:
     low, high, below, height = (np.zeros(nodes, np.int64) for _ in range(4))
     low[:], low[:values], high[:values] = values, np.arange(values), np.arange(values) + 1
     below[:values] = a.counts
-    for node in range(nodes):  # parents stand after their children
+    for node in range(nodes):  # parents come after their children
         if (up := parent[node]) >= 0:
             low[up], high[up] = min(low[up], low[node]), max(high[up], high[node])
             below[up] += below[node]
@@ -128,18 +129,18 @@ def _tree(a: Confidential) -> dict[str, np.ndarray]:
 
 @part
 def _line_work(c, at, codes, s, n, size):
-    """Add up |n · records of C up to a value − s · records of T up to it| over all values but the last.
+    """Sum |n · records of C up to a value − s · records of T up to it| over all values but the last.
 
-    `n` and `size` are n and s, as integers, or as floats where integers would not do.
+    `n` and `size` are n and s, as integers, or as floats where integers would overflow.
     """
     begin, values = c.first[at], c.first[at + 1] - c.first[at]
     total = n * 0
-    v = 0  # value up to which it is done
+    v = 0  # values below this are done
     for j in range(s + 1):
         end = codes[j] if j < s else values - 1
         if end <= v:
             continue
-        need = (c.n * j + s - 1) // s  # the first value up to which at least n · j / s records of T lie
+        need = (c.n * j + s - 1) // s  # the first value at or below which at least n · j / s records of T lie
         x = min(max(c.rank[at, need - 1] if need > 0 else v, v), end)
         total += n * j * (x - v) - size * (c.area[begin + x] - c.area[begin + v])
         last = c.area[begin + end]
@@ -150,14 +151,14 @@ def _line_work(c, at, codes, s, n, size):
 
 @part
 def _tree_work(c, at, codes, s, n, size):
-    """Add up length · |n · records of C below a node − s · records of T below it|, by what differs from C empty."""
+    """Sum length · |n · records of C below a node − s · records of T below it|, from differences to an empty C."""
     begin = c.first[at]
     total = size * c.whole[at]
     for p in range(s):
         node = np.int64(codes[p])
         if p > 0 and codes[p] == codes[p - 1]:
             continue
-        while node >= 0 and (p == 0 or c.low[begin + node] > codes[p - 1]):  # or it was met before
+        while node >= 0 and (p == 0 or c.low[begin + node] > codes[p - 1]):  # otherwise it was visited before
             count = p + 1
             while count < s and codes[count] < c.high[begin + node]:
                 count += 1
@@ -171,7 +172,7 @@ def _tree_work(c, at, codes, s, n, size):
 def work(c, at, codes, s):
     """Return n · s · scale · EMD of a class of s records with these codes, ascending, for one attribute.
 
-    Exact if s ≤ c.exact[at]. O(s), for a tree O(s · its height) steps, and more where values are repeated.
+    Exact if s ≤ c.exact[at]. O(s) steps, for a tree O(s · its height), and more where values repeat.
     """
     n, size = np.int64(c.n), np.int64(s)
     if c.line[at]:
@@ -191,7 +192,7 @@ def distance(c, at, codes, s):
 
 @part
 def most_work(c, at, s):
-    """Return the most work that a class of s records may take and be close enough."""
+    """Return the largest work with which a class of s records is still close enough."""
     return c.quota[at] * s + c.rest[at] * s // c.finest
 
 
@@ -242,24 +243,24 @@ def distances(c: Closeness, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 BINS = 2048
-LARGE = 2048  # records; smaller classes are measured as quickly
-_SLACK = 1e-12  # of a distance, more than rounding can do
+LARGE = 2048  # records; smaller classes are measured just as fast
+_SLACK = 1e-12  # relative slack of a distance, more than any rounding error
 
 
 class Coarse(NamedTuple):
-    """Bins of the ordered attributes, and what large classes have in them."""
+    """Bins of the ordered attributes, and the contents of large classes by bin."""
 
     edge: np.ndarray  # (attributes, BINS + 1) the first value of each bin
-    place: np.ndarray  # (values of all attributes,) where a value belongs, -1 for the last value
-    inside: np.ndarray  # (attributes, rooms, BINS) codes of a class
-    reach: np.ndarray  # (attributes, rooms, BINS) values of the bin at or above them, added up
-    room: np.ndarray  # (pieces,) where what is known of a class lies, -1: nowhere
-    free: np.ndarray  # stack of rooms that no class has
+    place: np.ndarray  # (values of all attributes,) bin of each value, -1 for the last value
+    inside: np.ndarray  # (attributes, rooms, BINS) number of codes of a class
+    reach: np.ndarray  # (attributes, rooms, BINS) sum over these codes of the values of the bin at or above them
+    room: np.ndarray  # (pieces,) room that holds the bins of a class, -1: none
+    free: np.ndarray  # stack of rooms that no class uses
     spare: np.ndarray  # (1,) how many
 
 
 def coarse(c: Closeness, pieces: int, large: int = LARGE) -> Coarse:
-    """Make room for all classes of at least `large` records that there can be at a time."""
+    """Allocate rooms for the largest possible number of classes of at least `large` records at a time."""
     rooms = c.codes.shape[1] // large + 1
     edge = np.zeros((len(c.line), BINS + 1), np.int64)
     of_value = np.full(len(c.below), -1)
@@ -276,7 +277,7 @@ def coarse(c: Closeness, pieces: int, large: int = LARGE) -> Coarse:
 
 @part
 def _count(c, k, classes, room, a):
-    """Add the codes of a class to what lies in a room."""
+    """Add the codes of a class to the bins of a room."""
     for at in range(c.line.shape[0]):
         if not c.line[at]:
             continue
@@ -293,7 +294,7 @@ def _count(c, k, classes, room, a):
 
 @part
 def note_join(c, k, classes, a, b, large):
-    """Put what is known of two classes together, before b is merged into a; begin to know it if they are large now."""
+    """Add the bins of class b to those of class a, before b is merged into a; start bins if the union is large."""
     if classes.size[a] + classes.size[b] < large:
         return
     one, two = k.room[a], k.room[b]
@@ -321,7 +322,7 @@ def note_join(c, k, classes, a, b, large):
 
 @part
 def bounds_of(c, k, room, at, size):
-    """Return bounds of size · EMD of a class in an ordered attribute."""
+    """Return bounds on size · EMD of a class in an ordered attribute."""
     begin, n, s = c.first[at], float(c.n), float(size)
     low = high = before = 0.0
     for b in range(BINS):

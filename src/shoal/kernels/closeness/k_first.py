@@ -31,8 +31,8 @@ from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.kernels.space.lazy_sort import LazyOrder, following, lazy_order, start
 from shoal.progress import report
 
-LOOKED_AT = 3  #: of the counts of the state
-_CHEAPER = 16  # times that a record costs less when sought by value than when put in order
+LOOKED_AT = 3  #: index in the counts of the state
+_CHEAPER = 16  # finding a record by value is this many times cheaper than sorting it by distance
 
 
 @part
@@ -61,7 +61,7 @@ def _replaced(c, s, e, y):
 
 @part
 def join(c, s, e, i, slot, gone):
-    """Let a record take place i of the class; the codes of another that is `gone` are counted out."""
+    """Put a record at position i of the class; subtract the codes of the record `gone`, if any."""
     s.member[i] = slot
     for at in range(e.work.shape[0]):
         code = np.int64(c.codes[at, s.row[slot]])
@@ -74,7 +74,7 @@ def join(c, s, e, i, slot, gone):
 
 @part
 def swap(c, s, e, i, y):
-    """Let y join in the place of member i; those who joined after that member move up."""
+    """Replace member i by y; members that joined after it move up."""
     k, gone = s.member.shape[0], s.member[i]
     for p in range(i, k - 1):
         s.member[p] = s.member[p + 1]
@@ -87,13 +87,13 @@ def swap(c, s, e, i, y):
 
 @part
 def _after(s, y, other):
-    """Tell whether a record is farther from x than another, or as far and in a higher row."""
+    """Tell whether a record is farther from x than another, or equally far and in a higher row."""
     return s.distance[y] > s.distance[other] or (s.distance[y] == s.distance[other] and y > other)
 
 
 @part
 def _records_that_help(c, s, e):
-    """Return how many records of the table, gone or not, have a value that would bring the class closer to it."""
+    """Return how many records of the table, taken or not, have a value that would bring the class closer to it."""
     count = 0
     for side in range(2 * e.code.shape[1] + 2):
         begin, end = helpful(c, e, 0, side // 2, side % 2 == 1)
@@ -103,7 +103,7 @@ def _records_that_help(c, s, e):
 
 @part
 def _next_that_helps(c, s, e, x, last):
-    """Return the record nearest to x, of those after `last`, that would bring the class closer; -1 if none would."""
+    """Return the record nearest to x, among those after `last`, that would bring the class closer; -1 if none would."""
     found = -1
     for side in range(2 * e.code.shape[1] + 2):
         begin, end = helpful(c, e, 0, side // 2, side % 2 == 1)
@@ -120,10 +120,10 @@ def _next_that_helps(c, s, e, x, last):
 
 @part
 def refine(c, s, e, x, look):
-    """Exchange members for others, the nearest to x first, until the class is close enough or no other helps.
+    """Exchange members for other records, nearest to x first, until the class is close enough or no exchange helps.
 
-    When many in a row did not help, those that do are sought by their values, not by their distances from x: the next
-    one is the same either way. It pays once as much was spent on looking in vain as the search by value will cost.
+    After many candidates in a row that did not help, the search switches from distances to values: the next candidate
+    is the same either way. This pays once the wasted effort equals the cost of the search by value.
     """
     line, waited, last, by_value, enough = s.first.shape[0] > 0, 0, np.int64(-1), False, look
     while not close_enough(c, e) and e.work[0] != e.floor:
@@ -142,25 +142,25 @@ def refine(c, s, e, x, look):
 
 
 _LOOK = 32
-_RECORDS_PER_CALL = 20_000_000  # some seconds at most between two reports
+_RECORDS_PER_CALL = 20_000_000  # at most a few seconds between two progress reports
 
 
 class _State(NamedTuple):
-    x: np.ndarray  # (d, n) points, NaN where they are gone
+    x: np.ndarray  # (d, n) points, NaN where removed
     row: np.ndarray  # (n,) row of each slot
     label: np.ndarray  # (n,) class of each row, -1 while it remains
     bits: np.ndarray  # (n, d) the points as integers
-    limbs: np.ndarray  # exact column sums of what remains
+    limbs: np.ndarray  # exact column sums of the remaining records
     base: np.ndarray
     digits: np.ndarray
-    q: np.ndarray  # (d,) distances are measured from here
+    q: np.ndarray  # (d,) the query point
     distance: np.ndarray  # (n,) of each slot
     order: LazyOrder
     slot: np.ndarray  # (n,) slot of each row
-    by_value: np.ndarray  # (n,) rows by their value on a single line, which has …
-    first: np.ndarray  # (values + 1,) … its first row here; empty where there is no single line
+    by_value: np.ndarray  # (n,) rows by value on a single line; each value has …
+    first: np.ndarray  # (values + 1,) … its first row here; empty unless there is a single line
     member: np.ndarray  # (k,) slots of the class, in the order in which they joined
-    counts: np.ndarray  # (4,) records in no class yet, classes formed, slots in use, records looked at
+    counts: np.ndarray  # (4,) records without a class, classes formed, slots in use, records scanned
 
 
 @part
@@ -217,9 +217,9 @@ def _generate_cluster(c, s, e, x, look):
 
 @kernel
 def k_first_steps(c, s, e, look, budget):
-    """Form classes, two at a time, until none remains or `budget` records were looked at.
+    """Form classes, two at a time, until no record remains or `budget` records were scanned.
 
-    With a negative `look` no records are exchanged.
+    With a negative `look`, no records are exchanged.
     """
     s.counts[LOOKED_AT] = 0
     while s.counts[REMAINING] > 0 and s.counts[LOOKED_AT] < budget:
@@ -235,9 +235,9 @@ def k_first_steps(c, s, e, look, budget):
 def k_first(points: np.ndarray, k: int, c: Closeness, *, look: int = _LOOK) -> np.ndarray:
     """Partition points by [SC15] Algorithm 2; classes may still be too far from the table.
 
-    Classes are numbered in the order they are formed. After `look` candidates in a row that do not help, those that do
-    are sought by value; that changes the time only. Distances from the table are compared as integers; where n · k · (m
-    - 1) is beyond 2⁶² for m different values, no records are exchanged: merging must do.
+    Classes are numbered in the order they are formed. After `look` candidates in a row that do not help, the search
+    goes by value; this changes only the running time. Distances from the table are compared as integers; if n · k · (m
+    - 1) exceeds 2⁶² for m distinct values, no records are exchanged, and merging alone must reach t.
     """
     announce(k_first_steps)
     points = np.ascontiguousarray(in_range(points))

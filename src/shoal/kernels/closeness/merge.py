@@ -1,14 +1,14 @@
-"""Classes that are merged one with another, and how far each is from the table: measured only where it matters.
+"""Merging of classes until all are close to the table, with distances measured only where needed.
 
-A class is a chain of *pieces*, the classes that were given. Its codes lie in the places of its pieces, ascending along
-the chain when it was last measured; merging two classes ties two chains together and moves nothing.
+A class is a chain of *pieces*, the classes that were given. Its codes lie in the slots of its pieces, ascending along
+the chain as of its last measurement; merging two classes links two chains and moves nothing.
 
-With s records, s · EMD is a norm: of a merged class it is at most the sum of the two, and at least their difference. So
-bounds are known without looking, and narrower ones of large classes from :mod:`shoal.kernels.closeness.earth_mover`:
-a class that swallows its neighbours one by one is not measured each time.
+With s records, s · EMD is a norm: for a merged class it is at most the sum of the two, and at least their difference.
+So bounds are known without measuring, and :mod:`shoal.kernels.closeness.earth_mover` has tighter ones for large
+classes: a class that absorbs its neighbours one by one is not measured each time.
 
-The class farthest from the table is on top of a heap. Entries of classes that have changed since stay there until they
-come to the top. The nearest class is found through a tree of boxes over the means.
+The class farthest from the table is on top of a heap. Outdated entries of classes stay there until they come to the
+top. The nearest class is found through a tree of boxes over the means.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -37,29 +37,29 @@ from shoal.kernels.space.remaining import WIDTH
 from shoal.progress import report
 
 _ENTRIES, _CLASSES = range(2)  # counts of the heap
-_UP, _DOWN = 1.0 + 1e-14, 1.0 - 1e-14  # more than rounding can do
-ROUGH = 2e-9  # more than the margin of a class too large for exact work, and its error
+_UP, _DOWN = 1.0 + 1e-14, 1.0 - 1e-14  # more than any rounding error
+ROUGH = 2e-9  # more than the margin of a class too large for exact work, plus its error
 
 
 class MergedClasses(NamedTuple):
-    """A partition on its way."""
+    """Partition whose classes are being merged."""
 
-    codes: np.ndarray  # (attributes, n) int32, piece after piece
-    bounds: np.ndarray  # (pieces + 1,) where the codes of each begin
+    codes: np.ndarray  # (attributes, n) int32, grouped by piece
+    bounds: np.ndarray  # (pieces + 1,) position of the first code of each piece
     after: np.ndarray  # (pieces,) the next piece of the chain, -1 at its end
-    last: np.ndarray  # (pieces,) of a class, the last piece of its chain
-    into: np.ndarray  # (pieces,) the class it was merged into, itself if none
-    size: np.ndarray  # (pieces,) records of a class
+    last: np.ndarray  # (pieces,) the last piece of the chain of a class
+    into: np.ndarray  # (pieces,) the class it was merged into, or itself
+    size: np.ndarray  # (pieces,) number of records of a class
     total: np.ndarray  # (pieces, d) sum of its records
-    low: np.ndarray  # (attributes, pieces) bounds of size · EMD
+    low: np.ndarray  # (attributes, pieces) bounds on size · EMD
     high: np.ndarray  # (attributes, pieces)
-    far: np.ndarray  # (pieces,) upper bound of the greatest EMD; -1: close, or merged into another
-    sure: np.ndarray  # (pieces,) bool: `far` is the distance itself
+    far: np.ndarray  # (pieces,) upper bound on the largest EMD; -1: close, or merged into another
+    sure: np.ndarray  # (pieces,) bool: `far` is the exact distance
     run: np.ndarray  # (2, n) int32, scratch
 
 
 def classes_of(points: np.ndarray, labels: np.ndarray, c: Closeness) -> MergedClasses:
-    """Lay out the classes of a partition, numbered without gaps, and measure them all. O(n·d + n log n)."""
+    """Lay out the classes of a partition, numbered without gaps, and measure all of them. O(n·d + n log n)."""
     sizes = np.bincount(labels)
     pieces = len(sizes)
     shape = (len(c.line), pieces)
@@ -89,7 +89,7 @@ def _measure_all(c, classes):
 
 @part
 def _sort(runs, s):
-    """Merge ascending runs of ``runs[0, :s]`` until there is one; return where it is, and how many there were."""
+    """Merge ascending runs of ``runs[0, :s]`` into one; return its row, and the number of runs there were."""
     at, most = 0, 0
     while True:
         source, target, count, begin = runs[at], runs[1 - at], 0, 0
@@ -118,7 +118,7 @@ def _sort(runs, s):
 
 @part
 def _ascending(classes, at, a):
-    """Put the codes of a class in ascending order along its chain; return which row of `run` holds them too."""
+    """Sort the codes of a class along its chain; return the row of `run` that also holds them."""
     s, codes = classes.size[a], classes.codes[at]
     place, piece = 0, a
     while piece >= 0:
@@ -139,7 +139,7 @@ def _ascending(classes, at, a):
 
 @part
 def measure(c, classes, a):
-    """Find out how far a class is from the table, and whether it is close enough in every attribute."""
+    """Measure the distance of a class from the table, and whether it is close enough in every attribute."""
     s, far, close = classes.size[a], 0.0, True
     for at in range(c.line.shape[0]):
         codes = classes.run[_ascending(classes, at, a), :s]
@@ -158,7 +158,7 @@ def measure(c, classes, a):
 
 @part
 def at_least(classes, a):
-    """Return a lower bound of the greatest EMD of a class."""
+    """Return a lower bound on the largest EMD of a class."""
     low = 0.0
     for at in range(classes.low.shape[0]):
         low = max(low, classes.low[at, a] / classes.size[a] * _DOWN)
@@ -167,7 +167,7 @@ def at_least(classes, a):
 
 @part
 def join(c, classes, k, a, b):
-    """Merge class b into class a, which must be the lower number; bounds say how far it may be from the table."""
+    """Merge class b into class a, which must have the lower number; update the bounds on its distance."""
     far = 0.0
     for at in range(classes.low.shape[0]):
         low = max(classes.low[at, a] - classes.high[at, b], classes.low[at, b] - classes.high[at, a])
@@ -187,18 +187,18 @@ def join(c, classes, k, a, b):
 
 
 def labels_of(classes: MergedClasses, labels: np.ndarray) -> np.ndarray:
-    """Return the class that each record of the partition given has come to be in."""
+    """Return the class that each record of the original partition is in now."""
     into = classes.into
     while not np.array_equal(into[into], into):
         into = into[into]
     return np.asarray(into[labels])
 
 
-_FEW = 64  # means that are never laid out anew
+_FEW = 64  # up to this many means are never laid out again
 
 
 class _Heap(NamedTuple):
-    """Classes that may be too far from the table, the farthest on top; of several the lowest number."""
+    """Classes that may be too far from the table, the farthest on top, ties to the lowest number."""
 
     far: np.ndarray
     number: np.ndarray
@@ -247,9 +247,9 @@ def _drop_stale(classes, heap):
 
 @part
 def _farthest(c, classes, heap):
-    """Take the class that is farthest from the table off the heap; -1 if all are close enough.
+    """Pop the class that is farthest from the table; return -1 if all are close enough.
 
-    A class of which only bounds are known is measured unless they say that it is farther than all others, and too far.
+    A class with only bounds is measured, unless the bounds prove that it is the farthest, and too far.
     """
     while True:
         _drop_stale(classes, heap)
@@ -270,7 +270,7 @@ def _farthest(c, classes, heap):
 
 @kernel
 def merge_steps(c, classes, known, heap, tree, large, enough):
-    """Merge until all classes are close enough, or no more than `enough` are left; tell whether all are close."""
+    """Merge until all classes are close enough, or at most `enough` are left; tell whether all are close."""
     while heap.counts[_CLASSES] > 1:
         if heap.counts[_CLASSES] <= enough:
             return False
@@ -309,16 +309,15 @@ def _fill(classes, heap):
 def merge_until_close(points: np.ndarray, labels: np.ndarray, c: Closeness, *, large: int = LARGE) -> np.ndarray:
     """Merge the class farthest from the table with the class whose mean is nearest, until every class is within t.
 
-    From `large` records on it is kept how the values of a class are spread; that changes the time only.
+    From `large` records on, the distribution of a class's values is stored in bins; this changes only the running time.
 
-    Guarantee: every class is a union of classes given, and within t of the table in every attribute, unless only one is
-    left. The farthest class is the one with the greatest EMD in any attribute, as float64. The sum of a class is that
-    of its records in the order of rows, of a merged class the sum of two sums, and the mean is the sum divided by the
-    size.
+    Guarantee: every class is a union of the given classes, and within t of the table in every attribute, unless only
+    one is left. The farthest class is the one with the largest EMD in any attribute, as float64. The sum of a class
+    adds its records in row order, the sum of a merged class adds two sums, and the mean is the sum divided by the size.
 
-    Complexity: O(n log n) to begin with. Then O(log n) for each of at most n/k mergers where d is small, and O(s) for a
-    class of s records that must be measured: few of the large ones, whose bounds are narrow where values are ordered.
-    O(n·(d + attributes)) memory.
+    Complexity: O(n log n) at the start. Then O(log n) for each of at most n/k mergers where d is small, and O(s) for
+    each class of s records that must be measured; few large ones must, because their bounds are tight where values are
+    ordered. O(n·(d + attributes)) memory.
     """
     announce(merge_steps)
     labels, points = numbered(labels), in_range(points)

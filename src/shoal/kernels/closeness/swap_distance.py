@@ -1,10 +1,10 @@
-"""A class of k records, and its distance from the table after one record is exchanged for another: exact, in O(1).
+"""Distance of a class of k records from the table after one record is exchanged for another: exact, in O(1).
 
 On a line let c₁ ≤ … ≤ c_k be the codes of the class, and F_j(a, b) the work over the values from a to b if j records of
-the class lie at or below them. With v in place of c_i, the values between the two have one record fewer below them
-(v > c_i) or one more; the work changes by sums of F_{j∓1} − F_j over the gaps between them, which are prefix sums.
+the class lie at or below them. With v in place of c_i, the values between the two have one record fewer (v > c_i) or
+one more below them; the work changes by sums of F_{j∓1} − F_j over the gaps between them, which are prefix sums.
 
-In a tree the nodes above one of the two codes, but not above both, have one record fewer or more.
+In a tree, the nodes above exactly one of the two codes have one record fewer or more.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -19,9 +19,9 @@ from shoal.kernels.runtime.jit import part
 
 
 class Exchange(NamedTuple):
-    """The confidential attributes of a class of k."""
+    """Confidential attributes of a class of k."""
 
-    code: np.ndarray  # (attributes, k) of the members, in the order in which they joined
+    code: np.ndarray  # (attributes, k) codes of the members, in the order they joined
     ascending: np.ndarray  # (attributes, k)
     fewer: np.ndarray  # (attributes, k) line: prefix sums of F_{j-1} - F_j over the gaps
     more: np.ndarray  # (attributes, k) line: prefix sums of F_{j+1} - F_j
@@ -30,11 +30,11 @@ class Exchange(NamedTuple):
     cross: np.ndarray  # (attributes, k + 1) line: the first value with at least j/k of the table at or below it
     inside: np.ndarray  # (nodes,) tree: members below each node
     work: np.ndarray  # (attributes,)
-    floor: int  # no class of k has less work; -1 where that is not known
+    floor: int  # no class of k has less work; -1 if unknown
 
 
 def exchange(c: Closeness, k: int) -> Exchange:
-    """Make room for classes of k."""
+    """Allocate room for classes of k."""
     rows = np.zeros((6, len(c.line), k), np.int64)
     need = (c.n * np.arange(k + 1) + k - 1) // k
     cross = np.where(need > 0, c.rank[:, np.maximum(need - 1, 0)], 0).astype(np.int64)
@@ -68,7 +68,7 @@ def _gap(c, e, at, j, a, b):
 
 @part
 def settle(c, e, at):
-    """Bring what is kept of an attribute up to date with the codes of the members."""
+    """Update the tables of an attribute from the codes of the members."""
     k, code, up = e.code.shape[1], e.code[at], e.ascending[at]
     for i in range(k):
         value, j = code[i], i
@@ -93,7 +93,7 @@ def settle(c, e, at):
 
 @part
 def count_in(c, e, at, code, by):
-    """Count a member in, or out, at all nodes above its code."""
+    """Add a member to, or remove it from, the counts of all nodes above its code."""
     node = code
     while node >= 0:
         e.inside[c.first[at] + node] += by
@@ -102,7 +102,7 @@ def count_in(c, e, at, code, by):
 
 @part
 def _at_or_below(up, v):
-    """Return how many of ascending codes are at most v."""
+    """Return how many of the ascending codes are at most v."""
     low, high = 0, up.shape[0]
     while low < high:
         middle = (low + high) // 2
@@ -115,7 +115,7 @@ def _at_or_below(up, v):
 
 @part
 def _side(c, e, at, p, higher, v):
-    """Return the least work with v, which has p codes at or below it, in the place of a lower or a higher member."""
+    """Return the least work with v, which has p codes at or below it, in place of a lower or a higher member."""
     up = e.ascending[at]
     if higher:
         change = _gap(c, e, at, p + 1, v, up[p]) - _gap(c, e, at, p, v, up[p])
@@ -126,7 +126,7 @@ def _side(c, e, at, p, higher, v):
 
 @part
 def helps_on_line(c, e, at, v):
-    """Tell whether v in the place of some member would bring the class closer to the table."""
+    """Tell whether replacing some member by v would bring the class closer to the table."""
     p = _at_or_below(e.ascending[at], v)
     if p > 0 and _side(c, e, at, p, False, v) < e.work[at]:
         return True
@@ -137,8 +137,8 @@ def helps_on_line(c, e, at, v):
 def helpful(c, e, at, p, higher):
     """Return the first value, and the one after the last, that help with p codes at or below them.
 
-    Between two neighbouring codes the work is a convex function of v, for the shares of the table below v ascend: its
-    least is where it stops to fall, and what is less than the work there is lies in one piece around it.
+    Between two neighbouring codes the work is a convex function of v, because the shares of the table below v ascend.
+    Its minimum is where it stops falling, and the values with less than the present work form one interval around it.
     """
     up, k = e.ascending[at], e.code.shape[1]
     if p == (k if higher else 0):
@@ -201,7 +201,7 @@ def _in_tree(c, e, at, u, v):
 
 @part
 def work_after(c, e, at, member, v):
-    """Return the work of the class with v in the place of a member."""
+    """Return the work of the class with v in place of a member."""
     if c.line[at]:
         return _on_line(c, e, at, e.code[at, member], v)
     return _in_tree(c, e, at, e.code[at, member], v)

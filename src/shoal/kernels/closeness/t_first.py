@@ -55,22 +55,22 @@ if TYPE_CHECKING:
 
 
 _SAMPLE = 4096
-_TELLING = 0.03  # share of the variance of the subsets that coordinates explain, from which on subsets lie apart …
-_APART = 2.0  # … by so much from the first to the last: it helps to find the nearest, and harms to find the farthest
+_TELLING = 0.03  # share of the subsets' variance explained by coordinates, above which the layout separates subsets …
+_APART = 2.0  # … by this much from first to last: helps to find the nearest, and hinders finding the farthest
 
 
 def t_first(
     points: np.ndarray, values: np.ndarray, k: int, t: float, *, path: str | None = None
 ) -> tuple[np.ndarray, Trace]:
-    """Partition points by t-closeness first, without looking at how close classes come out.
+    """Partition points by t-closeness first, without checking how close the classes come out.
 
     Records are ranked by `values`, (n,). `path` and rounding are those of :func:`shoal.kernels.mdav.mdav.mdav`. Classes
-    are numbered in the order they are formed. In the trace, records are distinct if they differ in a coordinate or a
-    subset.
+    are numbered in the order they are formed. In the trace, records count as distinct if they differ in a coordinate or
+    a subset.
 
-    Guarantee: there are ⌊n / k′⌋ classes of k′ or k′ + 1 records, k′ ≥ k, with one record of every subset. Where k′
-    divides n and no two values are equal, every class is within t. Of an odd number of records left over, the lower of
-    two central subsets takes one more.
+    Guarantee: there are ⌊n / k′⌋ classes of k′ or k′ + 1 records, k′ ≥ k, with one record of every subset. If k′
+    divides n and no two values are equal, every class is within t. If an odd number of records is left over, the lower
+    of two central subsets takes one more.
 
     >>> import numpy as np
     >>> points = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.2]])
@@ -107,7 +107,7 @@ def t_first(
 
 
 def _explained(points: np.ndarray, subset: np.ndarray) -> float:
-    """Return which share of the variance of the subsets' numbers the coordinates explain, of a sample of records."""
+    """Return the share of the variance of subset numbers that the coordinates explain, in a sample of records."""
     step = max(points.shape[0] // _SAMPLE, 1)
     x, y = points[::step], subset[::step]
     spread = x.std(axis=0)
@@ -120,7 +120,7 @@ def _explained(points: np.ndarray, subset: np.ndarray) -> float:
 
 @part
 def _class_through_index(index, remaining, subsets, each, slot):
-    """Form the class of the records that are nearest to the one in `slot`, one of every subset."""
+    """Form the class of the records nearest to the one in `slot`, one of every subset."""
     tree, search = index.tree, index.search
     read(remaining, slot, search.q)
     sought = start_each(each, taken_twice(subsets, remaining))
@@ -134,7 +134,7 @@ def _class_through_index(index, remaining, subsets, each, slot):
 
 @kernel
 def subset_steps(index, remaining, subsets, each, budget):
-    """Form pairs of classes until one is left to be formed or `budget` blocks were looked at; return how many pairs."""
+    """Form pairs of classes until one is left to form or `budget` blocks were visited; return the number of pairs."""
     tree, search, counts, work = index.tree, index.search, remaining.counts, index.search.work
     steps = 0
     stop = blocks_visited(work) + budget
@@ -163,8 +163,8 @@ def _blocks(remaining):
 def _look_each(space, remaining, subsets, each, best):
     """Pass over all records: keep the nearest to q of every subset, find the farthest if it beats `best`.
 
-    Slots stand in the order of their subsets, so that a block holds one of them, seldom more. Returns the slot of the
-    farthest record, of several the one with the lowest row.
+    Slots are ordered by subset, so that a block holds one subset, seldom more. Returns the slot of the farthest record,
+    ties to the lowest row.
     """
     x, q, distance, of_slot = remaining.x, space.q, space.distance, subsets.of_slot
     best_row, best_slot, used = NO_ROW, -1, remaining.counts[SLOTS]
@@ -186,9 +186,9 @@ def _look_each(space, remaining, subsets, each, best):
 
 @part
 def _class_by_brute_force(space, remaining, subsets, each, slot, best):
-    """Form the class of the records that are nearest to the one in `slot`, one of every subset.
+    """Form the class of the records nearest to the one in `slot`, one of every subset.
 
-    Returns the slot of the record farthest from it, or -1 where that must be searched anew: it went into the class.
+    Returns the slot of the record farthest from it, or -1 if another search is needed because it joined the class.
     """
     read(remaining, slot, space.q)
     sought = start_each(each, taken_twice(subsets, remaining))
@@ -204,9 +204,9 @@ def _class_by_brute_force(space, remaining, subsets, each, slot, best):
 
 @kernel
 def brute_subset_steps(space, remaining, subsets, each, budget):
-    """Form pairs of classes until one is left to be formed or `budget` coordinates were read.
+    """Form pairs of classes until one is left to form or `budget` coordinates were read.
 
-    Returns the number of pairs formed and of points looked at.
+    Returns the number of pairs formed and of points scanned.
     """
     steps, scanned, nobody = 0, 0, np.int64(0)
     counts, d = remaining.counts, space.q.shape[0]

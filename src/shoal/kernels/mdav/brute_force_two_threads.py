@@ -1,11 +1,10 @@
-"""MDAV by looking at every remaining record, one half of them on each of two cores.
+"""Brute-force MDAV: every pass scans all remaining records, on one core or split between two.
 
-The threads are Python's: a kernel lets go of the interpreter's lock, so two run side by side, and nothing is left over
-that a fork or another thread could stumble on. Handing a half to the other thread takes some 50 µs, so that it pays
-only where a pass takes longer.
+This is the baseline for the index, and the faster of the two when records are few or nothing prunes.
 
-The baseline for the index, and the faster of the two where records are few or nothing prunes. Here on one core;
-:mod:`shoal.kernels.mdav.brute_force_two_threads` does the same on two where a pass is long enough.
+The threads are Python threads: kernels release the GIL, so two run in parallel, and no thread pool of another library
+remains that a fork or another thread could trip over. Handing half a pass to the other thread takes about 50 µs, so it
+pays only for long passes.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -40,7 +39,7 @@ from shoal.kernels.space.remaining import (
 
 
 class Pass(NamedTuple):
-    """What a pass over all records needs."""
+    """Scratch space of a pass over all records."""
 
     q: np.ndarray  # (d,) the point distances are measured from
     nearest: Nearest
@@ -48,7 +47,7 @@ class Pass(NamedTuple):
 
 
 def pass_space(d: int, k: int) -> Pass:
-    """Allocate what passes over points of `d` coordinates need for classes of `k`."""
+    """Allocate the scratch space for passes over points of `d` coordinates and classes of `k`."""
     return Pass(np.empty(d), nearest_few(k - 1), np.empty(WIDTH))
 
 
@@ -56,8 +55,8 @@ def pass_space(d: int, k: int) -> Pass:
 def look(space, remaining, capacity, best, first, last):
     """Pass over blocks `first` … `last` - 1: keep the `capacity` nearest to q, find the farthest if it beats `best`.
 
-    Returns the slot of the farthest record, of several the one with the lowest row, its squared distance, and how many
-    records were kept.
+    Returns the slot of the farthest record (ties to the lowest row), its squared distance, and the number of records
+    kept.
     """
     x, q, distance, nearest = remaining.x, space.q, space.distance, space.nearest
     size = np.int64(0)
@@ -89,8 +88,8 @@ def _blocks(remaining):
 def _class_around(space, remaining, slot, best):
     """Form the class of the record in `slot` and its k - 1 nearest.
 
-    Returns the slot of the record farthest from it, or -1 where that must be searched anew: when all that remains
-    is equally far, records of the class itself are among the farthest.
+    Returns the slot of the record farthest from it, or -1 if another search is needed: when all remaining records are
+    equally far, records of the class itself are among the farthest.
     """
     nearest = space.nearest
     read(remaining, slot, space.q)
@@ -110,8 +109,8 @@ def _class_around(space, remaining, slot, best):
 def brute_steps(space, remaining, k, budget):
     """Form pairs of classes until fewer than 2k records remain or `budget` coordinates were read.
 
-    Returns the number of pairs formed and of points looked at. A single class, formed when 2k to 3k - 1 records
-    remain, counts as a pair.
+    Returns the number of pairs formed and of points scanned. A single class, formed when 2k to 3k - 1 records remain,
+    counts as a pair.
     """
     steps, scanned, nobody = 0, 0, np.int64(0)
     counts, d = remaining.counts, space.q.shape[0]
@@ -131,15 +130,15 @@ def brute_steps(space, remaining, k, budget):
     return steps, scanned
 
 
-_WORTH_IT = 2_000_000  # coordinates in a pass: below that handing over costs what it gains
+_WORTH_IT = 2_000_000  # coordinates in a pass: below that, the handover costs what it gains
 
 
 class Found(NamedTuple):
-    """What a pass over all records found."""
+    """Result of a pass over all records."""
 
     slot: int  # of the farthest
     distance: float
-    nearest: np.ndarray  # slots of the nearest, of a point once for each record taken there
+    nearest: np.ndarray  # slots of the nearest; a point's slot appears once for each record taken from it
     reach: float  # squared distance of the last of them
 
 
@@ -152,12 +151,12 @@ class Halves(NamedTuple):
 
 
 def worth_halving(remaining: Remaining) -> bool:
-    """Tell whether there is a second core, and enough for both to do."""
+    """Tell whether there is a second core, and enough work for both."""
     return cores() > 1 and int(remaining.counts[SLOTS]) * remaining.x.shape[1] >= _WORTH_IT
 
 
 def halves(d: int, k: int, pool: ThreadPoolExecutor) -> Halves:
-    """Allocate what passes over points of `d` coordinates need for classes of `k`."""
+    """Allocate the scratch space for halved passes over points of `d` coordinates and classes of `k`."""
     first = pass_space(d, k)
     return Halves(first, pass_space(d, k)._replace(q=first.q), pool)
 
@@ -169,7 +168,7 @@ def _scan(space, remaining, capacity, best, first, last):
 
 @kernel
 def _begin(space, remaining):
-    """Close gaps where there are many, and measure from the centroid."""
+    """Close gaps if there are many, and measure from the centroid."""
     if remaining.counts[SLOTS] - remaining.counts[POINTS] > remaining.counts[SLOTS] // 8:
         compact(remaining)
     centroid(remaining, space.q)
@@ -193,7 +192,7 @@ def _close_class(remaining, slots):
 
 
 def _look_twice(space: Halves, remaining: Remaining, capacity: int, best: float) -> Found:
-    """Pass over all records, half of them in the other thread, and put together what was found."""
+    """Pass over all records, half of them in the other thread, and merge the results."""
     blocks = -(-int(remaining.counts[SLOTS]) // WIDTH)
     other = space.pool.submit(_scan, space.second, remaining, capacity, best, blocks // 2, blocks)
     one = _scan(space.first, remaining, capacity, best, 0, blocks // 2)
@@ -208,7 +207,7 @@ def _look_twice(space: Halves, remaining: Remaining, capacity: int, best: float)
 
 
 def halved_steps(space: Halves, remaining: Remaining, k: int, budget: int) -> tuple[int, int]:
-    """Form pairs of classes as `brute_steps` does, while it is worth halving."""
+    """Form pairs of classes as `brute_steps` does, while halving pays."""
     steps, scanned, d = 0, 0, remaining.x.shape[1]
     while remaining.counts[REMAINING] >= 2 * k and scanned * d < budget and worth_halving(remaining):
         pair = remaining.counts[REMAINING] >= 3 * k

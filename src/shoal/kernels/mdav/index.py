@@ -26,7 +26,7 @@ def _class_around(index, remaining, slot):
 
 @kernel
 def index_steps(index, remaining, k, budget):
-    """Form pairs of classes until fewer than 2k records remain or `budget` blocks were looked at.
+    """Form pairs of classes until fewer than 2k records remain or `budget` blocks were visited.
 
     Returns the number of pairs formed. A single class, formed when 2k to 3k - 1 records remain, counts as a pair.
     """

@@ -2,9 +2,9 @@
 
 r and s are the records of the paper, c the centroid of the remaining records.
 
-Fitted by least squares to timings of both ways, n = 300 … 10⁵, d = 1 … 30, k = 3 … 30, on uniform, clustered and
-correlated points; nine predictions in ten are within 40 %. Only counts go in, never a clock, so that the same table
-takes the same way on every machine, every time.
+The cost model was fitted by least squares to timings of both paths: n = 300 … 10⁵, d = 1 … 30, k = 3 … 30, on uniform,
+clustered and correlated points; nine predictions in ten are within 40 %. It depends only on counts, never on a clock,
+so that the same table takes the same path on every machine, every time.
 """
 
 from __future__ import annotations
@@ -35,36 +35,36 @@ _CACHED = 5e6  # bytes
 
 
 def brute_step(points: int, d: int, k: int) -> float:
-    """Cost of forming two classes by brute force while `points` distinct points remain."""
+    """Return the cost of forming two classes by brute force while `points` distinct points remain."""
     scan = 3.2 * points * (0.25 + 0.143 * d)
-    scan *= 1.0 + min(max(points * d * 8 / _CACHED - 1.0, 0.0), 1.0)  # what no cache holds comes half as fast
+    scan *= 1.0 + min(max(points * d * 8 / _CACHED - 1.0, 0.0), 1.0)  # data that no cache holds is read half as fast
     keep = 59.0 * k * math.log2(2.0 + points / k)
     return scan + keep + 12.0 * k * d
 
 
 def brute_total(n: int, points: int, d: int, k: int) -> float:
-    """Cost of brute force from n records, `points` of them distinct, to the end."""
+    """Return the cost of brute force from n records, `points` of them distinct, to the end."""
     return n / (2 * k) * brute_step(points // 2, d, k)
 
 
 def frame_cost(d: int) -> float:
-    """Cost of choosing a frame: from some size on, the linear algebra library starts threads, which spin."""
+    """Return the cost of choosing a frame: above some size, the linear algebra library starts threads, which spin."""
     return 1.5e6 + 5e4 * d if d < 24 else 4.5e7 + 2.5e6 * (d - 24)
 
 
 def index_build(points: int, d: int) -> float:
-    """Cost of building the index once."""
+    """Return the cost of building the index once."""
     return points * (180.0 + 44.0 * d + 3.4 * math.log2(points + 1.0))
 
 
 def index_least(n: int, points: int, d: int, axes: int, k: int) -> float:
-    """Cost of the index where its searches go as well as they may in a frame of so many axes."""
+    """Return the least cost of the index: its searches prune as well as possible in a frame of `axes` axes."""
     visits = 4.0 * math.log2(points + 1.0) * (33.0 + 3.8 * axes) * 1.25 ** max(axes - 6, 0)
     return index_build(points, d) + n * (140.0 + 19.0 * d) + n / (2 * k) * (1350.0 + 11.0 * d * axes + visits)
 
 
 def index_so_far(index: Index, remaining: Remaining) -> float:
-    """Cost of all searches and removals of the index up to now."""
+    """Return the cost of all searches and removals of the index so far."""
     near, far_c, far_r = (index.search.work[i : i + PER_SEARCH] for i in (NEAR, FAR_FROM_CENTROID, FAR_FROM_RECORD))
     frame_leaves, boxes, leaves = (int(count) for count in near + far_c + far_r)
     p, d = int(index.tree.y.shape[1]), int(remaining.x.shape[1])
@@ -74,18 +74,18 @@ def index_so_far(index: Index, remaining: Remaining) -> float:
     return float(search + taken * (140.0 + 19.0 * d) + steps * (1350.0 + 11.0 * p * d))
 
 
-COORDINATES_PER_CALL = 500_000_000  # about a tenth of a second between two reports
+COORDINATES_PER_CALL = 500_000_000  # about a tenth of a second between two progress reports
 BLOCKS_PER_CALL = 1_500_000
 _CHEAP_IN_CLUMPS = 0.5
-_CHEAP = 0.17  # share of the cost of brute force at which the index is tried, however little it promises
+_CHEAP = 0.17  # share of the cost of brute force at which the index is tried even if it promises little
 
 
 @dataclass(frozen=True)
 class Trace:
-    """What ran: the proof of the path, and how much work it did."""
+    """Record of a run: which path was taken, and how much work it did."""
 
     path: str
-    size: int  # records of a class, at least
+    size: int  # minimum class size
     distinct: int = 0
     index_steps: int = 0
     brute_steps: int = 0
@@ -99,13 +99,13 @@ class Trace:
 def mdav(points: np.ndarray, k: int, *, path: str | None = None) -> tuple[np.ndarray, Trace]:
     """Partition points by MDAV-generic.
 
-    Path None takes whichever of "brute" and "index" costs less, and may change from the index to brute force on the
-    way, when little remains or when the index prunes too little. The others force one to the end. Classes are numbered
-    in the order they are formed.
+    Path None takes the cheaper of "brute" and "index", and may switch from the index to brute force on the way, when
+    few records remain or the index prunes too little. The others force one path to the end. Classes are numbered in the
+    order they are formed.
 
-    The labels are those of the definition, record for record, on either path: of records equally far the lowest row is
-    r or s, and of records equally near the lowest rows are nearest. Points with a coordinate beyond 2⁵⁰⁰, or with none
-    as large as 2⁻⁵⁰⁰, are first scaled by a power of two, lest squares overflow or vanish.
+    The labels are those of the definition, record for record, on either path: among records equally far, the lowest row
+    becomes r or s; among records equally near, the lowest rows are nearest. Points with a coordinate beyond 2⁵⁰⁰, or
+    with none as large as 2⁻⁵⁰⁰, are first scaled by a power of two, so that squares neither overflow nor vanish.
 
     >>> import numpy as np
     >>> labels, trace = mdav(np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.2]]), 2)
@@ -133,7 +133,7 @@ def mdav(points: np.ndarray, k: int, *, path: str | None = None) -> tuple[np.nda
 
         return steps
 
-    with ThreadPoolExecutor(1) as pool:  # starts its thread when it is first given something to do
+    with ThreadPoolExecutor(1) as pool:  # starts its thread only when it is first given work
         return form_classes(
             points,
             groups,
@@ -156,9 +156,10 @@ def form_classes(
 ) -> tuple[np.ndarray, Trace]:
     """Form classes through an index for as long as brute force would cost more, then by brute force.
 
-    `groups` are records that are taken for equal, as members and bounds. Each of the two ways returns what forms some
-    pairs of classes: through the index, within a budget of blocks, it tells how many; by brute force how many, how many
-    records it looked at, and how many pairs were formed on two cores. What is left in the end is the last class.
+    `groups` holds records that are treated as equal, as members and bounds. `through_index` and `by_brute_force` each
+    return a callable that forms some pairs of classes. The callable for the index takes a budget of blocks and returns
+    the number of pairs. The one for brute force returns the number of pairs, the number of records scanned, and the
+    number of pairs formed on two cores. The records left at the end form the last class.
     """
     (n, d), (members, bounds) = points.shape, groups
     trace = Trace("brute", size, bounds.shape[0] - 1)
@@ -196,7 +197,7 @@ def form_classes(
 
 
 def _indexed(trace: Trace, index: Index, steps: int) -> Trace:
-    """Note what the index did."""
+    """Record the work of the index in the trace."""
     work = index.search.work.reshape(3, 3).sum(axis=0).tolist()
     return replace(
         trace,
@@ -210,7 +211,7 @@ def _indexed(trace: Trace, index: Index, steps: int) -> Trace:
 
 
 def _frame_for_index(points: np.ndarray, distinct: int, k: int, *, wanted: bool) -> Frame | None:
-    """Choose a frame for the index, unless even searches that go well would cost more than brute force."""
+    """Choose a frame for the index, unless even searches that prune well would cost more than brute force."""
     from shoal.kernels.space.principal_axes import clumped, frame_of
 
     n, d = points.shape

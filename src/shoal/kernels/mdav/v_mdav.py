@@ -1,10 +1,10 @@
-"""V-MDAV by looking at every remaining record.
+"""V-MDAV by brute force: every pass scans all remaining records.
 
 e is the record farthest from the global centroid c, and γ the gain factor, as in the paper.
 
-The remaining points lie coordinate by coordinate, ``x[j, slot]``, in the order of their rows, so that distances are
-computed side by side and of equally near ones the first slot is the lowest row. A point that is gone is NaN: no
-comparison with it is ever true.
+The remaining points are stored coordinate by coordinate, ``x[j, slot]``, in row order, so that distances are computed
+side by side and the first of several equally near slots is the lowest row. A removed point is NaN: no comparison with
+it is ever true.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -21,13 +21,13 @@ from shoal.progress import report
 
 REMAINING, CLASSES, SLOTS = range(3)  #: the first counts of a state
 _READ = 3  # how far `far` was read
-_COORDINATES_PER_CALL = 100_000_000  # about a tenth of a second between two reports
+_COORDINATES_PER_CALL = 100_000_000  # about a tenth of a second between two progress reports
 
 
 class _State(NamedTuple):
-    """What remains, and what a class needs while it is formed."""
+    """Remaining records, and the scratch space of the class being formed."""
 
-    x: np.ndarray  # (d, n) the points, NaN where they are gone
+    x: np.ndarray  # (d, n) the points, NaN where removed
     row: np.ndarray  # (n,) row of each slot
     slot: np.ndarray  # (n,) slot of each row
     far: np.ndarray  # (n,) rows, the farthest from c first
@@ -66,7 +66,7 @@ def _take(state, slot):
 
 @part
 def _come_closer(state):
-    """Take the distances just measured into account: they are from a record of the class."""
+    """Update the distances to the class with those just measured, from one of its records."""
     for i in range(state.counts[SLOTS]):
         if state.distance[i] < state.close[i]:
             state.close[i] = state.distance[i]
@@ -74,7 +74,7 @@ def _come_closer(state):
 
 @part
 def _least(values, used):
-    """Return the first slot of the smallest value, or -1 if there is none."""
+    """Return the first slot of the smallest value, or -1 if no slot has one."""
     best, at = np.inf, -1
     for i in range(used):
         if values[i] < best:
@@ -100,17 +100,17 @@ def _select(state, e):
 
 @part
 def _extend(state, k, gain):
-    """Let the class take in records that lie much closer to it than to anything else; return the passes made."""
+    """Let the class take in records that lie much closer to it than to any other record; return the passes made."""
     passes, used = k - 1, state.counts[SLOTS]
     _come_closer(state)
-    for i in range(k - 1):  # every member is measured from; x of e is gone, and was measured before
+    for i in range(k - 1):  # measure from every member; e is NaN by now, and was measured before
         measure(state, state.nearest[i])
         _come_closer(state)
     for i in range(k - 1):
         _take(state, state.nearest[i])
     for _ in range(k - 1):  # up to 2k - 1 records
         e = _least(state.close, used)
-        if state.counts[REMAINING] < 2:  # nothing else is left to compare with
+        if state.counts[REMAINING] < 2:  # no other record is left to compare with
             break
         measure(state, e)
         passes += 1
@@ -125,7 +125,7 @@ def _extend(state, k, gain):
 
 @part
 def compact(state):
-    """Close the gaps that classes leave, if they are an eighth of all slots; the order of the rows stays."""
+    """Close the gaps that classes leave, if they make up an eighth of all slots; rows stay in order."""
     if state.counts[SLOTS] - state.counts[REMAINING] <= state.counts[SLOTS] // 8:
         return
     to = 0
@@ -201,7 +201,7 @@ def _centroid(points: np.ndarray) -> np.ndarray:
 
 
 def _leftovers_to_the_nearest(points: np.ndarray, labels: np.ndarray, classes: int) -> np.ndarray:
-    """Put records without a class into the one whose centroid, as the class was formed, is nearest."""
+    """Put records without a class into the class whose centroid, when it was formed, is nearest."""
     left = np.flatnonzero(labels < 0)
     if left.shape[0] == 0:
         return labels

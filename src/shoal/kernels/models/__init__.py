@@ -1,1 +1,1 @@
-"""Demands of privacy models, and methods that meet them."""
+"""Demands of privacy models on classes, and methods that meet them."""

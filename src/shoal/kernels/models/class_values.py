@@ -1,6 +1,7 @@
-"""The members of classes in the order of their confidential values, and by how much classes miss what is demanded.
+"""Members of classes sorted by confidential value, and the amount by which classes miss their demands.
 
-A class has an *excess*: what it misses t and the rules by, added up over the attributes; 0 if and only if it holds all.
+The *excess* of a class is the amount by which it misses t and the rules, summed over the attributes; 0 if and only if
+it meets all of them.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -18,18 +19,18 @@ from shoal.kernels.runtime.jit import kernel, part
 
 
 class Roster(NamedTuple):
-    """The members of each class in the order of their confidential values, kept up to date while records move."""
+    """Members of each class sorted by confidential value, kept up to date while records move."""
 
     c: Closeness
-    close: np.ndarray  #: (attributes,) bool: whether t is asked for
-    rules: Rules | None  #: None: t alone is asked for
+    close: np.ndarray  #: (attributes,) bool: whether t applies
+    rules: Rules | None  #: None: only t applies
     record: np.ndarray  #: (attributes, classes, most) int32, records by code
     code: np.ndarray  #: (attributes, classes, most) int32, their codes
     excess: np.ndarray  #: (classes,) float64
-    trial: np.ndarray  #: (most + 1,) int32, codes of a class as it would be
-    side: np.ndarray  #: (most + 1,) int32, members that go to the other half of a class
-    scratch: np.ndarray  #: of the rules
-    each: float  #: what a rule counts for a record that it lacks
+    trial: np.ndarray  #: (most + 1,) int32, codes of a trial class
+    side: np.ndarray  #: (most + 1,) int32, members assigned to the other half of a class
+    scratch: np.ndarray  #: scratch space of the rules
+    each: float  #: excess per missing record of a rule
 
 
 def roster_of(a: Arrangement, d: Demands, each: float = 1.0) -> Roster:
@@ -67,7 +68,7 @@ def _assess(a, r):
 
 @part
 def _excess_in(r, at, s):
-    """Return the excess in one attribute of the class whose codes are on trial: few enough for exact work."""
+    """Return the excess in one attribute of the trial class, which must be small enough for exact work."""
     total = 0.0
     if r.close[at]:
         more = work(r.c, at, r.trial, s) - most_work(r.c, at, s)
@@ -78,7 +79,7 @@ def _excess_in(r, at, s):
 
 @part
 def excess_of(a, r, b, out, into):
-    """Return the excess of class b if record `out` left it and record `into` came; −1 stands for none."""
+    """Return the excess of class b if record `out` left it and record `into` joined; −1 means none."""
     total, m = 0.0, a.size[b]
     for at in range(r.code.shape[0]):
         s, gone, fresh = 0, out < 0, into < 0
@@ -104,7 +105,7 @@ def excess_of(a, r, b, out, into):
 
 @part
 def excess_of_union(a, r, b, c):
-    """Return the excess of classes b and c if they were one; there must be room for it."""
+    """Return the excess of the union of classes b and c; it must fit into the storage of a class."""
     total, m, other = 0.0, a.size[b], a.size[c]
     for at in range(r.code.shape[0]):
         i = j = 0
@@ -121,7 +122,7 @@ def excess_of_union(a, r, b, c):
 
 @part
 def depart(a, r, x):
-    """Take record x out of its class; mean and excess are not touched."""
+    """Remove record x from its class; mean and excess are not updated."""
     b = a.label[x]
     for at in range(r.code.shape[0]):
         q = 0
@@ -135,7 +136,7 @@ def depart(a, r, x):
 
 @part
 def arrive(a, r, x, b):
-    """Put record x into class b; mean and excess are not touched."""
+    """Add record x to class b; mean and excess are not updated."""
     for at in range(r.code.shape[0]):
         code, p = r.c.codes[at, x], a.size[b]
         while p > 0 and r.code[at, b, p - 1] > code:
@@ -148,14 +149,14 @@ def arrive(a, r, x, b):
 
 @part
 def transfer(a, r, x, b):
-    """Move record x to class b; means and excesses are not touched."""
+    """Move record x to class b; means and excesses are not updated."""
     depart(a, r, x)
     arrive(a, r, x, b)
 
 
 @part
 def likest(a, r, at, b, x):
-    """Return the record of class b whose value is nearest to that of x by rank in one attribute."""
+    """Return the record of class b whose value is nearest to that of x, by rank in one attribute."""
     code, low, high = r.c.codes[at, x], 0, a.size[b]
     while low < high:
         middle = (low + high) // 2

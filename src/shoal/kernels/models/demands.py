@@ -1,7 +1,7 @@
-"""What every class must hold: closeness to the table, and the rules of the other privacy models, laid out for kernels.
+"""Demands on every class, laid out for kernels: closeness to the table, and the rules of the other privacy models.
 
-A model is a *rule* with its levels, exactly as they are written: a level is Fraction(str(level)), a number of the
-table Fraction(repr(x)), and no rounding decides which values are rare or far enough apart.
+A model is a *rule* with its levels, exactly as written: a level is Fraction(str(level)), a number of the table
+Fraction(repr(x)), and no rounding decides which values are rare or far enough apart.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -21,31 +21,31 @@ from shoal.kernels.models.rules import DISTINCT, ENTROPY, RECURSIVE, SHARE, SPRE
 from shoal.kernels.runtime.jit import kernel, part
 from shoal.types import Confidential, Points, Requirement
 
-_LARGEST = 2**31  # records times the finest fraction of a level must be an integer of 64 bits
+_LARGEST = 2**31  # records times the finest fraction of a level must fit into 64 bits
 _SUBJECTS, _PERSONS = "the subjects of records", "the persons of records"
 _DOMINANCE = "dominance"
 _COUNT_VALUES = ("p_sensitivity", "distinct_l_diversity", "entropy_l_diversity", "recursive_l_diversity", "alpha_k")
 
 
 class Demands(NamedTuple):
-    """What every class must hold in each attribute."""
+    """Demands on every class in each attribute."""
 
     c: Closeness  #: of all attributes
-    close: np.ndarray  #: (attributes,) bool: whether t is asked for
+    close: np.ndarray  #: (attributes,) bool: whether t applies
     rules: Rules
-    least: int  #: a class of fewer records can hardly hold the rules
-    scratch: int  #: numbers of scratch space that the rules need
-    monotone: bool  #: whether a union of classes that hold all this holds it too
+    least: int  #: a class with fewer records can hardly meet the rules
+    scratch: int  #: size of the scratch space that the rules need
+    monotone: bool  #: whether a union of classes that meet all demands meets them too
 
 
 def demands(attributes: Sequence[Confidential], required: Sequence[Requirement], *, rare_only: bool = False) -> Demands:
-    """Lay out what classes must hold in confidential attributes, of which there is at least one.
+    """Lay out the demands on classes in confidential attributes; at least one attribute is required.
 
     The counts of `attributes` are those of the whole table. `required` are t_closeness, with one t for all, and any of
-    the models that have a rule. With `rare_only` the variance that r of kpqr is a share of is that of the records with
+    the models that have a rule. With `rare_only`, the variance that r of kpqr refers to is that of the records with
     rare values, as in the heuristic of [DSS08], not that of the table.
 
-    Complexity: O(n + m) for each attribute; of a range that ends in ties, some microseconds for each value.
+    Complexity: O(n + m) for each attribute; if a range ends in ties, a few microseconds for each value.
 
     >>> ill = Confidential("ill", np.array([0, 1, 0, 1, 2, 2]), np.array([2, 2, 2]), ordered=False)
     >>> two = demands([ill], [Requirement("distinct_l_diversity", "ill", (("l", 2),))])
@@ -73,7 +73,7 @@ def demands(attributes: Sequence[Confidential], required: Sequence[Requirement],
             raise ParameterError(
                 f"{one.model}: no rule makes classes hold this model. Take one of t_closeness, {', '.join(_RULES)}."
             )
-    asked = [at for at in range(len(made)) if close[at] or made[at]] or [0]  # the others cost time only
+    asked = [at for at in range(len(made)) if close[at] or made[at]] or [0]  # the others would only cost time
     made, close = [made[at] for at in asked], close[asked]
     c = closeness([attributes[at] for at in asked], 1.0 if t is None else t)
     flat = [rule for rules in made for rule in rules]
@@ -83,7 +83,7 @@ def demands(attributes: Sequence[Confidential], required: Sequence[Requirement],
 
 
 def _with_counted(attributes: Sequence[Confidential]) -> tuple[list[Confidential], dict[int, int]]:
-    """Return the attributes, and those with several spellings of a value once more, as counted; and where these are."""
+    """Return the attributes, those with several spellings of a value a second time as counted, and where these are."""
     found, counted = list(attributes), {}
     for at, a in enumerate(attributes):
         if a.alike is not None:
@@ -93,11 +93,11 @@ def _with_counted(attributes: Sequence[Confidential]) -> tuple[list[Confidential
 
 
 def demands_of(points: Points, k: int, t: float | None) -> Demands | None:
-    """Return what classes of these points must hold besides k records; None: nothing.
+    """Return the demands on classes of these points in addition to k records; None if nothing else is demanded.
 
-    That is what the points require, t for every confidential attribute if it is given, and k subjects in every class
-    if records have subjects. The share that one person may hold is bounded by k alone if every record is a person, and
-    weighs the same: then k must be at least its inverse.
+    These are the requirements of the points, t for every confidential attribute if given, and k subjects in every class
+    if records have subjects. If every record is a person and all weigh the same, k alone bounds the share that one
+    person may hold: k must then be at least the inverse of that share.
     """
     attributes = list(points.confidential)
     required = [one for one in points.required if one.model != _DOMINANCE]
@@ -108,29 +108,29 @@ def demands_of(points: Points, k: int, t: float | None) -> Demands | None:
         attributes.append(Confidential(_SUBJECTS, codes, np.bincount(codes), ordered=False))
         required.append(Requirement("p_sensitivity", _SUBJECTS, (("p", k),)))
     bounds = [one for one in points.required if one.model == _DOMINANCE]
-    if bounds and (points.subjects is not None or points.weights is not None):  # else k is enough
+    if bounds and (points.subjects is not None or points.weights is not None):  # otherwise k is enough
         attributes.append(persons_of(points, _PERSONS))
         required += [Requirement(_DOMINANCE, _PERSONS, one.levels) for one in bounds]
     return demands(attributes, required) if required else None
 
 
 def rows_of(d: Demands, positions: np.ndarray) -> Demands:
-    """Return the demands on classes of some of the records; the table stays the whole one."""
+    """Return the demands on classes of some of the records; the reference stays the whole table."""
     return d._replace(c=d.c._replace(codes=np.ascontiguousarray(d.c.codes[:, positions])))
 
 
 def least_size(d: Demands, k: int) -> int:
-    """Return the size from which on a class of well-chosen records can hold all demands.
+    """Return the smallest size at which a class of well-chosen records can meet all demands.
 
-    For t [SC15] eq. (3), for values without ties: max{k, n / (2(n−1)t + 1)}, rounded up: then a class with a record
-    from each of as many equal shares of the table is close.
+    For t this is [SC15] eq. (3), for values without ties: max{k, n / (2(n−1)t + 1)}, rounded up. A class of that size
+    with one record from each of as many equal shares of the table is close.
     """
     least = max(k, d.least)
     return max(least, math.ceil(d.c.n / (2 * (d.c.n - 1) * d.c.t + 1) - 1e-9)) if d.close.any() else least
 
 
 def hold(d: Demands, labels: np.ndarray) -> np.ndarray:
-    """Tell for every class, numbered from 0, whether it holds all demands: (classes,) bool."""
+    """Tell for every class, numbered from 0, whether it meets all demands: (classes,) bool."""
     return np.asarray(excesses(d, labels) == 0.0)
 
 
@@ -147,7 +147,7 @@ def excesses(d: Demands, labels: np.ndarray) -> np.ndarray:
 
 @part
 def _excess_in(d, at, codes, s, scratch):
-    """Return by how much a class with these codes, ascending, misses what is asked of one attribute."""
+    """Return by how much a class with these codes, ascending, misses the demands of one attribute."""
     total = over(d.c, at, codes, s) if d.close[at] else 0.0
     for q in range(d.rules.begin[at], d.rules.begin[at + 1]):
         total += rule_excess(d.c, d.rules, q, at, codes, s, scratch)
@@ -167,10 +167,10 @@ def _exactly(one: Requirement, name: str) -> Fraction:
 
 
 def _fine(level: Fraction) -> Fraction:
-    """Return a level that counts may be multiplied by: rounded down, so that more is kept than asked, if need be."""
+    """Return a level that counts may be multiplied by, rounded down if necessary, which is stricter than requested."""
     if max(level.numerator, level.denominator) < _LARGEST:
         return level
-    level = min(level, Fraction(_LARGEST - 1))  # times the records of a table that is as good as infinite
+    level = min(level, Fraction(_LARGEST - 1))  # with this many records, a table is as good as infinite
     finest = max((_LARGEST - 1) // (math.floor(level) + 1), 1)
     return Fraction(math.floor(level * finest), finest)
 
@@ -190,7 +190,7 @@ def _entropy(a: Confidential, one: Requirement, rare_only: bool) -> list[dict[st
 
 def _recursive(a: Confidential, one: Requirement, rare_only: bool) -> list[dict[str, Any]]:
     c, least = _fine(_exactly(one, "c")), math.ceil(_exactly(one, "l"))
-    size = least + math.floor(1 / c) if c > 0 else least  # so many values, each once
+    size = least + math.floor(1 / c) if c > 0 else least  # this many values, each once
     return [{"kind": RECURSIVE, "least": least, "top": c.numerator, "bottom": c.denominator, "size": size}]
 
 
@@ -213,7 +213,7 @@ _RULES: dict[str, Callable[[Confidential, Requirement, bool], list[dict[str, Any
 
 
 def _laid_out(made: list[list[dict[str, Any]]]) -> Rules:
-    """Put the rules of all attributes one after the other, and what is known of values too."""
+    """Concatenate the rules of all attributes, and their tables of values."""
     flat = [rule for rules in made for rule in rules]
     begin = np.concatenate(([0], np.cumsum([len(rules) for rules in made]))).astype(np.int64)
     whole, level = np.zeros((len(flat), 6), np.int64), np.zeros((len(flat), 2))

@@ -1,7 +1,7 @@
-"""The heuristic of [DSS08] Section 4 for (k,p,q,r)-anonymity.
+"""Heuristic of [DSS08] Section 4 for (k,p,q,r)-anonymity.
 
-X are the records without a class, Y those of them whose value is rare, C is the class being formed around x_s, MinVar
-the least variance of a class, all as in the paper.
+X are the records without a class, Y those of them with a rare value, C is the class being formed around x_s, MinVar
+the minimum variance of a class, all as in the paper.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -64,19 +64,19 @@ class Heuristic(NamedTuple):
     inside: np.ndarray  # (values,) records in C
     counted: (
         np.ndarray
-    )  # (values,) the number by which a value is counted: spellings of one value, neighbours, share it
+    )  # (values,) the number under which a value is counted: neighbouring spellings of one value share it
     members: np.ndarray  # (numbers,) records in C by that number
     waiting: np.ndarray  # (numbers,) records in Y by that number
     c: Spread
     y: Spread
-    needed: np.ndarray  # what MinVar asks of groups of any size
+    needed: np.ndarray  # least sums that MinVar requires of groups of each size
     order: np.ndarray  # (n,) rows in the order in which they may start a class
     counts: np.ndarray  # (4,) place in `order`, values in C, values in Y, whether a larger variance goes first
 
 
 @part
 def _add(a, h, row):
-    """Count a record that joined C out of X and Y."""
+    """Move a record that joined C out of the counts of X and Y."""
     code = h.x.code[row]
     value = h.counted[code]
     h.counts[_VALUES] += h.members[value] == 0
@@ -113,7 +113,7 @@ def _fitting(h, wish):
 
 @part
 def _nearest_by_value(a, h, wish):
-    """Let the record of X nearest to x_s that fits join C, of the few that do."""
+    """Add to C the fitting record of X nearest to x_s, when few fit."""
     best, row = np.inf, NO_ROW
     for code in range(h.rare.shape[0]):
         if h.x.left[code] > 0 and _fits(h, code, wish):
@@ -124,7 +124,7 @@ def _nearest_by_value(a, h, wish):
 
 @part
 def _nearest(a, h, wish):
-    """Let the record of X nearest to x_s that fits join C; tell whether there was one."""
+    """Add to C the fitting record of X nearest to x_s; tell whether there was one."""
     i = 0
     while True:
         while i < a.counts[LISTED]:
@@ -143,7 +143,7 @@ def _nearest(a, h, wish):
 
 @part
 def _give_back(a, h, k, p):
-    """4(g)iv: return to X the members whose values are not rare, unless that would undo k or p."""
+    """4(g)iv: return to X the members whose values are not rare, unless that would violate k or p."""
     kept, values, last = 0, 0, np.int64(-1)
     for i in range(a.counts[MEMBERS]):
         kept += h.rare[h.x.code[a.member[i]]]
@@ -169,7 +169,7 @@ def _give_back(a, h, k, p):
 
 @part
 def _take_all(a, h, k, p):
-    """4(g): if what is left in Y cannot be a class, let it join C."""
+    """4(g): if the rest of Y cannot form a class, add it to C."""
     if h.counts[_VALUES_LEFT] == 0 or (varies(h.y, h.needed) and h.counts[_VALUES_LEFT] >= p):
         return
     for i in range(h.counts[_PLACE], h.order.shape[0]):
@@ -192,7 +192,7 @@ def _form(a, h, start, k, p):
         if not _nearest(a, h, _INCREASES):
             break  # no record increases the variance
     while a.counts[MEMBERS] < k:  # (f)
-        if not _nearest(a, h, _KEEPS) and not _nearest(a, h, _ANY):  # none keeps the variance: k comes first
+        if not _nearest(a, h, _KEEPS) and not _nearest(a, h, _ANY):  # none keeps the variance: k has priority
             break  # X is empty
     _take_all(a, h, k, p)
     for i in range(a.counts[MEMBERS]):
@@ -207,7 +207,7 @@ def _form(a, h, start, k, p):
 
 @kernel
 def kpqr_steps(a, h, k, p, budget):
-    """Form classes until Y is empty or `budget` blocks were looked at; tell whether it is empty."""
+    """Form classes until Y is empty or `budget` blocks were visited; tell whether it is empty."""
     work = a.finder.search.work
     stop = blocks_near(work) + budget
     while h.counts[_VALUES_LEFT] > 0:
@@ -222,7 +222,7 @@ def kpqr_steps(a, h, k, p, budget):
 
 
 def rare_values(counts: np.ndarray, q: float) -> np.ndarray:
-    """Tell which values are rare: of fewer than q·n records of the whole table, q as it is written.
+    """Tell which values are rare: those of fewer than q·n records of the whole table, with q as written.
 
     >>> rare_values(np.array([2, 3, 5]), 0.3).tolist()
     [True, False, False]
@@ -244,12 +244,12 @@ def kpqr(
 ) -> tuple[np.ndarray, Around | None]:
     """Partition points by the heuristic for (k,p,q,r)-anonymity.
 
-    The counts of `attribute`, which say what is rare, are those of the whole table. `order`, a permutation of the rows,
-    says who starts a class next, if rare and still without one. Classes are numbered in the order they are formed. Also
-    returns what ran for the classes with rare values; None if there are none.
+    The counts of `attribute`, which decide what is rare, are those of the whole table. `order`, a permutation of the
+    rows, gives the order in which rare records without a class start one. Classes are numbered in the order they are
+    formed. Also returns a trace for the classes with rare values, or None if there are no such classes.
 
-    The labels are those of the plain transcription, record for record, while variances are computed exactly: values of
-    at most nine decimals, and m²·T below 2⁵³ for a class of m records.
+    The labels are those of a plain transcription of the paper, record for record, as long as variances are computed
+    exactly: values of at most nine decimals, and m²·T below 2⁵³ for a class of m records.
     """
     points, n = in_range(points), points.shape[0]
     rare, code = rare_values(attribute.counts, q), np.asarray(attribute.codes, np.int64)
@@ -289,9 +289,9 @@ def _heuristic(
 
 
 def _with_the_rest(points: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
-    """Give the records in X a class: by MDAV if they are at least k, else the nearest."""
+    """Assign the records in X: by MDAV if there are at least k, else to the nearest class."""
     formed = int(labels.max()) + 1
-    if formed > 0 and (labels == formed - 1).sum() < k:  # X ran empty in 4(f)
+    if formed > 0 and (labels == formed - 1).sum() < k:  # X was exhausted in 4(f)
         labels[labels == formed - 1] = -1
         formed -= 1
     rest = np.flatnonzero(labels < 0)

@@ -1,4 +1,4 @@
-"""p-sensitive classes around random records: new confidential values first, then whoever is near."""
+"""p-sensitive classes around random records: records with new confidential values first, then the nearest."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LEFT, _INSIDE = range(2)  # rows of `_Values.distinct`
 
 
 class _Values(NamedTuple):
-    """Confidential values of the records, attribute by attribute: what :class:`ByValue` has, once for each."""
+    """Confidential values of the records by attribute: the fields of :class:`ByValue`, once for each attribute."""
 
     code: np.ndarray
     row: np.ndarray
@@ -45,7 +45,7 @@ class _Values(NamedTuple):
     first: np.ndarray
     left: np.ndarray
     inside: np.ndarray  # (attributes, values) records in the class being formed
-    distinct: np.ndarray  # (2, attributes) values that are left, and that the class has
+    distinct: np.ndarray  # (2, attributes) number of values left, and of values in the class
 
 
 @part
@@ -72,7 +72,7 @@ def _lacking(distinct, p):
 
 @part
 def _count(values, row):
-    """Count a record into the class, and out of what is left."""
+    """Add a record to the counts of the class, and subtract it from those of the rest."""
     for at in range(values.code.shape[0]):
         code = values.code[at, row]
         values.distinct[_INSIDE, at] += values.inside[at, code] == 0
@@ -83,7 +83,7 @@ def _count(values, row):
 
 @part
 def _bringing(values, p):
-    """Return how many records have a value that the class needs; those that have several count as often."""
+    """Return how many records have a value that the class needs; records with several such values count repeatedly."""
     count = 0
     for at in range(values.code.shape[0]):
         if values.distinct[_INSIDE, at] < p:
@@ -94,7 +94,7 @@ def _bringing(values, p):
 
 @part
 def _nearest_by_value(a, values, p):
-    """Return the nearest of all records that have a value that the class needs."""
+    """Return the nearest of all records with a value that the class needs."""
     best, row = np.inf, NO_ROW
     for at in range(values.code.shape[0]):
         if values.distinct[_INSIDE, at] < p:
@@ -106,9 +106,9 @@ def _nearest_by_value(a, values, p):
 
 @part
 def _fill(a, values, k, p):
-    """Add members: the nearest that brings a new value, until there are p; then the nearest, until there are k."""
+    """Add members: the nearest with a new value, until there are p values; then the nearest, until there are k."""
     i = 0
-    while _lacking(values.distinct[_INSIDE], p):  # who brings nothing now brings nothing later: no need to go back
+    while _lacking(values.distinct[_INSIDE], p):  # a record that brings no new value now never will: no need to go back
         while i < a.counts[LISTED] and (a.used[i] or not _brings(values, a.row[i], p)):
             i += 1
         if i < a.counts[LISTED]:
@@ -133,7 +133,7 @@ def _fill(a, values, k, p):
 
 @kernel
 def _steps(a, values, order, at, k, p, budget):
-    """Form classes until one more cannot be formed or `budget` blocks were looked at; tell whether it is the end."""
+    """Form classes until no more can be formed or `budget` blocks were visited; tell whether all are formed."""
     work = a.finder.search.work
     stop = blocks_near(work) + budget
     while blocks_near(work) < stop:
@@ -167,10 +167,10 @@ def p_sensitive(
     """Partition points into classes of at least k records with at least p ≤ k values of each confidential attribute.
 
     `codes` are (n,) int64 for each attribute, the number of each record's value from 0. `order`, a permutation of the
-    rows, says who starts a class next, if still without one. Classes are numbered in the order they are formed. Also
-    returns what ran: how many lists were made, and how much work it was.
+    rows, gives the order in which records without a class start one. Classes are numbered in the order they are formed.
+    Also returns a trace: how many lists were made, and how much work it took.
 
-    The labels are those of the plain transcription, record for record.
+    The labels are those of a plain transcription, record for record.
 
     >>> labels, _ = p_sensitive(np.array([[0.0], [1.0], [2.0], [9.0]]), [np.array([0, 0, 1, 1])], 2, 2, np.arange(4))
     >>> labels

@@ -1,4 +1,4 @@
-"""Tables that rules on classes look values up in: rare and distant values, persons."""
+"""Lookup tables for rules on classes: rare and distant values, persons."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from shoal.kernels.models.rules import DOMINANCE, EQUAL, NUMBERS, REACH, SHARE, 
 from shoal.kernels.refine.reblock import arranged
 from shoal.types import Confidential, Points, Requirement
 
-_FINEST = 2**31  # records times the finest fraction of a bound must be an integer of 64 bits
+_FINEST = 2**31  # records times the finest fraction of a bound must fit into 64 bits
 
 
 @dataclass(frozen=True, eq=False)
 class Persons(Confidential):
-    """Records as values of their own, in the order of their persons: `values` are weights, `of` the person of each."""
+    """Records as values of their own, ordered by person: `values` are weights, `of` the person of each."""
 
     of: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
 
 
 def subjects_by_place(points: Points) -> NDArray[np.int64]:
-    """Return the number of the subject of each record, counted by where their first records lie, not by rows."""
+    """Return the subject number of each record, numbered by the coordinates of first records, not by rows."""
     assert points.subjects is not None
     order = arranged(points.coordinates, np.arange(len(points)))
     _, first, codes = np.unique(points.subjects[order], return_index=True, return_inverse=True)
@@ -37,7 +37,7 @@ def subjects_by_place(points: Points) -> NDArray[np.int64]:
 
 
 def persons_of(points: Points, name: str) -> Confidential:
-    """Return the persons of records with what each record weighs, as an attribute of this name."""
+    """Return the persons and weights of records, as an attribute of this name."""
     n = len(points)
     persons = np.arange(n) if points.subjects is None else subjects_by_place(points)
     if points.weights is None:
@@ -50,7 +50,7 @@ def persons_of(points: Points, name: str) -> Confidential:
 
 
 def of_dominance(a: Confidential, one: Requirement, rare_only: bool) -> list[dict[str, Any]]:
-    """Make the rule on the share of a class that one person may hold: of its records, or of its weight."""
+    """Make the rule on the largest share of a class that one person may hold: of its records, or of its weight."""
     bound = Fraction(str(one.level("share")))
     if bound >= 1:
         return []
@@ -62,7 +62,7 @@ def of_dominance(a: Confidential, one: Requirement, rare_only: bool) -> list[dic
 
 
 def least_persons(one: Requirement) -> int:
-    """Return how many persons a class must have for none to hold more than the bound.
+    """Return how many persons a class needs so that none holds more than the bound.
 
     >>> least_persons(Requirement("dominance", "", (("share", 0.3),)))
     4
@@ -72,12 +72,12 @@ def least_persons(one: Requirement) -> int:
 
 
 _EXACT = 2.0**52  # integers below it are exact as floats, and so are their sums
-_NEAR = 1e-14  # relative: sums of floats this near may be in either order
-_FAR_OFF = 1e3  # times their range that numbers may lie from 0 before their differences are taken as fractions
+_NEAR = 1e-14  # relative: sums of floats this close may be in either order
+_FAR_OFF = 1e3  # numbers farther from 0 than this many times their range have differences taken as fractions
 
 
 def of_reach(a: Confidential, one: Requirement, rare_only: bool) -> list[dict[str, Any]]:
-    """Make the rule of (k,e)-anonymity: for every value, the lowest that is higher by e or more."""
+    """Make the rule of (k,e)-anonymity: for every value, the lowest value higher by at least e."""
     if a.values is None:
         raise SchemaError(
             f"k_e: column {a.name!r} must hold numbers or dates, for only they have a range. "
@@ -90,12 +90,12 @@ def of_reach(a: Confidential, one: Requirement, rare_only: bool) -> list[dict[st
     placed = np.flatnonzero(np.isfinite(a.values))
     numbers = a.values[placed]
     if len(placed):
-        reach[placed] = _first_beyond(numbers, e) + placed[0]  # those without a place stand before and after all others
+        reach[placed] = _first_beyond(numbers, e) + placed[0]  # missing values come before and after all others
     return [{"kind": REACH, "level": float(e), "number": a.values, "mark": reach, "size": 2}]
 
 
 def _first_beyond(numbers: np.ndarray, e: Fraction) -> np.ndarray:
-    """Return for each of ascending numbers where the first stands that is higher by e or more; exact."""
+    """Return for each of ascending numbers the position of the first that is higher by at least e; exact."""
     target = numbers + float(e)
     if e.denominator == 1 and (numbers == np.floor(numbers)).all() and np.abs(target).max() < _EXACT:
         return np.asarray(np.searchsorted(numbers, target))
@@ -109,7 +109,7 @@ def _first_beyond(numbers: np.ndarray, e: Fraction) -> np.ndarray:
 
 
 def of_spread(a: Confidential, one: Requirement, rare_only: bool) -> list[dict[str, Any]]:
-    """Make the rule of (k,p,q,r)-anonymity: rare values, and the variance that a class with one must have."""
+    """Make the rule of (k,p,q,r)-anonymity: rare values, and the minimum variance of a class with one."""
     p, q, r = (Fraction(str(one.level(name))) for name in "pqr")
     n = int(a.counts.sum())
     rare = a.counts < math.ceil(q * n)  # count < q·n
@@ -119,7 +119,7 @@ def of_spread(a: Confidential, one: Requirement, rare_only: bool) -> list[dict[s
     if metric == NUMBERS:
         number = np.arange(len(a.counts), dtype=np.float64) if a.values is None else _centred(a.values)
     base, level = _variance(a, counts, number, metric), float(r)
-    if base == 0.0:  # the ratio is then 1, of every class
+    if base == 0.0:  # the ratio is then 1 for every class
         base, level = 1.0, 0.0 if r <= 1 else float(r)
     least = math.ceil(p)
     rule = {"kind": SPREAD, "least": least, "level": level, "base": base, "metric": metric, "size": max(least, 2)}
@@ -128,14 +128,14 @@ def of_spread(a: Confidential, one: Requirement, rare_only: bool) -> list[dict[s
 
 
 def _centred(values: np.ndarray) -> np.ndarray:
-    """Return numbers about 0 and no larger than 1, which changes no ratio of variances; NaN stays NaN."""
+    """Centre numbers at 0 and scale them to at most 1, which changes no ratio of variances; NaN stays NaN."""
     placed = np.flatnonzero(np.isfinite(values))
     out = np.full(len(values), np.nan)
     if not len(placed):
         return out
     low, high = (float(values[i]) for i in (placed[0], placed[-1]))
     half = (high / 2 - low / 2) or 1.0
-    if max(abs(low), abs(high)) > _FAR_OFF * half:  # what is written after the point counts
+    if max(abs(low), abs(high)) > _FAR_OFF * half:  # the decimals as written matter
         middle, unit = Fraction(repr(low)), Fraction(half)
         out[placed] = [float((Fraction(repr(float(one))) - middle) / unit) for one in values[placed]]
     else:
@@ -144,7 +144,7 @@ def _centred(values: np.ndarray) -> np.ndarray:
 
 
 def _variance(a: Confidential, counts: np.ndarray, number: np.ndarray, metric: int) -> float:
-    """Return half the mean squared distance between two records, of which there are so many of each value."""
+    """Return half the mean squared distance between two records, given how many records have each value."""
     n = float(counts.sum())
     if n == 0.0:
         return 0.0

@@ -1,14 +1,14 @@
-"""Rules that every class must hold in a confidential attribute, and by how much a class misses one.
+"""Rules on the confidential values of every class, and the amount by which a class misses one.
 
-What a class misses is its *excess*: 0 if and only if the rule holds, else about the number of records that would have
-to change, so that the excesses of several rules add up, and smaller the nearer the rule is to holding. Each rule looks
-at the codes of a class in ascending order.
+The *excess* of a class is 0 if and only if the rule holds; otherwise it is about the number of records that would have
+to change, so that the excesses of several rules can be added, and it is smaller the nearer the rule is to holding. Each
+rule reads the codes of a class in ascending order.
 
-Counts are compared exactly, as integers. Where floats decide, entropies and variances, what is within a hair of
-equality holds: exact ties must, and an exact audit has the last word. Sums of weights are compensated, and their hair
-is a tenth of what the audit allows.
+Counts are compared exactly, as integers. Where floats decide (entropies and variances), values within a tiny tolerance
+of equality pass: exact ties must, and the exact audit decides in the end. Sums of weights are compensated, and their
+tolerance is a tenth of that of the audit.
 
-All rules but the one on spread hold in a union of classes if they hold in each of them.
+All rules except the one on spread hold in a union of classes if they hold in each of them.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -22,32 +22,32 @@ from numba import extending, types
 from shoal.kernels.runtime.jit import OPTIONS, part
 
 DISTINCT, ENTROPY, RECURSIVE, SHARE, REACH, SPREAD, DOMINANCE = range(7)  #: kinds of rules
-NUMBERS, EQUAL, TREE = range(3)  #: how far values are apart, where their spread is asked for
+NUMBERS, EQUAL, TREE = range(3)  #: how the distance of two values is measured, for spread
 _overload: Any = extending.overload
-_HAIR = 1e-11  # relative: more than rounding can do
+_HAIR = 1e-11  # relative: more than any rounding error
 _LEAST = 1e-9  # excess of a class that misses a range, or a share of weight, by next to nothing
-_HAIR_OF_WEIGHT = 1e-13  # relative: more than rounding can do to a compensated sum
+_HAIR_OF_WEIGHT = 1e-13  # relative: more than the rounding error of a compensated sum
 
 
 class Rules(NamedTuple):
-    """The rules of all attributes, one after the other, in few arrays: kernels hand each of them on at every call."""
+    """Rules of all attributes, concatenated into few arrays, because kernels pass each of them on at every call."""
 
-    begin: np.ndarray  #: (attributes + 1,) int64, where the rules of each attribute begin
+    begin: np.ndarray  #: (attributes + 1,) int64, index of the first rule of each attribute
     whole: np.ndarray  #: (rules, 6) int64: see below
     level: (
         np.ndarray
-    )  #: (rules, 2) float64: log l of entropy; e of reach; r of spread, and what it is a share of; bound
-    number: np.ndarray  #: float64: the number that each value is, for reach and spread (NaN: none); weights of records
-    #: int32. Reach: the first value higher by e or more, −1: no place. Spread: twice the number by which a value is
-    #: counted, and 1 more if it is rare. Dominance: the person of a record.
+    )  #: (rules, 2) float64: log l of entropy; e of reach; r of spread, and the variance it refers to; bound
+    number: np.ndarray  #: float64: numeric value of each value, for reach and spread (NaN: none); weights of records
+    #: int32. Reach: the first value higher by at least e, −1: missing. Spread: twice the number under which a value is
+    #: counted, plus 1 if it is rare. Dominance: the person of a record.
     mark: np.ndarray
 
 
 KIND = 0  #: columns of `whole`: the kind of a rule
-LEAST = 1  #: values that a class must have; recursive: where the tail begins
+LEAST = 1  #: minimum number of values in a class; recursive: where the tail begins
 TOP, BOTTOM = 2, 3  #: share: numerator and denominator of α; recursive: of c
-METRIC = 4  #: spread: how far values are apart
-TABLE = 5  #: where what is known of the values begins in `number` and `mark`
+METRIC = 4  #: spread: how the distance of two values is measured
+TABLE = 5  #: where the entries of the values begin in `number` and `mark`
 
 
 @part
@@ -60,7 +60,7 @@ def _distinct_values(codes, s):
 
 @part
 def _counted_values(u, table, codes, s):
-    """Return how many values a class has, spellings of one value counted once; these are neighbours."""
+    """Return how many values a class has, counting neighbouring spellings of one value once."""
     count = 0
     for p in range(s):
         count += p == 0 or u.mark[table + codes[p]] >> 1 != u.mark[table + codes[p - 1]] >> 1
@@ -69,7 +69,7 @@ def _counted_values(u, table, codes, s):
 
 @part
 def _entropy(level, codes, s):
-    """Return what entropy l-diversity lacks: of (log l − H)·s one record is about 1 + log s."""
+    """Return the shortfall in entropy l-diversity: (log l − H)·s, where one record is about 1 + log s."""
     total, begin = 0.0, 0
     for p in range(1, s + 1):
         if p == s or codes[p] != codes[begin]:
@@ -82,7 +82,7 @@ def _entropy(level, codes, s):
 
 @part
 def _recursive(u, q, codes, s, scratch):
-    """Return what r₁ < c·(r_l + … + r_m) lacks: a record that leaves r₁ for the tail counts 1 + c."""
+    """Return the shortfall in r₁ < c·(r_l + … + r_m): a record that moves from r₁ to the tail counts 1 + c."""
     most, values, kept, begin = u.whole[q, LEAST] - 1, 0, 0, 0
     first = head = np.int64(0)
     for p in range(1, s + 1):
@@ -110,7 +110,7 @@ def _recursive(u, q, codes, s, scratch):
 
 @part
 def _share(u, q, codes, s):
-    """Return how many records of values with more than a share α there are too many."""
+    """Return how many records exceed the share α that a value may have."""
     over, begin = np.int64(0), 0
     for p in range(1, s + 1):
         if p == s or codes[p] != codes[begin]:
@@ -121,7 +121,7 @@ def _share(u, q, codes, s):
 
 @part
 def _reach(u, q, codes, s):
-    """Return the share of e that the range lacks; 2 where no value has a place."""
+    """Return the share of e by which the range falls short; 2 if all values are missing."""
     table, low, high = u.whole[q, TABLE], 0, s - 1
     while low < s and u.mark[table + codes[low]] < 0:
         low += 1
@@ -143,7 +143,7 @@ def _variance(c, u, q, at, codes, s):
         mean, count = 0.0, 0
         for p in range(s):
             number = u.number[table + codes[p]]
-            if not np.isnan(number):  # a missing one has no place
+            if not np.isnan(number):  # a missing value has no distance
                 mean += number
                 count += 1
         mean /= max(count, 1)
@@ -164,7 +164,7 @@ def _variance(c, u, q, at, codes, s):
         node = np.int64(codes[p])
         if p > 0 and codes[p] == codes[p - 1]:
             continue
-        while node >= 0 and (p == 0 or c.low[first + node] > codes[p - 1]):  # or it was met before
+        while node >= 0 and (p == 0 or c.low[first + node] > codes[p - 1]):  # otherwise it was visited before
             count = p + 1
             while count < s and codes[count] < c.high[first + node]:
                 count += 1
@@ -175,7 +175,7 @@ def _variance(c, u, q, at, codes, s):
 
 @part
 def _spread(c, u, q, at, codes, s):
-    """Return what a class with a rare value lacks in values and in variance, or its rare records if they are fewer."""
+    """Return the shortfall of a class with a rare value in values and variance, or its rare records if fewer."""
     rare, table = 0, u.whole[q, TABLE]
     for p in range(s):
         rare += u.mark[table + codes[p]] & 1
@@ -190,7 +190,7 @@ def _spread(c, u, q, at, codes, s):
 
 @part
 def _dominance(u, q, codes, s):
-    """Return how many records of mean weight persons hold above their share; weights that are all 0 count as 1 each.
+    """Return the excess share of persons, in records of mean weight; weights that are all 0 count as 1 each.
 
     Codes ascend with persons.
     """
@@ -215,7 +215,7 @@ def _dominance(u, q, codes, s):
 
 @part
 def rule_excess(c, u, q, at, codes, s, scratch):
-    """Return by how much a class of s records with these codes, ascending, misses rule q, of attribute `at`."""
+    """Return by how much a class of s records with these codes, ascending, misses rule q of attribute `at`."""
     kind = u.whole[q, KIND]
     if kind == DISTINCT:
         return float(max(u.whole[q, LEAST] - _distinct_values(codes, s), 0))
@@ -235,7 +235,7 @@ def rule_excess(c, u, q, at, codes, s, scratch):
 def rules_excess(u, c, at, codes, s, scratch):
     """Return by how much a class misses the rules of an attribute; `u` may be None.
 
-    For kernels only. Which it is they know when they are compiled: without rules, nothing of them is left.
+    For kernels only. The case is decided at compile time: without rules, no code for them remains.
     """
     raise NotImplementedError
 

@@ -1,9 +1,9 @@
-"""The variance of the confidential values of a group of records that grows and shrinks.
+"""Variance of the confidential values of a group of records that grows and shrinks.
 
-Variance is half the mean squared distance between two records, whatever values are: with T the sum of squared
-distances over all pairs of m records, it is T / m². Numbers are as far apart as they are. Categories are leaves of a
+Variance is half the mean squared distance between two records, for any kind of value: with T the sum of squared
+distances over all pairs of m records, it is T / m². Numbers have their ordinary distance. Categories are leaves of a
 tree, and the squared distance of two is the number of edges between them; without a taxonomy that is 2, and the
-variance is Gini's, 1 − Σ share² ([LM71]). A missing number has no place and is left out.
+variance is Gini's, 1 − Σ share² ([LM71]). A missing number is left out.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -19,14 +19,14 @@ from shoal.kernels.runtime.jit import kernel, part
 from shoal.types import Confidential
 
 _SIZE, _APART, _SUM, _SQUARES = range(4)  # `Spread.sums`
-_EXACT = 4096  # records up to which the least sum of a variance is an exact whole number
+_EXACT = 4096  # up to this many records, the least sum of a variance is an exact integer
 _DECIMALS = 9
 
 
 class Scale(NamedTuple):
-    """How far values are apart."""
+    """Distances between values."""
 
-    value: np.ndarray  # (values,) whole numbers where values have few decimals, NaN if missing; empty: see `parent`
+    value: np.ndarray  # (values,) integers if values have few decimals, NaN if missing; empty: see `parent`
     parent: np.ndarray  # (nodes,) of the tree of categories, -1 below the root
 
 
@@ -35,11 +35,11 @@ class Spread(NamedTuple):
 
     scale: Scale
     below: np.ndarray  # (nodes,) records at or below each node of the tree
-    sums: np.ndarray  # (4,) m, T; of numbers their sum and that of their squares, of categories all of `below`
+    sums: np.ndarray  # (4,) m, T; for numbers their sum and that of their squares, for categories the sum of `below`
 
 
 def scale_of(attribute: Confidential) -> Scale:
-    """Return how far the values of an attribute are apart: numbers, ranks, or leaves of a tree."""
+    """Return the scale of an attribute's values: numbers, ranks, or leaves of a tree."""
     codes = attribute.counts.shape[0]
     if attribute.values is not None:
         return Scale(_whole(attribute.values), np.empty(0, np.int64))
@@ -50,7 +50,7 @@ def scale_of(attribute: Confidential) -> Scale:
 
 
 def _whole(values: np.ndarray) -> np.ndarray:
-    """Return numbers times a power of ten that makes them whole, from 0 on; others as they are, in [0, 1].
+    """Scale numbers by a power of ten to integers from 0; if that is impossible, scale them to [0, 1].
 
     >>> _whole(np.array([0.1, np.nan, 0.25])).tolist()
     [0.0, nan, 15.0]
@@ -73,12 +73,12 @@ def _whole(values: np.ndarray) -> np.ndarray:
 
 
 def spread_of(scale: Scale) -> Spread:
-    """Return a group without records."""
+    """Return an empty group."""
     return Spread(scale, np.zeros(scale.parent.shape[0], np.int64), np.zeros(4))
 
 
 def table_variance(scale: Scale, counts: np.ndarray) -> Fraction:
-    """Return the variance of values that occur so often, without rounding."""
+    """Return the variance of values with these counts, without rounding."""
     if scale.value.shape[0]:
         known = np.flatnonzero((counts > 0) & np.isfinite(scale.value))
         pairs = [(int(counts[code]), Fraction(float(scale.value[code]))) for code in known.tolist()]
@@ -87,7 +87,7 @@ def table_variance(scale: Scale, counts: np.ndarray) -> Fraction:
     else:
         below = np.zeros(scale.parent.shape[0], np.int64)
         below[: counts.shape[0]] = counts
-        for node in range(below.shape[0]):  # parents stand after their children
+        for node in range(below.shape[0]):  # parents come after their children
             if scale.parent[node] >= 0:
                 below[scale.parent[node]] += below[node]
         m = int(counts.sum())
@@ -96,9 +96,9 @@ def table_variance(scale: Scale, counts: np.ndarray) -> Fraction:
 
 
 def least_sums(scale: Scale, least: Fraction) -> np.ndarray:
-    """Return for each number of records the least T with which their variance is at least `least`; the last is `least`.
+    """Return for each number of records the least T with a variance of at least `least`; the last entry is `least`.
 
-    T is a whole number where values are, and then this is exact. Of no records the variance is 0.
+    T is an integer if the values are, and then the result is exact. The variance of no records is 0.
 
     >>> least_sums(Scale(np.arange(9.0), np.empty(0, np.int64)), Fraction(1, 3))[[0, 1, 2, 3, 4]].tolist()
     [1.0, 1.0, 2.0, 3.0, 6.0]
@@ -114,7 +114,7 @@ def least_sums(scale: Scale, least: Fraction) -> np.ndarray:
 
 @part
 def apart(s, code):
-    """Return the sum of squared distances of a value from those of the group; never below 0, whatever is rounded."""
+    """Return the sum of squared distances of a value from those of the group; rounding never makes it negative."""
     if s.scale.value.shape[0] > 0:
         x = s.scale.value[code]
         return 0.0 if np.isnan(x) else max(0.0, s.sums[_SIZE] * x * x - 2.0 * x * s.sums[_SUM] + s.sums[_SQUARES])
@@ -148,7 +148,7 @@ def _count(s, code, sign):
 
 @part
 def put_in(s, code):
-    """Let a record with this value join the group."""
+    """Add a record with this value to the group."""
     if _placed(s, code) > 0.0:
         s.sums[_APART] += apart(s, code)
         _count(s, code, 1.0)
@@ -156,7 +156,7 @@ def put_in(s, code):
 
 @part
 def take_out(s, code):
-    """Let a record with this value leave the group."""
+    """Remove a record with this value from the group."""
     if _placed(s, code) > 0.0:
         _count(s, code, -1.0)
         s.sums[_APART] = max(0.0, s.sums[_APART] - apart(s, code))
@@ -164,7 +164,7 @@ def take_out(s, code):
 
 @kernel
 def put_all_in(s, codes):
-    """Let records with these values join the group."""
+    """Add records with these values to the group."""
     for code in codes:
         put_in(s, code)
 
@@ -177,7 +177,7 @@ def _reaches(m, total, needed):
 
 @part
 def varies(s, needed):
-    """Tell whether the variance of the group is at least that which `needed` is made of."""
+    """Tell whether the variance of the group is at least the one that `needed` was computed for."""
     return _reaches(s.sums[_SIZE], s.sums[_APART], needed)
 
 

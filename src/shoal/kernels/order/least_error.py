@@ -1,21 +1,21 @@
-"""The cut of sorted values with the least expected error: what classes lose, and the noise that they need.
+"""Cut of sorted values with the least expected error: the SSE of the classes plus the noise that they need.
 
-A class of m values that leaves as its mean with Laplace noise of scale Δ/(mε), the same for all members, has an
-expected squared error of SSE + m · 2(Δ/(mε))² = SSE + s²/m, where s = √2·Δ/ε. With w(i, j) the error of the class of
+If a class of m values is released as its mean plus Laplace noise of scale Δ/(mε), the same for all members, its
+expected squared error is SSE + m · 2(Δ/(mε))² = SSE + s²/m, where s = √2·Δ/ε. With w(i, j) the error of the class of
 values i+1 … j, the least error of the first j values is E(j) = min over i of E(i) + w(i, j).
 
 w satisfies the *quadrangle inequality*: w(a, c) + w(b, d) ≤ w(a, d) + w(b, c) for a ≤ b ≤ c ≤ d.
 
-- *The noise.* s²/m is convex in m, infinite below the least size. The lengths c − a and d − b lie between c − b and
-  d − a and have the same sum, so their convex values have no larger sum.
-- *The SSE.* Let μ be the mean of values a+1 … d and ν that of b+1 … c, and say ν ≤ μ. No centre of a class is better
-  than its mean, so the left side is at most what it is with ν as centre of a+1 … c and μ as centre of b+1 … d. There
-  every value has the centre that it has on the right side, but for a+1 … b, which have ν in place of μ. These are ≤
-  every value of the inner class, so ≤ ν ≤ μ, and ν is nearer. If ν ≥ μ, mirror the values.
+- *The noise.* s²/m is convex in m, infinite below the minimum size. The lengths c − a and d − b lie between c − b and
+  d − a and have the same sum, so the sum of their convex values is no larger.
+- *The SSE.* Let μ be the mean of values a+1 … d and ν that of b+1 … c, and assume ν ≤ μ. No centre of a class is better
+  than its mean, so the left side is at most its value with ν as centre of a+1 … c and μ as centre of b+1 … d. There,
+  every value has the same centre as on the right side, except a+1 … b, which have ν in place of μ. These are ≤ every
+  value of the inner class, so ≤ ν ≤ μ, and ν is nearer. If ν ≥ μ, mirror the values.
 
-It follows that a later begin of the last class, once it is better, stays better: E(i′) + w(i′, j) < E(i) + w(i, j) with
-i < i′ holds for all j′ > j too. So the begins that are best somewhere stand in a queue, each with the first j from
-which on it is best; a new one takes places from the end of the queue, and a binary search finds where it begins.
+It follows that a later start of the last class, once it is better, stays better: E(i′) + w(i′, j) < E(i) + w(i, j) with
+i < i′ holds for all j′ > j too. So the starts that are best for some j form a queue, each with the first j from which
+it is best; a new start replaces entries at the end of the queue, and a binary search finds where it takes over.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -33,7 +33,7 @@ from shoal.types import Footing
 
 _SUM, _SUM_LOW, _SQUARES, _SQUARES_LOW = range(4)  # running sums of x and x², high and low parts
 _HEAD, _TAIL = range(2)  # state of the queue: its first entry, and the one after its last
-_VALUES_PER_CALL = 200_000  # some tenths of a second between two reports
+_VALUES_PER_CALL = 200_000  # a few tenths of a second between two progress reports
 _SPLITTER = 134217729.0  # 2²⁷ + 1
 
 
@@ -49,7 +49,7 @@ def _plus(a, a_low, b, b_low):
 
 @part
 def _times(a, b):
-    """Multiply two float64 exactly: the product and what rounding took from it (Dekker)."""
+    """Multiply two float64 exactly: return the product and its rounding error (Dekker)."""
     t = _SPLITTER * a
     a_high = t - (t - a)
     a_low = a - a_high
@@ -72,7 +72,7 @@ def _running_sums(x, sums):
 
 @part
 def _error(sums, noise, i, j):
-    """Return the expected error of values i+1 … j as one class: S₂ − S₁²/m, in 106 bits, and the noise."""
+    """Return the expected error of values i+1 … j as one class: S₂ − S₁²/m, in 106 bits, plus the noise."""
     m = float(j - i)
     first, first_low = _plus(sums[_SUM, j], sums[_SUM_LOW, j], -sums[_SUM, i], -sums[_SUM_LOW, i])
     second, second_low = _plus(sums[_SQUARES, j], sums[_SQUARES_LOW, j], -sums[_SQUARES, i], -sums[_SQUARES_LOW, i])
@@ -87,15 +87,15 @@ def _error(sums, noise, i, j):
 
 @kernel
 def _least_errors(sums, noise, k, begin, end, least, last, owners, starts, state):
-    """Find the least errors of the first `begin` … `end` − 1 values, given those of fewer; the queue is kept between.
+    """Find the least errors of the first `begin` … `end` − 1 values, given those of fewer; the queue persists.
 
-    The queue is `owners` (begins of last classes) and `starts` (from which j on each is best), from
+    The queue is `owners` (starts of last classes) and `starts` (the first j for which each is best), from
     `state[_HEAD]` to `state[_TAIL]` − 1.
     """
     n = least.shape[0] - 1
     head, tail = state[_HEAD], state[_TAIL]
     for j in range(begin, end):
-        i = j - k  # from here on there is room for a last class that begins at i
+        i = j - k  # from here on, a last class that starts at i fits
         if i == 0 or i >= k:
             while tail > head:
                 at = max(starts[tail - 1], j)
@@ -125,14 +125,14 @@ def _least_errors(sums, noise, k, begin, end, least, last, owners, starts, state
 
 
 def least_error_cut(ordered: np.ndarray, scale: float, k: int = 1) -> np.ndarray:
-    """Cut sorted values into runs with the least expected error: SSE, and noise.
+    """Cut sorted values into runs with the least expected error: SSE plus noise.
 
-    `ordered` is (n,), ascending; `scale` is √2·Δ/ε, the deviation of the noise of a class of one record, ≥ 0 (infinite:
-    as the largest float); k ≥ 1. Class c is ``ordered[bounds[c]:bounds[c + 1]]`` of the bounds returned.
+    `ordered` is (n,), ascending; `scale` is √2·Δ/ε, the deviation of the noise of a class of one record, ≥ 0 (infinite
+    counts as the largest float); k ≥ 1. Class c is ``ordered[bounds[c]:bounds[c + 1]]`` of the bounds returned.
 
     Guarantee: every class has at least k values, and no partition into classes of at least k has a lower Σ SSE +
-    scale²/size, but for rounding: the SSE of a class is known to about n · 2⁻¹⁰² of the largest square, the least
-    errors to n units in the last place. Of last classes that come out equally good, the largest is taken.
+    scale²/size, up to rounding: the SSE of a class is accurate to about n · 2⁻¹⁰² of the largest square, the least
+    errors to n units in the last place. Among equally good last classes, the largest is taken.
 
     Complexity: O(n log n) time, O(n) memory.
 
@@ -158,25 +158,25 @@ def least_error_cut(ordered: np.ndarray, scale: float, k: int = 1) -> np.ndarray
 
 
 def _in_range(ordered: np.ndarray, scale: float) -> tuple[np.ndarray, float]:
-    """Scale both by a power of two such that no square overflows, nor all vanish; the best cut stays the same."""
+    """Scale both by a power of two so that no square overflows and not all vanish; the best cut stays the same."""
     scale = min(scale, float(np.finfo(np.float64).max))
     largest = max(float(ordered[-1]), -float(ordered[0]), scale)
     shift = -math.frexp(largest)[1] if largest > 0 else 0
     return np.ldexp(ordered, shift), math.ldexp(scale, shift)
 
 
-_LEAST = 0.01  # of an even share: what a block has at least, though its noise seem to count for nothing
+_LEAST = 0.01  # of an even share: minimum for a block, even if its noise seems not to matter
 _ROUNDS = 100
-_ENOUGH = 1e-5  # a round that gains no more than this part of the error is the last
+_ENOUGH = 1e-5  # stop after a round that gains no more than this share of the error
 
 
 def even_shares(m: int) -> np.ndarray:
-    """Return the same share for each of m blocks: IR_MDAV+DP_1 of [SD17]."""
+    """Return equal shares for m blocks: IR_MDAV+DP_1 of [SD17]."""
     return np.full(m, 1.0 / m)
 
 
 def width_shares(widths: np.ndarray) -> np.ndarray:
-    """Return shares in the proportion of the widths of domains: [SD17] Expression (1), ε_i = ε·ΔD_i/ΔD.
+    """Return shares in proportion to the widths of the domains: [SD17] Expression (1), ε_i = ε·ΔD_i/ΔD.
 
     >>> width_shares(np.array([1.0, 3.0])).tolist()
     [0.25, 0.75]
@@ -186,7 +186,7 @@ def width_shares(widths: np.ndarray) -> np.ndarray:
 
 
 def in_own_units(widths: np.ndarray, footings: Sequence[Footing]) -> np.ndarray:
-    """Return widths of coordinates as widths of columns, which Expression (1) is about; of bare points the same."""
+    """Convert widths of coordinates to widths of columns, as in Expression (1); those of bare points stay."""
     if not footings:
         return widths
     with np.errstate(over="ignore"):
@@ -201,21 +201,21 @@ def least_error_shares(
     k: int = 1,
     footings: Sequence[Footing] = (),
 ) -> np.ndarray:
-    """Return the shares with which variable-size classes of each attribute have the least expected error in sum.
+    """Return the shares that minimise the total expected error of variable-size classes of each attribute.
 
-    Two steps in turn, neither of which can raise the error. The best cut of each attribute for given shares. Then the
-    best shares for given cuts: the noise of attribute i is a_i/ε_i², where a_i = 2Δ_i²·Σ 1/size, and the sum for a
-    given Σ ε_i is least where all derivatives −2a_i/ε_i³ are equal, that is ε_i ∝ ∛a_i. They are repeated until little
-    changes, from even shares and from those of Expression (1), and the better end is taken.
+    The method alternates two steps that never raise the error: the best cut of each attribute for given
+    shares, then the best shares for given cuts. The noise of attribute i is a_i/ε_i², where a_i = 2Δ_i²·Σ 1/size, and
+    the sum for a given Σ ε_i is least where all derivatives −2a_i/ε_i³ are equal, that is ε_i ∝ ∛a_i. The steps repeat
+    until little changes, starting from even shares and from those of Expression (1), and the better result is taken.
 
-    `columns` are (n,) sorted values of each of m attributes, `widths` (m,) those of their domains, in the same unit; k
-    ≥ 1. `footings` say how columns became coordinates, for Expression (1); none for bare points.
+    `columns` are (n,) sorted values of each of m attributes, `widths` (m,) those of their domains, in the same unit;
+    k ≥ 1. `footings` describe how columns became coordinates, for Expression (1); empty for bare points.
 
-    Guarantee: the error is at most that of the best cuts with even shares, and with those of Expression (1). It is a
-    minimum in each step, not one that is certain to be the least of all. Every share is at least a hundredth of an even
-    one. **The shares depend on the data**, as classes do.
+    Guarantee: the error is at most that of the best cuts with even shares, and with those of Expression (1). Each step
+    reaches its minimum, but the result need not be the global one. Every share is at least a hundredth of an even one.
+    **The shares depend on the data**, as classes do.
 
-    Complexity: O(m·n log n) for each round, at most 100 from each start; some ten rounds are usual.
+    Complexity: O(m·n log n) for each round, at most 100 from each start; about ten rounds are usual.
 
     >>> columns = [np.arange(8.0), np.arange(8.0)]
     >>> least_error_shares(columns, np.array([1.0, 8.0]), 1.0).round(3).tolist()
@@ -234,7 +234,7 @@ def least_error_shares(
 def _descend(
     columns: Sequence[np.ndarray], widths: np.ndarray, epsilon: float, k: int, shares: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """Return the least error that is reached from some shares, and the shares there."""
+    """Return the least error reached from given shares, and the shares there."""
     reached, best = np.inf, shares
     for _ in range(_ROUNDS):
         scales = noise_scales(widths, shares * epsilon)
@@ -250,7 +250,7 @@ def _descend(
 
 
 def noise_scales(widths: np.ndarray, epsilons: np.ndarray) -> np.ndarray:
-    """Return √2·Δ/ε of each block: the deviation of the noise of a class of one record; infinite if too large."""
+    """Return √2·Δ/ε of each block, the deviation of the noise of a class of one record; infinite on overflow."""
     with np.errstate(over="ignore"):
         return np.asarray(np.sqrt(2.0) * widths / epsilons)
 
@@ -263,7 +263,7 @@ def run_sse(ordered: np.ndarray, bounds: np.ndarray) -> float:
 
 
 def _shares(parts: np.ndarray) -> np.ndarray:
-    """Return parts that sum to 1, none of them nothing."""
+    """Scale parts so that they sum to 1 and none is zero."""
     total = parts.sum()
     if not total > 0:
         return even_shares(len(parts))

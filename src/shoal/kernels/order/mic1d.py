@@ -1,4 +1,4 @@
-"""Mic1D: all values of a table in one sorted row, cut into runs; each run leaves as its mean, in its own range.
+"""Mic1D: all values of a table sorted in one vector and cut into runs; each run is released as its mean.
 
 | [N14] | here |
 |---|---|
@@ -22,7 +22,7 @@ Cut = Callable[[np.ndarray], np.ndarray]
 
 
 class Round(NamedTuple):
-    """One round of sorting, partitioning and normalising, as it must be undone."""
+    """One round of sorting, partitioning and normalising, with the values needed to undo it."""
 
     run: np.ndarray  # of each value
     low: np.ndarray  # of each value's run
@@ -30,7 +30,7 @@ class Round(NamedTuple):
 
 
 def fixed_runs(k: int, *, small_last: bool) -> Cut:
-    """Return the cut into runs of k; what is left is a run of its own if `small_last`, else joins the last one."""
+    """Return the cut into runs of k; the remainder is a run of its own if `small_last`, else joins the last one."""
 
     def bounds(ordered: np.ndarray) -> np.ndarray:
         n = ordered.shape[0]
@@ -48,9 +48,9 @@ def optimal_runs(k: int) -> Cut:
 def mic1d(points: np.ndarray, cut: Cut) -> np.ndarray:
     """Return the points as Mic1D releases them; `cut` gives the bounds of the runs of a sorted vector.
 
-    Guarantee: in the last vector that is sorted, every run is released as one value, put back into the range of the run
-    that each value had in the first. No released value lies outside that range. Equal values are sorted by attribute,
-    then by row; values that normalising made equal keep the order they had.
+    Guarantee: in the last sorted vector, every run is released as one value, mapped back into the range of the run that
+    each value had in the first. No released value lies outside that range. Equal values are sorted by attribute, then
+    by row; values that normalising made equal keep their order.
 
     >>> mic1d(np.array([[0.0, 10.0], [2.0, 12.0]]), fixed_runs(2, small_last=False)).tolist()
     [[0.0, 10.0], [2.0, 12.0]]
@@ -70,7 +70,7 @@ def mic1d(points: np.ndarray, cut: Cut) -> np.ndarray:
     protected = class_means(vector, last)[last]  # mean value computation
     for this in reversed(rounds):
         inside = np.minimum(this.low + protected * (this.high - this.low), this.high)
-        protected = np.where(protected < 1.0, inside, this.high)  # as rounding may not
+        protected = np.where(protected < 1.0, inside, this.high)  # rounding must not miss the end of the range
     return np.ascontiguousarray(np.ldexp(protected, exponent).reshape(points.shape[::-1]).T)
 
 
@@ -83,7 +83,7 @@ def _round(vector: np.ndarray, run: np.ndarray) -> Round:
 
 
 def _normalised(vector: np.ndarray, this: Round) -> np.ndarray:
-    """Return each value's place in its run's range, from 0 to 1; ½ where the run has no range."""
+    """Return each value's position in its run's range, from 0 to 1; ½ where the run has no range."""
     width = this.high - this.low
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(width > 0, (vector - this.low) / width, 0.5)

@@ -1,8 +1,8 @@
-"""Points put in a row by a projection to one number, and attributes put into blocks by their correlations.
+"""Orders of records by a projection to one number, their optimal cut, and blocks of correlated attributes.
 
-Nodes 0 … n stand between the records; an edge (i, j) with k ≤ j − i ≤ 2k−1 is the class of records i+1 … j, and its
-cost the SSE of that class, over all coordinates. The shortest path from 0 to n is the cut with the least SSE. Along
-one sorted coordinate no partition at all is better; along another order no other cut of it is.
+Nodes 0 … n lie between the records; an edge (i, j) with k ≤ j − i ≤ 2k−1 is the class of records i+1 … j, and its cost
+the SSE of that class, over all coordinates. The shortest path from 0 to n is the cut with the least SSE. Along one
+sorted coordinate no partition at all is better; along another order, no other cut of it is.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -16,16 +16,16 @@ from shoal.kernels.arithmetic.scaling import in_range, location_and_spread, plac
 from shoal.kernels.runtime.jit import announce, kernel
 from shoal.progress import report
 
-_ADDITIONS_PER_CALL = 100_000_000  # about a tenth of a second between two reports
+_ADDITIONS_PER_CALL = 100_000_000  # about a tenth of a second between two progress reports
 
 
 @kernel
 def _shortest_paths(x, k, begin, end, least, last, sums):
     """Find the shortest paths to the nodes `begin` … `end` − 1, given those to all nodes before.
 
-    The sums of an edge are taken from its last record, backwards: S₁ of differences from that record, S₂ of their
-    squares, and SSE = S₂ − S₁² / m. Since that record is a member, S₂ ≤ m · SSE, so that at most a factor m of the
-    precision cancels, wherever the records lie. Sums from the first record of all would lose everything where a
+    The sums of an edge start from its last record and go backwards: S₁ of differences from that record, S₂ of their
+    squares, and SSE = S₂ − S₁² / m. Since that record is a member, S₂ ≤ m · SSE, so at most a factor m of the precision
+    cancels, wherever the records lie. Sums relative to the first record of the table would lose all precision where a
     class is narrow and far away.
     """
     d = x.shape[1]
@@ -45,7 +45,7 @@ def _shortest_paths(x, k, begin, end, least, last, sums):
             for c in range(d):
                 across += sums[c] * sums[c]
             cost = least[j - m] + max(squares - across / m, 0.0)
-            if cost < best:  # of several as good, the smallest last class
+            if cost < best:  # among equally good ones, the smallest last class
                 best, size = cost, m
         least[j], last[j] = best, size
 
@@ -55,11 +55,11 @@ def optimal_cut(ordered: np.ndarray, k: int) -> np.ndarray:
 
     Class c is ``ordered[bounds[c]:bounds[c + 1]]`` of the bounds returned.
 
-    Guarantee: every class has k … 2k−1 records, and no cut into such runs has a lower SSE, but for rounding: each
-    class's SSE is within about 4k² units in the last place of its true value. Of cuts that come out equally good, the
-    last class is the smallest, then the one before, and so on.
+    Guarantee: every class has k … 2k−1 records, and no cut into such runs has a lower SSE, up to rounding: each class's
+    SSE is within about 4k² units in the last place of its true value. Among equally good cuts, the last class is the
+    smallest, then the one before, and so on.
 
-    Complexity: O(n·k·d) time; O(n) memory besides the points.
+    Complexity: O(n·k·d) time; O(n) memory in addition to the points.
 
     >>> import numpy as np
     >>> optimal_cut(np.array([[0.0], [1.0], [2.0], [9.0], [10.0]]), 2)
@@ -83,7 +83,7 @@ def optimal_cut(ordered: np.ndarray, k: int) -> np.ndarray:
 
 
 def cut_labels(order: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """Return the class of each row, for rows in some order and the bounds of their classes along it.
+    """Return the class of each row, for rows in a given order and the bounds of their classes along it.
 
     >>> cut_labels(np.array([2, 0, 1, 3]), np.array([0, 2, 4])).tolist()
     [0, 1, 0, 1]
@@ -105,20 +105,20 @@ def standardised(points: np.ndarray) -> np.ndarray:
 def z_score_sum(points: np.ndarray) -> np.ndarray:
     """Return the sum of the z-scores of each record's coordinates.
 
-    Coordinates are added one by one, so that equal records have equal sums wherever they stand.
+    Coordinates are added one by one, so that equal records have equal sums in any row.
     """
     return _combined(standardised(points), np.ones(points.shape[1]))
 
 
 def principal_component(points: np.ndarray) -> np.ndarray:
-    """Return each record's place along the axis on which the records vary most.
+    """Return each record's position along the axis on which the records vary most.
 
-    Guarantee: the axis points to where its largest component (of several, the first) grows, so that the sign is no
-    accident; equal records have equal places. Where nothing varies, all places are 0.
+    Guarantee: the axis points in the direction in which its largest component (ties to the first) grows, so that the
+    sign is well defined; equal records have equal positions. If nothing varies, all positions are 0.
     """
     x = in_range(points)
     centred = x - x.mean(axis=0)
-    covariance = np.einsum("ij,ik->jk", centred, centred)  # no threads of a BLAS for so little
+    covariance = np.einsum("ij,ik->jk", centred, centred)  # too little work for the threads of a BLAS
     axis = np.linalg.eigh(covariance)[1][:, -1]
     axis = axis * np.copysign(1.0, axis[np.argmax(np.abs(axis))])
     return _combined(centred, axis)
@@ -132,9 +132,9 @@ def _combined(columns: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def projected_labels(points: np.ndarray, places: np.ndarray, k: int) -> np.ndarray:
-    """Return the labels of the best cut of the records in the order of their places, over all coordinates.
+    """Return the labels of the best cut of the records in the order of their positions, over all coordinates.
 
-    Guarantee: classes of k … 2k−1 records, numbered along the projection; equal places in the order of rows.
+    Guarantee: classes of k … 2k−1 records, numbered along the projection; equal positions are in row order.
     Complexity: O(n log n + n·k·d).
     """
     order = np.argsort(places, kind="stable")
@@ -142,17 +142,17 @@ def projected_labels(points: np.ndarray, places: np.ndarray, k: int) -> np.ndarr
 
 
 def correlations(points: np.ndarray, places: Sequence[Sequence[int]]) -> np.ndarray:
-    """Return how strongly attributes go together: |r|, of several coordinates the largest; 0 where nothing varies."""
+    """Return the correlation of attributes: |r|, the largest over several coordinates; 0 where nothing varies."""
     z = standardised(points)
     r = np.abs(np.einsum("ij,ik->jk", z, z)) / points.shape[0]
     return np.array([[r[np.ix_(a, b)].max() for b in places] for a in places])
 
 
 def correlated_blocks(strength: np.ndarray, sizes: Sequence[int]) -> list[list[int]]:
-    """Put attributes that go together into blocks of given sizes.
+    """Put correlated attributes into blocks of given sizes.
 
-    Greedy: of the attributes left, the pair with the largest strength begins a block; the one with the largest mean
-    strength to the block joins until it is full. Ties go to the first attribute. Strengths are compared to nine
+    Greedy: among the attributes left, the pair with the largest strength begins a block; the attribute with the largest
+    mean strength to the block joins until it is full. Ties go to the first attribute. Strengths are compared to nine
     decimals, so that rounding decides nothing.
 
     >>> r = np.array([[1.0, 0.1, 0.9, 0.2], [0.1, 1.0, 0.3, 0.8], [0.9, 0.3, 1.0, 0.1], [0.2, 0.8, 0.1, 1.0]])
@@ -171,7 +171,7 @@ def correlated_blocks(strength: np.ndarray, sizes: Sequence[int]) -> list[list[i
 
 
 def uncorrelated_blocks(strength: np.ndarray, count: int) -> list[list[int]]:
-    """Spread attributes that go together over a number of blocks, so that the blocks go together.
+    """Spread correlated attributes over a number of blocks, so that the blocks are correlated.
 
     The j-th block takes the j-th attribute of each group of `count` correlated attributes ([N14] 4.1).
 

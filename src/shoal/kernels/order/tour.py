@@ -1,14 +1,13 @@
-"""A short path through the points, and the best cut along it.
+"""Short path through the points, and the best cut along it.
 
-A path that is short from record to record need not be good at the scale of a class: records that belong together may
-be passed at different times. So the path is also drawn through the centroids of small classes, at several scales, and
-the one whose cut loses least is kept. Then, again and again, the path is drawn anew through the centroids of the
-classes themselves, with their records side by side: the old cut is still one of those possible, so that the loss never
-rises.
+A path that is short from record to record need not be good at the scale of a class: it may pass neighbouring records at
+different times. So paths are also drawn through the centroids of small classes, at several scales, and the path whose
+cut loses least is kept. The path is then redrawn repeatedly through the centroids of its classes, keeping the records
+of each class next to each other: the old cut remains possible, so the loss never rises.
 
-The shortest edge first: it is taken if neither end has two edges already and both ends are not of one fragment. Edges
-are looked for among near neighbours; once these are used up, only the ends of the fragments remain, each with new
-near neighbours among the ends, and so on, until there is one fragment.
+The path is built greedily, shortest edges first: an edge is taken if neither end has two edges already and the ends
+belong to different fragments. Edges are searched among near neighbours; once these are used up, only the ends of the
+fragments remain, each with new near neighbours among the ends, and so on, until one fragment is left.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -27,17 +26,17 @@ from shoal.kernels.space.kd_order import regroup
 from shoal.kernels.space.neighbours import neighbours
 
 _NEAR_ENDS = 6
-_STUCK = 0.8  # share of fragments left after a round at which the rest is joined as it comes
+_STUCK = 0.8  # share of fragments left after a round at which the rest is joined in order
 
 
 @kernel
 def _lengths(x, near, length, code):
-    """Write the candidate edges, each once: its squared length and where it stands in `near`; return how many."""
+    """Write each candidate edge once: its squared length and its position in `near`; return how many there are."""
     m, count = 0, near.shape[1]
     for a in range(near.shape[0]):
         for i in range(count):
             b = np.int64(near[a, i])
-            if b < a:  # leave it to b, if b lists a too
+            if b < a:  # b handles the edge if it lists a too
                 listed = False
                 for h in range(count):
                     listed |= near[b, h] == a
@@ -80,7 +79,7 @@ def _walk(link, order):
             continue
         last, here = np.int64(-1), np.int64(start)
         if link[here, 0] == -2:
-            continue  # walked from the other end
+            continue  # already walked from the other end
         while here >= 0:
             order[m] = here
             m += 1
@@ -94,7 +93,7 @@ def _walk(link, order):
 
 
 def greedy_path(x: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """Join points to a path, the shortest edges first."""
+    """Join points to a path, shortest edges first."""
     n = x.shape[0]
     link = np.full((n, 2), -1, dtype=np.int32)
     parent = np.arange(n, dtype=np.int32)
@@ -117,7 +116,7 @@ def greedy_path(x: np.ndarray, near: np.ndarray) -> np.ndarray:
 
 
 _NEAR = 8
-_WORTH_IT = 1e-3  # share of the loss that a round must gain for another one
+_WORTH_IT = 1e-3  # share of the loss that a round must gain to be followed by another
 _LARGE = 50_000  # records above which one path per scale costs more than it gains
 
 
@@ -125,16 +124,16 @@ class Cut(NamedTuple):
     """A path and its best cut."""
 
     order: np.ndarray  # (n,) rows along the path
-    bounds: np.ndarray  # (classes + 1,) where its classes begin
+    bounds: np.ndarray  # (classes + 1,) position of the first record of each class
     centroids: np.ndarray  # (classes, d)
     sse: float
 
 
 def tour(x: np.ndarray) -> np.ndarray:
-    """Return the rows along a short path through the records; equal ones follow one another, in the order of rows.
+    """Return the rows along a short path through the records; equal records are consecutive, in row order.
 
-    Squares of `x` neither overflow nor vanish. Of distinct records, the path depends on where they lie, not on their
-    rows. Complexity: that of near neighbours, and about linear beyond.
+    Squares of `x` neither overflow nor vanish. For distinct records, the path depends on their coordinates, not on
+    their rows. Complexity: that of near neighbours, and about linear beyond.
 
     >>> tour(np.array([[3.0], [0.0], [2.0], [1.0]])).tolist()
     [1, 3, 2, 0]
@@ -164,7 +163,7 @@ def _cut(x: np.ndarray, order: np.ndarray, k: int) -> Cut:
 
 
 def _through_classes(x: np.ndarray, cut: Cut) -> np.ndarray:
-    """Draw the path anew through the centroids of classes; each is passed the way that leads on to the next."""
+    """Redraw the path through the centroids of classes; each class is traversed in the direction of the next one."""
     path = tour(cut.centroids)
     order, bounds = regroup(cut.order, cut.bounds, path)
     along = cut.centroids[path]
@@ -179,9 +178,9 @@ def _through_classes(x: np.ndarray, cut: Cut) -> np.ndarray:
 def tour_cut(points: np.ndarray, k: int) -> Cut:
     """Find a path through the records, and its best cut into classes of k … 2k−1.
 
-    Guarantee: no other cut of the path into such classes has a lower SSE, but for rounding; the SSE is at most that of
-    the best cut of :func:`tour`. Of distinct records, the classes depend on where they lie, not on their rows.
-    Complexity: some times that of :func:`tour`, and O(n·k·d) for each cut.
+    Guarantee: no other cut of the path into such classes has a lower SSE, up to rounding; the SSE is at most that of
+    the best cut of :func:`tour`. For distinct records, the classes depend on their coordinates, not on their rows.
+    Complexity: a few times that of :func:`tour`, and O(n·k·d) for each cut.
     """
     x = in_range(points)
     best = plain = _cut(x, tour(x), k)

@@ -1,11 +1,11 @@
-"""A path made shorter by 2-opt and Or-opt, on lists of near neighbours.
+"""Path shortening by 2-opt and Or-opt, on lists of near neighbours.
 
-Two edges are replaced by two others (2-opt), or up to three records in a row are put elsewhere, either way round
-(Or-opt), as long as that shortens it. Only edges to near neighbours are tried, and only around records where
+A move replaces two edges by two others (2-opt), or puts up to three consecutive records elsewhere, in either direction
+(Or-opt), as long as that shortens the path. Only edges to near neighbours are tried, and only around records where
 something changed.
 
-One stop, the last, is nowhere: it is at distance 0 from every record. A round trip through it is an open path through
-the records, and its ends are as free to change as anything else.
+The last stop is a dummy at distance 0 from every record. A round trip through it is an open path through the records,
+whose ends are as free to change as anything else.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -22,21 +22,21 @@ _FIRST, _LENGTH, _MEASURED, _LONGEST = range(4)  # `Trip.state`
 
 
 class Trip(NamedTuple):
-    """A round trip through n records and one stop that is nowhere."""
+    """Round trip through n records and one dummy stop."""
 
     x: np.ndarray  # (n, d)
     near: np.ndarray  # (n, count) near neighbours, the nearest first
-    stop: np.ndarray  # (n + 1,) the records in the order of the trip; n is nowhere
-    place: np.ndarray  # (n + 1,) where in the trip each record is
+    stop: np.ndarray  # (n + 1,) the records in the order of the trip; n is the dummy
+    place: np.ndarray  # (n + 1,) position of each record in the trip
     queue: np.ndarray  # (n + 1,) records around which to try, in a ring
     queued: np.ndarray  # (n + 1,) whether a record is in the queue
-    state: np.ndarray  # (4,) first of the queue, its length, distances measured, most records turned round at once
-    gained: np.ndarray  # (1,) by how much the trip became shorter
+    state: np.ndarray  # (4,) first of the queue, its length, distances measured, most records reversed at once
+    gained: np.ndarray  # (1,) total reduction of the trip's length
 
 
 @part
 def distance(trip, a, b):
-    """Return the distance between two stops; 0 if one of them is nowhere."""
+    """Return the distance between two stops; 0 if one of them is the dummy."""
     x = trip.x
     if a == x.shape[0] or b == x.shape[0]:
         return 0.0
@@ -61,7 +61,7 @@ def following(trip, a, step):
 
 @part
 def _turn(trip, a, b):
-    """Turn the way from record a on to record b round; or, what comes to the same, the rest of the trip."""
+    """Reverse the trip from record a to record b or, equivalently, the rest of the trip."""
     stop, place = trip.stop, trip.place
     size = stop.shape[0]
     i, j = place[a] + 0, place[b] + 0  # as 64 bits
@@ -98,7 +98,7 @@ def exchange(trip, a, b, c, d):
 
 @part
 def try_again(trip, a):
-    """Queue a record, unless it is queued or nowhere."""
+    """Queue a record, unless it is already queued or the dummy."""
     state, size = trip.state, trip.stop.shape[0]
     if trip.queued[a] or a == size - 1:
         return
@@ -109,21 +109,21 @@ def try_again(trip, a):
 
 @part
 def turned(trip, a, b):
-    """Number of records that `_turn` would move."""
+    """Return the number of records that `_turn` would move."""
     size = trip.stop.shape[0]
     length = abs(np.int64(trip.place[a]) - np.int64(trip.place[b])) + 1
     return min(length, size - length)
 
 
-_SEGMENT = 3  # records moved together at most
-_TINY = 1e-12  # least gain, as a share of all edges that are given up: below that rounding decides, and without end
-_TURNED = 25_000_000  # records turned round at a time times n, at most: so that large tables take linear time
+_SEGMENT = 3  # most records moved as one segment
+_TINY = 1e-12  # least gain, relative to all edges given up: below that, rounding decides, and moves may cycle
+_TURNED = 25_000_000  # most records reversed at once, times n: so that large tables take linear time
 _DISTANCES_PER_CALL = 10_000_000
 
 
 @part
 def _two_opt(trip, a, step):
-    """Try to replace the edge from a in one direction, and another, by shorter ones."""
+    """Try to replace the edge from a in one direction, and another edge, by shorter ones."""
     b = following(trip, a, step)
     ab = distance(trip, a, b)
     for i in range(trip.near.shape[1]):
@@ -148,7 +148,7 @@ def _two_opt(trip, a, step):
 
 @part
 def _move(trip, segment, places, step):
-    """Put the segment a … e between t and u, where u follows t; e next to t, or a."""
+    """Put the segment a … e between t and u, where u follows t; either e or a comes next to t."""
     (a, e, p, q), (c, d, side) = segment, places
     t, u = (c, d) if side == 0 else (d, c)
     exchange(trip, p, a, t, u)  # p t … q e … a u
@@ -167,7 +167,7 @@ def _move(trip, segment, places, step):
 def _insert(trip, segment, length, given, away, step):
     """Try to put the segment a … e next to a near neighbour of a.
 
-    To take it away gives up edges as long as `given`, and gains `away`.
+    Removing it gives up edges of total length `given`, and gains `away`.
     """
     a, e, p, q = segment
     for i in range(trip.near.shape[1]):
@@ -197,7 +197,7 @@ def _insert(trip, segment, length, given, away, step):
 
 @part
 def _or_opt(trip, a, step):
-    """Try to move a, and up to two that follow it in one direction, next to a near neighbour of a."""
+    """Try to move a, and up to two records that follow it in one direction, next to a near neighbour of a."""
     p, e = following(trip, a, -step), a
     pa = distance(trip, p, a)
     for length in range(1, _SEGMENT + 1):
@@ -213,7 +213,7 @@ def _or_opt(trip, a, step):
 
 @kernel
 def shorten_steps(trip, budget):
-    """Shorten the trip until nothing is left to try, or `budget` distances were measured."""
+    """Shorten the trip until no move is left to try, or `budget` distances were measured."""
     state, size = trip.state, trip.stop.shape[0]
     stop = state[_MEASURED] + budget
     while state[_LENGTH] > 0 and state[_MEASURED] < stop:
@@ -227,11 +227,11 @@ def shorten_steps(trip, budget):
 
 
 def shorten(x: np.ndarray, near: np.ndarray) -> tuple[np.ndarray, float]:
-    """Shorten a path through points in their order; return the shorter order, and what it gains, at least 0.
+    """Shorten a path through points in their order; return the shorter order, and the reduction, at least 0.
 
     `near` is (n, count) int32: near neighbours of every point, the nearest first.
 
-    Guarantee: a permutation, along which the path is never longer, but for rounding. Complexity: about linear.
+    Guarantee: a permutation along which the path is never longer, up to rounding. Complexity: about linear.
     """
     n = x.shape[0]
     rows = np.arange(n + 1, dtype=np.int32)

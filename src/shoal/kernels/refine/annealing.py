@@ -1,15 +1,15 @@
-"""Simulated annealing of a partition: moves between neighbouring classes, fewer and fewer of them for the worse.
+"""Simulated annealing of a partition: moves between neighbouring classes, with ever fewer uphill moves.
 
-A move that raises the SSE by Δ is made with the probability exp(−Δ / (T·h)), where the temperature T falls
-geometrically and h, the *heat* of a record, is the scale of distances where it lies. Records in the open and records
-in a crowd thus freeze at the same time, which matters where a few far records carry most of the loss.
+A move that raises the SSE by Δ is accepted with probability exp(−Δ / (T·h)), where the temperature T falls
+geometrically and h, the *heat* of a record, is the local scale of distances. Records in sparse and in dense regions
+thus freeze at the same time, which matters where a few remote records carry most of the loss.
 
-With m records, mean μ and g(x) = |x − μ|², a class that gains x gains m/(m+1)·g(x); one that loses x loses
-m/(m−1)·g(x); one that has y in place of x gains g(y) − g(x) − |x − y|²/m.
+Let a class have m records, mean μ and g(x) = |x − μ|². Adding x raises its SSE by m/(m+1)·g(x); removing x lowers it by
+m/(m−1)·g(x); replacing x by y changes it by g(y) − g(x) − |x − y|²/m.
 
-Every move is made if it changes the SSE by no more than `limit`, else all is left as it was. Each returns the change,
-or infinity if it was not made.
-A class keeps at least k records and at most as many as there is room for.
+A move is made if it changes the SSE by no more than `limit`; otherwise everything stays as it was. Each function
+returns the change, or infinity if the move was not made. A class keeps at least k records, and at most as many as its
+storage holds.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -41,7 +41,7 @@ _HOMES = 12  # neighbours whose classes may take in a record of a dissolved clas
 
 @part
 def best_swap(a, i, b, to_b):
-    """Return the record of class b with which to exchange i at the least change, and the change.
+    """Return the record of class b that i can be exchanged with at the least change, and the change.
 
     `to_b` is the squared distance from i to the mean of b.
     """
@@ -57,7 +57,7 @@ def best_swap(a, i, b, to_b):
 
 @part
 def shift_or_swap(a, i, b, k, limit):
-    """Move i to class b, or else exchange it for the record of b that fits best."""
+    """Move i to class b, or else exchange it for the best-fitting record of b."""
     home = a.label[i]
     ma, mb, to_b = a.size[home], a.size[b], gap(a.x, i, a.mean, b)
     if ma > k and mb < a.member.shape[1]:
@@ -80,7 +80,7 @@ def shift_or_swap(a, i, b, k, limit):
 
 @part
 def rotate(a, i, y, c, k, limit):
-    """Let i take the place of y in its class, y go to class c, and a record of c take the place of i if need be."""
+    """Put i in the place of y, move y to class c, and put a record of c in the place of i if sizes require it."""
     home, b = a.label[i], a.label[y]
     ma, mb, mc = a.size[home], a.size[b], a.size[c]
     to_c = gap(a.x, y, a.mean, c)
@@ -109,7 +109,7 @@ def rotate(a, i, y, c, k, limit):
 
 @part
 def _home_for(a, near, i):
-    """Return the neighbouring class that takes in record i at the least cost, and the cost; none is -1."""
+    """Return the neighbouring class that takes in record i at the least cost, and the cost; -1 if no class can."""
     best, home = np.inf, -1
     for r in range(min(near.shape[1], _HOMES)):
         c = a.label[near[i, r]]
@@ -123,7 +123,7 @@ def _home_for(a, near, i):
 
 @part
 def dissolve(a, near, c, limit):
-    """Give all records of class c to neighbouring classes."""
+    """Distribute all records of class c among neighbouring classes."""
     m, change, done = a.size[c], 0.0, 0
     for q in range(m):
         a.moved[0, q] = a.member[c, q]
@@ -155,7 +155,7 @@ def dissolve(a, near, c, limit):
 
 @part
 def create(a, near, i, k, limit):
-    """Form a class of i and its k−1 nearest of those whose classes can spare a record."""
+    """Form a class of i and its k−1 nearest records whose classes can spare one."""
     if a.spare[0] == 0 or a.size[a.label[i]] <= k:
         return np.inf
     fresh, change, done, x = a.free[a.spare[0] - 1], 0.0, 0, i
@@ -191,24 +191,24 @@ HOT, COLD = 2.0, 0.05  # temperatures, in units of a record's heat
 _LOCALITY = 0.4  # power of the local scale in the heat: 0 is one heat for all, 1 the local scale itself
 _FAINTEST = 1e-3  # least heat, relative to the mean: equal records have a scale of 0
 _COMPOUND = 0.05  # share of moves that dissolve a class, and of those that create one
-_FARTHEST = 64  # records in the open, which are neighbours of each other wherever they lie
+_FARTHEST = 64  # remote records, which count as each other's neighbours wherever they lie
 _OPEN = 0.03  # share of moves between them
-_STAGES = 200  # temperatures from hot to cold, at most
-_MOVES_PER_STAGE = 2_000  # at least: a call has its price
+_STAGES = 200  # most temperatures from hot to cold
+_MOVES_PER_STAGE = 2_000  # at least this many: each call has a fixed cost
 _MOVES_PER_CALL = 1 << 19  # about a tenth of a second
 
 
 class Ground(NamedTuple):
-    """Where an annealing takes place."""
+    """Points of an annealing, with their neighbours and local scales."""
 
     x: np.ndarray  #: padded points
-    near: np.ndarray  #: neighbours of each
-    heat: np.ndarray  #: scale of distances around each
-    far: np.ndarray  #: the records that lie most in the open
+    near: np.ndarray  #: neighbours of each point
+    heat: np.ndarray  #: scale of distances around each point
+    far: np.ndarray  #: the most remote records
 
 
 def ground(x: np.ndarray, k: int, count: int | None = None) -> Ground:
-    """Look up `count` neighbours of each record, and the scale of distances around it.
+    """Find `count` neighbours of each record, and the scale of distances around it.
 
     `x` holds finite coordinates whose squares do not overflow, C-contiguous; n ≥ 2.
     """
@@ -230,7 +230,7 @@ def ground(x: np.ndarray, k: int, count: int | None = None) -> Ground:
 
 @part
 def uniform(random):
-    """Draw from [0, 1): a counter, well mixed (SplitMix64)."""
+    """Draw from [0, 1) by hashing a counter (SplitMix64)."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)
     z = random[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -241,14 +241,14 @@ def uniform(random):
 
 @part
 def neighbour(near, i, random):
-    """Draw a neighbour, a near one more often."""
+    """Draw a neighbour; nearer ones are more likely."""
     u = uniform(random)
     return near[i, int(u * u * near.shape[1])]
 
 
 @kernel
 def _anneal(a, where, k, moves, temperature, random):
-    """Try so many moves at one temperature; return the change of SSE."""
+    """Try `moves` moves at one temperature; return the change of SSE."""
     near, heat, far = where.near, where.heat, where.far
     n, total = a.x.shape[0], 0.0
     for _ in range(moves):
@@ -292,12 +292,12 @@ def annealed(
 ) -> np.ndarray:
     """Lower the SSE of a partition by annealing.
 
-    `moves` are tried while it cools from the temperature `hot`: the hotter, the less is left of where it began. Then
-    come `quench` moves per record at temperature 0. `go_on` is told the share that is done, several times a second;
-    False ends the annealing at once.
+    `moves` moves are tried while the temperature falls from `hot`: the hotter, the less remains of the initial
+    partition. Then follow `quench` moves per record at temperature 0. `go_on` receives the share done, several times a
+    second; if it returns False, annealing ends at once.
 
-    Guarantee: every class has at least k records, and at most 2k−1 or as many as the largest had before. The SSE is at
-    most that of the partition given. Complexity: about 0.15 µs for a move where classes are small, O(k·d) for each.
+    Guarantee: every class has at least k records, and at most 2k−1 or the size of the largest class before. The SSE is
+    at most that of the given partition. Complexity: O(k·d) per move, about 0.15 µs where classes are small.
     """
     announce(_anneal)
     if len(np.unique(labels)) < 2 or where.near.shape[1] == 0:
@@ -313,7 +313,7 @@ def annealed(
 
 
 def schedule(moves: int, quench: int, hot: float) -> list[tuple[float, float, int]]:
-    """Return the calls to make: the share done after each, its temperature, its moves."""
+    """Return the calls to make: share done after each, its temperature, its moves."""
     stages = min(max(moves // _MOVES_PER_STAGE, 1), _STAGES) if moves else 0
     calls = [
         (hot * (COLD / hot) ** (stage / max(stages - 1, 1)), part)

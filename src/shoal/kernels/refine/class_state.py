@@ -1,4 +1,4 @@
-"""Records in classes, kept up to date while records move: members, means, and each record's distance to its mean."""
+"""Partition state while records move: members, means, and each record's distance to the mean of its class."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
@@ -12,12 +12,12 @@ from shoal.kernels.runtime.lanes import gap
 
 
 class Arrangement(NamedTuple):
-    """Arrays of a partition in motion. Class numbers that no class has at present wait in `free`."""
+    """Arrays of a partition in motion. Unused class numbers are kept in `free`."""
 
     x: np.ndarray  #: (n, padded d) coordinates
     label: np.ndarray  #: (n,) int32, the class of each record
-    place: np.ndarray  #: (n,) int32, where in its class the record stands
-    own: np.ndarray  #: (n,) squared distance to the mean of the own class
+    place: np.ndarray  #: (n,) int32, position of the record within its class
+    own: np.ndarray  #: (n,) squared distance to the mean of the record's own class
     member: np.ndarray  #: (classes, most) int32, the records of each class
     size: np.ndarray  #: (classes,) int32
     mean: np.ndarray  #: (classes, padded d)
@@ -27,9 +27,9 @@ class Arrangement(NamedTuple):
 
 
 def arrange(x: np.ndarray, labels: np.ndarray, k: int, room: int = 0) -> Arrangement:
-    """Lay out a partition of padded points into classes of at least k, with room for every other one.
+    """Lay out a partition of padded points into classes of at least k, with room for any other such partition.
 
-    A class may grow to 2k−1 records, to `room`, or to the largest there is.
+    A class may grow to 2k−1 records, to `room`, or to the size of the largest class.
     """
     n, d = x.shape
     sizes = np.bincount(labels)
@@ -51,7 +51,7 @@ def arrange(x: np.ndarray, labels: np.ndarray, k: int, room: int = 0) -> Arrange
 
 
 def numbered(label: np.ndarray) -> np.ndarray:
-    """Number the classes of a partition by their first rows, without gaps.
+    """Number the classes of a partition by first row, without gaps.
 
     >>> numbered(np.array([4, 2, 4, 0, 2])).tolist()
     [0, 1, 0, 2, 1]
@@ -75,7 +75,7 @@ def _fill(a):
 
 @kernel
 def total_sse(a):
-    """Add up the squared distances of all records to the means of their classes."""
+    """Sum the squared distances of all records to the means of their classes."""
     total = 0.0
     for i in range(a.x.shape[0]):
         total += a.own[i]
@@ -84,7 +84,7 @@ def total_sse(a):
 
 @part
 def refresh(a, c):
-    """Compute the mean of a class and its members' distances from it, from nothing: no rounding piles up."""
+    """Recompute the mean of a class and its members' distances from it, so that rounding errors do not accumulate."""
     d, m = a.x.shape[1], a.size[c]
     for j in range(d):
         a.mean[c, j] = 0.0
@@ -101,14 +101,14 @@ def refresh(a, c):
 
 @part
 def release(a, c):
-    """Give back the number of a class that has lost its last member."""
+    """Return the number of a class that has lost its last member to the free numbers."""
     a.free[a.spare[0]] = c
     a.spare[0] += 1
 
 
 @part
 def leave(a, i):
-    """Take a record out of its class; the mean is not touched."""
+    """Remove a record from its class; the mean is not updated."""
     c, at = a.label[i], a.place[i]
     last = a.member[c, a.size[c] - 1]
     a.member[c, at], a.place[last] = last, at
@@ -117,21 +117,21 @@ def leave(a, i):
 
 @part
 def enter(a, i, c):
-    """Put a record into a class; the mean is not touched."""
+    """Add a record to a class; the mean is not updated."""
     a.member[c, a.size[c]], a.place[i], a.label[i] = i, a.size[c], c
     a.size[c] += 1
 
 
 @part
 def move(a, i, c):
-    """Move a record from its class to another; the means are not touched."""
+    """Move a record from its class to another; the means are not updated."""
     leave(a, i)
     enter(a, i, c)
 
 
 @part
 def mean_without(a, c, i):
-    """Correct the mean of a class that is about to lose a record, and others after it."""
+    """Update the mean of a class that is about to lose a record, and perhaps others after it."""
     m = a.size[c]
     for j in range(a.x.shape[1]):
         a.mean[c, j] += (a.mean[c, j] - a.x[i, j]) / (m - 1)
@@ -139,7 +139,7 @@ def mean_without(a, c, i):
 
 @part
 def mean_with(a, c, i):
-    """Correct the mean of a class that is about to gain a record; of an empty one it is the record."""
+    """Update the mean of a class that is about to gain a record; that of an empty class becomes the record."""
     m = a.size[c]
     for j in range(a.x.shape[1]):
         a.mean[c, j] = (a.mean[c, j] if m > 0 else 0.0) + (a.x[i, j] - (a.mean[c, j] if m > 0 else 0.0)) / (m + 1)

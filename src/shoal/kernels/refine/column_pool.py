@@ -1,8 +1,8 @@
-"""Classes that a good partition may lack: those that cost little more than the prices of their records.
+"""Candidate classes of low reduced cost, which a better partition may consist of.
 
 The linear relaxation gives each record a price (:mod:`shoal.kernels.bound.column_generation`). The reduced cost of a
-class is its SSE less the prices of its members. Those of the classes of a partition add up to its gap, so a better
-partition consists of classes whose reduced costs are small. Annealing meets many of them, but not all; pricing finds
+class is its SSE minus the prices of its members. The reduced costs of a partition's classes add up to its gap, so a
+better partition consists of classes with small reduced costs. Annealing meets many of them, but not all; pricing finds
 them.
 """
 
@@ -19,15 +19,15 @@ from shoal.kernels.refine.class_state import numbered
 
 _MOST_RECORDS = 2_000  # tried up to about a thousand: the integer programme may take long beyond
 _LARGEST_K = 3  # larger classes were not tried
-_SETS = 3_000  # sets grown from one record, before the next is taken
+_SETS = 3_000  # sets grown from one record before moving on to the next
 _FIRST, _RATIO, _STEPS = 0.5, 1.5, 24  # allowances, in shares of the gap
 
 
 class Priced(NamedTuple):
-    """Classes of low reduced cost, and the records they are made of."""
+    """Classes of low reduced cost, and the records they consist of."""
 
-    open: np.ndarray  #: (n,) bool: False for the records of classes that are to stay as they are
-    classes: Classes  #: of open records alone; members ascend
+    open: np.ndarray  #: (n,) bool: False for the records of classes that must stay as they are
+    classes: Classes  #: of open records only; members ascend
 
 
 class _Prices(NamedTuple):
@@ -38,16 +38,16 @@ class _Prices(NamedTuple):
 
 
 def can_price(n: int, k: int) -> bool:
-    """Tell whether a table is small enough, and its classes too."""
+    """Tell whether a table and its classes are small enough."""
     return 2 * k <= n <= _MOST_RECORDS and k <= _LARGEST_K
 
 
 def priced_classes(points: np.ndarray, labels: np.ndarray, k: int, count: int, power: float = 0.5) -> Priced | None:
-    """Return about `count` classes of k or k + 1 records with the least reduced costs, relative to what is allowed.
+    """Return about `count` classes of k or k + 1 records with the least reduced costs, relative to their allowances.
 
-    `labels` are a good partition, and ``can_price(n, k)``. `power` is that of its price in the allowance of a record: 0
-    favours classes in crowds, where costs differ little; 1 those in the open. Returns None where the partition is as
-    good as the relaxation, or that was not solved.
+    `labels` are a good partition, and ``can_price(n, k)`` holds. A record's allowance is its price to this `power`: 0
+    favours classes in dense regions, where costs differ little; 1 those in sparse regions. Returns None if the
+    partition is as good as the relaxation, or the relaxation was not solved.
 
     Guarantee: classes are distinct, have k or k + 1 records, and hold no record of a class that stays. The same points
     and labels give the same classes. Complexity: that of column generation, once more for each class that stays.
@@ -72,8 +72,8 @@ def priced_classes(points: np.ndarray, labels: np.ndarray, k: int, count: int, p
 def _priced(x: np.ndarray, labels: np.ndarray, k: int) -> tuple[_Prices | None, np.ndarray]:
     """Return the prices, and which records are in a class that makes up more than half of the gap.
 
-    Such a class lies in the open: a fraction of each of many classes would do better there, but no whole ones do. It
-    hides what is to be gained elsewhere, and is left alone.
+    Such a class lies in a sparse region: fractions of many classes would do better there, but no whole classes do. It
+    hides possible gains elsewhere, and is left unchanged.
     """
     own = classes_of(x, labels)
     found = relaxation(x, k)
@@ -87,7 +87,7 @@ def _priced(x: np.ndarray, labels: np.ndarray, k: int) -> tuple[_Prices | None, 
 
 
 def _least(prices: _Prices, rows: np.ndarray, k: int, count: int, power: float) -> Classes:
-    """Raise the allowances until enough classes cost no more than prices and allowances; return the least."""
+    """Raise the allowances until enough classes cost no more than prices plus allowances; return the cheapest."""
     weight = np.abs(prices.values)
     weight = np.maximum(weight, 1e-6 * weight.mean()) ** power if weight.any() else np.ones(len(weight))
     weight *= prices.gap / weight.sum()
@@ -106,7 +106,7 @@ def _least(prices: _Prices, rows: np.ndarray, k: int, count: int, power: float) 
 
 
 def _distinct(members: np.ndarray) -> np.ndarray:
-    """Return each class once, its members ascending: among equal records one may be grown in several ways."""
+    """Return each class once, its members ascending: with equal records, a class may be grown in several ways."""
     return np.unique(np.sort(members.astype(np.int64), axis=1), axis=0)
 
 

@@ -1,10 +1,10 @@
-"""Blocks of whole classes, cut along other directions in every round, so that seams move.
+"""Blocks of whole classes, cut along new directions in every round, so that the seams move.
 
-Space is cut into blocks; each is partitioned on its own. A class cannot reach across the seam between two blocks, and
-that costs. So the classes, as wholes, are dealt out to new blocks, cut along other directions, in which the old
-seams lie inside, and a local search runs in each.
+Space is cut into blocks, and each is partitioned on its own. No class can cross the seam between two blocks, and
+that costs. So whole classes are assigned to new blocks, cut along other directions, in which the old seams are
+interior, and a local search runs in each.
 
-Only one block for each core is in work at a time: besides the points, n times a few bytes are held.
+Only one block per core is processed at a time: in addition to the points, n times a few bytes are held.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -27,14 +27,14 @@ from shoal.progress import report
 
 
 def cut_blocks(x: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cut points into `count` blocks, 1 … n: rows, block after block (int32), and where each begins.
+    """Cut points into `count` blocks, 1 … n: rows grouped by block (int32), and the start of each block.
 
-    Points that are to become m > 1 blocks are sorted along the coordinate with the widest range, equal ones by all
-    coordinates in turn and then by row, and cut in two: the first ⌊m/2⌋ blocks get their share of the points, rounded
-    down, the others the rest. Block b is ``order[bounds[b]:bounds[b + 1]]``.
+    To form m > 1 blocks, points are sorted along the coordinate with the widest range, equal ones by all coordinates in
+    turn and then by row, and cut in two: the first ⌊m/2⌋ blocks get their share of the points, rounded down, the others
+    the rest. Block b is ``order[bounds[b]:bounds[b + 1]]``.
 
-    Guarantee: n ≥ count · size → every block has at least `size` points. Of distinct points, blocks depend on where
-    they lie, not on their rows. Complexity: O(n·d log count) time; besides the result some 30 bytes a point.
+    Guarantee: n ≥ count · size → every block has at least `size` points. For distinct points, blocks depend on
+    coordinates, not on rows. Complexity: O(n·d log count) time; about 30 bytes a point in addition to the result.
 
     >>> order, bounds = cut_blocks(np.array([[0.0], [9.0], [1.0], [8.0]]), 2)
     >>> order.tolist(), bounds.tolist()
@@ -57,9 +57,9 @@ def cut_blocks(x: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _cut(x: np.ndarray, rows: np.ndarray, first: int) -> None:
-    """Put the `first` lowest along the widest coordinate to the front of `rows`; on either side their order stays."""
+    """Move the `first` lowest along the widest coordinate to the front of `rows`; both sides keep their order."""
     widest, keys = -1.0, x[:0, 0]
-    for j in range(x.shape[1]):  # one coordinate at a time: a copy of all would double the memory
+    for j in range(x.shape[1]):  # one coordinate at a time: copying all would double the memory
         values = x[rows, j]
         low, high = float(values.min()), float(values.max())
         if high - low > widest:
@@ -100,9 +100,10 @@ def _sweep(a, near, k, open_, tiny):
 
 
 def swept(x: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
-    """Lower the SSE of a partition until no shift or exchange with a neighbouring class does.
+    """Lower the SSE of a partition until no shift or exchange with a neighbouring class lowers it further.
 
-    Guarantee: classes of at least k records, and at most 2k−1 or as many as the largest had. The SSE does not rise.
+    Guarantee: classes have at least k records, and at most 2k−1 or the size of the largest class before. The SSE does
+    not rise.
     """
     announce(_sweep)
     near = neighbours(x, _NEAR)
@@ -116,7 +117,7 @@ def swept(x: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
 
 
 def arranged(x: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Sort rows by where they lie, so that what is done with them does not depend on their numbers."""
+    """Sort rows by their coordinates, so that later steps do not depend on row numbers."""
     first = x[rows, 0]
     order = np.argsort(first, kind="stable")
     first = first[order]
@@ -127,7 +128,7 @@ def arranged(x: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 @kernel
 def _sort_by_class(labels, starts, members):
-    """Counting sort: `starts` holds the sizes of the classes on entry, and where each ends on return."""
+    """Sort records by class (counting sort): `starts` holds class sizes on entry, and class ends on return."""
     total = 0
     for c in range(starts.shape[0]):
         size = starts[c]
@@ -152,7 +153,7 @@ def _mean_of_each(x, members, ends, out):
 
 @kernel
 def _spread(members, ends, chosen, order):
-    """Write the rows of the chosen classes one after the other; `chosen` becomes where each ends."""
+    """Write the rows of the chosen classes one after the other; `chosen` becomes the end of each."""
     at = 0
     for i in range(chosen.shape[0]):
         c = chosen[i]
@@ -165,12 +166,12 @@ def _spread(members, ends, chosen, order):
 def whole_classes(
     x: np.ndarray, labels: np.ndarray, classes: int, count: int, turn: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Cut space into blocks of whole classes, along directions of this turn: rows, block after block, and bounds.
+    """Cut space into blocks of whole classes, along the directions of this turn: rows grouped by block, and bounds.
 
-    `labels` are int32. With more blocks wanted than there are classes, there are as many as these. Other turns, from 0,
-    have other directions, the same in every run. Block b is ``order[bounds[b]:bounds[b + 1]]``.
+    `labels` are int32. If more blocks are requested than there are classes, each class is a block. Each turn, from 0,
+    has other directions, the same in every run. Block b is ``order[bounds[b]:bounds[b + 1]]``.
 
-    Guarantee: all records of a class are in one block; blocks have equally many classes, or one more or less.
+    Guarantee: all records of a class are in one block; the numbers of classes per block differ by at most one.
     Complexity: O(n·d + c·d² + c·d log count) for c classes.
 
     >>> whole_classes(np.array([[0.0], [9.0], [1.0], [8.0]]), np.array([0, 1, 0, 1], np.int32), 2, 2, 1)[1].tolist()
@@ -182,7 +183,7 @@ def whole_classes(
     _sort_by_class(labels, ends, members)
     centroids = np.empty((classes, d))
     _mean_of_each(x, members, ends, centroids)
-    for begin in range(0, classes, 1 << 16):  # a piece at a time: a second copy of all would be large
+    for begin in range(0, classes, 1 << 16):  # one piece at a time: a second copy of everything would be large
         piece = slice(begin, begin + (1 << 16))
         centroids[piece] = np.einsum("ij,jl->il", centroids[piece], _directions(d, turn))
     count = min(count, classes)
@@ -194,15 +195,15 @@ def whole_classes(
 
 
 def _directions(d: int, turn: int) -> np.ndarray:
-    """Return d directions at right angles, other ones in every turn, the same in every run."""
+    """Return d orthogonal directions, different in every turn, the same in every run."""
     return np.asarray(np.linalg.qr(np.random.default_rng(turn).normal(size=(d, d)))[0])
 
 
 def block_labels(points: np.ndarray, k: int, size: int, rounds: int) -> np.ndarray:
-    """Partition points in blocks of at least `size` records, and mend the seams `rounds` times.
+    """Partition points in blocks of at least `size` records, and repair the seams `rounds` times.
 
-    Classes are numbered block by block. Besides the points and the labels it takes some 30 bytes a record, and what
-    MDAV and the local search need for one block on each core.
+    Classes are numbered block by block. In addition to the points and the labels, this takes about 30 bytes a record,
+    plus the memory of MDAV and the local search for one block per core.
     """
     x = in_range(points)
     count = max(x.shape[0] // max(size, k), 1)
@@ -239,7 +240,7 @@ def _on_all_cores(
     labels: np.ndarray,
     progress: tuple[int, int],
 ) -> int:
-    """Let every block number its classes from 0, then put the numbers one after the other; return how many."""
+    """Run every block, numbering its classes from 0; then make the numbers consecutive; return how many."""
     blocks = [order[begin:end] for begin, end in itertools.pairwise(bounds)]
     classes = 0
     with both_cores() as pool:

@@ -1,11 +1,11 @@
-"""Recombination of partitions: the best one that can be made from a pool of candidate classes.
+"""Recombination of partitions: the best partition that can be made from a pool of candidate classes.
 
-Two records are connected if some class holds both. In a connected component every partition that the classes came
-from covers the same records, so components can be decided one by one, and the least of each is the least of all.
+Two records are connected if some class holds both. In a connected component, every partition that the classes came
+from covers the same records, so components can be solved one by one, and their minima add up to the overall minimum.
 
 Set partitioning minimises Σ cost(C)·x_C over x_C ∈ {0, 1} so that every record lies in exactly one chosen class. In
-each component, the linear relaxation and a partition known to be good tell which classes cannot be in a better one:
-those whose reduced cost exceeds the gap. The rest splits into smaller components, which branch and bound decides.
+each component, the linear relaxation and a good known partition rule out classes that cannot be in a better one: those
+whose reduced cost exceeds the gap. The rest splits into smaller components, which branch and bound solves.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -21,24 +21,24 @@ from shoal.kernels.arithmetic.scaling import in_range
 from shoal.kernels.bound.milp import choose, relax
 from shoal.kernels.runtime.jit import announce, kernel
 
-_LARGEST_RELAXATION = 400_000  # classes of a component whose relaxation is still solved
+_LARGEST_RELAXATION = 400_000  # most classes of a component for which the relaxation is solved
 
 
 def best_of_pool(
     points: np.ndarray, partitions: Sequence[np.ndarray], nodes: int = 200, largest: int = 6_000
 ) -> np.ndarray:
-    """Return the best partition made of classes of the partitions given, of which equal ones count once.
+    """Return the best partition made of classes of the given partitions; equal classes count once.
 
-    Branch and bound visits at most `nodes` per component, and chooses among at most `largest` classes at once; then the
-    best found so far counts.
+    Branch and bound visits at most `nodes` nodes per component, and chooses among at most `largest` classes at once; at
+    the limit, the best found so far is used.
 
-    Guarantee: every class is one of the pool, so that what holds for each class of all partitions (its size) holds
-    here; the SSE is at most the least of the partitions given, and of their recombination. Where no limit was met no
-    choice from the pool is better, but for the solver's tolerance. The same pool gives the same labels: limits are
-    counts, never a clock.
+    Guarantee: every class comes from the pool, so a property of each class of all partitions (its size) holds here too;
+    the SSE is at most the least of the given partitions, and of their recombination. If no limit was hit, no choice
+    from the pool is better, up to the solver's tolerance. The same pool gives the same labels: limits are counts, never
+    a clock.
 
     Complexity: that of set partitioning, which is exponential at worst; linear relaxations are mostly integral here, so
-    that little branching is needed.
+    little branching is needed.
 
     >>> x = np.array([[0.0], [1.0], [9.0], [8.0], [20.0], [29.0], [21.0], [28.0]])
     >>> best_of_pool(x, [np.array([0, 0, 1, 1, 2, 2, 3, 3]), np.array([0, 1, 1, 0, 2, 3, 2, 3])]).tolist()
@@ -50,20 +50,20 @@ def best_of_pool(
     for at in order[1:]:
         best = recombine(points, best, partitions[at])
     incumbent = np.zeros(len(pool.costs), np.bool_)
-    incumbent[pooled(points, [*partitions, best])[1][-1]] = True  # its classes are all in the pool
+    incumbent[pooled(points, [*partitions, best])[1][-1]] = True  # all its classes are in the pool
     return labels_of(len(best), pool.take(least_cover(len(best), pool, incumbent, nodes, largest)))
 
 
 def best_with(
     points: np.ndarray, partitions: Sequence[np.ndarray], extra: Classes, opened: np.ndarray, largest: int = 6_000
 ) -> np.ndarray:
-    """Return a partition at least as good as the first, made of classes of the partitions and of further ones.
+    """Return a partition at least as good as the first, made of classes of the partitions and of extra classes.
 
-    `extra` are further classes, of records that are open, members ascending. `opened`, (n,) bool, says whether a record
-    may change its class: all or none of a class of the first partition. Branch and bound chooses among `largest`
-    classes besides those of the first partition.
+    `extra` are further classes of open records, members ascending. `opened`, (n,) bool, tells whether a record may
+    change its class: all or none of the records of a class of the first partition. Branch and bound chooses among
+    `largest` classes in addition to those of the first partition.
 
-    Guarantee: the classes of records that are not open stay; all others are classes given. The SSE is at most that of
+    Guarantee: the classes of records that are not open stay; all others are given classes. The SSE is at most that of
     the first partition.
 
     >>> x = np.array([[0.0], [9.0], [1.0], [8.0], [50.0], [60.0]])
@@ -123,7 +123,7 @@ def _component(pool: Classes, incumbent: np.ndarray, nodes: int, largest: int) -
 
 
 def _decide(pool: Classes, incumbent: np.ndarray, reduced: np.ndarray, nodes: int, largest: int) -> np.ndarray:
-    """Let branch and bound choose, among the classes of least reduced cost if there are too many."""
+    """Solve by branch and bound, restricted to the classes of least reduced cost if there are too many."""
     ranked = np.argsort(np.where(incumbent, -np.inf, reduced), kind="stable")
     few = np.sort(ranked[: int(incumbent.sum()) + largest])
     rows, members = np.unique(pool.members, return_inverse=True)
@@ -132,7 +132,7 @@ def _decide(pool: Classes, incumbent: np.ndarray, reduced: np.ndarray, nodes: in
     chosen[few] = choose(len(rows), offered, incumbent[few], nodes)
     covered = np.bincount(members[np.repeat(chosen, np.diff(pool.bounds))], minlength=len(rows))
     better = pool.costs[chosen].sum() < pool.costs[incumbent].sum()
-    return chosen if better and (covered == 1).all() else incumbent  # whatever the solver says
+    return chosen if better and (covered == 1).all() else incumbent  # whatever the solver reports
 
 
 @kernel
@@ -156,7 +156,7 @@ def pooled(
 ) -> tuple[Classes, list[np.ndarray]]:
     """Return the distinct classes of several partitions, and for each partition which of them are its own.
 
-    Further classes come last; what they cost is reckoned anew.
+    Further classes come last; their costs are recomputed.
     """
     points = in_range(points)
     number: dict[bytes, int] = {}
@@ -187,10 +187,10 @@ def components(n: int, classes: Classes) -> np.ndarray:
 
 
 def recombine(points: np.ndarray, labels_a: np.ndarray, labels_b: np.ndarray) -> np.ndarray:
-    """Return the better side of two partitions in each connected component of their overlay.
+    """Return the better of two partitions in each connected component of their overlay.
 
-    Guarantee: every class is one of A or of B, and no partition made of such components is better; so the SSE is at
-    most the lower of both. Where both sides cost the same, A's is kept. Complexity: O(n log n + n·d).
+    Guarantee: every class comes from A or B, and no partition made of such components is better, so the SSE is at most
+    the lower of the two. If both cost the same, A's classes are kept. Complexity: O(n log n + n·d).
 
     >>> x = np.array([[0.0], [1.0], [9.0], [8.0], [20.0], [29.0], [21.0], [28.0]])
     >>> recombine(x, np.array([0, 0, 1, 1, 2, 2, 3, 3]), np.array([0, 1, 1, 0, 2, 3, 2, 3])).tolist()

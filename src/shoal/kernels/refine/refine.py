@@ -1,9 +1,9 @@
-"""Lower the loss of any partition, with as much effort as is wanted.
+"""Refinement of any partition: lowers its loss at a chosen effort.
 
-A table of moderate size is annealed as a whole, several times from different seeds where the effort allows; of what
-comes out the best classes are put together. A large one is annealed in blocks made of whole classes, and again in
-other blocks, cut along other directions, so that no seam stays. :func:`refined` does both, with any annealing: the one
-here is free, that of :mod:`shoal.kernels.repair.refine` keeps what is demanded of classes.
+A table of moderate size is annealed as a whole, several times from different seeds if the effort allows, and the best
+classes of all results are recombined. A large table is annealed in blocks of whole classes, and again in other blocks,
+cut along other directions, so that no seam stays. :func:`refined` does both, with any annealing: the one here is
+unconstrained; that of :mod:`shoal.kernels.repair.refine` preserves the demands on classes.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from shoal.kernels.refine.reblock import arranged, block_labels, whole_classes
 from shoal.kernels.refine.recombine import best_of_pool, best_with, recombine
 from shoal.kernels.runtime.threads import GoOn, Watch, together
 
-WHOLE = 30_000  #: records up to which a table is annealed as a whole
-_BLOCK = 4_000  # records of a block of a larger one: what fits into a fast cache
-_MDAV = 200_000  # records up to which a table is partitioned in one piece to begin with
-_QUENCH = 100  # moves per record without heat at the end, of a table as a whole
-_NEAR_IN_BLOCKS = 8  # neighbours looked at there
-_POWERS = (0.0, 1.0)  # classes found by prices: first more of them in crowds, then more in the open
+WHOLE = 30_000  #: largest table that is annealed as a whole, in records
+_BLOCK = 4_000  # records in a block of a larger table: fits into a fast cache
+_MDAV = 200_000  # largest table that is first partitioned in one piece, in records
+_QUENCH = 100  # moves per record at temperature 0 at the end, for a table as a whole
+_NEAR_IN_BLOCKS = 8  # neighbours tried in blocks
+_POWERS = (0.0, 1.0)  # classes found by prices: first more from dense regions, then more from sparse ones
 
 
 class Effort(NamedTuple):
-    """How much to try."""
+    """Amount of work."""
 
-    runs: int  #: annealings of a table as a whole, each from another seed
-    moves: int  #: of each, in all, for small classes
-    per_record: int  #: and at most so many for each record
-    rounds: int  #: of annealing in blocks, for a large table
+    runs: int  #: annealings of a table as a whole, each from its own seed
+    moves: int  #: total moves of each, for small classes
+    per_record: int  #: and at most this many per record
+    rounds: int  #: rounds of annealing in blocks, for a large table
     in_blocks: int  #: moves per record in each round
-    choice: int  #: classes among which the best are chosen at once
+    choice: int  #: number of classes among which the best are chosen at once
     generations: int = 1  #: how often all annealings are repeated, from the best so far
-    quench: int = 0  #: moves per record without heat in each round, where it is free
-    priced: int = 0  #: further classes to choose from at the end, found by prices where the table is small
+    quench: int = 0  #: moves per record at temperature 0 in each round, where unconstrained
+    priced: int = 0  #: further candidate classes at the end, found by prices if the table is small
 
 
 EFFORTS = {
@@ -51,49 +51,49 @@ EFFORTS = {
     "default": Effort(8, 4_000_000, 5_000, 2, 150, 700, quench=20),
     "best": Effort(8, 30_000_000, 40_000, 4, 2_500, 3_000, generations=2, quench=50, priced=2_000),
 }
-CLOSE_EFFORTS = {  #: the same where classes must hold something, so that a move costs more
+CLOSE_EFFORTS = {  #: the same where classes must meet demands, so that a move costs more
     "fast": Effort(1, 250_000, 400, 1, 10, 0),
     "default": Effort(6, 2_000_000, 4_000, 4, 75, 700),
     "best": Effort(12, 15_000_000, 30_000, 3, 1_500, 3_000),
 }
-Choose = Callable[[np.ndarray, list[np.ndarray], bool], np.ndarray]  #: from the best, all found, whether it was stopped
+Choose = Callable[[np.ndarray, list[np.ndarray], bool], np.ndarray]  #: best, all found, whether stopped → labels
 
 
 class Annealing(NamedTuple):
-    """How to anneal, and what to make of several results."""
+    """How to anneal, and how to combine several results."""
 
     whole: Callable[[np.ndarray], tuple[np.ndarray, Callable[[np.ndarray, int, GoOn], np.ndarray], Choose]]
-    #: for the rows in some order: points, work (labels to begin with, seed), choice
+    #: for rows in a given order: points, work (initial labels, seed), choice
     block: Callable[[np.ndarray, np.ndarray, int, int, GoOn], np.ndarray]  #: rows, their labels, turn, seed → labels
-    sort: Callable[[np.ndarray, np.ndarray], np.ndarray]  #: the rows of a block, in the order in which to anneal them
+    sort: Callable[[np.ndarray, np.ndarray], np.ndarray]  #: sorts the rows of a block for annealing
     k: int
     effort: Effort
 
 
 def quick_start(points: np.ndarray, k: int) -> np.ndarray:
-    """Return a partition to begin with: MDAV, in blocks where the table is large."""
+    """Return an initial partition: MDAV, in blocks if the table is large."""
     return mdav(points, k)[0] if len(points) <= _MDAV else block_labels(points, k, _MDAV // 2, 0)
 
 
 def seconds_to_start(n: int, d: int, k: int) -> float:
-    """Return about how long a first partition takes on two cores."""
+    """Estimate the seconds that an initial partition takes on two cores."""
     some = min(n, _MDAV // 2)
     each = min(brute_total(some, some, d, k), index_least(some, some, d, min(d, 13), k))
     return 1e-9 * each * (n / some) / (2 if n > _MDAV else 1)
 
 
 def seconds_of(effort: Effort, n: int, d: int, k: int) -> float:
-    """Return about how long it takes to begin and to refine with this effort, on two cores."""
+    """Estimate the seconds to start and to refine with this effort, on two cores."""
     move = 1e-9 * (120.0 + 3.0 * k * d)
     moves = _moves(effort, n, k) * effort.runs * effort.generations
     if n > WHOLE:
         moves = (effort.in_blocks + effort.quench) * n * effort.rounds
-    chosen = 2 if effort.choice and n <= WHOLE else 1  # to choose among pooled classes takes about as long again
+    chosen = 2 if effort.choice and n <= WHOLE else 1  # choosing among pooled classes takes about as long again
     return seconds_to_start(n, d, k) + chosen * moves * move / 2 + 3e-6 * n * effort.rounds
 
 
 def _moves(effort: Effort, n: int, k: int) -> int:
-    """Return the moves of one annealing of a whole table: fewer where one costs more, and in tiny tables."""
+    """Return the moves of one annealing of a whole table: fewer where moves cost more, and in tiny tables."""
     return min(max(effort.moves * 20 // (k + 17), effort.in_blocks * n), min(effort.per_record, 40 * n) * n)
 
 
@@ -102,10 +102,11 @@ def refine(
 ) -> np.ndarray:
     """Lower the SSE of a partition.
 
-    With `seconds`, end after so many with the best so far, and until then go on beyond the effort.
+    With `seconds`, stop after that time with the best so far, and until then continue beyond the effort.
 
-    Guarantee: every class has at least k records, and at most 2k−1 or as many as the largest had before. The SSE does
-    not rise. Same seed, same labels, unless time was up; of distinct records, wherever in the table they are.
+    Guarantee: every class has at least k records, and at most 2k−1 or the size of the largest class before. The SSE
+    does not rise. The same seed gives the same labels, unless the time limit was reached; for distinct records, in any
+    row order.
     """
     x = in_range(points)
     if len(np.unique(labels)) < 2 or not np.ptp(x, axis=0).any():
@@ -136,12 +137,12 @@ def refine(
 def refined(x: np.ndarray, labels: np.ndarray, how: Annealing, seed: int, until: float = np.inf) -> np.ndarray:
     """Anneal a table as a whole or in blocks; return labels numbered by first rows.
 
-    Work ends at `until`, by time.monotonic(); where that is finite, it goes on beyond the effort.
+    Work ends at `until`, by time.monotonic(); if that is finite, it continues beyond the effort until then.
     """
     seeds = np.random.default_rng(seed)
     if len(x) > WHOLE:
         return _in_blocks(x, labels, how, seeds, until)
-    order = arranged(x, np.arange(len(x)))  # so that nothing depends on the order of rows
+    order = arranged(x, np.arange(len(x)))  # so that nothing depends on row order
     out = np.empty(len(x), np.int64)
     out[order] = _as_a_whole(numbered(labels[order]), order, how, seeds, until)
     return numbered(out)
@@ -150,7 +151,7 @@ def refined(x: np.ndarray, labels: np.ndarray, how: Annealing, seed: int, until:
 def _as_a_whole(
     labels: np.ndarray, order: np.ndarray, how: Annealing, seeds: np.random.Generator, until: float
 ) -> np.ndarray:
-    """Anneal from several seeds, and put together the best of what comes out."""
+    """Anneal from several seeds, and combine the best of the results."""
     effort = how.effort
     x, anneal, choose = how.whole(order)
     best, pool, stopped, generation = labels, [labels], False, 0
@@ -171,7 +172,7 @@ def _as_a_whole(
 
 
 def _with_priced(x: np.ndarray, partitions: list[np.ndarray], k: int, effort: Effort, until: float) -> np.ndarray:
-    """Improve the first partition with classes that no annealing met."""
+    """Improve the first partition with classes that no annealing found."""
 
     def work(best: np.ndarray, go_on: GoOn) -> np.ndarray:
         for power in _POWERS:
@@ -182,7 +183,7 @@ def _with_priced(x: np.ndarray, partitions: list[np.ndarray], k: int, effort: Ef
         return best
 
     starts = partitions[:1] if can_price(len(x), k) else []
-    found, _ = together(work, starts, Watch(until, 1.0))  # in a thread: its steps are no part of the bar
+    found, _ = together(work, starts, Watch(until, 1.0))  # in a thread: its steps are not part of the progress bar
     return next((labels for labels in found if labels is not None), partitions[0])
 
 
@@ -219,7 +220,7 @@ def _in_blocks(
 
 
 def _renumber(labels: np.ndarray, rows: list[np.ndarray], found: list[int | None]) -> None:
-    """Put the classes of all blocks, each numbered from 0, one after the other; a block not begun has its old ones."""
+    """Make the class numbers of all blocks, each from 0, consecutive; a block not started keeps its old classes."""
     classes = 0
     for inside, count in zip(rows, found, strict=True):
         if count is None:

@@ -1,12 +1,12 @@
-"""Moves between classes that must hold what is demanded of them: what each changes in SSE and in excess.
+"""Moves between classes that must meet demands: the changes in SSE and in excess.
 
 As in :mod:`shoal.kernels.refine.annealing`, but a class also has an excess, see
-:mod:`shoal.kernels.models.class_values`. A move is made if what it changes, SSE plus `price` times excess, is no more
-than `limit`; else all is left as it was. Each returns the change, or infinity if it was not made. A class keeps at
-least k records and at most as many as there is room for.
+:mod:`shoal.kernels.models.class_values`. A move is made if its change of SSE plus `price` times excess is at most
+`limit`; otherwise everything stays as it was. Each function returns the change, or infinity if the move was not made. A
+class keeps at least k records, and at most as many as its storage holds.
 
-A class that misses something costs as much SSE as `price` says. While it cools a class may miss it for a while; in
-the end none does that can be helped, for nothing is then as dear as that.
+Missing a demand costs SSE at the rate `price`. During cooling a class may miss one for a while; at the end the price is
+so high that no class does if it can be avoided.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -26,11 +26,11 @@ from shoal.kernels.runtime.lanes import gap
 
 
 def halved(x: np.ndarray, labels: np.ndarray, d: Demands, most: int) -> np.ndarray:
-    """Halve classes of more than `most` records until none is left.
+    """Halve classes of more than `most` records until all are small enough.
 
-    Of two records that follow each other in value one goes to either half, so that halves have nearly the values of the
-    whole; which goes where is decided along the axis on which the class is widest. Records follow each other by the
-    first attribute, those of equal value by the second, and so on.
+    Of two records with consecutive values, one goes to each half, so that both halves have nearly the values of the
+    whole; the axis on which the class is widest decides which goes where. Records are sorted by the first attribute,
+    those of equal value by the second, and so on.
     """
     out, fresh = labels.copy(), int(labels.max()) + 1
     rank = np.empty(len(x), np.int64)
@@ -104,7 +104,7 @@ def close_swap(a, r, i, y, price, limit):
 
 @part
 def close_rotate(a, r, i, y, z, price, limit):
-    """Let i take the place of y, y that of z, and z that of i, in three different classes."""
+    """Put i in the place of y, y in that of z, and z in that of i, in three different classes."""
     home, b, c = a.label[i], a.label[y], a.label[z]
     change = gap(a.x, i, a.mean, b) - a.own[y] - gap(a.x, i, a.x, y) / a.size[b]
     change += gap(a.x, y, a.mean, c) - a.own[z] - gap(a.x, y, a.x, z) / a.size[c]
@@ -142,10 +142,10 @@ def between(a, b, c):
 
 @part
 def close_join(a, r, c, b, price, limit):
-    """Give all records of class c to class b.
+    """Merge class c into class b.
 
-    The excess does not rise, a union of close classes being close, unless a demand is not monotone; nor is its fall
-    counted for the move, unless there are rules: where only t is asked for, two classes that miss it seldom make a
+    The excess does not rise, because a union of close classes is close, unless a demand is not monotone. Its fall
+    counts in favour of the move only if there are rules: where only t applies, two classes that miss it seldom make a
     good one.
     """
     m, other = a.size[c], a.size[b]
@@ -166,7 +166,7 @@ def close_join(a, r, c, b, price, limit):
 
 @part
 def close_split(a, r, at, c, i, k, price, limit):
-    """Halve class c: of two members next to each other in value, the one nearer to i goes with it.
+    """Halve class c: of two members with consecutive values, the one nearer to i goes with it.
 
     Both halves then have nearly the same values as the whole.
     """
@@ -210,19 +210,19 @@ def close_split(a, r, at, c, i, k, price, limit):
     return np.inf
 
 
-_JOIN = 0.01  # share of moves that join two classes, and of those that split one
+_JOIN = 0.01  # share of moves that merge two classes, and of those that split one
 _SHIFT = 0.2  # share of moves that shift a record
-_BEST = 0.4  # share of moves that exchange a record for the one that fits best; the rest, for the likest in value
-HOT = 10.0  #: temperature to begin with, in units of a record's heat: higher than without closeness, which hinders
-_PRICE = 500.0  # of an excess of t, in units of the mean heat
-_RECORD = 20.0  # price of a record that a rule lacks, in the same units
+_BEST = 0.4  # share of moves that exchange a record for the best-fitting one; the rest, for the nearest in value
+HOT = 10.0  #: initial temperature, in units of a record's heat: higher than without closeness, which hinders moves
+_PRICE = 500.0  # price of an excess of t, in units of the mean heat
+_RECORD = 20.0  # price of a record missing from a rule, in the same units
 _CLOSEST = 1e-3  # t below which the price does not rise further
-_FINALLY = 1e6  # times the price at the end
+_FINALLY = 1e6  # factor on the price at the end
 
 
 @kernel
 def _anneal(a, r, where, k, moves, temperature, price, random):
-    """Try so many moves at one temperature."""
+    """Try `moves` moves at one temperature."""
     near, heat, n, attributes = where.near, where.heat, a.x.shape[0], r.code.shape[0]
     for _ in range(moves):
         i = np.int32(uniform(random) * n)
@@ -263,13 +263,13 @@ def annealed_close(
     room: int = 0,
     go_on: Callable[[float], bool] = lambda share: True,
 ) -> np.ndarray:
-    """Lower the SSE of a partition, and bring its classes to hold all demands, whether they did before or not.
+    """Lower the SSE of a partition, and make its classes meet all demands, whether they did before or not.
 
-    As :func:`shoal.kernels.refine.annealing.annealed`; in the moves at temperature 0, nothing is as dear as to miss a
-    demand. A class may grow to `room` records, at least.
+    As :func:`shoal.kernels.refine.annealing.annealed`; in the moves at temperature 0, nothing costs more than missing a
+    demand. A class may grow to at least `room` records.
 
-    Guarantee: every class has at least k records. That all hold the demands, or that the SSE is lower, is not promised:
-    see for yourself. Complexity: O(s · d) for each move, s being the size of the classes it is about.
+    Guarantee: every class has at least k records. Whether all meet the demands, and whether the SSE is lower, is not
+    guaranteed; the caller must check. Complexity: O(s · d) for each move, with s the size of the classes involved.
     """
     announce(_anneal)
     if len(np.unique(labels)) < 2 and len(labels) < 2 * k:

@@ -1,7 +1,7 @@
-"""Lower the loss of a partition while every class holds what is demanded of it: closeness to the table, other rules.
+"""Refinement of a partition while every class meets its demands: closeness to the table, other rules.
 
-As :mod:`shoal.kernels.refine.refine`, with another annealing. Classes from different partitions may be mixed, for
-whether one holds its demands depends on no other. Where coordinates are many, all this is done on the axes along which
+As :mod:`shoal.kernels.refine.refine`, with another annealing. Classes from different partitions may be mixed, because
+whether one meets its demands does not depend on others. With many coordinates, all this is done on the axes along which
 points vary most.
 """
 
@@ -25,31 +25,31 @@ from shoal.kernels.repair.repair import satisfy
 from shoal.kernels.runtime.threads import GoOn
 from shoal.kernels.space.principal_axes import on_main_axes
 
-_NEAR = 40  # neighbours looked at
+_NEAR = 40  # neighbours tried
 _NEAR_IN_BLOCKS = 20
-_QUENCH = 100  # moves per record without heat at the end, …
-_QUENCH_IN_BLOCKS = 30  # … of a block, where further rounds go on from there, …
-_LEAST_QUENCH = 10  # … or fewer, where there were fewer with it
-_COOLER = 0.3  # temperature that a round begins with, over that of the round before: what that found is not to be lost
+_QUENCH = 100  # moves per record at temperature 0 at the end, …
+_QUENCH_IN_BLOCKS = 30  # … for a block, where further rounds continue from there, …
+_LEAST_QUENCH = 10  # … or fewer, if there were fewer moves before
+_COOLER = 0.3  # ratio of a round's initial temperature to that of the round before, so as to keep its gains
 _LEAST_HOT = 1.0
-_POOLED = 10_000  # classes of all runs together up to which the best are chosen by integer programming
-_ROOM = 4  # how much larger than need be a class may grow
+_POOLED = 10_000  # classes of all runs up to which the best are chosen by integer programming
+_ROOM = 4  # how much larger than necessary a class may grow
 _LEAST_ROOM = 16
-_LARGE = 30  # size of classes of which a move takes twice as long as of tiny ones
-_TIMES = 0.8e-6  # seconds that it takes of those
-_EACH = 1.5e-9  # and for each coordinate of a record of a class
+_LARGE = 30  # class size at which a move takes twice as long as with tiny classes
+_TIMES = 0.8e-6  # seconds per move with those
+_EACH = 1.5e-9  # plus this for each coordinate of a record of a class
 
 
 class _Cooling(NamedTuple):
     """One annealing."""
 
-    hot: float  # temperature to begin with
-    moves: int  # while it cools
-    quench: int  # for each record, without heat
+    hot: float  # initial temperature
+    moves: int  # during cooling
+    quench: int  # per record, at temperature 0
 
 
 def seconds_to_refine(effort: Effort, n: int, size: int, axes: int) -> float:
-    """Return about how long it takes to refine classes of about this size with this effort, on two cores.
+    """Estimate the seconds to refine classes of about this size with this effort, on two cores.
 
     `axes` is the number of coordinates that :func:`~shoal.kernels.space.principal_axes.on_main_axes` leaves.
     """
@@ -62,22 +62,22 @@ def seconds_to_refine(effort: Effort, n: int, size: int, axes: int) -> float:
 
 
 def _moves(effort: Effort, n: int, size: int) -> int:
-    """Return the moves of one annealing of a whole table: fewer where one costs more, and in tiny tables."""
+    """Return the moves of one annealing of a whole table: fewer where moves cost more, and in tiny tables."""
     least = max(effort.rounds // 2, 1) * effort.in_blocks * n
     moves = max(int(effort.moves * _LARGE / (_LARGE + size)), least)
     return min(moves, min(effort.per_record, 40 * n) * n)
 
 
 def _quench(moves: int, n: int, most: int = _QUENCH) -> int:
-    """Return the moves per record without heat, after so many with it."""
+    """Return the moves per record at temperature 0, after `moves` moves during cooling."""
     return min(most, max(moves // n, _LEAST_QUENCH))
 
 
 def refine_close(points: np.ndarray, labels: np.ndarray, k: int, d: Demands, effort: Effort, seed: int) -> np.ndarray:
-    """Lower the SSE of a partition whose classes hold what is demanded.
+    """Lower the SSE of a partition whose classes meet all demands.
 
-    Guarantee: every class has at least k records. If every class given holds all demands, so does every class returned,
-    and the SSE does not rise. If not, the partition is returned as it came.
+    Guarantee: every class has at least k records. If every given class meets all demands, so does every returned class,
+    and the SSE does not rise. Otherwise the partition is returned unchanged.
     """
     x = in_range(points)
     labels = numbered(labels)
@@ -115,9 +115,9 @@ def refine_close(points: np.ndarray, labels: np.ndarray, k: int, d: Demands, eff
 def _close(
     where: Ground, x: np.ndarray, labels: np.ndarray, k: int, d: Demands, seed: int, cooling: _Cooling, go_on: GoOn
 ) -> np.ndarray:
-    """Anneal once; what does not hold in the end is repaired. What is then worse than before is dropped."""
+    """Anneal once and repair classes that miss a demand; keep the old labels if the result is worse."""
     room = max(_ROOM * least_size(d, k), _LEAST_ROOM)
-    alone = not labels.any() and len(x) >= 2 * k  # one class has no neighbour to begin with
+    alone = not labels.any() and len(x) >= 2 * k  # a single class has no neighbours at first
     start = halved(x, labels, d, (len(x) + 1) // 2 if alone else room)
     hot, moves, quench = cooling
     found = annealed_close(where, start, k, d, seed, moves, hot=hot, quench=quench, room=room, go_on=go_on)

@@ -1,14 +1,16 @@
-"""Repair a partition until every class holds what is demanded of it.
+"""Repair of a partition until every class meets its demands.
 
-First by small steps with neighbouring classes, the cheapest first (:mod:`shoal.kernels.repair.steps`). A class that
-none of these helps looks farther, for the nearest records with a value that it lacks. What is then still wrong is
-merged, class by class, with what is nearest. Where neighbours have the same values that is dear; then classes with
-values from all over the table are formed and repaired too, and the better partition is kept.
+Classes first exchange records with their neighbours in small steps, the cheapest first
+(:mod:`shoal.kernels.repair.steps`). A class that none of these helps searches farther, for the nearest records with a
+value that it lacks. Classes that still fail are merged, one by one, with their nearest class. If neighbours have the
+same values, that is expensive; then classes with values from the whole table are formed and repaired too, and the
+better partition is kept.
 
-The records of an attribute are looked through in an order that begins with what is hard to come by: the rarest values,
-or the lowest and highest where range or variance is asked for.
+Records are searched in an order that begins with values that are hard to find: the rarest, or the lowest and highest
+if range or variance matters.
 
-[SC15] Algorithm 3, with a size of classes from which on nearly all of them hold the demands.
+The classes with values from the whole table come from [SC15] Algorithm 3, with a class size at which nearly all of them
+meet the demands.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -30,22 +32,22 @@ from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.kernels.runtime.lanes import gap, padded
 from shoal.kernels.space.neighbours import neighbours
 
-FOUND = 16  #: classes that are found for each
-_LOOKS = 16  # records looked at for each of the table, all classes together, …
-_LEAST_LOOKS, _MOST_LOOKS = 256, 1 << 14  # … and for each class
+FOUND = 16  #: number of classes found for each
+_LOOKS = 16  # records examined per record of the table, over all classes, …
+_LEAST_LOOKS, _MOST_LOOKS = 256, 1 << 14  # … and per class
 
 
 def far_classes(a: Arrangement, r: Roster, broken: np.ndarray) -> np.ndarray:
-    """Return for each of some classes others that can spare a record with a value that it lacks, the nearest first.
+    """Return for each given class other classes that can spare a record with a value it lacks, nearest first.
 
     Returns
     -------
     near : (classes, FOUND) int64
         −1 where there are no more.
 
-    Complexity: O(n log n), then at most 16·n looks at records, or 256 for each class if that is more.
+    Complexity: O(n log n), then at most 16·n records are examined, or 256 for each class if that is more.
     """
-    assert r.rules is not None  # t alone is seen to by mergers
+    assert r.rules is not None  # mergers take care of t alone
     order = np.array([_hardest_first(r.c.codes[at], r.rules, at) for at in range(len(r.close))])
     looks = min(max(_LOOKS * order.shape[1] // len(broken), _LEAST_LOOKS), _MOST_LOOKS)
     near = np.full((len(broken), FOUND), -1, np.int64)
@@ -54,7 +56,7 @@ def far_classes(a: Arrangement, r: Roster, broken: np.ndarray) -> np.ndarray:
 
 
 def _hardest_first(codes: np.ndarray, rules: Rules, at: int) -> np.ndarray:
-    """Return the records of an attribute in the order in which they are looked through."""
+    """Return the records of an attribute in search order."""
     for q in range(rules.begin[at], rules.begin[at + 1]):
         kind, metric = rules.whole[q, KIND], rules.whole[q, METRIC]
         if kind == REACH or (kind == SPREAD and metric == NUMBERS):
@@ -77,7 +79,7 @@ def _has(a, r, at, b, code):
 
 @part
 def _keep(near, apart, distance, c):
-    """Put a class among the nearest, once; tell whether there was a place."""
+    """Insert a class among the nearest, once; tell whether there was room."""
     place = near.shape[0] - 1
     for p in range(near.shape[0]):
         if near[p] == c:
@@ -114,21 +116,21 @@ def _look(a, r, broken, order, looks, near, apart):
                     _keep(near[q], apart, distance, c)
 
 
-_GROWTH = 0.05  # of a class between two looks at it, where it is large
-_FEW = 32  # classes whose neighbours are found without an index
-_NEAR_CLASSES = 8  # neighbours that are looked at otherwise
+_GROWTH = 0.05  # growth of a large class before it is measured again
+_FEW = 32  # up to this many classes, neighbours are found without an index
+_NEAR_CLASSES = 8  # neighbours examined otherwise
 
 
 def merge_until_held(x: np.ndarray, labels: np.ndarray, d: Demands) -> np.ndarray:
-    """Merge every class that misses a demand with the class at the least rise of SSE, the worst first.
+    """Merge every class that misses a demand with the class that raises the SSE least, the worst class first.
 
-    Guarantee: every class is a union of classes given, and holds all demands, unless only one is left.
+    Guarantee: every class is a union of given classes, and meets all demands, unless only one is left.
 
-    Complexity: O(n log n) for a round in which every class that misses something is merged. A large class takes in
-    several neighbours before it is looked at again, so that it grows by a twentieth at least.
+    Complexity: O(n log n) for a round in which every failing class is merged. A large class absorbs several neighbours
+    before it is measured again, so that it grows by at least a twentieth.
 
-    Where a demand is not monotone, as kpqr, a union may miss what both parts hold: of the neighbours the nearest is
-    taken with which the excess does not rise, if there is one.
+    If a demand is not monotone, as kpqr, a union may fail although both parts pass: the nearest neighbour with which
+    the excess does not rise is taken, if there is one.
     """
     excess = excesses(d, labels)
     while len(excess) > 1 and excess.any():
@@ -137,7 +139,7 @@ def merge_until_held(x: np.ndarray, labels: np.ndarray, d: Demands) -> np.ndarra
 
 
 def _round(x: np.ndarray, labels: np.ndarray, d: Demands, excess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Merge every class that misses something once, unless its neighbour was just merged; measure what is new."""
+    """Merge every failing class once, unless its neighbour was just merged; measure the new classes."""
     sizes = np.bincount(labels).astype(np.float64)
     means = np.column_stack([np.bincount(labels, weights=column) for column in x.T]) / sizes[:, None]
     broken = np.flatnonzero(excess)
@@ -153,20 +155,20 @@ def _round(x: np.ndarray, labels: np.ndarray, d: Demands, excess: np.ndarray) ->
         apart = ((means[others] - means[b]) ** 2).sum(axis=1)
         others = others[np.argsort(apart * sizes[others] / (sizes[others] + sizes[b]), kind="stable")]
         if not len(others):
-            continue  # all were merged: their turn is the next round
+            continue  # all were merged: their turn comes in the next round
         chosen = _enough(others, sizes, b) if d.monotone else _harmless(others, members, d, excess, b)
         into[chosen], touched[chosen], touched[b] = b, True, True
     return _measured(into[labels], touched, into, d, excess)
 
 
 def _enough(others: np.ndarray, sizes: np.ndarray, b: int) -> np.ndarray:
-    """Return the first, and further ones as long as the class has not grown by a twentieth."""
+    """Return the first, and further ones until the class has grown by a twentieth."""
     grown = np.cumsum(sizes[others])
     return others[: 1 + int(np.searchsorted(grown, _GROWTH * sizes[b]))]
 
 
 class _Members:
-    """The rows of each class, looked up when they are needed."""
+    """Rows of each class, looked up on demand."""
 
     def __init__(self, labels: np.ndarray) -> None:
         self.order = np.argsort(labels, kind="stable")
@@ -177,7 +179,7 @@ class _Members:
 
 
 def _harmless(others: np.ndarray, members: _Members, d: Demands, excess: np.ndarray, b: int) -> np.ndarray:
-    """Return the first of a few with which the excess does not rise, or else the first."""
+    """Return the first of a few classes with which the excess does not rise, or else the first."""
     for at, c in enumerate(others[:_NEAR_CLASSES]):
         rows = np.concatenate((members.of(b), members.of(int(c))))
         if excesses(rows_of(d, rows), np.zeros(len(rows), np.int64))[0] <= excess[b] + excess[c]:
@@ -188,7 +190,7 @@ def _harmless(others: np.ndarray, members: _Members, d: Demands, excess: np.ndar
 def _measured(
     labels: np.ndarray, touched: np.ndarray, into: np.ndarray, d: Demands, excess: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Number the classes that are left, and measure those that are new."""
+    """Renumber the remaining classes, and measure the new ones."""
     left = np.flatnonzero(into == np.arange(len(into)))
     number = np.empty(len(into), np.int64)
     number[left] = np.arange(len(left))
@@ -201,17 +203,17 @@ def _measured(
     return labels, after
 
 
-_SAMPLE = 256  # classes drawn to see whether a size will do
-_ENOUGH = 0.9  # share of them that must hold
-_SPREAD_GROWTH = 1.25  # from one size to the next
+_SAMPLE = 256  # classes drawn to test whether a size suffices
+_ENOUGH = 0.9  # share of them that must meet the demands
+_SPREAD_GROWTH = 1.25  # ratio of one size to the next
 
 
 def spread_start(x: np.ndarray, k: int, d: Demands) -> np.ndarray | None:
-    """Partition points into classes that have one record of each of as many equal shares of the ordered values.
+    """Partition points into classes with one record from each of as many equal shares of the ordered values.
 
-    Records are ordered by their values in the first attribute, those with equal ones by the second, and so on. The size
-    is the least of a row that grows by a quarter at which nine of ten classes drawn at random, the same in every run,
-    hold all demands. None: there is no such size below half of the table.
+    Records are ordered by their values in the first attribute, those with equal values by the second, and so on. Sizes
+    that grow by a quarter are tried; the first at which nine of ten classes, drawn at random but the same in every run,
+    meet all demands is used. Returns None if there is no such size below half of the table.
 
     Complexity: that of t-closeness first, and O(s) for each of 256 trial classes of s records.
     """
@@ -229,45 +231,45 @@ def spread_start(x: np.ndarray, k: int, d: Demands) -> np.ndarray | None:
 
 
 def _drawn(n: int, size: int) -> np.ndarray:
-    """Draw one place of each of `size` equal runs of n, for every class of the sample."""
+    """Draw one position from each of `size` equal runs of n, for every class of the sample."""
     edges = np.arange(size + 1) * n // size
     part = np.random.default_rng(0).random((_SAMPLE, size))
     return np.asarray(edges[:-1] + (part * np.diff(edges)).astype(np.int64))
 
 
-_NEAR = (12, 36)  # neighbouring classes that are looked at, round after round
-_ROOM = 4  # how much larger than need be a class may grow by steps
+_NEAR = (12, 36)  # neighbouring classes examined, round after round
+_ROOM = 4  # how much larger than necessary a class may grow by steps
 _LEAST_ROOM = 16
-_BUDGET, _PER_RECORD = 20_000_000, 100  # exchanges that may be tried in a round, or so many for each record
-_DEAR = 1.5  # times the SSE that a repair may cost before another beginning is tried
+_BUDGET, _PER_RECORD = 20_000_000, 100  # exchanges tried in a round at most, or this many for each record
+_DEAR = 1.5  # ratio of the repaired SSE to the original above which another start is tried
 
 
 def satisfy(points: np.ndarray, labels: np.ndarray, k: int, d: Demands) -> np.ndarray:
-    """Repair a partition until every class holds all demands; for t alone, merge as in [SC15] Algorithm 1.
+    """Repair a partition until every class meets all demands; for t alone, merge as in [SC15] Algorithm 1.
 
-    Guarantee: every class has at least k records. If all records together hold the demands, so does every class. What
-    held before is returned as it came.
+    Guarantee: every class has at least k records. If the table as one class meets the demands, so does every class. A
+    partition that meets them already is returned unchanged.
 
-    It ends: a step lowers the excess of all classes together by a least amount, or the number of classes; when one is
-    left it is the whole table.
+    It terminates: a step lowers the total excess of all classes by a minimum amount, or the number of classes; the last
+    class left is the whole table.
 
-    Complexity: O(n log n), and for each class that misses something O(m·s²) trial exchanges with its m neighbours of s
-    records, each O(s); in all no more than so many for each record. Then that of t-closeness first, if another
-    beginning is tried. Mergers of large classes take O(n log n) each, and their size grows geometrically.
+    Complexity: O(n log n), and for each failing class O(m·s²) trial exchanges with its m neighbours of s records, each
+    O(s), up to a total limit per record. Then that of t-closeness first, if another start is tried. Mergers of large
+    classes take O(n log n) each, and their size grows geometrically.
     """
     labels, x = numbered(labels), in_range(points)
     if len(d.rules.whole) == 0 and d.close.any():
         return merge_until_close(points, labels, d.c)
     if hold(d, labels).all():
         return labels
-    order = arranged(x, np.arange(len(x)))  # so that nothing depends on the order of rows
+    order = arranged(x, np.arange(len(x)))  # so that nothing depends on row order
     out = np.empty(len(x), np.int64)
     out[order] = _repaired(np.ascontiguousarray(x[order]), numbered(labels[order]), k, rows_of(d, order))
     return numbered(out)
 
 
 def _repaired(x: np.ndarray, labels: np.ndarray, k: int, d: Demands) -> np.ndarray:
-    """Repair a partition, or form another one and repair that, if this is dear."""
+    """Repair a partition or, if that is expensive, form another one and repair it."""
     first = merge_until_held(x, _by_steps(x, labels, k, d), d)
     if sse(x, first) <= _DEAR * sse(x, labels):
         return first
@@ -279,7 +281,7 @@ def _repaired(x: np.ndarray, labels: np.ndarray, k: int, d: Demands) -> np.ndarr
 
 
 def _by_steps(x: np.ndarray, labels: np.ndarray, k: int, d: Demands) -> np.ndarray:
-    """Repair what can be repaired by steps. Classes for which there is no room are left out."""
+    """Repair what steps can repair, leaving out classes too large for the storage."""
     announce(mend)
     sizes = np.bincount(labels)
     room = max(_ROOM * least_size(d, k), 2 * int(sizes.min()), _LEAST_ROOM)
@@ -294,7 +296,7 @@ def _by_steps(x: np.ndarray, labels: np.ndarray, k: int, d: Demands) -> np.ndarr
 
 
 def _rounds(a: Arrangement, r: Roster, dimensions: int, k: int) -> None:
-    """Work on the classes that miss something, with ever more neighbours, and with farther ones in the end."""
+    """Work on the failing classes, with ever more neighbours, and in the end with farther ones."""
     best, budget = no_step(), max(_BUDGET, _PER_RECORD * len(a.label))
     for count in _NEAR:
         broken, there = _worst_first(a, r), np.flatnonzero(a.size)

@@ -1,9 +1,9 @@
-"""Single steps of a repair: the cheapest move that brings a class nearer to what is demanded.
+"""Single repair steps: the cheapest move that brings a class nearer to its demands.
 
-A step is about a class that misses something, b, and a neighbouring class c: a record of b moves to c, or one of c to
-b, or two records are exchanged, or both classes become one. It must lower the excess of the two together, and a class
-that holds everything must go on holding it. Of all these steps the one is made whose SSE rises least for each unit of
-excess that it removes; one that lowers the SSE comes before all others.
+A step concerns a failing class b and a neighbouring class c: a record of b moves to c, or one of c to b, or two records
+are exchanged, or both classes are merged. It must lower the total excess of the two, and a class that meets all demands
+must keep meeting them. Among these steps, the one with the smallest rise of SSE per unit of excess removed is made;
+steps that lower the SSE come first.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -22,25 +22,25 @@ from shoal.kernels.runtime.lanes import gap
 OUT, IN, SWAP, JOIN = range(4)  #: kinds of steps
 KIND, LEAVING, COMING, OTHER = range(4)  #: `Step.whole`
 PRICE, OURS, THEIRS = range(3)  #: `Step.price`
-LEAST = 0.05  #: of a record, that a step must remove from the excess, unless a class holds everything after it
-TRIALS = 1_500  #: exchanges that are tried for one step, those with the nearest classes
+LEAST = 0.05  #: excess, in records, that a step must remove, unless a class meets all demands after it
+TRIALS = 1_500  #: exchanges tried for one step, those with the nearest classes
 
 
 class Step(NamedTuple):
     """The best step so far."""
 
     whole: np.ndarray  #: (4,) int64: kind, record of b, record of c, class c; kind −1: none
-    price: np.ndarray  #: (3,) float64: rise of SSE for each unit of excess removed; excess of b and of c after it
+    price: np.ndarray  #: (3,) float64: rise of SSE per unit of excess removed; excess of b and of c afterwards
 
 
 def no_step() -> Step:
-    """Make room for a step."""
+    """Return an empty step."""
     return Step(np.full(4, -1, np.int64), np.full(3, np.inf))
 
 
 @part
 def _priced(rise, removed):
-    """Return what a step costs for each unit that it removes; the more of both, the better, where the SSE falls."""
+    """Return the cost of a step per unit of excess removed; if the SSE falls, more of both is better."""
     return rise / removed if rise > 0.0 else rise * removed
 
 
@@ -58,13 +58,13 @@ def _offer(r, best, kind, b, i, y, c, rise, ours, theirs):
 
 @part
 def _worth(r, best, b, c, rise):
-    """Tell whether a step with this rise may be cheaper than the best so far, whatever it removes."""
+    """Tell whether a step with this rise can be cheaper than the best so far, whatever it removes."""
     return rise <= 0.0 or rise < best.price[PRICE] * (r.excess[b] + r.excess[c])
 
 
 @part
 def _offer_shift(a, r, best, b, c, x, k):
-    """Offer the step that takes record x out of its class, one of b and c, to the other."""
+    """Offer the step that moves record x from its class, one of b and c, to the other."""
     home = a.label[x]
     to = c if home == b else b
     m, other = a.size[home], a.size[to]
@@ -108,7 +108,7 @@ def _offer_swaps(a, r, best, b, c):
 def find_step(a, r, best, b, near, k):
     """Find the cheapest step of class b with the classes of a list, and return how many exchanges were tried.
 
-    Numbers below 0 and empty classes are left out.
+    Negative numbers and empty classes are skipped.
     """
     best.whole[KIND], best.price[PRICE], trials = -1, np.inf, 0
     for q in range(near.shape[0]):
@@ -156,9 +156,9 @@ def make_step(a, r, best, b):
 
 @kernel
 def mend(a, r, best, broken, near, k, budget):
-    """Work on each class of a list, with its neighbours, until it holds or nothing helps, or the budget is spent.
+    """Work on each class of a list, with its neighbours, until it passes, nothing helps, or the budget is spent.
 
-    The budget is a number of exchanges to be tried. Returns the steps made.
+    The budget is the number of exchanges to try. Returns the number of steps made.
     """
     steps = 0
     for q in range(broken.shape[0]):

@@ -1,17 +1,17 @@
 """Compilation of kernels, and the cache of compiled kernels on disk.
 
-Exact: no fastmath, so that operations are neither reordered nor contracted.
+Arithmetic is exact: no fastmath, so that operations are neither reordered nor contracted.
 
-`_nrt=False`: a kernel borrows its arrays from the caller, allocates none, and so counts no references. Counting them
+`_nrt=False`: a kernel borrows its arrays from the caller, allocates none, and therefore counts no references. Counting
 takes an atomic instruction whenever an array is taken out of a tuple, a third of the time of a search.
 
-A `part` is called by kernels only. It needs no entry from Python, which would take longer to compile than the part,
-and is kept in the cache inside the kernels that call it.
+A `part` is called by kernels only. It needs no entry point from Python, which would take longer to compile than the
+part itself, and is cached inside the kernels that call it.
 
-numba recompiles a kernel when the kernel's own file changes, but not when a file whose parts it inlines does. All
-kernels therefore share one folder, ``shoal-<fingerprint>``, and any change of the sources leads to another folder.
-numba chooses the place of that folder: ``NUMBA_CACHE_DIR`` if it is set, ``__pycache__`` next to the kernels, or, where
-that is read-only, the user's cache directory. A folder can be copied to another machine, or deleted at any time.
+numba recompiles a kernel when the kernel's own file changes, but not when a file whose parts it inlines changes. All
+kernels therefore share one folder, ``shoal-<fingerprint>``, and any change to the sources leads to another folder.
+numba chooses where that folder lies: ``NUMBA_CACHE_DIR`` if it is set, ``__pycache__`` next to the kernels, or, if
+that is read-only, the user's cache directory. The folder can be copied to another machine, or deleted at any time.
 """
 
 # mypy: allow-untyped-calls
@@ -44,7 +44,7 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-_KEPT = 4  # folders of other versions, so that going back and forth between a few of them compiles nothing
+_KEPT = 4  # folders of other versions, so that switching between a few of them compiles nothing
 _FOLDER = re.compile(r"shoal-[0-9a-f]{32}")
 _SETTINGS = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT")
 
@@ -61,8 +61,8 @@ def sources(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, bytes]
 def fingerprint() -> str:
     """Return 32 hexadecimal digits (of SHA-256) that change with anything the machine code depends on.
 
-    These are all sources of the kernels, the versions of the compiler and its settings. numba itself tells Python
-    versions and processors apart.
+    This covers all sources of the kernels, and the versions and settings of the compiler. numba itself distinguishes
+    Python versions and processors.
     """
     found = hashlib.sha256()
     for name, content in sources(resources.files("shoal.kernels")):
@@ -81,7 +81,7 @@ def folder_name() -> str:
 
 @cache
 def folder_in(place: str) -> str:
-    """Return the folder of the kernels in a place, and mark it as used; a new version removes old ones."""
+    """Return the folder of the kernels in a place, and mark it as used; a new version removes old folders."""
     folder = Path(place, folder_name())
     with suppress(OSError):
         if folder.is_dir():
@@ -93,14 +93,14 @@ def folder_in(place: str) -> str:
 
 
 def _remove_old(folder: Path) -> None:
-    """Remove all versions but the latest used; a process that still uses one compiles again what it needs."""
+    """Remove all versions but the most recently used; a process that still uses one recompiles what it needs."""
     others = [path for path in folder.parent.iterdir() if _FOLDER.fullmatch(path.name) and path != folder]
     for path in sorted(others, key=lambda path: path.stat().st_mtime, reverse=True)[_KEPT:]:
         shutil.rmtree(path, ignore_errors=True)
 
 
 class _Locator(caching._CacheLocator):
-    """The folder of this version, in the place that numba has chosen."""
+    """Folder of this version, in the place that numba has chosen."""
 
     def __init__(self, chosen: Any) -> None:
         self._chosen = chosen
@@ -117,7 +117,7 @@ class _Locator(caching._CacheLocator):
 
 
 class _Files(caching.CompileResultCacheImpl):
-    """numba's files, with our folder."""
+    """numba's cache files, in our folder."""
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
@@ -125,12 +125,12 @@ class _Files(caching.CompileResultCacheImpl):
 
 
 class KernelCache(caching.FunctionCache):
-    """The machine code of one kernel on disk. Files that cannot be read or written never stop a run."""
+    """Machine code of one kernel on disk. Files that cannot be read or written never stop a run."""
 
     _impl_class = _Files
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the machine code for a signature, or None if there is none that can be read."""
+        """Return the machine code for a signature, or None if no readable file holds it."""
         try:
             return super().load_overload(sig, target_context)
         except (OSError, EOFError, pickle.UnpicklingError):  # removed or truncated
@@ -150,7 +150,7 @@ class KernelCache(caching.FunctionCache):
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Let one process at a time write: numba reads an index, adds a signature to it, and writes it back."""
+    """Let one process write at a time: numba reads an index, adds a signature to it, and writes it back."""
     if fcntl is None:
         yield
         return
@@ -167,7 +167,7 @@ part = _njit(no_cpython_wrapper=True, **OPTIONS)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function for callers in Python, and keep it on disk where there is a place to."""
+    """Compile a function for callers in Python, and cache it on disk if any folder is writable."""
     compiled = _njit(**OPTIONS)(function)
     with suppress(RuntimeError):  # neither the package's folder nor the user's can be written to
         compiled._cache = KernelCache(function)
@@ -175,7 +175,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def announce(function: Any) -> None:
-    """Say that a kernel will be compiled, if it is neither loaded nor found in the cache on disk."""
+    """Announce that a kernel will be compiled, if it is neither loaded nor found in the cache on disk."""
     name = f"{function.py_func.__module__.split('.')[-1]}.{function.py_func.__name__}"
     folder = function.stats.cache_path
     if not function.signatures and not (folder and any(Path(folder).glob(f"{name}-*.nbi"))):

@@ -1,17 +1,17 @@
-"""Vector instructions, asked for by name.
+"""Explicit vector instructions for distances and bounds.
 
-Left to itself the compiler vectorises a loop over sixteen lanes or does not, as its mood takes it; here the vectors
-are written down. Every function works on all lanes of one block of a C-contiguous (blocks, d, lanes) array of floats,
-one coordinate after the other: what a lane holds is rounded exactly as the plain loop over its coordinates would
-round it, for no operation is reordered or contracted.
+The compiler vectorises a loop over sixteen lanes only sometimes; here the vector instructions are explicit. Every
+function works on all lanes of one block of a C-contiguous (blocks, d, lanes) array of floats, one coordinate after the
+other. Each lane is rounded exactly as a plain loop over its coordinates would round it, because no operation is
+reordered or contracted.
 
 A *mask* is an integer with one bit per lane.
 
-The order of additions is written down: coordinates 0, 4, 8 … are added up in the first lane, 1, 5, 9 … in the second
-and so on; then (first + second) + (third + fourth). Every machine rounds alike.
+For `gap`, the order of additions is fixed: coordinates 0, 4, 8 … are added in the first lane, 1, 5, 9 … in the second
+and so on; then (first + second) + (third + fourth). Every machine rounds the same way.
 
-Both give lower bounds that rounding cannot spoil: subtracting, squaring and adding round monotonically, so that a
-bound computed in the same order as a distance is never larger than the distance.
+`scan_apart` and `scan_queries` give lower bounds that hold in spite of rounding: subtracting, squaring and adding round
+monotonically, so a bound computed in the same order as a distance is never larger than the distance.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -30,7 +30,7 @@ intrinsic: Any = extending.intrinsic
 
 
 class _Lanes:
-    """Writes vector operations for one width and one kind of element into a function under construction."""
+    """Writer of vector operations, for one width and one element type, into a function under construction."""
 
     def __init__(self, builder: Any, width: int, element: Any) -> None:
         self.builder, self.width, self.element = builder, width, element
@@ -87,7 +87,7 @@ def _arguments(context: Any, builder: Any, signature: Any, arguments: Any) -> li
 
 
 def _sum_over_coordinates(lanes: _Lanes, d: Any, term: Callable[[Any], Any]) -> Any:
-    """Add up ``term(j)`` for j = 0 … d - 1, in that order, starting from zero."""
+    """Sum ``term(j)`` for j = 0 … d - 1, in that order, starting from zero."""
     builder = lanes.builder
     total = cgutils.alloca_once_value(builder, lanes.constant(0.0))
     with cgutils.for_range(builder, d) as loop:
@@ -192,14 +192,14 @@ def lowest_bit(typing, mask):
 
 
 def _fold(width: int, pick: str, name: str) -> Any:
-    """Make a function that reduces the lanes of one row to their least or largest."""
+    """Make a function that reduces the lanes of one row to their minimum or maximum."""
 
     def fold(typing, array, at, start):
         def generate(context, builder, signature, arguments):
             array, at, start = _arguments(context, builder, signature, arguments)
             lanes = _Lanes(builder, width, array.element)
             value = lanes.load(array.data, at)
-            value = getattr(lanes, pick)(value, lanes.splat(start))  # NaN is never picked: it gives way to start
+            value = getattr(lanes, pick)(value, lanes.splat(start))  # NaN is never picked: start wins
             while lanes.width > 1:
                 low, high = lanes.half(value, 0), lanes.half(value, lanes.width // 2)
                 lanes = _Lanes(builder, lanes.width // 2, array.element)
@@ -221,7 +221,7 @@ _WIDTH = 4
 
 
 def padded(x: np.ndarray) -> np.ndarray:
-    """Return the points with zeros for further coordinates, up to a multiple of four.
+    """Return the points, padded with zero coordinates up to a multiple of four.
 
     >>> padded(np.ones((1, 3))).tolist()
     [[1.0, 1.0, 1.0, 0.0]]

@@ -1,4 +1,4 @@
-"""Several pieces of work on both cores, watched from one place: progress, a deadline, a listener with enough."""
+"""Parallel execution of independent tasks on both cores, with progress, a deadline and cancellation."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from shoal.progress import Enough, report
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-GoOn = Callable[[float], bool]  #: told the share of the work that is done; tells whether to go on
+GoOn = Callable[[float], bool]  #: receives the share of the work that is done; returns whether to continue
 
-_CORES = 2  # more would not be wrong, but memory grows with them
+_CORES = 2  # more would give the same results, but memory grows with them
 _TICK = 0.1  # seconds
 _PARTS = 1000
 
 
 class Watch(NamedTuple):
-    """Until when to work, and over which part of the progress bar."""
+    """Deadline of a piece of work, and the part of the progress bar that it fills."""
 
     until: float = float("inf")  #: by time.monotonic()
-    begin: float = 0.0  #: share that was done before
-    end: float = 1.0  #: share that is done after
+    begin: float = 0.0  #: share done before
+    end: float = 1.0  #: share done after
 
 
 def cores() -> int:
-    """Return how many cores to use."""
+    """Return the number of cores to use."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(available, _CORES)
 
 
 @contextmanager
 def both_cores() -> Iterator[ThreadPoolExecutor]:
-    """Give threads for all cores; what is not begun when the block ends is dropped, lest Ctrl-C wait for it."""
+    """Provide threads for all cores; tasks not started when the block ends are dropped, so Ctrl-C need not wait."""
     pool = ThreadPoolExecutor(cores())
     try:
         yield pool
@@ -55,9 +55,9 @@ def together(
     Returns
     -------
     results
-        In the order of the items; None for those that were not begun when time was up or enough was seen.
+        In the order of the items; None for items not started when the deadline passed or the listener cancelled.
     stopped
-        Whether that happened. Work under way is told so by ``go_on``, and still gives a result.
+        Whether that happened. Running tasks learn it from ``go_on`` and still return a result.
     """
     watch = watch or Watch()
     shares, stop = np.zeros(len(items)), Event()
@@ -83,8 +83,8 @@ def together(
                 report(int(_PARTS * done), _PARTS)
         except Enough:
             stop.set()
-            wait(futures)  # what is not begun ends at once
+            wait(futures)  # tasks not started end at once
         except BaseException:
-            stop.set()  # or the threads would work on to the end
+            stop.set()  # otherwise the threads would run to the end
             raise
     return [future.result() for future in futures], stop.is_set()

@@ -1,10 +1,10 @@
-"""An order of points in which every aligned run of 16, 128, 1024, … points lies close together.
+"""Order of points in which every aligned run of 16, 128, 1024, … points lies close together.
 
-The recursion of a kd-tree, without the tree: a range of points is cut at a multiple of a power of two blocks, so
+This is the recursion of a kd-tree without the tree: a range of points is cut at a multiple of a power of two blocks, so
 that all blocks but the last are full and a node's children are found by counting.
 
-Records that are equal in every coordinate are at the same distance from everything. MDAV takes them in the order of
-their rows, so a *group* is a queue: its rows ascending, a head that advances as they are taken.
+Records that are equal in every coordinate have the same distance to everything. MDAV takes them in row order, so a
+*group* is a queue: its rows ascending, with a head that advances as they are taken.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -45,7 +45,7 @@ def _mark_first(points, members, first):
 
 
 def regroup(members: np.ndarray, bounds: np.ndarray, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Put groups into another order, keeping the order inside each."""
+    """Reorder groups, keeping the order inside each."""
     if members.shape[0] == order.shape[0]:
         return members[order], bounds
     sizes = np.diff(bounds)[order]
@@ -64,8 +64,8 @@ def equal_records(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     bounds : (m + 1,) int64
         Group g is ``members[bounds[g]:bounds[g + 1]]``. Groups are ordered by their first rows.
 
-    Guarantee: rows of one group are equal, and ascending. Should two different records share a 64-bit hash, some
-    equal rows may fall into two groups; that costs time and changes no result.
+    Guarantee: rows of one group are equal, and ascending. If two different records share a 64-bit hash, some equal rows
+    may fall into two groups, which costs time and changes no result.
     Complexity: O(n·d + n log n).
     """
     n = points.shape[0]
@@ -85,7 +85,7 @@ _SAMPLE = 64
 
 @part
 def _widest(points, order, start, end):
-    """Coordinate with the widest range in a sample of ``order[start:end]``."""
+    """Return the coordinate with the widest range in a sample of ``order[start:end]``."""
     stride = max((end - start) // _SAMPLE, 1)
     widest, best = -1.0, 0
     for j in range(points.shape[1]):
@@ -100,7 +100,7 @@ def _widest(points, order, start, end):
 
 @part
 def _select(keys, order, offset, low, high, target):
-    """Hoare's selection on ``keys[low..high]``, moving ``order`` along: what is below `target` is not larger."""
+    """Run Hoare's selection on ``keys[low..high]``, moving `order` along: no key before `target` is larger."""
     while low < high:
         a, b, c = keys[low], keys[(low + high) // 2], keys[high]
         pivot = max(min(a, b), min(max(a, b), c))
@@ -147,8 +147,8 @@ def _cut_all(points, order, keys, stack):
 def kd_order(points: np.ndarray) -> np.ndarray:
     """Return the order in which to lay out points.
 
-    Guarantee: a permutation of 0 … len(points) - 1. Complexity: O(m log m) expected for m points, and a sample of 64
-    points a cut for the choice of coordinate.
+    Guarantee: a permutation of 0 … len(points) - 1. Complexity: O(m log m) expected for m points, plus a sample of 64
+    points per cut to choose the coordinate.
     """
     m = points.shape[0]
     order = np.arange(m, dtype=np.int32)

@@ -1,7 +1,7 @@
-"""Records in ascending order of a key, sorted no further than they are asked for.
+"""Lazy sort: records in ascending order of a key, sorted only as far as requested.
 
-Incremental quicksort: a stack holds the places of pivots that stand where they belong; whoever asks for the next record
-cuts what lies before the nearest of them until a pivot stands there.
+Incremental quicksort: a stack holds the positions of pivots that are already in place. A request for the next record
+partitions the range before the nearest pivot until a pivot lies at the requested position.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -14,20 +14,20 @@ import numpy as np
 from shoal.kernels.runtime.jit import part
 
 _GIVEN, _PIVOTS = range(2)  # `LazyOrder.counts`
-_FEW = 12  # that are sorted by insertion
+_FEW = 12  # ranges up to this size are sorted by insertion
 
 
 class LazyOrder(NamedTuple):
-    """Keys and slots, those that were given out in order."""
+    """Keys and slots; those already returned are in order."""
 
     key: np.ndarray
     slot: np.ndarray
-    pivot: np.ndarray  # stack of places that are in order
-    counts: np.ndarray  # (2,) records given out, pivots
+    pivot: np.ndarray  # stack of positions that are in order
+    counts: np.ndarray  # (2,) records returned, pivots
 
 
 def lazy_order(capacity: int) -> LazyOrder:
-    """Make room for so many records."""
+    """Allocate room for `capacity` records."""
     return LazyOrder(
         np.empty(capacity),
         np.empty(capacity, np.int64),
@@ -38,7 +38,7 @@ def lazy_order(capacity: int) -> LazyOrder:
 
 @part
 def start(order, size):
-    """Begin anew with the first `size` keys and slots, which differ in their slots."""
+    """Restart with the first `size` keys and slots; all slots must differ."""
     order.counts[_GIVEN], order.counts[_PIVOTS], order.pivot[0] = 0, 1, size
 
 
@@ -55,7 +55,7 @@ def _swap(key, slot, i, j):
 
 @part
 def _cut(key, slot, begin, end):
-    """Put the middle one of three records where it belongs among those from `begin` to `end`; return its place."""
+    """Place the median of three records correctly between `begin` and `end`; return its position."""
     a, b, c = begin, (begin + end) // 2, end - 1
     if _before(key, slot, b, a):
         a, b = b, a
@@ -73,7 +73,7 @@ def _cut(key, slot, begin, end):
 
 @part
 def following(order):
-    """Return the slot that comes next by (key, slot), or -1 after the last."""
+    """Return the next slot by (key, slot), or -1 after the last."""
     key, slot, at = order.key, order.slot, order.counts[_GIVEN]
     if at == order.pivot[0]:
         return -1

@@ -1,8 +1,8 @@
-"""Numbered points that go and move one by one, and the nearest of them to a place: exact, through a tree of boxes.
+"""Exact nearest-point search among numbered points that are removed or moved one by one, through a tree of boxes.
 
-Laid out as in :mod:`shoal.kernels.space.neighbours`, with float64 faces, so that bounds need no slack. A point that is
-gone is NaN. One that moves stays in its leaf, whose box follows it: meant for points that do not move far. Of points
-equally near the lowest number counts; each node knows the lowest below it, so that many ties cost no more than one.
+The layout is that of :mod:`shoal.kernels.space.neighbours`, with float64 faces, so that bounds need no slack. A removed
+point is NaN. A point that moves stays in its leaf, whose box follows it; this suits points that do not move far. Ties
+go to the lowest number. Each node stores the lowest number below it, so that many ties cost no more than one.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -19,19 +19,19 @@ from shoal.kernels.space.remaining import WIDTH, in_lanes
 from shoal.kernels.space.tree import FAN, faces
 
 NONE = np.iinfo(np.int64).max
-_ANYWHERE = np.finfo(np.float64).max  # an empty box is farther away
+_ANYWHERE = np.finfo(np.float64).max  # an empty box is farther away than this
 
 
 class MovingPoints(NamedTuple):
-    """Points in leaves of sixteen, boxes over them, and what a search needs."""
+    """Points in leaves of sixteen, boxes over them, and the scratch space of a search."""
 
     x: np.ndarray  # (leaves, d, WIDTH) float64
-    number: np.ndarray  # (leaves · WIDTH,) of the point in each slot, NONE where it is gone
+    number: np.ndarray  # (leaves · WIDTH,) number of the point in each slot, NONE where removed
     slot: np.ndarray  # of each number
     box: np.ndarray  # (blocks, 2d, FAN) lower and upper faces of eight nodes side by side
     least: np.ndarray  # (blocks, FAN) lowest number below each node
     offset: np.ndarray  # (levels,) first block of each level; level 0 are the leaves
-    q: np.ndarray  # (d,) searched from here
+    q: np.ndarray  # (d,) the query point
     distance: np.ndarray  # (WIDTH,)
     bound: np.ndarray  # (FAN,)
     pending: np.ndarray  # stack: bound, level and number of nodes still to visit
@@ -83,7 +83,7 @@ def _grow(tree, leaves):
 
 @part
 def _fit(tree, level, node):
-    """Make the box and the lowest number of a node those of what is in it; tell whether anything changed."""
+    """Recompute the box and the lowest number of a node from its contents; tell whether anything changed."""
     block, lane, d = tree.offset[level] + node // FAN, node % FAN, tree.q.shape[0]
     children = node if level == 0 else tree.offset[level - 1] + node
     changed = False
@@ -101,7 +101,7 @@ def _fit(tree, level, node):
 
 @part
 def put(tree, slot, number, point):
-    """Put a numbered point into a slot; NONE with a point of NaN empties it."""
+    """Put a numbered point into a slot; NONE with a point of NaN empties the slot."""
     for j in range(point.shape[0]):
         tree.x[slot // WIDTH, j, slot % WIDTH] = point[j]
     tree.number[slot] = number
@@ -115,7 +115,7 @@ def put(tree, slot, number, point):
 
 @part
 def _near_leaf(tree, leaf, best, number):
-    """Return the nearest of what was found and what is in a leaf: squared distance and number."""
+    """Return the squared distance and number of the nearest point in a leaf, or the best so far if that is nearer."""
     mask = scan_points(tree.x, leaf, tree.q, best, np.inf, tree.distance)
     while mask:
         lane = lowest_bit(mask)
@@ -151,12 +151,12 @@ def _near_children(tree, block, level, first_child, skip, best, number, top):
 
 @part
 def nearest(tree, leaf):
-    """Return the number of the point nearest to ``tree.q``, searched for from a leaf upwards.
+    """Return the number of the point nearest to ``tree.q``, searching from a leaf upwards.
 
     Guarantee: the first of all points by (squared distance, number); squared distances are sums of (xⱼ - qⱼ)² in
-    float64 in coordinate order. At least one point must be there.
+    float64 in coordinate order. The tree must hold at least one point.
     """
-    zero = np.int64(0)  # not a literal, for which parts would be compiled once more
+    zero = np.int64(0)  # not a literal, which would compile the parts a second time
     best, number = _near_leaf(tree, leaf, _ANYWHERE, NONE)
     came_from = leaf
     for height in range(tree.offset.shape[0]):

@@ -1,9 +1,9 @@
-"""Records in the order of their distance from one of them, through a tree of boxes, as far as they are asked for.
+"""Lazy iterator over records by increasing distance from one of them, through a tree of boxes.
 
-A method that forms a class around a record looks at the others one by one, the nearest first, and takes those that fit.
-A few of the nearest are listed; where none of these fits, four times as many, or, where those that fit are few, they
-are measured one by one (:mod:`shoal.kernels.space.nearest_first`). What is taken stays in the tree until the class is
-complete, so that a longer list begins with the shorter one.
+A method that forms a class around a record looks at the others one by one, nearest first, and takes those that fit.
+This module lists a few of the nearest; if none of them fits, it lists four times as many or, if few records fit at all,
+measures those one by one. Records that are taken stay in the tree until the class is complete, so that a longer list
+begins with the shorter one.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -21,11 +21,11 @@ from shoal.kernels.space.spatial_index import Index, find_nearest, rebuild, spat
 from shoal.kernels.space.tree import Search, remove
 
 LISTED, MEMBERS, LISTS, BY_VALUE = range(4)  #: `Around.counts`
-_MORE = 4  # times as many are listed when none of the listed fits
+_MORE = 4  # factor by which the list grows when none of the listed records fits
 
 
 class Around(NamedTuple):
-    """The class being formed, and the records around the one it started from."""
+    """Class being formed, and the records around the one it started from."""
 
     finder: Index
     remaining: Remaining
@@ -33,14 +33,14 @@ class Around(NamedTuple):
     row: np.ndarray  # (n,) their rows
     slot: np.ndarray  # (n,) their slots
     used: np.ndarray  # (n,) bool: in the class
-    member: np.ndarray  # (n,) rows of the class, as they joined
-    gone: np.ndarray  # (n,) bool: of each row, in this class or one before
+    member: np.ndarray  # (n,) rows of the class, in the order they joined
+    gone: np.ndarray  # (n,) bool, by row: in this class or an earlier one
     slot_of: np.ndarray  # (n,) of each row
     counts: np.ndarray  # (4,) records listed, members, lists made, records measured by value
 
 
 def around(points: np.ndarray) -> Around:
-    """Make room for the classes of points, none of which is taken yet."""
+    """Allocate room for the classes of points; no record is taken yet."""
     n = points.shape[0]
     index, remaining = spatial_index(points, np.arange(n), np.arange(n + 1), frame_of(points), 2)
     return Around(
@@ -59,14 +59,14 @@ def around(points: np.ndarray) -> Around:
 
 @part
 def _list(a, size):
-    """List the nearest records, as many as asked for, in ascending order of (distance, row)."""
+    """List the `size` nearest records in ascending order of (distance, row)."""
     s, start, listed = a.finder.search, a.member[0], a.counts[LISTED]
     nearest = Nearest(a.distance[:size], a.row[:size], a.slot[:size])
     space = Search(
         s.q, s.y, s.near, s.w, s.a, nearest, s.distance, s.approximate, s.bound, s.pending, s.level, s.node, s.work
     )
     find_nearest(a.finder.tree, space, a.remaining, a.slot_of[start] // WIDTH)
-    for last in range(size - 1, 0, -1):  # the worst is on top: to the end with it
+    for last in range(size - 1, 0, -1):  # the worst is on top: move it to the end
         distance, row, slot = a.distance[last], a.row[last], a.slot[last]
         a.distance[last], a.row[last], a.slot[last] = a.distance[0], a.row[0], a.slot[0]
         sink(a.distance[:last], a.row[:last], a.slot[:last], distance, row, slot)
@@ -78,7 +78,7 @@ def _list(a, size):
 
 @part
 def begin(a, start, size):
-    """Begin a class with one record, and list so many of its nearest."""
+    """Begin a class with one record, and list its `size` nearest."""
     tree, remaining = a.finder.tree, a.remaining
     if 2 * remaining.counts[POINTS] < remaining.counts[SLOTS] or tree.levels[0] == 0:
         rebuild(a.finder, remaining)
@@ -92,7 +92,7 @@ def begin(a, start, size):
 
 @part
 def few(a, fitting):
-    """Tell whether it costs less to measure all records that fit than to list more."""
+    """Tell whether measuring all records that fit costs less than listing more."""
     return fitting <= _MORE * a.counts[LISTED]
 
 
@@ -104,14 +104,14 @@ def more(a):
 
 @part
 def join(a, i):
-    """Let the record at place i of the list join the class."""
+    """Add the record at position i of the list to the class."""
     a.used[i] = True
     join_row(a, a.row[i])
 
 
 @part
 def join_row(a, row):
-    """Let a record join the class that is not in the list."""
+    """Add a record that is not in the list to the class."""
     a.member[a.counts[MEMBERS]] = row
     a.gone[row] = True
     a.counts[MEMBERS] += 1
@@ -119,7 +119,7 @@ def join_row(a, row):
 
 @part
 def complete(a):
-    """End the class: its members leave the tree."""
+    """Complete the class: remove its members from the tree."""
     for i in range(a.counts[MEMBERS]):
         slot = a.slot_of[a.member[i]]
         take(a.remaining, slot)
@@ -128,24 +128,24 @@ def complete(a):
 
 
 def labels_so_far(a: Around) -> np.ndarray:
-    """Return the class of every row, -1 where it is in none."""
+    """Return the class of every row, -1 for rows without one."""
     labels = np.empty(a.gone.shape[0], np.int64)
     labels[a.remaining.members] = a.remaining.label
     return labels
 
 
 class ByValue(NamedTuple):
-    """Rows, value after value; of each value those that have a class stand behind the others."""
+    """Rows grouped by value; within each value, rows without a class come first."""
 
     code: np.ndarray  # (n,) the value of each row
     row: np.ndarray  # (n,)
-    place: np.ndarray  # (n,) where each row stands
-    first: np.ndarray  # (values,) where the rows of a value begin
-    left: np.ndarray  # (values,) how many have no class
+    place: np.ndarray  # (n,) position of each row
+    first: np.ndarray  # (values,) position of the first row of each value
+    left: np.ndarray  # (values,) number of rows without a class
 
 
 def by_value(code: np.ndarray, values: int) -> ByValue:
-    """Return all records, none of which has a class."""
+    """Group all records by value; no record has a class yet."""
     row = np.argsort(code, kind="stable")
     place = np.empty_like(row)
     place[row] = np.arange(row.shape[0])
@@ -161,7 +161,7 @@ def _swap(b, i, j):
 
 @part
 def leave(b, row):
-    """Note that a record has a class."""
+    """Record that a row now has a class."""
     code = b.code[row]
     b.left[code] -= 1
     _swap(b, b.place[row], b.first[code] + b.left[code])
@@ -169,7 +169,7 @@ def leave(b, row):
 
 @part
 def come_back(b, row):
-    """Note that a record that had a class has none."""
+    """Record that a row no longer has a class."""
     code = b.code[row]
     _swap(b, b.place[row], b.first[code] + b.left[code])
     b.left[code] += 1
@@ -177,7 +177,7 @@ def come_back(b, row):
 
 @part
 def nearest_of_value(a, b, code, best, best_row):
-    """Return the distance and row of the record of a value nearest to where the class started, if it beats the best."""
+    """Return distance and row of the record of a value nearest to the start of the class, if it beats the best."""
     x, q = a.remaining.x, a.finder.search.q
     a.counts[BY_VALUE] += b.left[code]
     for i in range(b.first[code], b.first[code] + b.left[code]):
@@ -191,13 +191,13 @@ def nearest_of_value(a, b, code, best, best_row):
     return best, best_row
 
 
-_FEW = 64  # centroids that are looked at one by one
-_BEYOND = 2.0**20  # times farther out than any centroid: too far for the frame of an index of them
+_FEW = 64  # up to this many centroids are scanned one by one
+_BEYOND = 2.0**20  # times farther out than any centroid: too far for the frame of an index over them
 
 
 @kernel
 def _find_all(index, remaining, points, rows, out):
-    """Write for each of some rows which of the places in the index is nearest."""
+    """Write for each of some rows the nearest place in the index."""
     search, start = index.search, np.int64(0)
     rebuild(index, remaining)
     for i in range(rows.shape[0]):
@@ -209,7 +209,7 @@ def _find_all(index, remaining, points, rows, out):
 
 @kernel
 def _scan_all(places, points, rows, out):
-    """Write for each of some rows which of the places is nearest, by looking at all."""
+    """Write for each of some rows the nearest place, by scanning all of them."""
     for i in range(rows.shape[0]):
         best = np.inf
         out[i] = 0
@@ -224,11 +224,11 @@ def _scan_all(places, points, rows, out):
 
 
 def join_nearest(points: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Let every record labelled -1 join the class whose centroid, without such records, is nearest to it.
+    """Assign every record labelled -1 to the class whose centroid, without such records, is nearest to it.
 
-    Guarantee: other labels stay; ties go to the lowest class; without any class all are one. A centroid is the plain
-    sum of its members in the order of rows, divided by their number. Complexity: O(log m) blocks for each record where
-    d is small, m / 16 at worst, m being the number of classes.
+    Guarantee: other labels stay; ties go to the lowest class; if there is no class, all records form one. A centroid is
+    the plain sum of its members in row order, divided by their number. Complexity: for m classes, O(log m) blocks per
+    record where d is small, m / 16 at worst.
 
     >>> join_nearest(np.array([[0.0], [1.0], [8.0], [9.0], [3.0]]), np.array([0, 0, 1, 1, -1])).tolist()
     [0, 0, 1, 1, 0]

@@ -1,9 +1,10 @@
-"""Is a record's own masked version the nearest masked record, and how many others are as near?
+"""Distance-based record linkage: is a record's own masked version the nearest, and how many others are as near?
 
-An intruder holds original values and takes the nearest masked record. Whether that is the right one needs no search for
-the nearest: the distance to the right one is known, and one masked record that is nearer settles it. Distinct masked
-points lie in leaves of sixteen under a tree of boxes (:mod:`shoal.kernels.space.neighbours`); the search begins at the
-leaf of the right one, and ends at the first that is nearer.
+An attacker holds original values and links them to the nearest masked record. To decide whether that is the right
+one, no search for the nearest is needed: the distance to the right one is known, and a single nearer masked record
+settles it. Distinct masked points lie in leaves of sixteen under a tree of boxes
+(:mod:`shoal.kernels.space.neighbours`); the search begins at the leaf of the right one, and ends at the first nearer
+point.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -21,20 +22,20 @@ from shoal.kernels.space.neighbours import Boxes, leaf_boxes
 from shoal.kernels.space.remaining import WIDTH
 from shoal.kernels.space.tree import FAN, push
 
-_RECORDS_PER_CALL = 8192  # so that neither core waits long for the other at the end
-_FAR = 2.0**500  # a masked value beyond it is as far away as one at it: squares must stay finite
+_RECORDS_PER_CALL = 8192  # small enough that neither core waits long for the other at the end
+_FAR = 2.0**500  # masked values beyond it are treated as lying at it: squares must stay finite
 
 
 class Masked(NamedTuple):
-    """Different masked records, how many there are of each, and which one every record became."""
+    """Distinct masked records, the number of each, and the one that every record became."""
 
-    points: np.ndarray  # (different, d)
-    counts: np.ndarray  # (different,) int64
+    points: np.ndarray  # (distinct, d)
+    counts: np.ndarray  # (distinct,) int64
     of_row: np.ndarray  # (n,) int64
 
 
 def different(masked: np.ndarray) -> Masked:
-    """Take equal masked records together.
+    """Group equal masked records.
 
     Complexity: O(n log n + n·d).
 
@@ -65,7 +66,7 @@ def _space() -> _Space:
 
 @part
 def _count(boxes, counts, space, q, leaf, own):
-    """Count the masked records of a leaf at the distance `own`; -1 if one is nearer."""
+    """Count the masked records of a leaf at distance `own`; -1 if one is nearer."""
     mask, ties = scan_points(boxes.x, leaf, q, own, np.inf, space.found), np.int64(0)
     while mask:
         lane = lowest_bit(mask)
@@ -78,7 +79,7 @@ def _count(boxes, counts, space, q, leaf, own):
 
 @part
 def _push(boxes, space, q, block, level, first, skip, own, top):
-    """Push the children of a node that may hold something as near, the nearest on top."""
+    """Push the children of a node that may hold a point at least as near, the nearest on top."""
     bottom = top
     mask = scan_boxes(boxes.box, block, q, own, space.bound) & ~skip
     while mask:
@@ -90,8 +91,8 @@ def _push(boxes, space, q, block, level, first, skip, own, top):
 
 @part
 def _as_near(boxes, counts, space, q, at):
-    """Return how many masked records are as near to q as the point at place `at`; 0 if one is nearer."""
-    zero, start = np.int64(0), at // WIDTH  # not a literal, for which parts would be compiled once more
+    """Return how many masked records are as near to q as the point at position `at`; 0 if one is nearer."""
+    zero, start = np.int64(0), at // WIDTH  # not a literal, which would compile the parts a second time
     scan_points(boxes.x, start, q, np.inf, np.inf, space.found)
     own = space.found[at % WIDTH]
     ties = _count(boxes, counts, space, q, start, own)
@@ -124,7 +125,7 @@ def _link(boxes, counts, space, x, places, rows, out):
 
 
 def _laid_out(points: np.ndarray, counts: np.ndarray) -> tuple[Boxes, np.ndarray, np.ndarray]:
-    """Return the points in leaves, how many records are at each place, and the place of each point."""
+    """Return the points in leaves, the number of records at each position, and the position of each point."""
     boxes = leaf_boxes(points)
     sizes = np.diff(boxes.bounds)
     places = np.empty(points.shape[0], np.int64)
@@ -133,15 +134,15 @@ def _laid_out(points: np.ndarray, counts: np.ndarray) -> tuple[Boxes, np.ndarray
 
 
 def as_near(x: np.ndarray, own: np.ndarray, masked: Masked, columns: np.ndarray) -> np.ndarray:
-    """Tell for each record how many masked records are as near as its own, itself counted; 0 if any is nearer.
+    """Return for each record how many masked records are as near as its own, including its own; 0 if any is nearer.
 
-    `x` holds (m, d) original records, `own` (m,) which of the different masked records each became, and `columns` the
-    coordinates that the intruder knows, ascending. The intruder who picks one of the nearest is right with probability
-    1/ties.
+    `x` holds (m, d) original records, `own` (m,) the index of the distinct masked record each became, and `columns` the
+    coordinates that the attacker knows, ascending. An attacker who picks one of the nearest at random is right with
+    probability 1/ties.
 
     Guarantee: equal to the count over the matrix of all distances, each a sum in the order of `columns`.
 
-    Complexity: O(p log p) to lay out p different points; then for each record a few leaves where one is nearer or d is
+    Complexity: O(p log p) to lay out p distinct points; then for each record a few leaves where one is nearer or d is
     small, all p / 16 at worst. O(p·c + m·c) memory.
 
     >>> masked = different(np.array([[1.5], [1.5], [3.5], [3.5]]))
@@ -153,7 +154,7 @@ def as_near(x: np.ndarray, own: np.ndarray, masked: Masked, columns: np.ndarray)
     boxes, counts, places = _laid_out(np.ascontiguousarray(masked.points[:, columns]), masked.counts)
     known, at = np.ascontiguousarray(x[:, columns]), places[own]
     out = np.empty(x.shape[0], np.int64)
-    order = np.argsort(at, kind="stable")  # neighbours one after the other: their leaves are at hand
+    order = np.argsort(at, kind="stable")  # neighbours one after the other, while their leaves are in the cache
 
     def link(begin: int) -> None:
         _link(boxes, counts, _space(), known, at, order[begin : begin + _RECORDS_PER_CALL], out)

@@ -1,8 +1,8 @@
-"""The nearest record of every subset, and the second nearest of one of them: one search for a whole class.
+"""Nearest record of every subset, and the second nearest of one of them, in one search for a whole class.
 
 Subsets are numbered from 0 in ascending order of the values; there are as many as a class has records, `size`. For the
-search through a tree every node knows which subsets it still holds, as bits; where there are more subsets than bits,
-neighbouring ones share one.
+search through a tree, every node stores the subsets it still holds, as bits; where there are more subsets than bits,
+neighbouring subsets share one.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -24,7 +24,7 @@ from shoal.kernels.space.tree import BOXES, FAN, FRAME_LEAVES, LEAVES, NEAR, Tre
 
 
 class Each(NamedTuple):
-    """The nearest record of each subset met so far; the last entry is the second nearest of the subset `twice`."""
+    """Nearest record of each subset so far; the last entry is the second nearest of the subset `twice`."""
 
     distance: np.ndarray  # (size + 1,)
     row: np.ndarray
@@ -35,7 +35,7 @@ class Each(NamedTuple):
 
 
 def nearest_each(size: int, bits: int) -> Each:
-    """Make room for the nearest of `size` subsets, which share so many bits."""
+    """Allocate room for the nearest of `size` subsets, which share `bits` bits."""
     return Each(
         np.empty(size + 1),
         np.empty(size + 1, dtype=np.int64),
@@ -48,7 +48,7 @@ def nearest_each(size: int, bits: int) -> Each:
 
 @part
 def start_each(each, twice):
-    """Forget what was met; `twice` is the subset that gives two records, or -1. Return how many are sought."""
+    """Reset; `twice` is the subset that provides two records, or -1. Return how many records are sought."""
     size = each.distance.shape[0] - 1
     for i in range(size + 1):
         each.distance[i], each.row[i], each.slot[i] = np.inf, NO_ROW, -1
@@ -58,7 +58,7 @@ def start_each(each, twice):
 
 @part
 def _put(each, i, distance, row, slot):
-    """Put a record at i if it comes before the one there; tell whether it does."""
+    """Put a record at i if it precedes the one there; tell whether it does."""
     if distance < each.distance[i] or (distance == each.distance[i] and row < each.row[i]):
         each.distance[i], each.row[i], each.slot[i] = distance, row, slot
         return True
@@ -85,7 +85,7 @@ def offer_each(each, remaining, slot, i, distance):
 
 @part
 def farthest_kept(each, first, last):
-    """Return the largest distance kept for the subsets `first` … `last` - 1: nothing farther matters to them."""
+    """Return the largest distance kept for the subsets `first` … `last` - 1, beyond which nothing matters to them."""
     bound = 0.0
     for i in range(first, last):
         bound = max(bound, each.distance[i])
@@ -104,7 +104,7 @@ def _narrow(tree, search, subsets, each, bit, length):
 
 @part
 def _widest(each):
-    """Return the largest threshold: no box beyond it matters to any subset."""
+    """Return the largest threshold: a box beyond it matters to no subset."""
     widest = each.within[0]
     for bit in range(1, each.within.shape[0]):
         widest = max(widest, each.within[bit])
@@ -113,7 +113,7 @@ def _widest(each):
 
 @part
 def _matters(each, mask, bound):
-    """Tell whether a box so far away, which holds these subsets, may hold a nearer record of one of them."""
+    """Tell whether a box at distance `bound`, with the subsets of `mask`, may hold a nearer record of one of them."""
     while mask:
         if bound <= each.within[lowest_bit(mask)]:
             return True
@@ -123,7 +123,7 @@ def _matters(each, mask, bound):
 
 @part
 def _leaf(tree, search, remaining, subsets, each, leaf, length):
-    """Look at the records of a leaf; tell whether any was kept."""
+    """Scan the records of a leaf; tell whether any was kept."""
     search.work[NEAR + FRAME_LEAVES] += 1
     within, bound = np.float32(-1.0), -1.0
     mask = subsets.holds[leaf // FAN, leaf % FAN]
@@ -162,16 +162,16 @@ def _children(tree, search, subsets, each, block, level, first_child, skip, wide
 
 @part
 def find_nearest_each(tree, search, remaining, subsets, each, start):
-    """Find for every subset the record nearest to ``search.q``, by (squared distance, row); of one the nearest two.
+    """Find for every subset the record nearest to ``search.q``, by (squared distance, row); for one, the nearest two.
 
-    From the leaf `start` upwards: at each level the seven siblings, if they hold a subset and may hold anything of it
-    as near as what was found.
+    The search goes from the leaf `start` upwards: at each level it visits the seven siblings that hold a subset and may
+    hold a record of it as near as the one found.
 
-    Guarantee: with enough records in every subset, those that a scan of all would find. Complexity: as the search for
-    the nearest few, where records of all subsets are mixed. Where a subset is far from q, all leaves on the side of it
-    that faces q come within the size of their boxes of holding the nearest: O(n^(1 - 1/d)) of them.
+    Guarantee: with enough records in every subset, the result equals that of a full scan. Complexity: that of the
+    search for the nearest few, where records of all subsets are mixed. If a subset is far from q, all leaves on the
+    side of it that faces q may hold the nearest, to within the size of their boxes: O(n^(1 - 1/d)) of them.
     """
-    zero = np.int64(0)  # not a literal, for which parts would be compiled once more
+    zero = np.int64(0)  # not a literal, which would compile the parts a second time
     length = to_frame(tree.frame, search.q, search.y)
     for i in range(search.y.shape[0]):
         search.near[i] = search.y[i]
@@ -203,23 +203,23 @@ _BITS = 62
 
 
 class Subsets(NamedTuple):
-    """Which subset each record is in, and what is left of each."""
+    """Subset of each record, and the records left in each subset."""
 
-    of_member: np.ndarray  # (n,) int32, in the order of the members of what remains
+    of_member: np.ndarray  # (n,) int32, in the order of the remaining members
     of_slot: np.ndarray  # (slots,) int32
     left: np.ndarray  # (size,) int64 records
-    classes: int  # in all
-    centre: np.ndarray  # (2,) int64 the central subsets, twice the same if there is one
+    classes: int  # total
+    centre: np.ndarray  # (2,) int64 the central subsets, the same one twice if there is only one
     bit: np.ndarray  # (size,) int64
     begin: np.ndarray  # (bits + 1,) int64 the first subset of each bit
     holds: np.ndarray  # (blocks, FAN) int64 bits of the subsets that a node of the tree holds; empty without a tree
 
 
 def class_size(n: int, k: int, t: float) -> int:
-    """Return how many records a class gets at least: [SC15] eq. (3), then eq. (4) with the floor.
+    """Return the minimum class size: [SC15] eq. (3), then eq. (4) with the floor.
 
-    Guarantee: at least k; fewer than n // size records are left over if all n // size classes have that size. t counts
-    as it is written in decimals, without rounding.
+    Guarantee: at least k; fewer than n // size records are left over if all n // size classes have that size. t is used
+    exactly as written in decimals, without rounding.
 
     >>> class_size(1080, 2, 0.01), class_size(1080, 2, 0.25), class_size(7, 2, 0)
     (49, 2, 7)
@@ -229,7 +229,7 @@ def class_size(n: int, k: int, t: float) -> int:
 
 
 def central(size: int) -> tuple[int, int]:
-    """Return the central subsets, which take the records left over; twice the same where there is one."""
+    """Return the central subsets, which take the leftover records; the same one twice if there is only one."""
     return (size - 1) // 2, size // 2
 
 
@@ -255,7 +255,7 @@ def equal_in_subset(points: np.ndarray, subset: np.ndarray) -> tuple[np.ndarray,
 
 
 def subsets_of(subset: np.ndarray, size: int, remaining: Remaining, tree: Tree | None = None) -> Subsets:
-    """Lay out the subsets for all records that remain; `mark` or `name_slots` must follow."""
+    """Lay out the subsets of all remaining records; `mark` or `name_slots` must follow."""
     bits = min(size, _BITS)
     bit = np.arange(size) * bits // size
     inside = subset[remaining.members]
@@ -273,14 +273,14 @@ def subsets_of(subset: np.ndarray, size: int, remaining: Remaining, tree: Tree |
 
 @part
 def name_slots(subsets, remaining):
-    """Write down the subset of every slot in use, none of which is empty."""
+    """Write the subset of every slot in use; none of them may be empty."""
     for slot in range(remaining.counts[SLOTS]):
         subsets.of_slot[slot] = subsets.of_member[remaining.head[slot]]
 
 
 @part
 def mark(subsets, remaining, tree):
-    """Write down which subsets each node of a tree that was just grown holds."""
+    """Write which subsets each node of a newly grown tree holds."""
     name_slots(subsets, remaining)
     holds = subsets.holds
     used = remaining.counts[SLOTS]
@@ -301,7 +301,7 @@ def mark(subsets, remaining, tree):
 
 @part
 def unmark(subsets, remaining, tree, slot):
-    """Take the subset of a slot that was just emptied from every node that no longer holds it."""
+    """Remove the subset of a newly emptied slot from every node that no longer holds it."""
     holds, bit = subsets.holds, subsets.bit
     gone = bit[subsets.of_slot[slot]]
     node, level = slot // WIDTH, 0
@@ -329,10 +329,10 @@ def classes_left(subsets, remaining):
 
 @part
 def taken_twice(subsets, remaining):
-    """Return the subset of which the class being formed takes a second record, -1 if of none.
+    """Return the subset that gives a second record to the class being formed, or -1.
 
-    [SC15] Alg. 3 asks for |S_i| > |S_1|, which fails where S_1 is itself central: here, more records than classes are
-    left. Of two central subsets the lower one comes first.
+    [SC15] Alg. 3 asks for |S_i| > |S_1|, which fails where S_1 is itself central; here the condition is that the subset
+    has more records left than there are classes to form. Of two central subsets the lower one comes first.
     """
     after = classes_left(subsets, remaining) - 1
     for i in range(2):
@@ -343,6 +343,6 @@ def taken_twice(subsets, remaining):
 
 @part
 def take_of_subset(subsets, remaining, slot):
-    """Move the first record at `slot` into the class being formed; tell whether it was the last one there."""
+    """Move the first record at `slot` into the class being formed; tell whether it was the last at that slot."""
     subsets.left[subsets.of_slot[slot]] -= 1
     return take(remaining, slot)

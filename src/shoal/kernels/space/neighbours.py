@@ -1,11 +1,11 @@
-"""The nearest other records of every record.
+"""Nearest neighbours of every record.
 
-Points lie in leaves of sixteen, under a tree of boxes (:mod:`shoal.kernels.space.neighbours`). The points of a leaf are
-searched from together: a box is first measured against the box of the leaf, then against all its points at once, and
-only what is left against single points.
+Points lie in leaves of sixteen, under a tree of boxes. All points of a leaf are searched from at the same time: a box
+is first measured against the box of the leaf, then against all its points at once, and only the rest against single
+points.
 
-Laid out as in :mod:`shoal.kernels.space.tree`: node i of level h is lane ``i % 8`` of block ``offset[h] + i // 8``. But
-the faces are the float64 coordinates themselves, so that bounds need no slack.
+The layout is that of :mod:`shoal.kernels.space.tree`: node i of level h is lane ``i % 8`` of block
+``offset[h] + i // 8``. Here, however, the faces are the float64 coordinates themselves, so that bounds need no slack.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -28,9 +28,9 @@ from shoal.progress import report
 class Boxes(NamedTuple):
     """Distinct points in leaves, the records at each, and boxes over them."""
 
-    x: np.ndarray  # (leaves, d, WIDTH) the points, the last leaf filled up with NaN
-    members: np.ndarray  # (n,) rows, point after point, ascending at each
-    bounds: np.ndarray  # (points + 1,) where the rows of a point begin
+    x: np.ndarray  # (leaves, d, WIDTH) the points, the last leaf padded with NaN
+    members: np.ndarray  # (n,) rows grouped by point, ascending at each
+    bounds: np.ndarray  # (points + 1,) position of the first row of each point
     low: np.ndarray  # (leaves, d) lower faces of the leaves
     high: np.ndarray  # (leaves, d) upper faces
     box: np.ndarray  # (blocks, 2d, FAN) lower and upper faces of eight nodes side by side
@@ -68,7 +68,7 @@ def leaf_boxes(points: np.ndarray) -> Boxes:
 
 @kernel
 def _grow(boxes):
-    """Make the boxes of all leaves and nodes; those that fill up a block are turned inside out."""
+    """Compute the boxes of all leaves and nodes; padding boxes are turned inside out."""
     x, box, d = boxes.x, boxes.box, boxes.x.shape[1]
     for level in range(boxes.nodes.shape[0]):
         nodes = boxes.nodes[level]
@@ -83,7 +83,7 @@ def _grow(boxes):
                 box[block, 2 * j, lane], box[block, 2 * j + 1, lane] = low, high
 
 
-_POINTS_PER_CALL = 16 * WIDTH * 64  # so that neither core waits long for the other at the end
+_POINTS_PER_CALL = 16 * WIDTH * 64  # small enough that neither core waits long for the other at the end
 
 
 class _Search(NamedTuple):
@@ -91,8 +91,8 @@ class _Search(NamedTuple):
 
     distance: np.ndarray  # (WIDTH, few) squared distances of the nearest records met so far, ascending
     row: np.ndarray  # (WIDTH, few) their rows
-    size: np.ndarray  # (WIDTH,) how many
-    within: np.ndarray  # (WIDTH,) what is farther away than this cannot matter
+    size: np.ndarray  # (WIDTH,) how many of them
+    within: np.ndarray  # (WIDTH,) distance beyond which no record can matter
     q: np.ndarray  # (WIDTH, d) the points of the leaf
     found: np.ndarray  # (WIDTH,) distances to the points of another leaf
     apart: np.ndarray  # (FAN,) distances between boxes
@@ -119,7 +119,7 @@ def _search_space(d: int, few: int) -> _Search:
 
 @part
 def _insert(search, query, distance, row):
-    """Insert a record among the nearest of a query, ordered by (distance, row); tell whether there was a place."""
+    """Insert a record among the nearest of a query, ordered by (distance, row); tell whether it was kept."""
     distances, rows = search.distance[query], search.row[query]
     at, few = search.size[query], distances.shape[0]
     if at == few:
@@ -139,7 +139,7 @@ def _insert(search, query, distance, row):
 
 @part
 def _visit(boxes, search, leaf, other):
-    """Measure from the points of a leaf to those of another, where its box is near enough."""
+    """Measure from the points of a leaf to those of another, if its box is near enough."""
     found = search.found
     queries = scan_queries(boxes.x, leaf, boxes.low[other], boxes.high[other], search.within)
     while queries:
@@ -173,8 +173,8 @@ def _push(boxes, search, leaf, block, level, first, skip, top):
 
 @part
 def _search_from(boxes, search, leaf):
-    """Find the nearest records of all points of a leaf: in itself, then in its siblings, then in those above."""
-    zero = np.int64(0)  # not a literal, for which parts would be compiled once more
+    """Find the nearest records of all points of a leaf: in the leaf, then in its siblings, then higher up."""
+    zero = np.int64(0)  # not a literal, which would compile the parts a second time
     for query in range(WIDTH):
         search.size[query] = 0
         search.within[query] = np.inf if leaf * WIDTH + query + 1 < boxes.bounds.shape[0] else -1.0
@@ -203,8 +203,8 @@ def _search_from(boxes, search, leaf):
 def _search_leaves(boxes, search, begin, end, out):
     """Write the nearest other records of all records in leaves `begin` … `end` - 1.
 
-    The nearest of all were found, one more than asked for: a record leaves out itself if it is one of them (with
-    many equal records it need not be), else the last.
+    The search finds one more than asked for. A record then drops itself if it is among them (with many equal records
+    it need not be), otherwise the last.
     """
     count = out.shape[1]
     for leaf in range(begin, end):
@@ -225,8 +225,8 @@ def neighbours(x: np.ndarray, count: int) -> np.ndarray:
     Guarantee: row i holds the first `count` of all rows but i, ordered by (squared distance from record i, row). Points
     are scaled as in :func:`shoal.kernels.mdav.mdav.mdav`.
 
-    Complexity: O(n log n) to lay out the points, then for each leaf of 16 the leaves that may hold a neighbour: some
-    dozens where d is small, all n / 16 at worst. Equal records are searched from once. O(n·(d + count)) memory.
+    Complexity: O(n log n) to lay out the points, then for each leaf of 16 the leaves that may hold a neighbour: a few
+    dozen where d is small, all n / 16 at worst. Equal records are searched from once. O(n·(d + count)) memory.
 
     >>> import numpy as np
     >>> neighbours(np.array([[0.0], [1.0], [3.0], [2.0]]), 2).tolist()
@@ -245,7 +245,7 @@ def neighbours(x: np.ndarray, count: int) -> np.ndarray:
         _search_leaves(boxes, _search_space(d, count + 1), begin, min(begin + step, leaves), out)
 
     begins = range(0, leaves, step)
-    with both_cores() as pool:  # starts its threads when it is first given something to do
+    with both_cores() as pool:  # starts its threads only when it is first given work
         for begin, _ in zip(begins, (pool.map if leaves > step and cores() > 1 else map)(search, begins), strict=True):
             report(min((begin + step) * WIDTH, n), n)
     return out

@@ -1,14 +1,14 @@
 """Principal axes: fewer coordinates for local search, and a float32 frame for bounds on distances.
 
-**Fewer axes** serve searches that try millions of moves and need not see every small difference. Categories take a
-coordinate for each value and each group, but few of them vary much: the points of Adult have 158 coordinates, lie in 87
-dimensions, and all but a two-hundredth of their variance lies in 48.
+**Fewer axes** serve searches that try millions of moves and can ignore small differences. Categories take a coordinate
+for each value and each group, but few of them vary much: the points of Adult have 158 coordinates, lie in 87
+dimensions, and have all but a two-hundredth of their variance in 48.
 
 **The frame** is ``y = s · Qᵀ(x - μ)`` for p principal axes Q, and, where p < d, one more coordinate: the length of the
-part outside the axes. No two points are farther apart in the frame than they are (times s), and seldom much nearer.
-Bounds in the frame take half the memory, half the instructions and, when coordinates are correlated, boxes that fit.
-They decide which points need no further look; distances are measured in the points' own float64 coordinates. s is a
-power of two that brings every length in the frame to at most 1, or at most 2⁴⁷⁰.
+part outside the axes. Distances in the frame are never larger than the original ones (times s), and seldom much
+smaller. Bounds in the frame take half the memory, half the instructions and, when coordinates are correlated, boxes
+that fit. They decide which points can be skipped; distances are measured in the points' own float64 coordinates. s is a
+power of two that makes every length in the frame at most 1, or is at most 2⁴⁷⁰.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -22,23 +22,23 @@ import numpy as np
 from shoal.kernels.runtime.jit import kernel, part
 from shoal.kernels.space.remaining import SLOTS, WIDTH, read
 
-_NARROW = 24  # coordinates up to which nothing is gained
-_WIDE = 512  # coordinates beyond which finding the axes would take longer than it saves
-_PAYS = 2 / 3  # largest share of the coordinates that the axes may come to
+_NARROW = 24  # up to this many coordinates nothing is gained
+_WIDE = 512  # beyond this many coordinates, finding the axes would take longer than it saves
+_PAYS = 2 / 3  # largest ratio of axes to coordinates that is worth it
 _LEFT_OUT = 0.005  # largest share of the variance that the axes may leave out
-_SAMPLE = 8192  # records that the axes are found from, …
+_SAMPLE = 8192  # records used to find the axes, …
 _PRODUCTS = 3e8  # … or fewer where there are many coordinates, …
-_EACH = 4  # … but so many for each
+_EACH = 4  # … but at least this many per coordinate
 
 
 def on_main_axes(x: np.ndarray) -> np.ndarray:
     """Return points in the coordinates of their principal axes, without the axes along which they hardly vary.
 
-    Squares do not overflow. Returns `x` itself where d is small or very large, or p axes would not be much fewer than
+    Squares do not overflow. Returns `x` itself if d is small or very large, or if p axes would not be much fewer than
     d.
 
-    Guarantee: no two points are farther apart than they were, but for rounding; equal points stay equal. Of the
-    variance of a sample at most a two-hundredth is left out. Complexity: O(n·d·p + d³).
+    Guarantee: distances do not grow, except by rounding; equal points stay equal. At most a two-hundredth of the
+    variance of a sample is left out. Complexity: O(n·d·p + d³).
 
     >>> two = np.array([[0.0, 3.0], [4.0, 0.0]])
     >>> on_main_axes(two) is two
@@ -57,7 +57,7 @@ def on_main_axes(x: np.ndarray) -> np.ndarray:
     if largest == 0.0:
         return x
     apart /= largest
-    # einsum and not a BLAS, whose order of additions depends on its threads: same points, same axes
+    # einsum instead of BLAS, whose order of additions depends on its threads: same points, same axes
     values, vectors = np.linalg.eigh(np.einsum("ij,ik->jk", apart, apart))
     kept = np.cumsum(np.maximum(values[::-1], 0.0))
     p = int(np.argmax(kept >= (1.0 - _LEFT_OUT) * kept[-1])) + 1
@@ -68,9 +68,9 @@ def on_main_axes(x: np.ndarray) -> np.ndarray:
 
 
 _FRAME_SAMPLE = 4096
-_GAIN = 0.3  # least mean of log(variance / eigenvalue) that makes rotating worth it
-_MOST = 470  # largest exponent of s: what underflows in float64 must stay below TINY when scaled
-TINY = 1e-36  # above all that underflows, in float32 or before, in units of squared distance in the frame
+_GAIN = 0.3  # least mean of log(variance / eigenvalue) that makes rotation worth it
+_MOST = 470  # largest exponent of s: values that underflow in float64 must stay below TINY when scaled
+TINY = 1e-36  # above anything that underflows, in float32 or before, in units of squared distance in the frame
 _CLUMPED = 0.06
 _FRAME_LEFT_OUT = 0.01  # largest share of the variance that the axes may leave out
 
@@ -84,9 +84,9 @@ class Frame(NamedTuple):
 
 
 def _axes(sample: np.ndarray) -> np.ndarray:
-    """Principal axes of a sample where they make boxes much smaller, else the axes of coordinates that vary."""
+    """Return the principal axes of a sample if they make boxes much smaller, else the axes of coordinates that vary."""
     d = sample.shape[1]
-    covariance = np.einsum("ij,ik->jk", sample, sample)  # no threads of a BLAS for so little
+    covariance = np.einsum("ij,ik->jk", sample, sample)  # too little work for the threads of a BLAS
     varying = np.flatnonzero(np.diag(covariance) > 0)
     m = varying.shape[0]
     if m == 0:
@@ -107,7 +107,7 @@ def _axes(sample: np.ndarray) -> np.ndarray:
 def frame_of(points: np.ndarray) -> Frame:
     """Choose a frame that suits `points`.
 
-    Guarantee: the frame is a function of the points alone; any frame gives the same classes, some sooner.
+    Guarantee: the frame depends on the points alone; any frame gives the same classes, some faster.
     """
     sample = points[:: max(points.shape[0] // _FRAME_SAMPLE, 1)]
     origin = sample.mean(axis=0)
@@ -119,8 +119,8 @@ def frame_of(points: np.ndarray) -> Frame:
 def clumped(points: np.ndarray) -> bool:
     """Tell from a small sample whether points lie in clumps, which an index prunes however many axes there are.
 
-    Of few others is a point of a clump within √2 times the distance of its nearest; of points spread evenly over many
-    axes, nearly all are.
+    A point in a clump has few others within √2 times the distance of its nearest neighbour; a point among others spread
+    evenly over many axes has nearly all of them within it.
     """
     sample = points[:: max(points.shape[0] // 256, 1)][:256]
     queries = sample[:64]

@@ -1,8 +1,8 @@
-"""The records not yet in a class: distinct points in lanes, the rows at each, and their exact sum.
+"""Records not yet in a class: distinct points in lanes, the rows at each, and their exact sum.
 
 Block b holds sixteen distinct points coordinate by coordinate, ``x[b, j, lane]``, so that distances are computed side
-by side (:mod:`shoal.kernels.runtime.lanes`). A point that is gone is NaN: no comparison with it is ever true, so scans
-need no mask. The rows at a point are a queue in `members`, taken from the lowest.
+by side (:mod:`shoal.kernels.runtime.lanes`). A removed point is NaN: no comparison with it is ever true, so scans need
+no mask. The rows at a point are a queue in `members`, taken from the lowest.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -26,13 +26,13 @@ class Nearest(NamedTuple):
 
 
 def nearest_few(capacity: int) -> Nearest:
-    """Make room for `capacity` records."""
+    """Allocate room for `capacity` records."""
     return Nearest(np.empty(capacity), np.empty(capacity, dtype=np.int64), np.empty(capacity, dtype=np.int64))
 
 
 @part
 def _rise(distances, rows, slots, i, distance, row, slot):
-    """Put a record at i or, while it is worse than its parent, above."""
+    """Put a record at i, or above it while it is worse than its parent."""
     while i > 0:
         p = (i - 1) >> 1
         if distances[p] > distance or (distances[p] == distance and rows[p] > row):
@@ -44,7 +44,7 @@ def _rise(distances, rows, slots, i, distance, row, slot):
 
 @part
 def sink(distances, rows, slots, distance, row, slot):
-    """Put a record in the place of the root or, while a child is worse, below."""
+    """Put a record in the place of the root, or below it while a child is worse."""
     size = distances.shape[0]
     i, c = 0, 1
     while c < size:
@@ -63,7 +63,7 @@ def sink(distances, rows, slots, distance, row, slot):
 def offer(nearest, size, remaining, slot, distance):
     """Offer the remaining records at one point, all at `distance`; return how many records the heap holds.
 
-    Rows at a point ascend, so the first one refused ends it.
+    Rows at a point ascend, so the first one rejected ends the loop.
     """
     distances, rows, slots = nearest.distance, nearest.row, nearest.slot
     for at in range(remaining.head[slot], remaining.end[slot]):
@@ -84,13 +84,13 @@ NO_ROW = np.iinfo(np.int64).max
 
 
 class Remaining(NamedTuple):
-    """What remains of a table of n records in d coordinates."""
+    """Remaining records of a table of n records in d coordinates."""
 
     x: np.ndarray  # (blocks, d, WIDTH) the points
     bits: np.ndarray  # the same memory as integers
     head: np.ndarray  # (blocks · WIDTH,) next member at each slot
     end: np.ndarray  # (blocks · WIDTH,) one past its last member
-    members: np.ndarray  # (n,) rows, point after point
+    members: np.ndarray  # (n,) rows grouped by point
     label: np.ndarray  # (n,) class of each member, -1 while it remains
     limbs: np.ndarray  # exact column sums
     base: np.ndarray
@@ -107,14 +107,14 @@ def _put_in_lanes(points, rows, x):
 
 
 def in_lanes(points: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Lay out ``points[rows]`` in blocks of lanes, the last one filled up with NaN."""
+    """Lay out ``points[rows]`` in blocks of lanes, the last one padded with NaN."""
     x = np.empty((-(-rows.shape[0] // WIDTH), points.shape[1], WIDTH), dtype=points.dtype)
     _put_in_lanes(points, rows, x)
     return x
 
 
 def all_remaining(points: np.ndarray, members: np.ndarray, bounds: np.ndarray) -> Remaining:
-    """Start with every record of `points` remaining, groups of equal ones in the order given."""
+    """Start with every record of `points` remaining; groups of equal records keep the order given."""
     groups = bounds.shape[0] - 1
     limbs, base = exact_sums(points.view(np.int64))
     x = in_lanes(points, members[bounds[:-1]])
@@ -153,13 +153,13 @@ def erase(remaining, slot):
 
 @part
 def first_row(remaining, slot):
-    """Lowest remaining row at `slot`."""
+    """Return the lowest remaining row at `slot`."""
     return np.int64(remaining.members[remaining.head[slot]])
 
 
 @part
 def take(remaining, slot):
-    """Move the first record at `slot` into the class being formed; tell whether it was the last one there."""
+    """Move the first record at `slot` into the class being formed; tell whether it was the last at that slot."""
     b, lane = slot // WIDTH, slot % WIDTH
     for j in range(remaining.x.shape[1]):
         subtract(remaining.limbs, remaining.base, j, remaining.bits[b, j, lane])
@@ -200,8 +200,8 @@ def compact(remaining):
 def scattered(count: int) -> np.ndarray:
     """Return 0 … count - 1 in steps of the golden section.
 
-    In such an order a scan meets a nearer record ever more rarely; in a sorted table, each may be nearer than the
-    last.
+    In this order a scan meets a nearer record ever more rarely; in a sorted table, each record may be nearer than the
+    one before.
     """
     step = max(int(count * 0.6180339887498949), 1)
     while math.gcd(step, count) > 1:
@@ -210,7 +210,7 @@ def scattered(count: int) -> np.ndarray:
 
 
 def scatter(remaining: Remaining, of_member: np.ndarray | None = None) -> Remaining:
-    """Lay the remaining points out anew, in scattered order; where members are in parts, one part after the other."""
+    """Lay out the remaining points again, in scattered order; if members are in parts, one part after the other."""
     used = int(remaining.counts[SLOTS])
     slots = np.flatnonzero(remaining.head[:used] < remaining.end[:used])
     slots = slots[scattered(slots.shape[0])]
@@ -225,7 +225,7 @@ def scatter(remaining: Remaining, of_member: np.ndarray | None = None) -> Remain
 
 
 def final_labels(remaining: Remaining) -> np.ndarray:
-    """Make one class of all records that remain, if any do; return the class of every row."""
+    """Make one class of all remaining records, if any; return the class of every row."""
     remaining.label[remaining.label < 0] = remaining.counts[CLASSES]
     labels = np.empty(remaining.members.shape[0], dtype=np.int64)
     labels[remaining.members] = remaining.label

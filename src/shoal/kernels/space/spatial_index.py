@@ -1,4 +1,4 @@
-"""The spatial index: farthest and nearest remaining records, through a tree of boxes."""
+"""Spatial index: farthest and nearest remaining records, through a tree of boxes."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
@@ -46,11 +46,11 @@ def _prepare(tree, search):
     """Set up the search for the farthest from q; return the constant term of the bound, and the slack.
 
     |x - q|² = |x - a|² + w · (x - μ) - w · (a - μ) + |q - a|² with w = -2 (q - a), a the anchor, μ the frame's
-    origin. The first term is at most a node's reach. The second is ŵ · y(x) in the frame, plus, of what the axes
-    leave out, at most |w⊥| times the length left out of x. A node's box bounds both.
+    origin. The first term is at most a node's reach. The second is ŵ · y(x) in the frame plus, for the part outside the
+    axes, at most |w⊥| times the length of that part of x. A node's box bounds both.
 
-    The slack is ε times the number of operations times the square of all lengths together: rounding is monotonic, so
-    that a bound is never below what the same operations would give for a point in the box.
+    The slack is ε times the number of operations times the square of the sum of all lengths: rounding is monotonic, so
+    a bound is never below the result of the same operations for a point in the box.
     """
     frame, p, d = tree.frame, tree.frame.axes.shape[0], search.q.shape[0]
     scale = frame.scale[0]
@@ -69,7 +69,7 @@ def _prepare(tree, search):
         search.w[i] = w
         inside += w * w
     if p < d:
-        search.near[p] = -search.y[p]  # at worst, what is left out of x and of q points opposite ways
+        search.near[p] = -search.y[p]  # at worst, the left-out parts of x and of q point in opposite directions
         search.w[p] = math.sqrt(max(4.0 * gap - inside, 0.0)) + 8.0 * EPSILON * math.sqrt(gap)
     reach = float(most8(tree.reach, tree.offset[tree.levels[0] - 1] * FAN, np.float32(0.0)))
     size = math.sqrt(gap) + math.sqrt(reach) + math.sqrt(origin) + length
@@ -91,10 +91,10 @@ def _far_children(tree, search, block, level, first_child, rest, beyond, top, ki
 
 @part
 def find_farthest(tree, search, remaining, kind):
-    """Slot of the record farthest from ``search.q``; of several, the one with the lowest row.
+    """Return the slot of the record farthest from ``search.q``, ties to the lowest row.
 
-    Guarantee: the record a scan of all would find. Complexity: a few leaves when q is near the anchor; else as many as
-    come within the size of their boxes of being farthest.
+    Guarantee: the record that a full scan would find. Complexity: a few leaves when q is near the anchor; otherwise as
+    many as may hold the farthest to within the size of their boxes.
     """
     distance = search.distance
     rest, slack = _prepare(tree, search)
@@ -134,10 +134,10 @@ _ANYWHERE = 2.0**100  # above every squared distance in the frame, below that of
 
 @part
 def within_frame(search, scale, length, bound):
-    """Threshold in the frame that lets pass every point whose squared distance from q is at most `bound`.
+    """Return a threshold in the frame that admits every point whose squared distance from q is at most `bound`.
 
-    Such a point is no farther than r = s·√bound in the frame, and no farther than `length` + r from its origin, so
-    that rounding its coordinates and those of q moves it by at most 2ε(length + r), twice that to be safe. Each of
+    Such a point is no farther than r = s·√bound in the frame, and no farther than `length` + r from its origin.
+    Rounding its coordinates and those of q therefore moves it by at most 2ε(length + r), doubled to be safe. Each of
     the float32 operations then adds a relative ε.
     """
     if bound == np.inf:
@@ -181,12 +181,13 @@ def _near_children(tree, search, block, level, first_child, skip, within, top):
 def find_nearest(tree, search, remaining, start):
     """Fill the heap with the records nearest to ``search.q``, ordered by (squared distance, row).
 
-    From the leaf `start` upwards: at each level the seven siblings, if they can hold anything as near.
+    The search goes from the leaf `start` upwards: at each level it visits the seven siblings that may hold a record as
+    near.
 
-    Guarantee: with at least as many records in the tree as the heap holds, the heap ends with exactly the records a
-    scan of all would leave there. Complexity: O(n^(1 - 1/d)) blocks at worst, a few when the points have structure.
+    Guarantee: with at least as many records in the tree as the heap holds, the heap ends with exactly the records that
+    a full scan would leave there. Complexity: O(n^(1 - 1/d)) blocks at worst, a few when the points have structure.
     """
-    zero = np.int64(0)  # not a literal, for which parts would be compiled once more
+    zero = np.int64(0)  # not a literal, which would compile the parts a second time
     length = to_frame(tree.frame, search.q, search.y)
     for i in range(search.y.shape[0]):
         search.near[i] = search.y[i]
@@ -211,16 +212,16 @@ def find_nearest(tree, search, remaining, start):
 
 
 REBUILT, MOVED, ALLOWED = range(3)  #: `Index.rebuilds`
-_PATIENCE = 2  # blocks looked at in excess, per leaf of the tree, before the anchor moves
-USUAL = 8  # blocks that a search from the anchor itself looks at
+_PATIENCE = 2  # excess blocks visited, per leaf of the tree, before the anchor moves
+USUAL = 8  # blocks visited by a search from the anchor itself
 
 
 class Index(NamedTuple):
-    """The tree and what a search needs."""
+    """Tree and scratch space of a search."""
 
     tree: Tree
     search: Search
-    rebuilds: np.ndarray  # times boxes were made anew, and the anchor moved; blocks allowed before it moves
+    rebuilds: np.ndarray  # times boxes were rebuilt, and the anchor moved; blocks allowed before it moves
 
 
 def spatial_index(
@@ -228,8 +229,8 @@ def spatial_index(
 ) -> tuple[Index, Remaining]:
     """Lay out groups of equal records in kd order, ready for the first step to grow a tree over them.
 
-    `apart` says of every row how far it is to lie from others besides, in units of the widest range of a coordinate: a
-    leaf then holds rather records that are alike in it. It changes no distance.
+    `apart` gives every row one more coordinate for the layout, in units of the widest range of a coordinate, so that a
+    leaf tends to hold records with similar values of it. It changes no distance.
     """
     first = members[bounds[:-1]]
     y = frame_coordinates(frame, points, first)
@@ -246,7 +247,7 @@ def _beside(y: np.ndarray, apart: np.ndarray) -> np.ndarray:
 
 @part
 def rebuild(index, remaining):
-    """Close the gaps in the order of the leaves, which keeps neighbours together, and grow all boxes anew."""
+    """Close the gaps in leaf order, which keeps neighbours close, and rebuild all boxes."""
     tree, search = index.tree, index.search
     compact(remaining)
     centroid(remaining, tree.anchor)
@@ -259,7 +260,7 @@ def rebuild(index, remaining):
 
 @part
 def move_anchor(index, remaining):
-    """Put the anchor at the centroid, which the search starts from."""
+    """Move the anchor to the centroid, which the search starts from."""
     anchor_at(index.tree, remaining, index.search.q)
     index.rebuilds[MOVED] += 1
     visited = blocks_from_centroid(index.search.work)

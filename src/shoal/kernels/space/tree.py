@@ -1,14 +1,14 @@
-"""A tree of boxes over the remaining points, eight children to a node, that shrinks as points go.
+"""Tree of boxes over the remaining points, eight children to a node, which shrinks as points are removed.
 
 Leaf i is block i of the points. Node i of level 0 is leaf i; node i of level h + 1 covers nodes 8i … 8i + 7 of level
 h. The eight children of a node lie side by side in one block of lanes, so a tree needs no pointers: node i of level h
 is lane ``i % 8`` of block ``offset[h] + i // 8``.
 
-A node knows its box in the frame, and its *reach*: the largest squared distance of its points from an anchor, in
+A node stores its box in the frame, and its *reach*: the largest squared distance of its points from an anchor, in
 units of the frame and rounded up.
 
-Bounds are float32, in the frame (:mod:`shoal.kernels.space.principal_axes`); thresholds are widened by all that
-rounding can do, so that no leaf that matters is left out. What decides is measured in float64, in coordinate order.
+Bounds are float32, in the frame (:mod:`shoal.kernels.space.principal_axes`); thresholds are widened by the largest
+possible rounding error, so that no relevant leaf is skipped. Decisions use float64 distances, in coordinate order.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -33,7 +33,7 @@ class Tree(NamedTuple):
     """Boxes over the blocks of the remaining points."""
 
     frame: Frame
-    y: np.ndarray  # (leaves, coordinates, WIDTH) float32: the points in the frame, NaN where they are gone
+    y: np.ndarray  # (leaves, coordinates, WIDTH) float32: the points in the frame, NaN where removed
     box: np.ndarray  # (blocks, 2 · coordinates, FAN) float32, lower and upper faces in turn
     reach: np.ndarray  # (blocks, FAN) float32, -inf where a node is empty
     offset: np.ndarray  # (levels,) first block of each level
@@ -43,7 +43,7 @@ class Tree(NamedTuple):
 
 
 def plant(frame: Frame, leaves: int) -> Tree:
-    """Make room for a tree of so many leaves; `fit`, `grow` and `anchor_at` fill it."""
+    """Allocate a tree of `leaves` leaves; `fit`, `grow` and `anchor_at` fill it."""
     p, d = frame.axes.shape
     coordinates = p + (p < d)
     sizes = [-(-leaves // FAN)]
@@ -74,7 +74,7 @@ def faces(x, box, offset, level, node, j, nowhere):
 
 @part
 def grow(tree, remaining):
-    """Make all boxes anew, for points that may have moved to other slots; `anchor_at` must follow."""
+    """Rebuild all boxes, for points that may have moved to other slots; `anchor_at` must follow."""
     box, y = tree.box, tree.y
     coordinates = y.shape[1]
     nodes = (remaining.counts[SLOTS] + WIDTH - 1) // WIDTH
@@ -160,7 +160,7 @@ def _tighten_node(tree, level, node):
 
 @part
 def _shorten(tree, remaining, leaf):
-    """Bring the reaches up to date above a leaf that lost its farthest point."""
+    """Update the reaches above a leaf that lost its farthest point."""
     reach = _leaf_reach(tree, remaining, leaf)
     node, level = leaf, 0
     while reach != tree.reach[tree.offset[level] + node // FAN, node % FAN]:
@@ -174,7 +174,7 @@ def _shorten(tree, remaining, leaf):
 
 @part
 def remove(tree, remaining, slot):
-    """Erase the point in `slot` and tighten every box and reach that it alone held open."""
+    """Erase the point in `slot` and tighten every box and reach that it alone determined."""
     leaf, lane, x = slot // WIDTH, slot % WIDTH, remaining.x
     radius = 0.0
     for j in range(tree.anchor.shape[0]):
@@ -193,15 +193,15 @@ def remove(tree, remaining, slot):
 
 EPSILON = 2.0**-24  # of float32
 
-FRAME_LEAVES, BOXES, LEAVES = range(3)  #: `Search.work`: leaves looked at in the frame, boxes, leaves looked at exactly
+FRAME_LEAVES, BOXES, LEAVES = range(3)  #: `Search.work`: leaves scanned in the frame, boxes, leaves scanned exactly
 PER_SEARCH = 3  #: counters of each kind of search
-NEAR, FAR_FROM_CENTROID, FAR_FROM_RECORD = 0, PER_SEARCH, 2 * PER_SEARCH  #: where those of a kind begin
+NEAR, FAR_FROM_CENTROID, FAR_FROM_RECORD = 0, PER_SEARCH, 2 * PER_SEARCH  #: where the counters of each kind begin
 
 
 class Search(NamedTuple):
-    """Scratch space of a search, and how much it has looked at."""
+    """Scratch space of a search, and counters of its work."""
 
-    q: np.ndarray  # (d,) searched from here
+    q: np.ndarray  # (d,) the query point
     y: np.ndarray  # the same in the frame
     near: np.ndarray  # the same in float32
     w: np.ndarray  # float32: slopes in the frame
@@ -238,19 +238,19 @@ def search_space(d: int, coordinates: int, k: int) -> Search:
 
 @part
 def blocks_near(work):
-    """Return how many blocks searches for the nearest looked at."""
+    """Return how many blocks searches for the nearest visited."""
     return work[NEAR + FRAME_LEAVES] + work[NEAR + BOXES]
 
 
 @part
 def blocks_from_centroid(work):
-    """Return how many blocks searches for the farthest from the centroid looked at."""
+    """Return how many blocks searches for the farthest from the centroid visited."""
     return work[FAR_FROM_CENTROID + FRAME_LEAVES] + work[FAR_FROM_CENTROID + BOXES]
 
 
 @part
 def blocks_visited(work):
-    """Return how many blocks all searches looked at."""
+    """Return how many blocks all searches visited."""
     from_record = work[FAR_FROM_RECORD + FRAME_LEAVES] + work[FAR_FROM_RECORD + BOXES]
     return blocks_near(work) + blocks_from_centroid(work) + from_record
 

@@ -1,7 +1,7 @@
-"""CASTLE: clusters of tuples that wait, each in a box; the box of a cluster is that of its members.
+"""CASTLE: clusters of pending tuples, each with the bounding box of its members.
 
-Symbols: Γ are the clusters that are not empty, in slots 0 … β − 1; τ is the mean loss of the last μ classes, whose
-losses are in `losses`, a ring: `ring` holds how many there were.
+Symbols: Γ are the non-empty clusters, in slots 0 … β − 1; τ is the mean loss of the last μ classes, whose losses are in
+the ring buffer `losses`; `ring` counts all of them.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -14,12 +14,12 @@ import numpy as np
 from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.types.stream import Waiting
 
-_LOSSES, _STAMP = range(2)  # `ring`: losses so far, a stamp that only grows
+_LOSSES, _STAMP = range(2)  # `ring`: losses so far, an ever-growing stamp
 
 
 @part
 def loss(room, slot, row):
-    """Return the information loss of a cluster, with one more row if it is not negative: its mean range."""
+    """Return the information loss of a cluster, its mean range, with one more row unless `row` is negative."""
     total = 0.0
     for j in range(room.x.shape[1]):
         low, high = room.low[slot, j], room.high[slot, j]
@@ -31,7 +31,7 @@ def loss(room, slot, row):
 
 @part
 def fit(room, slot, first, end):
-    """Let the box of a cluster be that of its members."""
+    """Fit the box of a cluster to its members."""
     size = 0
     for row in range(first, end):
         if room.slots[row] == slot:
@@ -116,7 +116,7 @@ def split(room, k, slot, first, end, different):
 
 @part
 def _left(room, slot, first, end):
-    """Return how many subjects of a class have a tuple that is in no piece."""
+    """Return how many subjects of a class have a tuple without a piece."""
     room.ring[_STAMP] += 1
     different = 0
     for row in range(first, end):
@@ -128,11 +128,11 @@ def _left(room, slot, first, end):
 
 @part
 def _spread(room, slot, first, end, pieces):
-    """Let each tuple that is in no piece go to the one whose first members' centre is nearest."""
+    """Assign each tuple without a piece to the piece whose initial members have the nearest centre."""
     d = room.x.shape[1]
     for row in range(first, end):
         if room.slots[row] == slot and room.part[row] == -1:
-            room.part[row] = -2  # not a member yet, and looked for no more
+            room.part[row] = -2  # not a member yet, and no longer searched for
     for row in range(first, end):
         if room.slots[row] == slot and room.part[row] == -2:
             least, best = np.inf, 0
@@ -159,13 +159,13 @@ _NOWHERE = -1
 
 
 class Castle(NamedTuple):
-    """The parameters of CASTLE."""
+    """Parameters of CASTLE."""
 
     k: int
     delay: int
     weight: float
     beta: int
-    drops: bool  #: whether a tuple whose cluster is smaller than most is dropped
+    drops: bool  #: whether to reject a tuple whose cluster is smaller than most
 
 
 class _Room(NamedTuple):
@@ -174,20 +174,20 @@ class _Room(NamedTuple):
     subjects: np.ndarray
     labels: np.ndarray
     moments: np.ndarray
-    slots: np.ndarray  #: the cluster of each row that waits; −1: it does not
+    slots: np.ndarray  #: the cluster of each pending row; −1: not pending
     low: np.ndarray  #: (β, d)
     high: np.ndarray
     sizes: np.ndarray  #: (β,) tuples of each cluster, 0: free
     seen: np.ndarray  #: scratch for each subject
     part: np.ndarray  #: scratch for each row: the piece of a class that is split
     losses: np.ndarray  #: (μ,)
-    ring: np.ndarray  #: (2,): how many losses there were; a stamp that only grows
+    ring: np.ndarray  #: (2,): number of losses; an ever-growing stamp
 
 
 def castle(
     waiting: Waiting, rule: Castle, slots: np.ndarray, losses: np.ndarray, ring: np.ndarray, due: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return labels, moments, and the clusters of the tuples that wait on; `slots` are those of the old ones."""
+    """Return labels, moments, and the clusters of tuples still pending; `slots` are those of the old ones."""
     n = len(waiting.positions)
     labels, moments = np.full(n, -1, np.int64), np.empty(n // rule.k + 1, np.int64)
     if not n:
@@ -232,7 +232,7 @@ def _castle(room, rule, old, due):
 
 @part
 def _subjects_of(room, slot, first, end):
-    """Return how many subjects a cluster concerns; slot −1: all that wait."""
+    """Return the number of subjects in a cluster; slot −1: in all pending tuples."""
     room.ring[_STAMP] += 1
     different = 0
     for row in range(first, end):
@@ -244,7 +244,7 @@ def _subjects_of(room, slot, first, end):
 
 @part
 def _delay_constraint(room, rule, row, end, classes):
-    """Let the tuple that expires leave with its cluster, merged with others if it is too small; or drop it."""
+    """Release the expiring tuple with its cluster, merged with others if it is too small; or reject it."""
     slot = room.slots[row]
     different = _subjects_of(room, slot, row, end)
     if different < rule.k:
@@ -273,7 +273,7 @@ def _delay_constraint(room, rule, row, end, classes):
 
 @part
 def _merge(room, rule, slot, first, end):
-    """Join the cluster whose box enlarges this one least."""
+    """Merge in the cluster whose box enlarges this one least."""
     d = room.x.shape[1]
     least, best, own = np.inf, -1, loss(room, slot, -1)
     for other in range(rule.beta):
@@ -296,7 +296,7 @@ def _merge(room, rule, slot, first, end):
 
 @part
 def _leave(room, slot, piece, first, end):
-    """Remember the loss of a class that leaves."""
+    """Record the loss of a released class."""
     total = 0.0
     for j in range(room.x.shape[1]):
         low, high = np.inf, -np.inf

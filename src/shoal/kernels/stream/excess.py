@@ -1,9 +1,9 @@
-"""By how much a class of a stream misses what is demanded of it: 0 if and only if all demands hold.
+"""Amount by which a class of a stream misses its demands: 0 if and only if all of them hold.
 
-Counts and distances are compared as integers, levels as they are written (0.4 is two fifths). Where floats must decide,
-entropies, and distances from more tuples than integers can hold, what is within a hair of equality does not hold: the
-exact witness never sees a class that fails. What is missing is not multiplied by the size of a class: else one that
-grows towards holding would seem to miss more and more.
+Counts and distances are compared as integers, levels as written (0.4 is two fifths). Where floats must decide (for
+entropies, and for distances from more tuples than integers can hold), values within a tiny tolerance of equality fail,
+so the exact witness never sees a class that fails. The excess is not multiplied by the class size: otherwise a class
+that grows towards meeting a demand would seem to miss it by more and more.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -21,32 +21,32 @@ from shoal.kernels.runtime.jit import part
 from shoal.types.stream import Demand
 
 DISTINCT, ENTROPY, RECURSIVE, CLOSE = range(4)  #: kinds of demands
-_FINEST = 10**6  # a level is a fraction with at most this denominator; finer ones are rounded to the strict side
-_LARGEST = 2**31  # no class has so many tuples: a level beyond this one asks for nothing else
+_FINEST = 10**6  # largest denominator of a level; finer levels are rounded to the strict side
+_LARGEST = 2**31  # no class has this many tuples: a level beyond it demands nothing more
 _HAIR = 1e-11
 _EXACT = 2.0**62
 
 
 class Demanded(NamedTuple):
-    """Demands laid out for kernels; `base` and `total` grow as tuples come."""
+    """Demands laid out for kernels; `base` and `total` grow as tuples arrive."""
 
     kind: np.ndarray  #: (c,) int64
-    least: np.ndarray  #: (c,) int64: values that a class must have; recursive: where the tail begins
+    least: np.ndarray  #: (c,) int64: minimum number of values in a class; recursive: where the tail begins
     top: np.ndarray  #: (c,) int64: numerator of l, c or t
     bottom: np.ndarray  #: (c,) int64: its denominator
-    scale: np.ndarray  #: (c,) int64: closeness: steps from the first code to the last; 2 where all are equally far
+    scale: np.ndarray  #: (c,) int64: closeness: steps from the first code to the last; 2 if all are equally far
     ordered: np.ndarray  #: (c,) bool
     grows: np.ndarray  #: (c,) bool
-    bins: np.ndarray  #: (c,) int64: how many codes closeness knows
-    base: np.ndarray  #: (c, most bins) int64: how often each code occurs in what a class must be close to
+    bins: np.ndarray  #: (c,) int64: number of codes known to closeness
+    base: np.ndarray  #: (c, most bins) int64: count of each code in the reference distribution
     total: np.ndarray  #: (c,) int64: their sum
-    logs: np.ndarray  #: float64: n log n of every size that a class may have
+    logs: np.ndarray  #: float64: n log n for every possible class size
     codes: np.ndarray  #: int64: scratch for the codes of one class
     counts: np.ndarray  #: int64: scratch for their counts
 
 
 def laid_out(demands: Sequence[Demand]) -> Demanded:
-    """Lay out demands for kernels; a model that is no demand on a stream is refused."""
+    """Lay out demands for kernels; refuse a model that streams do not support."""
     rows = [_row(one) for one in demands]
     columns = np.array(rows, np.int64).reshape(len(rows), 8).T.copy()
     widest = max((len(one.base) for one in demands), default=1) or 1
@@ -61,7 +61,7 @@ def laid_out(demands: Sequence[Demand]) -> Demanded:
 
 
 def with_room(d: Demanded, size: int) -> Demanded:
-    """Return the same with scratch space for classes of so many tuples."""
+    """Return the same with scratch space for classes of `size` tuples."""
     if len(d.codes) > size:
         return d
     n = np.arange(size + 1)
@@ -94,7 +94,7 @@ def _written(level: float) -> Fraction:
 
 
 def _fine(level: Fraction, *, up: bool) -> Fraction:
-    """Return a level that counts may be multiplied by; `up`: what is rounded is rounded up."""
+    """Return a level that counts may be multiplied by, rounded up if `up`, else down."""
     finest = _FINEST if level <= _FINEST else 1
     if level.denominator <= finest:
         return level
@@ -103,7 +103,7 @@ def _fine(level: Fraction, *, up: bool) -> Fraction:
 
 @part
 def counted(d, values, i):
-    """Count a tuple that comes."""
+    """Count an arriving tuple."""
     for j in range(len(d.kind)):
         if d.grows[j]:
             d.base[j, values[i, j]] += 1
@@ -112,7 +112,7 @@ def counted(d, values, i):
 
 @part
 def excess(d, values, waits, members, s):
-    """Return by how much a class misses all demands; members are places in `waits`, which holds rows of `values`."""
+    """Return by how much a class misses all demands; members are positions in `waits`, which holds rows of `values`."""
     total = 0.0
     for j in range(len(d.kind)):
         _sort_codes(d.codes, values, j, waits, members, s)
@@ -135,7 +135,7 @@ def _sort_codes(codes, values, j, waits, members, s):
 
 @part
 def _too_few(d, j, s):
-    """Return what diversity lacks: values, entropy, or tuples of the commonest value."""
+    """Return the shortfall in diversity: values, entropy, or tuples of the most common value."""
     codes, counts = d.codes, d.counts
     m, begin = 0, 0
     for a in range(1, s + 1):
@@ -153,7 +153,7 @@ def _too_few(d, j, s):
         for a in range(max(d.least[j] - 1, 0), m):
             tail += counts[a]
         return max(d.bottom[j] * counts[0] - d.top[j] * tail + 1, 0) / d.bottom[j]
-    if counts[0] == counts[m - 1] and m * d.bottom[j] >= d.top[j]:  # equally often: no logarithm is needed
+    if counts[0] == counts[m - 1] and m * d.bottom[j] >= d.top[j]:  # all equally frequent: no logarithm needed
         return 0.0
     held = d.logs[s]
     for a in range(m):
@@ -164,7 +164,7 @@ def _too_few(d, j, s):
 
 @part
 def _too_far(d, j, s):
-    """Return what closeness lacks: by how much the earth mover's distance is above t."""
+    """Return the shortfall in closeness: the earth mover's distance minus t."""
     n, m, scale = d.total[j], d.bins[j], d.scale[j]
     if n == 0 or scale == 0:
         return 0.0
@@ -184,7 +184,7 @@ def _too_far(d, j, s):
 
 @part
 def _roughly(d, j, s):
-    """Return the same from more tuples than integers can hold: what is near to too far is too far."""
+    """Return the same for more tuples than integers can hold; distances close to the limit fail."""
     n, m = float(d.total[j]), d.bins[j]
     work, mine, theirs, at = 0.0, 0.0, 0.0, 0
     for u in range(m):

@@ -1,4 +1,4 @@
-"""Means and errors of classes whose members stand one after the other."""
+"""Means and errors of classes whose members are stored consecutively."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from shoal.kernels.runtime.jit import kernel
 
 _LOST, _SPREAD = range(2)  # squared errors, and those around the middle of the domain
-_PARTS = 2.0**53  # that the range of a class is divided into, or fewer …
+_PARTS = 2.0**53  # number of units in the range of a class, or fewer …
 _MOST = 2.0**62  # … if differences would add up to more
-_TINY, _LARGER = 2.0**-600, 2.0**600  # a range below that is enlarged so much first, for it is divided by
+_TINY, _LARGER = 2.0**-600, 2.0**600  # ranges below the first are enlarged by the second, because they are divided by
 
 
 def means(values: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the mean of each class: its lowest member plus the mean difference from it, within the class's range.
 
     Differences are added as integers, in units of the class's range over 2⁵³: the order of members cannot change a
-    digit, and the mean is off by no more than one such unit.
+    digit, and the error of the mean is at most one such unit.
 
     >>> means(np.array([0.1, 0.1, 0.1, 3.0]), np.array([3, 1])).tolist()
     [0.1, 3.0]
@@ -33,14 +33,14 @@ def means(values: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.f
 def errors(
     points: NDArray[np.float64], sizes: NDArray[np.int64], centres: NDArray[np.float64], middle: NDArray[np.float64]
 ) -> tuple[float, float]:
-    """Return the squared distances of all members from the centre of their class, and from the middle, summed up."""
+    """Return the sum of squared distances of all members from the centre of their class, and from the middle."""
     found = np.zeros(2)
     _errors(points, sizes, centres, middle, found)
     return float(found[_LOST]), float(found[_SPREAD])
 
 
 def gathered(labels: NDArray[np.int64], classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the members of all classes, class after class and ascending in each, and how many each has.
+    """Return the members of all classes, grouped by class and ascending in each, and the size of each class.
 
     >>> [found.tolist() for found in gathered(np.array([1, -1, 0, 1]), 2)]
     [[2, 0, 3], [1, 2]]

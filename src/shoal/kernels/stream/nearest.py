@@ -1,9 +1,9 @@
-"""Algorithms 2 and 3 of [DS17]: classes around tuples that expire, of those that are nearest to them.
+"""Algorithms 2 and 3 of [DS17]: classes of an expiring tuple and the pending tuples nearest to it.
 
 δ is `delay`, ω `weight`, the buffer ℬ the window.
 
-Coordinate j of the tuple in slot s is ``x[s // 16, j, s % 16]``. A tuple that is gone is nowhere: NaN, which is near
-to nothing. When too many are gone, the others move together; they stay in order.
+Coordinate j of the tuple in slot s is ``x[s // 16, j, s % 16]``. A removed tuple is NaN, which is near to nothing. When
+too many are removed, the others close ranks, in order.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -22,18 +22,18 @@ WIDTH = 16
 
 
 class Window(NamedTuple):
-    """Tuples that wait."""
+    """Pending tuples."""
 
     x: np.ndarray  # (blocks, d, WIDTH) float64
-    row: np.ndarray  # (slots,) int64: which tuple of the call it is; −1: gone
+    row: np.ndarray  # (slots,) int64: index of the tuple within the call; −1: removed
     place: np.ndarray  # (slots,) float64: its position, counted from the first tuple of the call
-    q: np.ndarray  # (d,) float64: the point that distances are from
+    q: np.ndarray  # (d,) float64: the query point
     distance: np.ndarray  # (WIDTH,) float64: scratch
-    ends: np.ndarray  # (3,) int64: first slot, slot after the last, tuples that wait
+    ends: np.ndarray  # (3,) int64: first slot, slot after the last, pending tuples
 
 
 def window(d: int, most: int) -> Window:
-    """Make room for so many tuples that wait at once."""
+    """Allocate room for `most` pending tuples at a time."""
     blocks = 2 * (most // WIDTH + 2)
     return Window(
         np.full((blocks, d, WIDTH), np.nan),
@@ -47,7 +47,7 @@ def window(d: int, most: int) -> Window:
 
 @part
 def push(w, coordinates, positions, i):
-    """Let tuple i wait."""
+    """Add tuple i to the window."""
     ends = w.ends
     if ends[END] == w.row.shape[0] or ends[END] - ends[FIRST] > ends[WAITING] + ends[WAITING] // 4 + 2 * WIDTH:
         _close_ranks(w)
@@ -81,7 +81,7 @@ def _close_ranks(w):
 
 @part
 def gone(w, slot):
-    """Take a tuple away; return which one it was."""
+    """Remove a tuple; return which one it was."""
     ends, i = w.ends, w.row[slot]
     w.row[slot] = -1
     w.x[slot // WIDTH, 0, slot % WIDTH] = np.nan
@@ -93,21 +93,21 @@ def gone(w, slot):
 
 @part
 def ask(w, slot):
-    """Measure from the tuple in a slot."""
+    """Measure distances from the tuple in a slot."""
     for j in range(w.q.shape[0]):
         w.q[j] = w.x[slot // WIDTH, j, slot % WIDTH]
 
 
 @part
 def steered(squared, weight, apart):
-    """Return a squared distance with that of the positions, which are so far apart ([DS17] Alg. 3)."""
+    """Add the squared weighted distance of positions to a squared distance ([DS17] Alg. 3)."""
     t = weight * apart
     return squared + t * t
 
 
 @part
 def ordered(w, away, heap, weight, here):
-    """Order all that wait so that the nearest can be taken one after the other."""
+    """Arrange all pending tuples in a heap, so that the nearest can be taken one after the other."""
     ends, size = w.ends, 0
     for block in range(ends[FIRST] // WIDTH, (ends[END] + WIDTH - 1) // WIDTH):
         mask = scan_points(w.x, block, w.q, np.inf, np.inf, w.distance)
@@ -127,7 +127,7 @@ def ordered(w, away, heap, weight, here):
 
 @part
 def next_of(away, heap, size):
-    """Take the nearest out of a heap of so many places; it stays behind the heap."""
+    """Take the nearest from a heap of `size` entries; it is stored behind the heap."""
     top = heap[0]
     heap[0], heap[size - 1] = heap[size - 1], top
     sink(away, heap, 0, size - 1)
@@ -136,7 +136,7 @@ def next_of(away, heap, size):
 
 @part
 def sink(away, heap, at, size):
-    """Let a place sink until none below it is nearer, or as near and lower."""
+    """Sink an entry until none below it is nearer, or equally near and lower."""
     while True:
         child = 2 * at + 1
         if child >= size:
@@ -165,7 +165,7 @@ def nearest(
     old: int,
     due: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the class of each tuple (−1: waits, −2: dropped) and the position at which each class formed.
+    """Return the class of each tuple (−1: pending, −2: rejected) and the position at which each class formed.
 
     `rule` is k, δ and ω. `subjects` are numbered from 0; None: all are different.
     """
@@ -203,7 +203,7 @@ def _nearest(
             push(w, coordinates, positions, i)  # [DS17] Alg. 2, line 1
             last = positions[i] - delay if i >= old else np.int64(-1)
         else:
-            last = due - 1  # what must leave although nothing comes
+            last = due - 1  # tuples that must be released although no new one arrives
         while w.ends[WAITING] > 0 and positions[w.row[w.ends[FIRST]]] <= last:  # line 2
             if w.ends[WAITING] < k:
                 labels[gone(w, w.ends[FIRST])] = _DROPPED
@@ -221,10 +221,10 @@ def _nearest(
 
 @part
 def _choose(w, near, slots, most, weight, here):
-    """Find the slots of the nearest ones; of those equally far the ones that came first."""
+    """Find the slots of the nearest tuples, ties to those that arrived first."""
     ends, found, worst = w.ends, 0, np.inf
     for block in range(ends[FIRST] // WIDTH, (ends[END] + WIDTH - 1) // WIDTH):
-        # all from here on came later: if the position alone is too far away, so are they
+        # all tuples from here on arrived later: if the position alone is too far, so are they
         begin = block * WIDTH
         if weight > 0.0 and begin >= ends[FIRST] and steered(0.0, weight, w.place[begin] - here) >= worst:
             break
@@ -249,10 +249,10 @@ def _choose(w, near, slots, most, weight, here):
 
 @kernel
 def _nearest_subjects(w: Window, given: Any, of: Any, k: int, delay: int, weight: float, old: int, due: int) -> int:
-    """Do the same where subjects have several tuples ([DS17] Note 1)."""
+    """Do the same for subjects with several tuples ([DS17] Note 1)."""
     coordinates, positions, labels, moments = given
     subjects, counts, near, slots, away, heap = of
-    waiting, held = counts[0], counts[1]  # tuples of each subject; the class that it was last in, from 1 on
+    waiting, held = counts[0], counts[1]  # tuples of each subject; the class it was last in, from 1
     different, classes = 0, 0
     n = len(positions)
     for i in range(n + 1):
@@ -279,7 +279,7 @@ def _nearest_subjects(w: Window, given: Any, of: Any, k: int, delay: int, weight
             has, at, size = 1, 0, -1
             few = _choose(w, near, slots, len(slots), weight, here)
             while has < k:
-                if at < few:  # a few of the nearest are mostly enough; else all are put in order
+                if at < few:  # a few of the nearest usually suffice; otherwise all are sorted
                     slot = slots[at]
                     at += 1
                 else:

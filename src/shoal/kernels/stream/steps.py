@@ -1,6 +1,6 @@
-"""Tuples come and expire, one after the other; classes form around those that expire, and hold what is demanded.
+"""Stream classes around expiring tuples that meet all demands.
 
-Symbols: δ is `delay`, ω `weight`. m tuples wait, the first of them expires; `far` are squared distances from it.
+Symbols: δ is `delay`, ω `weight`. m tuples are pending, the first of them expires; `far` are squared distances from it.
 `pairs` is the sum of squared distances of all pairs in a class of s, so that pairs / s is its SSE; `sums` are each
 candidate's squared distances from all members.
 """
@@ -20,11 +20,12 @@ from shoal.types.stream import Waiting
 
 @part
 def mend(d, room, values, waits, m, order, s, k):
-    """Change a class until it holds all demands; return its size, or 0 if all that wait are no such class.
+    """Change a class until it meets all demands; return its size, or 0 if even all pending tuples do not meet them.
 
-    `order` are the places in `waits`, nearest first. One change at a time: the one that costs least distance for what
-    it mends. When none mends, others come in, one after the other, whoever leaves least missing: then a class may come
-    to hold on the way through some that miss more. The tuple that expires, place 0, stays; k different subjects stay.
+    `order` are the positions in `waits`, nearest first. Each change is the one with the least distance per unit of
+    excess removed. If no single change helps, tuples are added one by one, always the one that leaves the least excess:
+    the class may then pass through states of larger excess before it meets all demands. The expiring tuple, position 0,
+    stays, and so do k different subjects.
     """
     members, inside, held, subjects = room.members, room.inside, room.held, room.subjects
     for a in range(m):
@@ -57,7 +58,7 @@ def mend(d, room, values, waits, m, order, s, k):
 
 @part
 def _change(d, room, values, waits, m, order, s, missing, different, k):
-    """Return who comes in, whose place it takes (s: a new one), and what is missing then; −1: no change mends."""
+    """Return the tuple to add, the one it replaces (s: none), and the excess after that; −1: no change helps."""
     members, far = room.members, room.far
     best, y, x, left = np.inf, -1, -1, missing
     for b in range(m):
@@ -82,7 +83,7 @@ def _change(d, room, values, waits, m, order, s, missing, different, k):
 
 @part
 def _grown(d, room, values, waits, m, order, s):
-    """Take whoever leaves least missing, the nearest of several, until all demands hold; return the size, or 0."""
+    """Add tuples that leave the least excess, ties to the nearest, until all demands hold; return the size, or 0."""
     members, inside = room.members, room.inside
     while s < m:
         y, left = -1, np.inf
@@ -101,7 +102,7 @@ def _grown(d, room, values, waits, m, order, s):
 
 @part
 def _enough(room, waits, goes, comes, different, k):
-    """Tell whether k subjects are left when one changes places with another."""
+    """Tell whether k subjects remain when one tuple replaces another."""
     leaves, enters = room.subjects[waits[goes]], room.subjects[waits[comes]]
     if leaves == enters:
         return True
@@ -113,7 +114,7 @@ _EXCHANGES = 20
 
 @part
 def squared(given, weight, a, b):
-    """Return the squared distance of two rows, the position times ω as one more coordinate."""
+    """Return the squared distance of two rows, with the position times ω as one more coordinate."""
     total = 0.0
     for j in range(given.coordinates.shape[1]):
         off = given.coordinates[a, j] - given.coordinates[b, j]
@@ -124,10 +125,11 @@ def squared(given, weight, a, b):
 
 @part
 def look_ahead(given, room, rule, waits, m, order, count, now):
-    """Choose a class among the first `count` places of `order`, all of different subjects; return its size.
+    """Choose a class among the first `count` positions of `order`, all of different subjects; return its size.
 
-    The first is the tuple that expires. Each other has a price, about what it would lose in another class. The class
-    takes whom it costs least over the price until it has k; then exchanges; then takes more where that pays.
+    The first is the expiring tuple. Every other tuple has a price, roughly its loss in another class. The class adds
+    the tuple with the least cost above its price until it has k; then exchanges members; then adds more where that
+    pays.
     """
     k, members, inside, price, sums, between = rule.k, room.members, room.inside, room.price, room.sums, room.between
     for a in range(count):
@@ -157,13 +159,13 @@ def look_ahead(given, room, rule, waits, m, order, count, now):
 
 @part
 def _price(given, room, rule, waits, m, place, now):
-    """Return what a tuple would lose in another class: its mean squared distance from the 2k − 1 nearest, in part.
+    """Return the expected loss of a tuple in another class: part of its mean squared distance from the 2k − 1 nearest.
 
-    The longer it waited, the fewer will come that may be nearer, and the larger the part.
+    The longer it has been pending, the fewer nearer tuples can still arrive, and the larger that part.
     """
     near, row = room.near, waits[place]
     most, found = min(2 * rule.k - 1, m - 2), 0
-    for a in range(1, m):  # without the one that expires
+    for a in range(1, m):  # without the expiring one
         if a == place:
             continue
         far = squared(given, rule.weight, row, waits[a])
@@ -183,7 +185,7 @@ def _price(given, room, rule, waits, m, place, now):
 
 @part
 def _next(room, s, count, pairs, part_of, pays):
-    """Return who costs least over its price; −1: nobody, or nobody who pays."""
+    """Return the candidate with the least cost above its price; −1 if none pays."""
     best, y = np.inf, -1
     for z in range(1, count):
         if not room.inside[z]:
@@ -195,7 +197,7 @@ def _next(room, s, count, pairs, part_of, pays):
 
 @part
 def _exchange(room, s, count, pairs):
-    """Let members and others change places, the best two first, while that lowers the SSE less the prices."""
+    """Exchange members for others, the best pair first, while that lowers the SSE minus the prices."""
     members, inside, price, sums, between = room.members, room.inside, room.price, room.sums, room.between
     for _ in range(_EXCHANGES):
         best, x, y = 0.0, -1, -1
@@ -220,13 +222,13 @@ _DROPPED = -2
 
 
 class Rule(NamedTuple):
-    """How classes form; `reach` · k candidates are looked at, with 1 the nearest are taken."""
+    """How classes form; `reach` · k candidates are considered; with 1, the nearest are taken."""
 
     k: int
     delay: int
     weight: float
     reach: int
-    young: float = 0.0  #: part of its price that a tuple counts with when it comes
+    young: float = 0.0  #: part of its price that counts when a tuple arrives
     old: float = 0.0  #: and when it expires
     more: float = 0.0  #: part of that for tuples beyond k
 
@@ -240,12 +242,12 @@ class _Given(NamedTuple):
 
 
 class _Room(NamedTuple):
-    subjects: np.ndarray  #: of each row, numbered from 0
+    subjects: np.ndarray  #: subject of each row, numbered from 0
     held: np.ndarray  #: scratch for each subject
-    waits: np.ndarray  #: rows that wait, oldest first
-    far: np.ndarray  #: squared distance of each from the one that expires
-    order: np.ndarray  #: places in `waits`, nearest first as far as they were looked at
-    members: np.ndarray  #: places in `waits`; while candidates are compared, places in `order`
+    waits: np.ndarray  #: pending rows, oldest first
+    far: np.ndarray  #: squared distance of each from the expiring tuple
+    order: np.ndarray  #: positions in `waits`, nearest first as far as they were sorted
+    members: np.ndarray  #: positions in `waits`; while candidates are compared, positions in `order`
     inside: np.ndarray
     price: np.ndarray
     sums: np.ndarray
@@ -254,7 +256,7 @@ class _Room(NamedTuple):
 
 
 def steps(waiting: Waiting, rule: Rule, demanded: Demanded, due: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the class of each tuple (−1: waits, −2: dropped) and the position at which each class formed."""
+    """Return the class of each tuple (−1: pending, −2: rejected) and the position at which each class formed."""
     n = len(waiting.positions)
     labels, moments = np.full(n, -1, np.int64), np.empty(n // rule.k + 1, np.int64)
     if not n:
@@ -308,7 +310,7 @@ def _steps(given, room, rule, demanded, old, due):
 
 @part
 def _class(given, room, rule, demanded, m, now):
-    """Choose a class for the oldest; return its size, 0: there is none."""
+    """Choose a class for the oldest tuple; return its size, or 0 if no class is possible."""
     waits, far, order, members = room.waits, room.far, room.order, room.members
     for a in range(m):
         far[a] = squared(given, rule.weight, waits[0], waits[a])
@@ -317,7 +319,7 @@ def _class(given, room, rule, demanded, m, now):
     far[0] = -1.0
     for a in range(m // 2 - 1, -1, -1):
         sink(far, order, a, m)
-    whole, size, different = m, 0, 0  # the heap is order[:whole]; what was taken from it is kept in members
+    whole, size, different = m, 0, 0  # the heap is order[:whole]; entries taken from it are kept in members
     while whole > 0 and different < rule.reach * rule.k:
         place = next_of(far, order, whole)
         whole -= 1
@@ -342,7 +344,7 @@ def _class(given, room, rule, demanded, m, now):
 
 @part
 def _sort(order, far, m):
-    """Sort all places, nearest first."""
+    """Sort all positions, nearest first."""
     for a in range(m):
         order[a] = a
     for a in range(m // 2 - 1, -1, -1):

@@ -1,1 +1,1 @@
-"""Classes, values and people as audits count them."""
+"""Counts of classes, values and people in audits."""

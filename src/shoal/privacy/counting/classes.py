@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """The records of a table, class after class."""
+    """Records of a table, grouped by class."""
 
     rows: NDArray[np.int64] = field(repr=False)  #: positions
     sizes: NDArray[np.int64] = field(repr=False)
 
     @cached_property
     def begins(self) -> NDArray[np.int64]:
-        """Where each class begins in `rows`."""
+        """Return the position of the first record of each class in `rows`."""
         return np.asarray(np.cumsum(self.sizes) - self.sizes)
 
     @cached_property
@@ -39,24 +39,24 @@ class Classes:
         return numbers
 
     def numbers(self) -> NDArray[np.int64]:
-        """Return the number of each class, counted in order of their first rows: the name that a user sees."""
+        """Return the number of each class in order of first rows, which is the name that a user sees."""
         return self._numbers
 
     def codes(self, codes: NDArray[np.int64], values: int) -> NDArray[np.int64]:
-        """Return the numbers of the values of an attribute, class after class, ascending within each."""
+        """Return the codes of an attribute's values, grouped by class and ascending within each."""
         before = np.repeat(np.arange(len(self.sizes)) * values, self.sizes)
         keys = codes[self.rows]
         keys += before
-        keys.sort()  # classes stay where they are
+        keys.sort()  # classes keep their positions
         keys -= before
         return np.asarray(keys)
 
 
 def classes_of(release: Release, names: Sequence[str]) -> Classes:
-    """Group the records that are written the same in all of some columns; all records are one class if there are none.
+    """Group the records that are written the same in all of the given columns; without columns, all form one class.
 
-    A missing value is a value, NaN is one, and −0 is not 0. Nothing is dropped. Every model asks for the same
-    classes: they are found once for each release.
+    A missing value is a value, NaN is one, and −0 is not 0. Nothing is dropped. All models use the same classes, which
+    are computed once per release.
     """
     key = ("classes", tuple(names))
     if key not in release.cache:
@@ -80,7 +80,7 @@ def _grouped(data: pa.Table, n: int) -> Classes:
 
 
 def comparable(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column whose values can be told apart; lists and structures cannot, and are refused."""
+    """Return a column whose values can be compared; refuse lists and structures, which cannot."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -99,14 +99,14 @@ def comparable(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 class People(NamedTuple):
-    """Whom records are about."""
+    """Persons that records are about."""
 
-    codes: NDArray[np.int64]  #: the number of the person of each record; those about nobody share one
-    respelled: int  #: spellings that were taken for another spelling of the same person
+    codes: NDArray[np.int64]  #: the number of the person of each record; records without a person share one
+    respelled: int  #: spellings taken for another spelling of the same person
 
 
 def people_of(release: Release) -> People:
-    """Return the people of a release, which must name its subjects: once for each release."""
+    """Return the people of a release, which must name its subjects; computed once per release."""
     if "people" not in release.cache:
         assert release.subjects is not None
         column = comparable("subject", release.subjects)
@@ -116,7 +116,7 @@ def people_of(release: Release) -> People:
 
 
 def counted_in(release: Release) -> str:
-    """Say that classes are counted in subjects, and how many spellings were taken for one that is there, too.
+    """State that classes are counted in subjects, and how many spellings were taken for another one.
 
     >>> import pyarrow as pa
     >>> from shoal.types import Schema
@@ -127,14 +127,14 @@ def counted_in(release: Release) -> str:
 
 
 def respelled(release: Release) -> list[str]:
-    """Return a remark on how many spellings were taken for another one of the same subject; none if none was."""
+    """Return a remark on how many spellings were taken for another one of the same subject; empty if none."""
     count = people_of(release).respelled
     what = "1 name was taken for another spelling" if count == 1 else f"{count:,} names were taken for other spellings"
     return [f"{what} of the same subject (subject_exact = true would count them apart)"] if count else []
 
 
 def sizes_of(release: Release, owner: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:
-    """Return how many records, or subjects, each class has, and what must be known of the counts."""
+    """Return the number of records, or subjects, of each class, and remarks on the counts."""
     records = np.bincount(owner)
     if release.subjects is None:
         return records, []
@@ -149,7 +149,7 @@ def sizes_of(release: Release, owner: NDArray[np.int64]) -> tuple[NDArray[np.int
 
 
 def numbered(column: pa.ChunkedArray) -> NDArray[np.int64]:
-    """Return a number for each value, missing ones among them."""
+    """Return a number for each value; missing values have one too."""
     import pyarrow.compute as pc
 
     encoded = pc.dictionary_encode(comparable("class", column), null_encoding="encode")
@@ -157,7 +157,7 @@ def numbered(column: pa.ChunkedArray) -> NDArray[np.int64]:
 
 
 def codes_of(name: str, before: pa.ChunkedArray, after: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return a number for each value before and after, the same for the same."""
+    """Return a number for each value before and after; equal values get equal numbers."""
     import pyarrow as pa
 
     one, other = normal(comparable(name, before)), normal(comparable(name, after))
@@ -165,7 +165,7 @@ def codes_of(name: str, before: pa.ChunkedArray, after: pa.ChunkedArray) -> tupl
         common = _common(one.type, other.type)
         try:
             one, other = (normal(column.cast(common)) for column in (one, other))
-        except pa.ArrowException:  # whose message may hold a value
+        except pa.ArrowException:  # its message may contain a cell value
             raise GuaranteeError(
                 f"Column {name!r}: {before.type} left as {after.type}, which cannot be compared. Nothing was written."
             ) from None
@@ -174,7 +174,7 @@ def codes_of(name: str, before: pa.ChunkedArray, after: pa.ChunkedArray) -> tupl
 
 
 def _common(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """Return a type in which values of two types can be compared; a cast that would lose something fails."""
+    """Return a type in which values of two types can be compared; a cast that would lose information fails."""
     import pyarrow as pa
 
     kinds = (one, other)
@@ -190,7 +190,7 @@ def _common(one: pa.DataType, other: pa.DataType) -> pa.DataType:
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    """Tell whether values are numbers, or 0 and 1 where a format has no truth values."""
+    """Tell whether values are numbers, or 0 and 1 in formats without booleans."""
     import pyarrow as pa
 
     is_one = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)

@@ -1,6 +1,6 @@
-"""The earth mover's distance of each class from other records, in integers.
+"""Earth mover's distance of each class from a reference set of records, in integers.
 
-Values are the ends of a tree, whose edges have lengths (ordered values: of a path). Then
+Values are the leaves of a tree whose edges have lengths (for ordered values, a path). Then
 
     EMD(C, T) = Σ over edges: length · |share of C beyond the edge − share of T beyond it|.
 
@@ -23,20 +23,20 @@ _BATCH = 2**16  # records
 
 
 def work(values: Values, codes: NDArray[np.int64], sizes: NDArray[np.int64], base: NDArray[np.int64]) -> NDArray[Any]:
-    """Return N · s · scale · EMD of each class from the base, in integers: int64, or Python's where these do not do.
+    """Return N · s · scale · EMD of each class from the base, in integers: int64, or Python's where these overflow.
 
     Parameters
     ----------
     values
-        How far values are apart.
+        Distances between values.
     codes
-        Numbers of the values of the records, class after class, ascending within each.
+        Codes of the records' values, grouped by class and ascending within each.
     sizes
         Number of records of each class.
     base
-        Numbers of the values of the N records to compare with, ascending.
+        Codes of the values of the N reference records, ascending.
 
-    Complexity: O(records + N), times the height of the tree where there is one.
+    Complexity: O(records + N), times the height of the tree if there is one.
     """
     found = np.empty(len(sizes), np.int64)
     most = _EXACT // (len(base) * values.scale)
@@ -45,7 +45,7 @@ def work(values: Values, codes: NDArray[np.int64], sizes: NDArray[np.int64], bas
     one = _Trees(values, base) if values.levels else _Line(values, base)
     begins = np.concatenate(([0], np.cumsum(sizes)))
     first = 0
-    while first < len(sizes):  # so few at a time that they stay in the cache
+    while first < len(sizes):  # few enough at a time to stay in the cache
         after = max(int(np.searchsorted(begins, begins[first] + _BATCH)), first + 1)
         batch = slice(first, min(after, len(sizes)))
         number = np.int64 if int(sizes[batch].max()) <= most else object
@@ -59,7 +59,7 @@ class _Line:
 
     def __init__(self, values: Values, base: NDArray[np.int64]) -> None:
         self.base, self.count = base, values.count
-        self.few = values.count <= 4 * len(base) + 1000  # few enough to have a place for each
+        self.few = values.count <= 4 * len(base) + 1000  # few enough for a table with an entry per value
         if self.few:
             below = np.cumsum(np.bincount(base, minlength=values.count))
             self.sums = np.concatenate(([0], np.cumsum(below)[:-1]))
@@ -67,17 +67,17 @@ class _Line:
             self.sums = np.concatenate(([0], np.cumsum(base)))
 
     def area(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the sum of the records of T up to u over all u below a value."""
+        """Return the sum, over all u below a value, of the number of records of T up to u."""
         if self.few:
             return np.asarray(self.sums[at])
         lower = np.searchsorted(self.base, at)
         return np.asarray(at * lower - self.sums[lower])
 
     def work(self, codes: NDArray[np.int64], sizes: NDArray[np.int64], number: np.dtype[Any]) -> NDArray[Any]:
-        """Add up |N · records of C up to a value − s · records of T up to it| over all values but the last.
+        """Sum |N · records of C up to a value − s · records of T up to it| over all values but the last.
 
-        Between two neighbouring records of C the first term stands still and the second grows: it is enough to know
-        where they meet, and the sum of the second up to there and from there on.
+        Between two consecutive records of C the first term is constant and the second grows. It is enough to know where
+        they cross, and the sum of the second up to there and from there on.
         """
         n, stretches = len(self.base), sizes + 1  # before the first record, between two, and after the last
         last = np.cumsum(stretches) - 1
@@ -90,7 +90,7 @@ class _Line:
         since[1:], since[begins] = to[:-1], 0
         size = np.repeat(sizes, stretches)
         passed = np.arange(len(to)) - np.repeat(begins, stretches)  # records of C so far
-        need = (n * passed + size - 1) // size  # the fewest records of T of which s times as many are N · passed
+        need = (n * passed + size - 1) // size  # the fewest records of T that, times s, reach N · passed
         meet = np.clip(self.base[np.maximum(need, 1) - 1], since, to)
         at_end, at_meet = self.area(to), self.area(meet)
         at_begin = np.empty_like(at_end)
@@ -100,7 +100,7 @@ class _Line:
 
 
 class _Trees:
-    """Values at the ends of a tree, or of a star where all are equally far apart."""
+    """Values at the leaves of a tree, or of a star if all are equally far apart."""
 
     def __init__(self, values: Values, base: NDArray[np.int64]) -> None:
         self.n, self.levels = len(base), values.levels
@@ -111,7 +111,7 @@ class _Trees:
         self.empty = sum(int((e.length * below).sum()) for e, below in zip(self.levels, self.below, strict=True))
 
     def work(self, codes: NDArray[np.int64], sizes: NDArray[np.int64], number: np.dtype[Any]) -> NDArray[Any]:
-        """Add up length · |N · records of C below a node − s · records of T below it|, by what differs from C empty."""
+        """Sum length · |N · records of C below a node − s · records of T below it|, from differences to an empty C."""
         size = sizes.astype(number)
         total = size * self.empty
         owner = np.repeat(np.arange(len(sizes)), sizes)
@@ -141,15 +141,15 @@ def largest(works: NDArray[Any], sizes: NDArray[np.int64], n: int, scale: int) -
 
 
 def roughly(works: NDArray[Any], sizes: NDArray[np.int64], n: int, scale: int) -> NDArray[np.float64]:
-    """Return the EMD of each class but for a few roundings."""
+    """Return the EMD of each class, up to a few roundings."""
     return np.asarray(works.astype(np.float64) / (sizes * (float(n) * scale)))
 
 
 def within(distance: Fraction, t: float | None) -> bool:
-    """Tell whether a distance is at most t, taken as it is written: 0.1 is one tenth."""
+    """Tell whether a distance is at most t as written: 0.1 is one tenth."""
     return t is None or distance <= Fraction(str(float(t)))
 
 
 def noted(worst: Sequence[tuple[int, Fraction]]) -> tuple[tuple[int, float], ...]:
-    """Return the worst classes with their distances as a finding holds them."""
+    """Return the worst classes with their distances, as a finding stores them."""
     return tuple((number, float(found)) for number, found in worst)

@@ -1,8 +1,8 @@
 """Histograms of confidential values in each class, and exact comparison of their entropies.
 
 With counts nᵢ that add up to s, exp(entropy) ≥ l means s^s ≥ l^s · Π nᵢ^nᵢ. Floats decide where the two sides are far
-apart. Where they are not, both are products of powers of integers: whether they are equal is found by common factors,
-and if they are not, logarithms of more and more digits tell in the end which one is larger.
+apart. Otherwise both sides are products of powers of integers: common factors show whether they are equal, and if they
+are not, logarithms with increasing precision show which one is larger.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from shoal.types import Finding, Release
 
 
 class Uneven(NamedTuple):
-    """The classes in which some values occur more often than others."""
+    """Classes in which some values occur more often than others."""
 
     at: NDArray[np.int64]  #: positions of these classes among all
-    counts: NDArray[np.int64]  #: class after class, how often its values occur, descending
-    begins: NDArray[np.int64]  #: where each class begins in `counts`
-    distinct: NDArray[np.int64]  #: how many values each has
+    counts: NDArray[np.int64]  #: counts of its values, grouped by class and descending
+    begins: NDArray[np.int64]  #: position of the first count of each class in `counts`
+    distinct: NDArray[np.int64]  #: number of distinct values of each class
     sizes: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Histograms:
-    """The values of each class, and how often they occur: runs of equal numbers in the sorted ones.
+    """Values of each class and their counts: runs of equal codes in sorted order.
 
     Attributes
     ----------
     values, classes
-        Of whom this is.
+        The values and classes that the histograms belong to.
     codes
-        Numbers of the values of the records, class after class, ascending within each.
+        Codes of the records' values, grouped by class and ascending within each.
     runs
-        Where each run of equal numbers begins in `codes`. A run does not cross classes.
+        Position of each run of equal codes in `codes`. A run does not cross classes.
     begins
         The first run of each class.
     """
@@ -59,31 +59,31 @@ class Histograms:
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """How many records each run has."""
+        """Return the number of records of each run."""
         if len(self.runs) == len(self.codes):
             return np.ones(len(self.runs), np.int64)
         return gaps(self.runs, len(self.codes))
 
     @cached_property
     def distinct(self) -> NDArray[np.int64]:
-        """How many different values each class has."""
+        """Return the number of distinct values of each class."""
         return gaps(self.begins, len(self.runs))
 
     @cached_property
     def commonest(self) -> NDArray[np.int64]:
-        """How often the commonest value of each class occurs in it."""
+        """Return the count of the most common value of each class."""
         if len(self.runs) == len(self.codes):
             return np.ones(len(self.begins), np.int64)
         return np.asarray(np.maximum.reduceat(self.counts, self.begins))
 
     @cached_property
     def even(self) -> NDArray[np.bool_]:
-        """Whether all values of a class occur equally often in it."""
+        """Tell for each class whether all its values occur equally often."""
         return np.asarray(self.commonest * self.distinct == self.classes.sizes)
 
     @cached_property
     def uneven(self) -> Uneven:
-        """The other classes, with their counts sorted."""
+        """Return the other classes, with their counts sorted."""
         at = np.flatnonzero(~self.even)
         if not len(at):
             return Uneven(at, at, at, at, at)
@@ -92,24 +92,24 @@ class Histograms:
         counts = self.counts if len(at) == len(self.even) else self.counts[np.repeat(~self.even, self.distinct)]
         after = np.repeat(np.arange(len(at)) * (int(counts.max(initial=0)) + 1), distinct)
         keys = after - counts
-        keys.sort()  # classes stay where they are
+        keys.sort()  # classes keep their positions
         return Uneven(at, after - keys, begins, distinct, self.classes.sizes[at])
 
     @cached_property
     def table(self) -> NDArray[np.int64]:
-        """How often each value occurs in the whole table."""
+        """Return the count of each value in the whole table."""
         return np.bincount(self.values.codes, minlength=self.values.count)
 
     @cached_property
     def base(self) -> NDArray[np.int64]:
-        """The numbers of the values of all records, ascending."""
+        """Return the codes of the values of all records, ascending."""
         if len(self.table) == len(self.codes) and int(self.table.max()) == 1:
             return np.arange(len(self.table))
         return np.repeat(np.arange(len(self.table)), self.table)
 
 
 def gaps(begins: NDArray[np.int64], end: int) -> NDArray[np.int64]:
-    """Return how far it is from each beginning to the next, and from the last to the end."""
+    """Return the distance from each start to the next, and from the last to the end."""
     found = np.empty(len(begins), np.int64)
     np.subtract(begins[1:], begins[:-1], out=found[:-1])
     found[-1:] = end - begins[-1:]
@@ -117,9 +117,9 @@ def gaps(begins: NDArray[np.int64], end: int) -> NDArray[np.int64]:
 
 
 def histograms_of(release: Release, names: Sequence[str], confidential: str, *, as_counted: bool = False) -> Histograms:
-    """Count the values of a confidential column in each class over some columns: once for each release.
+    """Count the values of a confidential column in each class over some columns; computed once per release.
 
-    `as_counted`: spellings of one value are one.
+    With `as_counted`, spellings of one value are one value.
 
     >>> import pyarrow as pa
     >>> from shoal.types import Column, Kind, Role, Schema
@@ -139,7 +139,7 @@ def histograms_of(release: Release, names: Sequence[str], confidential: str, *, 
 
 
 def seen(release: Release, confidential: str) -> Values:
-    """Return the values of a confidential column, numbered once for each release."""
+    """Return the values of a confidential column, numbered once per release."""
     key = ("values", confidential)
     if key not in release.cache:
         release.cache[key] = values_of(release.schema[confidential], release.values(confidential))
@@ -158,7 +158,7 @@ def _counted(values: Values, classes: Classes) -> Histograms:
 
 
 class Fewest(NamedTuple):
-    """What the count is called, and how many values there must be."""
+    """Name of the count, and the required number of values."""
 
     model: str
     short: str
@@ -187,25 +187,25 @@ def fewest_values(asked: Fewest, release: Release, names: tuple[str, ...], confi
 
 
 _DIGITS = 40
-Counts = tuple[int, ...]  #: how often the values of a class occur, descending
+Counts = tuple[int, ...]  #: counts of the values of a class, descending
 
 
 def entropies(some: Uneven) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the entropy of each class in floats, and how far it may be off."""
+    """Return the entropy of each class in floats, and an error bound."""
     few = int(some.counts.max(initial=0)) + 1
-    if few <= len(some.counts):  # few different counts: a logarithm for each
+    if few <= len(some.counts):  # few distinct counts: one logarithm for each
         terms = np.arange(few) * np.log(np.maximum(np.arange(few), 1))
         terms = terms[some.counts]
     else:
         terms = some.counts * np.log(some.counts)
     logs = np.log(some.sizes)
     means = np.add.reduceat(terms, some.begins) / some.sizes
-    # a sum of m terms is off by m roundings of it at most; logarithms by a few of theirs
+    # a sum of m terms has at most m rounding errors of its size; logarithms have a few of theirs
     return logs - means, (some.distinct + 8) * 2.3e-16 * (logs + means)
 
 
 def kinds(some: Uneven, which: NDArray[np.int64]) -> set[Counts]:
-    """Return the different counts that some classes have."""
+    """Return the distinct histograms of some classes."""
     found: set[Counts] = set()
     for m in np.unique(some.distinct[which]).tolist():
         begins = some.begins[which[some.distinct[which] == m]]
@@ -242,7 +242,7 @@ def at_least(counts: Counts, l: Fraction) -> bool:  # noqa: E741
     if _is_one(powers):
         return True
     digits = _DIGITS
-    while True:  # ends: the product is not 1
+    while True:  # terminates: the product is not 1
         context = Context(prec=digits)
         found = _logarithm(powers, context)
         scale = sum((abs(power) * context.ln(Decimal(base)) for base, power in powers.items()), Decimal(0))
@@ -267,7 +267,7 @@ def _logarithm(powers: Counter[int], context: Context) -> Decimal:
 
 
 def _is_one(powers: Counter[int]) -> bool:
-    """Tell whether a product of powers of integers is 1: with bases that share no factor all powers must be 0."""
+    """Tell whether a product of powers of integers is 1: if bases share no factor, all powers must be 0."""
     prime_to_each_other: dict[int, int] = {}
     todo = [(base, power) for base, power in powers.items() if base > 1 and power]
     while todo:

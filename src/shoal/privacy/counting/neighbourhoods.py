@@ -1,4 +1,4 @@
-"""Classes that lie around a class in the space of the quasi-identifiers, as they were released."""
+"""Neighbouring classes in the space of the released quasi-identifiers."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 _LEAF = 64  # classes
-_CACHE = 2**15  # cells that stay in the cache
-_PAIRS = 2**20  # of classes, or of a class and a leaf, looked at together
+_CACHE = 2**15  # cells that fit into the cache
+_PAIRS = 2**20  # pairs of classes, or of a class and a leaf, processed at a time
 _NUMERIC = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATETIME)
 
 
 def places(release: Release, attributes: Sequence[str], classes: Classes) -> NDArray[np.float64] | None:
-    """Return where each class lies, standardised; None if a column is no number, or misses one.
+    """Return the position of each class, standardised; None if a column is not numeric, or has a missing value.
 
-    Sums are over sorted values, so that the order of rows cannot matter.
+    Sums run over sorted values, so that the order of rows does not matter.
     """
     found = []
     for name in attributes:
@@ -66,19 +66,19 @@ def _standardised(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class Around(NamedTuple):
-    """Some classes, and those that lie around each of them."""
+    """Some classes, and the classes around each of them."""
 
     asked: NDArray[np.int64]
-    owner: NDArray[np.int64]  #: for each class around, the place in `asked` of the one that it lies around; ascending
+    owner: NDArray[np.int64]  #: for each neighbour, the position in `asked` of the class it is near; ascending
     near: NDArray[np.int64]
 
 
 class Neighbourhood:
-    """Finds the classes nearest to classes, in leaves of a kd-tree: boxes that are too far away are not opened."""
+    """Nearest-class search in the leaves of a kd-tree: boxes that are too far away are skipped."""
 
     def __init__(self, places: NDArray[np.float64], sizes: NDArray[np.int64]) -> None:
         leaves = _leaves(places)
-        self.classes = np.concatenate(leaves)  # leaf after leaf
+        self.classes = np.concatenate(leaves)  # grouped by leaf
         self.ends = np.cumsum([len(leaf) for leaf in leaves])
         self.begins = np.concatenate(([0], self.ends[:-1]))
         self.at = np.empty(len(places), np.int64)
@@ -89,9 +89,9 @@ class Neighbourhood:
         self.records = np.add.reduceat(self.sizes, self.begins)
 
     def around(self, asked: NDArray[np.int64], records: int) -> Iterator[Around]:
-        """Yield classes with the classes nearest to them, themselves among them, as few as hold so many records.
+        """Yield classes with the fewest nearest classes, themselves included, that hold at least `records` records.
 
-        Classes that are equally far away are all in, or all out. Not more records than there are may be asked for.
+        Classes at equal distances are all included or all excluded. `records` must not exceed the number of records.
         """
         asked = asked[np.argsort(self.at[asked])]
         step = max(_PAIRS // (len(self.ends) + 4 * records), 1)
@@ -100,13 +100,13 @@ class Neighbourhood:
                 yield from self._nearest(together[first : first + step], records)
 
     def _nearest(self, asked: NDArray[np.int64], records: int) -> Iterator[Around]:
-        """Find the neighbours of classes that lie close together: first how far they can be, then all within."""
+        """Find the neighbours of classes that lie close together: first bound their distance, then find all within."""
         here = self.places[:, self.at[asked]]
         outside = self._outside(here)
         few = min(1 + 2 * records // int(self.records.min()), len(self.ends))  # leaves that hold enough
         opened = outside <= np.partition(outside, few - 1, axis=1)[:, few - 1 : few]
         ceiling = np.concatenate([_ceiling(apart, held, records) for _, _, apart, held in self._opened(here, opened)])
-        opened = outside * (1 - 1e-9) <= ceiling[:, None]  # but for rounding no other can be as near
+        opened = outside * (1 - 1e-9) <= ceiling[:, None]  # up to rounding, no other can be as near
         for rows, members, apart, held in self._opened(here, opened):
             owner, near = np.divmod(np.flatnonzero(apart <= ceiling[rows, None]), len(members))
             found = apart[owner, near]
@@ -114,7 +114,7 @@ class Neighbourhood:
             yield Around(asked[rows], owner[kept], self.classes[members[near[kept]]])
 
     def _outside(self, here: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the squared distance of each place from the box of each leaf: no member is nearer."""
+        """Return the squared distance of each position from the box of each leaf: no member is nearer."""
         found = np.zeros((here.shape[1], len(self.ends)))
         for rows in _shares(len(found), len(self.ends), _CACHE):
             for place, low, high in zip(here[:, rows], self.low, self.high, strict=True):
@@ -126,7 +126,7 @@ class Neighbourhood:
     def _opened(
         self, here: NDArray[np.float64], opened: NDArray[np.bool_]
     ) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]]:
-        """Yield places, the positions of all classes in leaves opened for any of them, their distances and records."""
+        """Yield positions, the classes in all leaves opened for any of them, their distances and records."""
         leaf = np.flatnonzero(opened.any(axis=0))
         counts = self.ends[leaf] - self.begins[leaf]
         members = np.arange(int(counts.sum())) + np.repeat(self.ends[leaf] - np.cumsum(counts), counts)
@@ -141,22 +141,22 @@ class Neighbourhood:
 
 
 def _shares(rows: int, columns: int, most: int) -> Iterator[slice]:
-    """Yield the rows of a matrix, as many at a time as have so many cells."""
+    """Yield slices of the rows of a matrix with at most `most` cells each."""
     step = max(most // columns, 1)
     for first in range(0, rows, step):
         yield slice(first, min(first + step, rows))
 
 
 def _ceiling(apart: NDArray[np.float64], held: NDArray[np.int64], records: int) -> NDArray[np.float64]:
-    """Return for each row a distance within which columns hold so many records, quickly."""
-    few = min(-(-records // int(held.min())), apart.shape[1])  # any so many columns hold enough
+    """Return for each row, quickly, a distance within which the columns hold at least `records` records."""
+    few = min(-(-records // int(held.min())), apart.shape[1])  # any this many columns hold enough
     return np.asarray(np.partition(apart, few - 1, axis=1)[:, few - 1])
 
 
 def _reach(
     owner: NDArray[np.int64], apart: NDArray[np.float64], held: NDArray[np.int64], records: int
 ) -> NDArray[np.float64]:
-    """Return for each owner how far the nearest reach that hold so many records together, or all."""
+    """Return for each owner the distance within which the nearest hold `records` records, or all."""
     order = np.lexsort((apart, owner))
     ends = np.append(np.flatnonzero(np.diff(owner)), len(owner) - 1)
     passed = np.cumsum(held[order])
@@ -165,7 +165,7 @@ def _reach(
 
 
 def _leaves(places: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    """Halve the classes along their widest coordinate until few are left."""
+    """Halve the classes along their widest coordinate until few are left in each part."""
     found, parts = [], [np.arange(len(places))]
     while parts:
         part = parts.pop()
@@ -179,22 +179,22 @@ def _leaves(places: NDArray[np.float64]) -> list[NDArray[np.int64]]:
 
 
 _EXACT = 2**61  # sums of two integers up to this fit 64 bits
-ROUNDING = 1e-9  #: more than a distance between distributions is rounded by
+ROUNDING = 1e-9  #: more than the rounding error of a distance between distributions
 
 
 class Supersets:
-    """How far classes are from their supersets: the whole table, then at least n records around, 2n, 4n, …
+    """Distances of classes from their supersets: the whole table, then at least n records around them, 2n, 4n, …
 
     Parameters
     ----------
     values
-        How far values are apart.
+        Distances between values.
     classes
-        The records, class after class.
+        The records, grouped by class.
     where
-        Places of the classes; None: only the whole table is a superset.
+        Positions of the classes; None: only the whole table is a superset.
     n
-        How many records a superset holds at least.
+        Minimum number of records of a superset.
     """
 
     def __init__(self, values: Values, classes: Classes, where: NDArray[np.float64] | None, n: int) -> None:
@@ -205,20 +205,20 @@ class Supersets:
         self.hood = None if where is None else Neighbourhood(where, self.sizes)
         self.whole = work(values, self.codes, self.sizes, np.sort(values.codes))
         self.rough = roughly(self.whole, self.sizes, self.total, values.scale)  #: the least so far, rounded
-        self.looked = np.zeros(len(self.sizes), np.int64)  #: at how many supersets besides the table
+        self.looked = np.zeros(len(self.sizes), np.int64)  #: number of supersets examined in addition to the table
         self.found: dict[int, Fraction] = {}
-        self.all = 0  # how many supersets there are besides the table
+        self.all = 0  # number of supersets in addition to the table
         while self.hood is not None and n << self.all < self.total:
             self.all += 1
 
     def least(self, c: int) -> Fraction:
-        """Return how far a class is from the closest superset that was looked at, exactly."""
+        """Return the exact distance of a class from the closest superset examined so far."""
         if c not in self.found:
             self.found[c] = self.from_table(self.whole[c], self.sizes[c])
         return self.found[c]
 
     def from_table(self, work: Any, size: int) -> Fraction:
-        """Return how far a class is from the whole table, exactly."""
+        """Return the exact distance of a class from the whole table."""
         return distance(work, size, self.total, self.values.scale)
 
     def done(self, c: int) -> bool:
@@ -226,7 +226,7 @@ class Supersets:
         return bool(self.looked[c] == self.all) or self.least(c) == 0
 
     def look(self, asked: NDArray[np.int64]) -> None:
-        """Look at one more superset of each of some classes."""
+        """Examine one more superset of each of some classes."""
         assert self.hood is not None
         for looked in np.unique(self.looked[asked]).tolist():
             for around in self.hood.around(asked[self.looked[asked] == looked], self.n << looked):
@@ -234,7 +234,7 @@ class Supersets:
         self.looked[asked] += 1
 
     def _closer(self, around: Around) -> None:
-        """Lower what was found of some classes to their distance from what lies around them."""
+        """Lower the distances of some classes to those from their surroundings, where these are smaller."""
         works, held = self.works(around)
         sizes = self.sizes[around.asked]
         rough = works.astype(np.float64) / (sizes * held * float(self.values.scale))
@@ -244,7 +244,7 @@ class Supersets:
             self.rough[c] = float(self.found[c])
 
     def works(self, around: Around) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return N · s · scale · EMD of each class from what lies around it, in integers, and N."""
+        """Return N · s · scale · EMD of each class from its surroundings, in integers, and N."""
         near, owner = around.near, around.owner
         counts = self.sizes[near]
         ends = np.cumsum(counts)
@@ -264,20 +264,20 @@ class Supersets:
 def _line(
     of: NDArray[np.int64], codes: NDArray[np.int64], own: NDArray[np.bool_], n: NDArray[Any], s: NDArray[Any]
 ) -> NDArray[Any]:
-    """Add up |N · records of C up to a value − s · records of T up to it| over all values, which are ordered."""
+    """Sum |N · records of C up to a value − s · records of T up to it| over all ordered values."""
     owner, code, member = _sorted(of, codes, own, int(codes.max()) + 1)
     begins = np.searchsorted(owner, np.arange(len(n)))
     passed = np.cumsum(member)
     before = (passed[begins] - member[begins])[owner]
     gap = np.diff(code, append=code[-1])
-    until = np.arange(1, len(code) + 1) - begins[owner]  # at the last of an owner all of both are passed: 0 is added
+    until = np.arange(1, len(code) + 1) - begins[owner]  # at an owner's last, all records of both are passed: adds 0
     return np.asarray(np.add.reduceat(abs(n[owner] * (passed - before) - s[owner] * until) * gap, begins))
 
 
 def _level(
     level: Level, of: NDArray[np.int64], codes: NDArray[np.int64], own: NDArray[np.bool_], n: NDArray[Any], s: Any
 ) -> NDArray[Any]:
-    """Add up length · |N · records of C below a node − s · records of T below it| over the nodes of a level."""
+    """Sum length · |N · records of C below a node − s · records of T below it| over the nodes of a level."""
     node = level.node[codes]
     there = node >= 0
     total = np.zeros_like(n)
@@ -294,7 +294,7 @@ def _level(
 def _sorted(
     owner: NDArray[np.int64], code: NDArray[np.int64], own: NDArray[np.bool_], codes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Sort on the owner, then on the code: as one number each, which sorts many times as fast."""
+    """Sort by owner, then by code, packed into one number each, which sorts many times faster."""
     keys = (owner * codes + code) * 2 + own
     keys.sort()
     pairs = keys >> 1

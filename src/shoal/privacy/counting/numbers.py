@@ -1,4 +1,4 @@
-"""Numbers of an audit: confidential values in integers where possible, and levels of findings."""
+"""Numbers in audits: confidential values as integers where possible, and levels of findings."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _POWERS = (1, 10, 100, 1000, 10**4, 10**5, 10**6)
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """The number that each value is, by its code. Moments are in days.
+    """Numeric value of each value, by code. Dates and times are in days.
 
     Attributes
     ----------
     rough
-        In floats, off by a rounding at most; NaN where a value is missing or not finite, and has no place.
+        As floats, at most one rounding off; NaN where a value is missing or not finite.
     units
-        The same as integers over `per`, exactly; 0 where there is no place. None: they are no such integers.
+        The same as exact integers over `per`; 0 for missing values. None: they are not such integers.
     cells
         The values themselves.
     """
@@ -46,26 +46,26 @@ class Numbers:
 
     @cached_property
     def nowhere(self) -> NDArray[np.bool_]:
-        """Which values have no place."""
+        """Tell which values are missing or not finite."""
         return np.isnan(self.rough)
 
     def exact(self, code: int) -> Fraction:
-        """Return the number that a value is written as."""
+        """Return the number exactly as the value is written."""
         if self.units is not None:
             return Fraction(int(self.units[code]), self.per)
         value: Any = self.cells[code].as_py()
-        if isinstance(value, float):  # the shortest text that reads back as it, in its own precision
+        if isinstance(value, float):  # the shortest text that reads back as the same float, in its own precision
             value = str(self.cells.type.to_pandas_dtype()(value))
         return Fraction(value) / self.per
 
 
 def is_numeric(column: Column) -> bool:
-    """Tell whether the values of a column are numbers or moments."""
+    """Tell whether the values of a column are numbers, dates or times."""
     return column.taxonomy is None and column.kind in (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATETIME)
 
 
 def numbers_of(release: Release, confidential: str, values: Values) -> Numbers | None:
-    """Return the numbers of the values of a column, found once for each release; None: values are no numbers."""
+    """Return the numbers of a column's values, computed once per release; None if values are not numeric."""
     if not is_numeric(release.schema[confidential]):
         return None
     key = ("numbers", confidential)
@@ -103,7 +103,7 @@ def _of_values(column: pa.ChunkedArray, values: Values) -> pa.Array:
     import pyarrow as pa
 
     if values.numbers is not None and pa.types.is_floating(column.type) and len(values.numbers) == values.count:
-        return pa.array(values.numbers)  # known already: none is missing
+        return pa.array(values.numbers)  # known already, and none is missing
     cells = normal(column).combine_chunks()
     rows = np.empty(values.count, np.int64)
     rows[values.codes] = np.arange(len(values.codes))
@@ -111,12 +111,11 @@ def _of_values(column: pa.ChunkedArray, values: Values) -> pa.Array:
 
 
 def _decimal(rough: NDArray[np.float64], powers: tuple[int, ...]) -> tuple[NDArray[np.int64] | None, int]:
-    """Return numbers as integers over a power of ten, if that is how they are written.
+    """Return numbers as integers over a power of ten, if they are written that way.
 
-    A decimal of up to fifteen digits is the only one of them that is read as its float: where it is, it is what the
-    float is written as.
+    At most one decimal of up to fifteen digits reads as a given float; if there is one, it is how the float is written.
     """
-    numbers = np.nan_to_num(rough) if np.isnan(rough).any() else rough  # no place: any number
+    numbers = np.nan_to_num(rough) if np.isnan(rough).any() else rough  # missing: any number
     few = numbers[:: max(len(numbers) // 100, 1)]
     for per in powers:
         if _units(few, per) is not None and (units := _units(numbers, per)) is not None:
@@ -136,7 +135,7 @@ _WORST = 5
 
 
 def written(level: float) -> Fraction:
-    """Return a level as it is written: 0.1 is one tenth.
+    """Return a level exactly as written: 0.1 is one tenth.
 
     >>> written(0.1)
     Fraction(1, 10)
@@ -145,7 +144,7 @@ def written(level: float) -> Fraction:
 
 
 def nearest(exact: Fraction) -> float:
-    """Return the float nearest to a number ≥ 0; infinity beyond the largest there is."""
+    """Return the float nearest to a number ≥ 0; infinity beyond the largest float."""
     try:
         return float(exact)
     except OverflowError:
@@ -153,7 +152,7 @@ def nearest(exact: Fraction) -> float:
 
 
 def rounded(exact: Fraction, required: float | None) -> float:
-    """Return the float nearest to a level; if it is not what is required, one that is not either.
+    """Return the float nearest to a level; if the level fails the requirement, so does the float.
 
     >>> rounded(Fraction(1, 10) + Fraction(1, 10**30), 0.1) > 0.1
     True
@@ -164,7 +163,7 @@ def rounded(exact: Fraction, required: float | None) -> float:
 
 
 def beside(level: float, above: bool, required: float) -> float:
-    """Return a rounded level, moved by a rounding if that is needed for it to be above, or below, what is required."""
+    """Return a rounded level, moved by one rounding if necessary to stay above, or below, the required level."""
     if level > required if above else level < required:
         return level
     return math.nextafter(float(required), math.inf if above else -math.inf)
@@ -184,9 +183,9 @@ def worst(levels: NDArray[np.floating] | NDArray[np.int64], classes: Classes) ->
 
 
 def least(rough: NDArray[np.float64], error: NDArray[np.float64] | float, exact: Callable[[int], Fraction]) -> Fraction:
-    """Return the least of some numbers, exactly: those that may be it, but for errors, are worked out.
+    """Return the exact minimum of some numbers, computing only those exactly that may be it, given their errors.
 
-    `exact` is asked for as few as possible, given their positions.
+    `exact` is called with as few positions as possible.
     """
     near = np.flatnonzero(rough - error <= (rough + error).min())
     return min(exact(i) for i in near.tolist())

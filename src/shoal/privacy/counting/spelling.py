@@ -1,6 +1,6 @@
-"""Which spellings an audit takes for one person, or for one value.
+"""Spellings that an audit takes for one person, or for one value.
 
-What forms classes has a rule of its own. Here it is written again: characters are looked up one by one.
+The code that forms classes has its own rule. The audit implements it independently, character by character.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _IGNORED = (
     (0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2065, 0x2065), (0x2800, 0x2800),
     (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0xE0000, 0xE0FFF),
 )  # fmt: skip
-#: Format characters that can be seen: signs of Arabic, Syriac and Kaithi, and joiners of hieroglyphs.
+#: Visible format characters: signs of Arabic, Syriac and Kaithi, and joiners of hieroglyphs.
 _SEEN = ((0x0600, 0x0605), (0x06DD, 0x06DD), (0x070F, 0x070F), (0x0890, 0x0891), (0x08E2, 0x08E2), (0x110BD, 0x110CD),
          (0x13430, 0x1345F))  # fmt: skip
-_LETTERS = r"^[ -~]*[^ -~]"  # something that is no printable ASCII
+_LETTERS = r"^[ -~]*[^ -~]"  # anything that is not printable ASCII
 
 
 @lru_cache(maxsize=4096)
@@ -76,7 +76,7 @@ def _one_case(text: str, form: str) -> str:
 
 
 def person_of(cell: Any, *, exact: bool = False) -> str | None:
-    """Return what tells the person of a cell from others; None: the cell names nobody.
+    """Return a key for the person named in a cell; None if the cell names no person.
 
     >>> person_of(7) == person_of("007") == person_of(7.0), person_of(float("nan")), person_of(" ")
     (True, None, None)
@@ -86,7 +86,7 @@ def person_of(cell: Any, *, exact: bool = False) -> str | None:
     try:
         if cell is None or cell != cell:  # noqa: PLR0124  NaN
             return None
-    except (TypeError, ArithmeticError):  # NA, which is not known to be equal to itself
+    except (TypeError, ArithmeticError):  # NA, for which equality to itself is unknown
         return None
     text = str(cell)
     if isinstance(cell, (float, np.floating)) and np.isfinite(float(cell)):
@@ -101,7 +101,7 @@ def person_of(cell: Any, *, exact: bool = False) -> str | None:
 def people_in(column: pa.ChunkedArray, *, exact: bool) -> tuple[NDArray[np.int64], int]:
     """Return the number of the person of each cell, and how many spellings were taken for another one.
 
-    Cells that name nobody have one number together.
+    Cells that name no person share one number.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -120,7 +120,7 @@ def people_in(column: pa.ChunkedArray, *, exact: bool) -> tuple[NDArray[np.int64
 
 
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return text as one type, also if it is stored as bytes; numbers with NaN missing and −0 as 0."""
+    """Return text as one type, even if stored as bytes; numbers with NaN as missing and −0 as 0."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -132,13 +132,13 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if text or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
         try:
             return column.cast(pa.large_string())
-        except pa.ArrowException:  # bytes that are no text
+        except pa.ArrowException:  # bytes that are not text
             return column
     return column
 
 
 def _keys(names: pa.Array) -> pa.Array:
-    """Return `same_person` of many names; most are lower-cased and trimmed all at once."""
+    """Return `same_person` of many names; most are lower-cased and trimmed in bulk."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -154,7 +154,7 @@ def _keys(names: pa.Array) -> pa.Array:
 
 
 def merged(values: pa.Array) -> NDArray[np.int64] | None:
-    """Return for each of several different values the number of the first that is the same value; None: all differ."""
+    """Return for each distinct value the number of the first spelling of the same value; None if all differ."""
     import pyarrow as pa
 
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):

@@ -1,4 +1,4 @@
-"""Checks of a staged file: metadata on an allow-list, no digits beyond the resolution."""
+"""Checks of a staged file: allow-listed metadata, and no digits beyond the resolution."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DAY = 86_400
 
 
 def too_fine(release: Release) -> list[str]:
-    """Return the columns that hold a value which is no multiple of its resolution.
+    """Return the columns with a value that is not a multiple of its resolution.
 
     >>> import pyarrow as pa
     >>> from shoal.types import Schema
@@ -55,13 +55,13 @@ def _are_multiples(column: pa.ChunkedArray, step: Step) -> bool:
     """Tell whether each float is the one nearest to a multiple of the step."""
     import pyarrow as pa
 
-    if column.type != pa.float64():  # 0.1 of fewer bits is another number than 0.1; its fewest digits count
+    if column.type != pa.float64():  # 0.1 in fewer bits is a different number; its shortest digits count
         column = column.cast(pa.float32()).cast(pa.string())
     x = column.cast(pa.float64()).to_numpy()
     unit = 10.0**step.decimals
     with np.errstate(over="ignore", invalid="ignore"):
         units = np.rint(x * unit)
-        large = ~(np.abs(units) < 2.0**53)  # where neighbouring floats are farther apart than the digits asked for
+        large = ~(np.abs(units) < 2.0**53)  # where neighbouring floats are farther apart than the digits required
         same = units / unit == x
         if step.multiple > 1:
             same &= np.fmod(units, step.multiple) == 0
@@ -69,7 +69,7 @@ def _are_multiples(column: pa.ChunkedArray, step: Step) -> bool:
 
 
 def _are_whole(column: pa.ChunkedArray, unit: str) -> bool:
-    """Tell whether each moment is the beginning of a unit."""
+    """Tell whether each date or time is the beginning of a unit."""
     import pyarrow as pa
 
     if pa.types.is_date(column.type):
@@ -102,11 +102,11 @@ _OF_VARIABLE = {
 _ANNOTATIONS = {b"ARROW:extension:name", b"ARROW:extension:metadata"}
 _POLARS = {b"_PL_ENUM_VALUES", b"_PL_ENUM_VALUES2", b"_PL_CATEGORICAL", b"_PL_CATEGORICAL2"}
 
-#: What a file may say of itself, by name, and what it may say there. Parquet and Arrow: entries of the footer. Excel:
+#: Allowed metadata of a file, by name, with a pattern for its content. Parquet and Arrow: entries of the footer. Excel:
 #: parts of the archive, and document properties.
 _PROPERTIES = {
     r"footer:ARROW:schema": r"",
-    r"footer:shoal:statfile": r"",  # checked where it is read as metadata of the schema
+    r"footer:shoal:statfile": r"",  # checked where it is read as schema metadata
     r"part:(_rels/\.rels|\[Content_Types\]\.xml|docProps/(app|core)\.xml)": r"",
     r"part:xl/(workbook|styles|sharedStrings|theme/theme1|worksheets/sheet1)\.xml": r"",
     r"part:xl/_rels/workbook\.xml\.rels": r"",
@@ -116,9 +116,9 @@ _PROPERTIES = {
 
 
 def foreign_metadata(schema: pa.Schema, *, frames: bool = False) -> list[str]:
-    """Return where a table has metadata that is not on the list, in words, without what it says.
+    """Describe where a table has metadata that is not on the list, without its content.
 
-    From `frames` also what polars notes as it hands columns over: the categories of its types, which are looked at.
+    With `frames`, also the categories of types that polars records when it exports columns; these are checked.
 
     >>> import pyarrow as pa
     >>> foreign_metadata(pa.schema([pa.field("age", pa.int64(), metadata={"unit": "years"})], metadata={"a": "b"}))
@@ -133,7 +133,7 @@ def foreign_metadata(schema: pa.Schema, *, frames: bool = False) -> list[str]:
 
 
 def foreign_properties(properties: Mapping[str, str]) -> list[str]:
-    """Return the names of what a file says of itself and should not.
+    """Return the names of metadata entries that a file should not have.
 
     >>> foreign_properties({"creator": "shoal", "part:xl/comments1.xml": "", "title": "Clinic"})
     ['part:xl/comments1.xml', 'title']
@@ -146,7 +146,8 @@ def foreign_properties(properties: Mapping[str, str]) -> list[str]:
 
 
 def stray_categories(data: pa.Table, whole: Mapping[str, Sequence[Any]]) -> list[str]:
-    """Return the columns whose dictionaries hold other categories than occur; in those of `whole`, other than these.
+    """Return the columns whose dictionaries hold other categories than occur or, for those in `whole`, than listed
+    there.
 
     >>> import pyarrow as pa
     >>> stray_categories(pa.table({"sex": pa.DictionaryArray.from_arrays([0, 0], ["f", "m"])}), {})
@@ -185,7 +186,7 @@ def _read(value: bytes) -> dict[str, Any] | None:
 
 
 def _metadata_inside(kind: Any, known: set[bytes]) -> bool:
-    """Tell whether fields inside a type have metadata other than is known."""
+    """Tell whether fields inside a type have unknown metadata."""
     import pyarrow as pa
 
     if isinstance(kind, pa.BaseExtensionType):
@@ -195,7 +196,7 @@ def _metadata_inside(kind: Any, known: set[bytes]) -> bool:
 
 
 def _dictionaries(array: Any, whole: Sequence[Any] | None) -> Iterator[bool]:
-    """Say of each dictionary in an array whether it is as it should be; one that cannot be looked at is not."""
+    """Tell for each dictionary in an array whether it is allowed; one that cannot be inspected is not."""
     import pyarrow as pa
     from pyarrow import types
 

@@ -1,4 +1,4 @@
-"""The values of a confidential column as an audit sees them: which there are, and how far they are apart."""
+"""Distinct values of a confidential column in an audit, and the distances between them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _ALL_BUT_SIGN = np.int64(2**63 - 1)
 
 
 def ranks_of(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return the ranks from 0 of numbers, none of them NaN, equal ones the same, and the different numbers, ascending.
+    """Return dense ranks from 0 of numbers without NaN, and the distinct numbers, ascending.
 
     >>> ranks_of(np.array([0.5, -2.0, 0.5, 7.0]))[0].tolist()
     [1, 0, 1, 2]
     """
     n = len(numbers)
     whole = numbers.dtype.kind in "iu" and n > 0
-    if whole and int(numbers.max()) - int(numbers.min()) < 2 * n:  # few enough to have a place for each
+    if whole and int(numbers.max()) - int(numbers.min()) < 2 * n:  # few enough for a table with an entry per value
         least = numbers.min()
         above = (numbers - least).astype(np.int64)
         places = np.bincount(above) > 0
@@ -41,7 +41,7 @@ def ranks_of(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
 
 
 def _above(least: Any, places: NDArray[np.bool_]) -> NDArray[Any]:
-    """Return the numbers that have a place, counted from the least; beyond 2⁶³ they have no sign."""
+    """Return the numbers marked in a table, counted from the least; beyond 2⁶³ they are unsigned."""
     found = np.flatnonzero(places)
     return found.astype(np.uint64) + least if int(least) + len(places) > 2**63 else found + int(least)
 
@@ -53,19 +53,19 @@ def _ordered(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     if numbers.dtype != np.float64 or n < 1000:
         order = np.argsort(numbers)
         return order, numbers[order]
-    # as bits, floats are in order, if the others are turned round where the sign is set
+    # as bits, floats are in order, if the other bits are flipped where the sign is set
     keys = (numbers + 0.0).view(np.int64)
     if int(keys.min()) < 0:
         turned = keys >> 63
         turned &= _ALL_BUT_SIGN
         keys ^= turned
-    keys >>= shift  # the lowest bits make place for the position
+    keys >>= shift  # the lowest bits make room for the position
     keys <<= shift
     keys |= np.arange(n)
     keys.sort()
     order = keys & ((1 << shift) - 1)
     rising = numbers[order]
-    wrong = np.flatnonzero(rising[1:] < rising[:-1])  # numbers that only differ in their lowest bits
+    wrong = np.flatnonzero(rising[1:] < rising[:-1])  # numbers that differ only in their lowest bits
     if len(wrong) > n // 100:
         order = np.argsort(numbers)
         return order, numbers[order]
@@ -78,33 +78,33 @@ def _ordered(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
 
 
 class Level(NamedTuple):
-    """Nodes of a tree that are equally many steps below the root."""
+    """Nodes of a tree at the same depth below the root."""
 
-    node: NDArray[np.int64]  #: for each value the node of this level that it is, or hangs below; −1: none
+    node: NDArray[np.int64]  #: for each value, its node or ancestor at this level; −1: none
     length: NDArray[np.int64]  #: of the edge above each node
 
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """The value of each record, numbered so that neighbours in the order, or in the tree, have neighbouring numbers.
+    """Value of each record, numbered so that neighbours in the order, or in the tree, have neighbouring numbers.
 
     Attributes
     ----------
     codes
-        The number of the value of each record.
+        The code of each record's value.
     count
-        How many values there are.
+        Number of values.
     levels
-        The tree whose ends the values are; empty if values are ordered.
+        The tree with the values as leaves; empty if values are ordered.
     scale
-        What a length of 1 is: distances between values are lengths over this.
+        Length of a unit: distances between values are lengths divided by this.
     reading
         How distances are measured, in words.
     numbers
-        The numbers that the values are, a missing one left out, where they are known without another look.
+        The values as numbers, without a missing one, if they are known without another pass.
     merged
         For each value the first one that is the same in another spelling; None: no two are the same. Models that count
-        values use it; closeness is between values as they are spelled.
+            values use it; closeness compares values as they are spelled.
     """
 
     codes: NDArray[np.int64]
@@ -116,15 +116,15 @@ class Values:
     merged: NDArray[np.int64] | None = None
 
     def as_counted(self) -> Values:
-        """Return the values as they are counted: spellings of one value are one."""
+        """Return the values as they are counted: spellings of one value are one value."""
         return self if self.merged is None else replace(self, codes=self.merged[self.codes], merged=None)
 
 
 def values_of(column: Column, cells: pa.ChunkedArray) -> Values:
     """Number the values of a confidential column.
 
-    A missing value is a value, and so is NaN, which is the same; −0 is 0. It is the last where values are ordered, and
-    beside all groups in a taxonomy.
+    A missing value is a value, and so is NaN, which is the same value; −0 is 0. It comes last where values are ordered,
+    and next to all groups in a taxonomy.
 
     >>> import pyarrow as pa
     >>> from shoal.types import Role
@@ -139,7 +139,7 @@ def values_of(column: Column, cells: pa.ChunkedArray) -> Values:
         count = len(found) + missing
         star = Level(np.arange(count), np.ones(count, np.int64))
         same = merged(found)
-        if same is not None and missing:  # which is a value of its own
+        if same is not None and missing:  # missing is a value of its own
             same = np.append(same, len(found))
         return Values(codes, count, (star,), 2, "values are equally far apart", merged=same)
     codes, numbers = _ranks(column, cells)
@@ -148,7 +148,7 @@ def values_of(column: Column, cells: pa.ChunkedArray) -> Values:
 
 
 def _told_apart(name: str, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array, int]:
-    """Return the number of the value of each record, the values, and whether a missing one comes after them."""
+    """Return the code of each record's value, the values, and whether a missing one comes after them."""
     import pyarrow as pa
 
     try:
@@ -164,7 +164,7 @@ def _told_apart(name: str, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], p
 
 
 def normal(cells: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return plain values: no dictionaries, NaN missing, −0 as 0."""
+    """Return plain values: no dictionaries, NaN as missing, −0 as 0."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -184,7 +184,7 @@ def normal(cells: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _ranks(column: Column, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[Any] | None]:
-    """Return ranks from 0, equal values the same, missing ones last; and the values if they are plain numbers."""
+    """Return dense ranks from 0, missing values last; and the values if they are plain numbers."""
     import pyarrow as pa
 
     ordered = _in_order(column, cells)
@@ -204,7 +204,7 @@ def _ranks(column: Column, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], N
 
 
 def _dense(present: pa.Array) -> tuple[NDArray[np.int64], NDArray[Any] | None]:
-    """Return the ranks from 0 of values none of which is missing, equal ones the same; and the values if numbers."""
+    """Return dense ranks from 0 of values without missing ones; and the values if they are numbers."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -217,7 +217,7 @@ def _dense(present: pa.Array) -> tuple[NDArray[np.int64], NDArray[Any] | None]:
 
 
 def _in_order(column: Column, cells: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return something that sorts as the values of an ordered column do."""
+    """Return keys that sort like the values of an ordered column."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(cells.type) and cells.type.ordered:
@@ -240,7 +240,7 @@ def _texts(names: list[str]) -> pa.Array:
 
 
 def _refuse_spellings(name: str, what: str, categories: pa.Array) -> None:
-    """Refuse an order or a taxonomy in which one value stands in two spellings: nobody can say which it is."""
+    """Refuse an order or a taxonomy with two spellings of one value, because either could be meant."""
     if merged(categories) is not None:
         raise SchemaError(
             f"Column {name!r}: its {what} must list every value once, and it lists two spellings of one value (other "
@@ -255,7 +255,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _tree(name: str, cells: pa.ChunkedArray, taxonomy: Taxonomy) -> Values:
-    """Number the values in the order of the leaves, so that those below a node are neighbours."""
+    """Number the values in leaf order, so that those below a node are neighbours."""
     codes, found, missing = _told_apart(name, cells)
     leaves = sorted(taxonomy.paths, key=lambda leaf: (*taxonomy.paths[leaf], ""))
     _refuse_spellings(name, "taxonomy", _texts(leaves))
@@ -276,8 +276,8 @@ def _tree(name: str, cells: pa.ChunkedArray, taxonomy: Taxonomy) -> Values:
 def _levels(paths: list[tuple[str, ...]]) -> tuple[tuple[Level, ...], int]:
     """Return the levels of a tree, given the groups above each leaf, and its height.
 
-    An edge is as long as its upper end is higher than its lower one: the way from a leaf up to a node is then as long
-    as the node is high, and the way between two leaves twice the height of their lowest common ancestor.
+    An edge is as long as its upper end is higher than its lower one. The path from a leaf up to a node is then as long
+    as the node is high, and the path between two leaves is twice the height of their lowest common ancestor.
     """
     height: dict[tuple[str, ...], int] = {(): 1}
     for path in paths:

@@ -1,8 +1,9 @@
 """Variances of classes: half the mean squared distance between two records, for values of every kind.
 
-Numbers and ranks: the variance. Values of a tree whose squared distance is the way between them: Σ over edges: length ·
-p · (1 − p), p being the share of records beyond the edge. Where all values are equally far apart the tree is a star,
-and that is Gini's 1 − Σ p² [LM71], but for a factor: only quotients of variances count. What has no place is left out.
+Numbers and ranks have their ordinary variance. Values of a tree whose squared distance is the path between them have
+Σ over edges: length · p · (1 − p), p being the share of records beyond the edge. If all values are equally far apart,
+the tree is a star, and this is Gini's 1 − Σ p² [LM71], up to a factor: only ratios of variances matter. Missing values
+are left out.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ _FEW = 2**15
 
 
 class Runs(NamedTuple):
-    """The values of some classes, and how often they occur."""
+    """Values of some classes, and their counts."""
 
-    codes: NDArray[np.int64]  #: class after class, ascending within each
+    codes: NDArray[np.int64]  #: grouped by class, ascending within each
     counts: NDArray[np.int64]
-    begins: NDArray[np.int64]  #: where each class begins
+    begins: NDArray[np.int64]  #: position of the first value of each class
     sizes: NDArray[np.int64]  #: records of each class
 
     @classmethod
@@ -44,7 +45,7 @@ class Runs(NamedTuple):
 
     @classmethod
     def one(cls, counts: NDArray[np.int64]) -> Runs:
-        """Return records as one class, given how often each value occurs."""
+        """Return records as one class, given the count of each value."""
         codes = np.flatnonzero(counts)
         counts = counts if len(codes) == len(counts) else counts[codes]
         return cls(codes, counts, np.zeros(1, np.int64), np.array([counts.sum()]))
@@ -57,12 +58,12 @@ class Runs(NamedTuple):
 
 
 class Variances(NamedTuple):
-    """The variance of each class: in floats, how far that may be off, and how to work it out exactly."""
+    """Variance of each class: as floats with error bounds, and a way to compute it exactly."""
 
     rough: NDArray[np.float64]
     error: NDArray[np.float64]
-    exact: Callable[[NDArray[np.int64]], Fraction]  #: the least of some classes
-    costs: NDArray[np.int64]  #: numbers to read for an exact one
+    exact: Callable[[NDArray[np.int64]], Fraction]  #: the exact minimum over some classes
+    costs: NDArray[np.int64]  #: how many numbers an exact computation reads
 
     def least(self) -> Least:
         """Return the least of them."""
@@ -78,15 +79,15 @@ class Variances(NamedTuple):
 
 
 class Least(NamedTuple):
-    """A number that lies between two others, and how to work it out."""
+    """Number known to lie between two bounds, and a way to compute it."""
 
     low: Fraction
     high: Fraction
     exact: Callable[[], Fraction]
-    cheap: bool  #: whether that is quickly done
+    cheap: bool  #: whether computing it is quick
 
     def over(self, other: Least, limit: Fraction | None) -> Fraction:
-        """Return the quotient of two: exactly, or at least on its side of a limit. 1 where the other is 0."""
+        """Return the quotient of two: exact, or at least on the correct side of a limit. 1 if the other is 0."""
         if not other.high:
             return Fraction(1)
         if not (self.cheap and other.cheap) and other.low:
@@ -98,7 +99,7 @@ class Least(NamedTuple):
 
 
 def variances(runs: Runs, levels: tuple[Level, ...], numbers: Numbers | None) -> Variances:
-    """Return the variances of classes: of numbers if there are any, of the ends of a tree, or else of ranks."""
+    """Return the variances of classes: of numbers if there are any, of the leaves of a tree, or else of ranks."""
     if levels:
         return _quotients(_ways(runs, levels), runs.sizes, 1)
     if numbers is not None and numbers.units is None:
@@ -120,7 +121,7 @@ def variances(runs: Runs, levels: tuple[Level, ...], numbers: Numbers | None) ->
 
 
 def _squares(weighted: NDArray[Any], there: NDArray[np.int64], runs: Runs) -> NDArray[Any]:
-    """Return the sum of squares of each class, in pieces so small that 64 bits do for each."""
+    """Return the sum of squares of each class, in pieces small enough for 64 bits."""
     largest = _largest(there)
     if largest * largest * int(runs.sizes.max()) < _EXACT:
         return _sums(weighted * there, runs.begins)
@@ -136,7 +137,7 @@ def _largest(there: NDArray[np.int64]) -> int:
 
 
 def _quotients(works: NDArray[Any], sizes: NDArray[np.int64], per: int) -> Variances:
-    """Return variances of s² · per as many."""
+    """Return variances from sums over s² · per."""
     rough = works.astype(np.float64) / np.square(np.maximum(sizes, 1).astype(np.float64)) / per
 
     def exact(near: NDArray[np.int64]) -> Fraction:
@@ -148,7 +149,7 @@ def _quotients(works: NDArray[Any], sizes: NDArray[np.int64], per: int) -> Varia
 
 
 def _sums(terms: NDArray[Any], begins: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the sum of each class; 0 of an empty one, of which reduceat would take the first of the next."""
+    """Return the sum of each class; 0 for an empty one, for which reduceat would return the first of the next."""
     empty = gaps(begins, len(terms)) == 0
     if not empty.any():
         return np.asarray(np.add.reduceat(terms, begins))
@@ -159,7 +160,7 @@ def _sums(terms: NDArray[Any], begins: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def _placed(runs: Runs, numbers: Numbers) -> Runs:
-    """Return the values that have a place."""
+    """Return the values that are not missing."""
     if not numbers.nowhere.any():
         return runs
     there = ~numbers.nowhere[runs.codes]
@@ -191,7 +192,7 @@ def _ways(runs: Runs, levels: tuple[Level, ...]) -> NDArray[Any]:
 
 
 def _of_floats(runs: Runs, numbers: Numbers) -> Variances:
-    """Return the variances of numbers that are no integers over a small scale."""
+    """Return the variances of numbers that are not integers over a small scale."""
     runs = _placed(runs, numbers)
     sizes = np.maximum(runs.sizes, 1).astype(np.float64)
     there = numbers.rough[runs.codes]
@@ -204,7 +205,7 @@ def _of_floats(runs: Runs, numbers: Numbers) -> Variances:
     rough = _sums(runs.counts * np.square(apart), runs.begins) / sizes
     alone = distinct <= 1  # a single value has no variance
     rough[alone] = 0.0
-    # each number, and each difference, is off by a rounding of the largest; a sum by one for each term
+    # each number, and each difference, has a rounding error relative to the largest; a sum has one for each term
     off, terms = 4 * _ROUNDING * largest, (distinct + 8) * _ROUNDING
     error = 2 * np.sqrt(rough) * off + off * off + np.square(terms * largest) + terms * rough
     error[alone] = 0.0

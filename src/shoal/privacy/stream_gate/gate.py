@@ -1,7 +1,7 @@
-"""The gate of a stream: every class is read back from the bytes that are about to leave, and audited by itself.
+"""Gate of a stream: every class is read back from the bytes about to be released, and audited independently.
 
-It shares nothing with what forms, renders or writes classes. It reads JSON and CSV by itself, and stops the stream at
-the first class that is not what was promised; nothing of the step leaves then.
+It shares no code with what forms, renders or writes classes. It has its own readers for JSON and CSV, and stops the
+stream at the first class that breaks a promise; nothing of the step is released then.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from shoal.types.stream import Leaving
 
 
 def fewest(sizes: NDArray[np.int64], subjects: Sequence[Any] | NDArray[Any] | None, *, exact: bool = False) -> int:
-    """Return how many subjects the class of fewest has; members come class after class.
+    """Return the number of subjects of the class with the fewest; members are grouped by class.
 
-    7, 7.0 and "07" are one subject, and so are Ann and ANN, unless `exact`; a tuple about nobody counts for nothing.
+    7, 7.0 and "07" are one subject, and so are Ann and ANN, unless `exact`; a tuple without a subject does not count.
 
     >>> fewest(np.array([3, 2]), None), fewest(np.array([3, 2]), ["a", "b", "a", "a", "c"])
     (2, 2)
@@ -49,7 +49,7 @@ def hold(
     again: int,
     exact: bool = False,
 ) -> None:
-    """Let classes leave only if each has k subjects, and none of their tuples left before (`again` did)."""
+    """Release classes only if each has k subjects and none of their tuples was released before (as `again` were)."""
     if not len(sizes):
         return
     found = fewest(sizes, subjects, exact=exact)
@@ -61,15 +61,15 @@ def hold(
 
 
 class Gate:
-    """What every class of one lane passes before it leaves.
+    """Check that every class of one lane must pass before it is released.
 
-    Subjects do not leave, so they cannot be read back: whoever drives the stream says whom each tuple is about, from
-    the record that came. A tuple about nobody counts for nothing. Without subjects every tuple is another one.
+    Subjects are not released, so they cannot be read back: the caller tells the subject of each tuple, from the
+    original record. A tuple without a subject does not count. If no subjects are given, every tuple counts as another
+    one.
 
-    **Guarantee.** A class that `check` lets pass concerns at least k subjects, has one combination of
-    quasi-identifiers, the number after the last one, and no field that must not leave. None of its tuples is made of a
-    record that made another, of this class or of one before. No value is finer than `digits` allows. No field is there
-    that was not declared.
+    **Guarantee.** A class that passes `check` has at least k subjects, one combination of quasi-identifiers, the number
+    after the last one, and no field that must be removed. None of its tuples comes from a record that made another
+    tuple, of this class or an earlier one. No value is finer than `digits` allows. No field is undeclared.
 
     >>> from shoal.privacy.stream_gate.read_back import JsonlReader
     >>> gate = Gate(JsonlReader(["age"], ["name"], "class"), k=2)
@@ -98,7 +98,7 @@ class Gate:
         self.next_number = next_number
         self._begin = begin  # all records before it are done
         self._left = {begin + at for at in range(8 * len(done)) if done[at >> 3] >> (at & 7) & 1}
-        self._most = 1 << 16  # from so many on those that are over are let go
+        self._most = 1 << 16  # from this many on, outdated ones are dropped
 
     def check(
         self,
@@ -109,14 +109,14 @@ class Gate:
         records: Sequence[bytes] = (),
         learnt: Collection[str] | None = None,
     ) -> None:
-        """Let a class pass; `positions` are the numbers of the records it was made of, their places if not given.
+        """Let a class pass; `positions` are the numbers of the records it was made of, by default their places.
 
-        `learnt` are the fields that the stream took from its first tuples, where the recipe does not say what to keep.
+        `learnt` are the fields that the stream took from its first tuples, if the recipe does not say what to keep.
 
         Raises
         ------
         GuaranteeError
-            If anything is not as promised; nothing of the step may leave then.
+            If anything is not as promised; nothing of the step may be released then.
         """
         own = leaving.places if positions is None else positions
         fault = (
@@ -131,18 +131,18 @@ class Gate:
         self._left.update(own)
 
     def settle(self, position: int) -> None:
-        """Take note that nothing from before a record may leave any more."""
+        """Note that no record before `position` may be released any more."""
         self._begin = max(self._begin, position)
         if len(self._left) > self._most:
             self._left = {one for one in self._left if one >= self._begin}
             self._most = max(1 << 16, 2 * len(self._left))
 
     def fields(self, leaving: Leaving, names: Sequence[str]) -> dict[str, list[Any]]:
-        """Return what some fields of a class hold that passed, read back from its bytes."""
+        """Return the contents of some fields of a class that passed, read back from its bytes."""
         return self._reader.fields(leaving.tuples, names)
 
     def _again(self, leaving: Leaving, own: Sequence[int]) -> str | None:
-        """Say whether a record leaves twice: in this class, or after it left in another or was dropped."""
+        """Report a record that is released twice: in this class, or after it was released in another or rejected."""
         count = len(leaving.tuples)
         if not len(leaving.places) == len(set(leaving.places)) == len(own) == len(set(own)) == count:
             return "holds two tuples that were made of one record, or one of none"
@@ -151,7 +151,7 @@ class Gate:
         return None
 
     def _same(self, leaving: Leaving, records: Sequence[bytes], learnt: Collection[str] | None) -> str | None:
-        """Say whether tuples are alike whose records are not: one would have left in the place of another."""
+        """Report tuples that are equal although their records differ: one would be released in place of another."""
         if not records or len(set(leaving.tuples)) == len(leaving.tuples):
             return None
         first: dict[bytes, Any] = {}

@@ -1,4 +1,4 @@
-"""Rendered tuples read back, for the gate of a stream: JSON and CSV, with nothing of what renders them."""
+"""Readers of rendered tuples for the gate of a stream: JSON and CSV, independent of the code that renders them."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ import msgspec
 from shoal.errors import GuaranteeError
 from shoal.privacy.stream_gate.released_fields import Declared
 
-_LONG = 400  # digits of integers that are beyond all floats
+_LONG = 400  # digits of integers beyond the range of floats
 _Single: Any = None | bool | int | float | str
 _NONE, _NULL = msgspec.Raw(b""), msgspec.Raw(b"null")
 
 
 class Reader(Protocol):
-    """Reads rendered tuples back."""
+    """Reader of rendered tuples."""
 
     def differing(self, tuples: Sequence[bytes], label: int | str) -> str | None:
-        """Say what is wrong with the tuples of one class, or None.
+        """Describe what is wrong with the tuples of one class, or return None.
 
-        They must be alike in their quasi-identifiers, carry the label of their class, and hold no field that must
-        not leave.
+        They must be equal in their quasi-identifiers, carry the label of their class, and hold no field that must be
+        removed.
         """
 
     def fields(self, tuples: Sequence[bytes], names: Sequence[str]) -> dict[str, list[Any]]:
-        """Return what some fields hold in tuples that are as they should be."""
+        """Return the contents of some fields in valid tuples."""
 
     def written(self, line: bytes) -> dict[str, str]:
-        """Return the text of each quasi-identifier of a tuple that is as it should be."""
+        """Return the text of each quasi-identifier of a valid tuple."""
 
     def rest(self, record: bytes, learnt: Collection[str] | None = None) -> Any:
-        """Return what of a record that came must leave as it is; `learnt` as for `undeclared`."""
+        """Return the parts of an original record that must be released unchanged; `learnt` as for `undeclared`."""
 
     def undeclared(self, tuples: Sequence[bytes], learnt: Collection[str] | None) -> str | None:
-        """Return a field of the tuples of one class that was not declared; `learnt` is what a stream took for such."""
+        """Return an undeclared field of the tuples of one class; `learnt` are the fields that a stream accepted."""
 
 
 class JsonlReader:
-    """Reads JSON objects.
+    """Reader of JSON objects.
 
-    `named` are the fields that are released unchanged, besides those that a stream learns; None: all of them.
+    `named` are the fields that are released unchanged, in addition to those that a stream learns; None: all of them.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class JsonlReader:
         named: Collection[str] | None = None,
     ) -> None:
         self._declared = Declared(quasi, removed, named, class_field)
-        self._known: tuple[Collection[str] | None, Any] = (None, None)  # what was learnt, and a decoder of just that
+        self._known: tuple[Collection[str] | None, Any] = (None, None)  # fields learnt, and a decoder for just those
         named = {f"q{j}": name for j, name in enumerate(quasi)} | {"number": class_field}
         gone = {f"r{j}": name for j, name in enumerate(removed)}
         fields: list[Any] = [(key, msgspec.Raw) for key in named]
@@ -73,7 +73,7 @@ class JsonlReader:
         self._decode = self._in_objects if self._declared.objects else plain
 
     def _in_objects(self, line: bytes) -> Any:
-        """Return a tuple of which some fields may be in objects; each must be there once."""
+        """Return a tuple with fields that may be nested in objects; each must occur once."""
         texts: dict[str, list[msgspec.Raw]] = {}
         for name, text, _ in self._leaves(line):
             texts.setdefault(name, []).append(text)
@@ -85,7 +85,7 @@ class JsonlReader:
         return self._seen(**{key: text for key, (text,) in found.items()})
 
     def _leaves(self, text: Any, above: str = "") -> Iterator[tuple[str, msgspec.Raw, bool]]:
-        """Yield all fields by their paths, and whether they are in an object: those with declared ones are opened."""
+        """Yield all fields by path, and whether they are in an object; objects with declared fields are opened."""
         for key, value in self._fields(text).items():
             name = f"{above}{key}"
             if name in self._declared.objects and bytes(value)[:1] == b"{":
@@ -99,7 +99,7 @@ class JsonlReader:
             yield name, inner or bytes(text)[:1] in (b"{", b"[")
 
     def undeclared(self, tuples: Sequence[bytes], learnt: Collection[str] | None) -> str | None:
-        """Return a field that was not declared; first all tuples are decoded as what may be there, and nothing else."""
+        """Return an undeclared field; all tuples are first decoded strictly, with the allowed fields only."""
         if self._declared.named is None:
             return None
         if not self._declared.objects:
@@ -109,7 +109,7 @@ class JsonlReader:
                 for line in tuples:
                     self._known[1](line)
             except msgspec.DecodeError:
-                pass  # it may hold a number that this decoder does not read: look closer
+                pass  # it may hold a number that this decoder cannot read: look closer
             else:
                 return None
         for line in tuples:
@@ -118,7 +118,7 @@ class JsonlReader:
         return None
 
     def _strict(self, learnt: Collection[str]) -> Any:
-        """Return a decoder that takes no other fields, and in those that were learnt only single values."""
+        """Return a decoder that accepts no other fields, and only single values in those that were learnt."""
         declared = self._declared
         whole = dict.fromkeys([*declared.quasi, *(declared.named or ()), declared.class_field], msgspec.Raw)
         types: dict[str, Any] = dict.fromkeys(learnt, _Single) | whole
@@ -128,7 +128,7 @@ class JsonlReader:
         return msgspec.json.Decoder(kind).decode
 
     def differing(self, tuples: Sequence[bytes], label: int | str) -> str | None:
-        """Say what is wrong with the tuples of one class, or None."""
+        """Describe what is wrong with the tuples of one class, or return None."""
         try:
             read = list(map(self._decode, tuples))
             if odd := self._odd(tuples):
@@ -146,7 +146,7 @@ class JsonlReader:
         return None
 
     def _odd(self, tuples: Sequence[bytes]) -> str | None:
-        """Say what is wrong with their text: it must be UTF-8, on one line each, and name fields once."""
+        """Describe what is wrong with their text: it must be UTF-8, on one line each, with each field once."""
         whole, n = b"\n".join(tuples), len(tuples)
         if not whole.isascii():
             whole.decode()
@@ -160,52 +160,52 @@ class JsonlReader:
         return None
 
     def _repeats(self, line: bytes) -> bool:
-        """Tell whether a field that matters is there twice; whoever reads it might take the other one."""
+        """Tell whether a field that matters occurs twice; a reader might take the other one."""
         seen = list(self._paths(json.loads(line, object_pairs_hook=_Pairs, parse_int=_int)))
         return any(seen.count(name) > 1 for name in {*self._single, *self._declared.objects})
 
     def _paths(self, pairs: _Pairs, above: str = "") -> Iterator[str]:
-        """Yield the paths of all fields, also of objects that are looked into."""
+        """Yield the paths of all fields, including those of opened objects."""
         for key, value in pairs:
             yield f"{above}{key}"
             if f"{above}{key}" in self._declared.objects and isinstance(value, _Pairs):
                 yield from self._paths(value, f"{above}{key}.")
 
     def fields(self, tuples: Sequence[bytes], names: Sequence[str]) -> dict[str, list[Any]]:
-        """Return what some fields hold; a field that is not there holds nothing."""
+        """Return the contents of some fields; None for an absent field."""
         read = [
             {name: text for name, text, _ in self._leaves(one)} | self._fields(one) for one in tuples
         ]  # other fields may hold anything
         return {name: [_plain(one.get(name, _NULL)) for one in read] for name in names}
 
     def written(self, line: bytes) -> dict[str, str]:
-        """Return the text of each quasi-identifier, of a string what is between its quotes."""
+        """Return the text of each quasi-identifier; for a string, the text between its quotes."""
         seen = self._decode(line)
         return {name: bytes(getattr(seen, key)).decode().strip('"') for key, name in self._quasi}
 
     def rest(self, record: bytes, learnt: Collection[str] | None = None) -> dict[str, bytes]:
-        """Return the text of all other fields that are released."""
+        """Return the text of all other released fields."""
         released = {one[0] for one in self._nested(record) if self._declared.odd([one], learnt) is None}
         texts = {name: bytes(text) for name, text, _ in self._leaves(record) if name not in self._single}
         return {name: text for name, text in texts.items() if name in released}
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """An object as pairs, so that what is there twice is seen; a list is none."""
+    """Object as pairs, so that duplicates are visible; a list is not one."""
 
 
 def _plain(text: msgspec.Raw) -> Any:
-    """Return what a field holds."""
+    """Return the content of a field."""
     return json.loads(bytes(text), parse_int=_int)
 
 
 def _int(digits: str) -> float:
-    """Return an integer; one beyond all floats is infinite, however many digits it has."""
+    """Return an integer; one beyond the range of floats is infinite, however many digits it has."""
     return int(digits) if len(digits) < _LONG else float(digits)
 
 
 class CsvReader:
-    """Reads lines of cells, below a header."""
+    """Reader of lines of cells, below a header."""
 
     def __init__(
         self,
@@ -230,7 +230,7 @@ class CsvReader:
         self._rest = [j for j, name in enumerate(before) if name not in quasi and name in names]
 
     def differing(self, tuples: Sequence[bytes], label: int | str) -> str | None:
-        """Say what is wrong with the tuples of one class, or None."""
+        """Describe what is wrong with the tuples of one class, or return None."""
         try:
             read = self._read(tuples)
         except (csv.Error, UnicodeDecodeError):
@@ -246,7 +246,7 @@ class CsvReader:
         return None
 
     def fields(self, tuples: Sequence[bytes], names: Sequence[str]) -> dict[str, list[Any]]:
-        """Return what some fields hold, as text."""
+        """Return the contents of some fields, as text."""
         read = self._read(tuples)
         return {name: [cells[self._names.index(name)] for cells in read] for name in names}
 
@@ -256,16 +256,16 @@ class CsvReader:
         return {self._names[j]: cells[j] for j in self._quasi}
 
     def undeclared(self, tuples: Sequence[bytes], learnt: Collection[str] | None) -> str | None:
-        """Return a column that was not declared."""
+        """Return an undeclared column."""
         return self._declared.odd([(name, False) for name in self._names], learnt)
 
     def rest(self, record: bytes, learnt: Collection[str] | None = None) -> list[str]:
-        """Return all other cells that are released."""
+        """Return all other released cells."""
         (cells,) = self._read([record])
         return [cells[j] for j in self._rest]
 
     def _read(self, tuples: Sequence[bytes]) -> list[list[str]]:
-        """Read lines of cells, however long these are."""
+        """Read lines of cells of any length."""
         text = b"\n".join(tuples).decode()
         before = csv.field_size_limit()
         try:

@@ -1,4 +1,4 @@
-"""Fields and digits of released records of a stream, compared with those that were declared."""
+"""Fields and digits of the released records of a stream, compared with those declared."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHOWN = 40  # characters of a field's name
 
 @dataclass(frozen=True)
 class Declared:
-    """What a recipe declares: a released record holds nothing else.
+    """Fields that a recipe declares: a released record holds nothing else.
 
     >>> declared = Declared(["age"], ["user.id"], ["note"], "class")
     >>> declared.odd([("age", False), ("class", False), ("pay", False)], {"pay"})
@@ -33,16 +33,16 @@ class Declared:
 
     @cached_property
     def objects(self) -> frozenset[str]:
-        """Paths of objects in which a declared field may be."""
+        """Return the paths of objects that may contain a declared field."""
         known = {*self.quasi, *self.removed, *(self.named or ())}
         return frozenset(name[:at] for name in known for at in range(len(name)) if name[at] == ".")
 
     def odd(self, fields: Iterable[tuple[str, bool]], learnt: Collection[str] | None) -> str | None:
-        """Return a field that must not be there, if there is one.
+        """Return a field that must not be there, or None.
 
         `fields` are the paths of a record's fields, and whether each holds or is in an object or a list; `learnt` are
-        fields that a stream took from its first tuples: single values outside of objects. None: they are not known, and
-        all fields that are not declared are odd.
+        fields that a stream took from its first tuples: single values outside of objects. None: they are unknown, and
+        all undeclared fields are odd.
         """
         return next((name for name, nested in fields if not self._allowed(name, nested, learnt)), None)
 
@@ -57,7 +57,7 @@ class Declared:
         return not nested and learnt is not None and name in learnt
 
     def strange(self, records: Any, learnt: Collection[str]) -> str | None:
-        """Return a field of records in Python, or of a table of Arrow, that must not be there; None: there is none."""
+        """Return a field of Python records, or of an Arrow table, that must not be there, or None."""
         if not isinstance(records, list):
             import pyarrow as pa
 
@@ -66,13 +66,13 @@ class Declared:
         plain = all(known.issuperset(names) for names in set(map(tuple, records)))
         for name in learnt if plain else ():
             plain = plain and _PLAIN.issuperset({type(record.get(name)) for record in records})
-        if plain:  # at a glance
+        if plain:  # quick check
             return None
         found = (self.odd(self.paths(record), learnt) for record in records)
         return next((name for name in found if name is not None), None)
 
     def paths(self, given: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, bool]]:
-        """Yield the fields of a record in Python: paths, and whether each holds or is in an object or a list."""
+        """Yield the fields of a Python record: paths, and whether each holds or is in an object or a list."""
         for key, value in given.items():
             name = f"{above}{key}"
             if isinstance(value, Mapping) and name in self.objects:
@@ -82,7 +82,7 @@ class Declared:
 
 
 def refuse_undeclared(name: str | None) -> None:
-    """Refuse records that hold a field which was not declared.
+    """Refuse records with an undeclared field.
 
     Raises
     ------
@@ -98,12 +98,12 @@ def refuse_undeclared(name: str | None) -> None:
 
 _WHOLE = re.compile(r"-?[0-9]+")
 _UNITS = ("year", "month", "day", "hour", "minute", "second")
-_LEAST = {"month": 1, "day": 1}  # what the parts of a moment below its unit are; the others are 0
+_LEAST = {"month": 1, "day": 1}  # values of the parts of a date or time below its unit; the others are 0
 
 
 @dataclass(frozen=True, slots=True)
 class Digits:
-    """How fine the released values of one field may be: multiples of a step, or of a unit of time.
+    """Allowed precision of the released values of one field: multiples of a step, or of a unit of time.
 
     A value is judged by its text, as JSON and CSV have it.
 
@@ -120,7 +120,7 @@ class Digits:
     dates: bool = False  #: written as dates, without a time
 
     def hold(self, text: str) -> bool:
-        """Tell whether a value is no finer than it may be."""
+        """Tell whether a value is no finer than allowed."""
         if self.step is None:
             return self._holds_moment(text)
         if self.whole and not _WHOLE.fullmatch(text):
@@ -146,7 +146,7 @@ class Digits:
 
 
 def refuse_finer(digits: Mapping[str, Digits], released: Mapping[str, Iterable[str]]) -> None:
-    """Refuse released values that are finer than they may be; `released` holds the texts of each field.
+    """Refuse released values that are finer than allowed; `released` holds the texts of each field.
 
     Raises
     ------

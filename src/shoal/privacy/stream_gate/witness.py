@@ -1,6 +1,7 @@
-"""The witness of a stream: looks at every class as it leaves, and counts what came by itself.
+"""Witness of a stream: checks every class before its release, with its own counts of the tuples that arrived.
 
-It shares nothing with what forms classes: it reads cells, numbers bins, counts and compares on its own, in fractions.
+It shares no code with what forms classes: it reads cells, numbers bins, counts and compares independently, in
+fractions.
 """
 
 from __future__ import annotations
@@ -27,21 +28,21 @@ _EPOCH = dt.datetime(1970, 1, 1)
 
 @dataclass(frozen=True)
 class Asked:
-    """A model at its levels, of one field; for t-closeness also what is known of the field."""
+    """Model at its levels, for one field; for t-closeness also the domain of the field."""
 
     model: str
     field: str
     levels: Mapping[str, float]
-    categories: tuple[str, ...] = ()  #: their names, of an ordinal field in their order
+    categories: tuple[str, ...] = ()  #: their names, in order for an ordinal field
     ordered: bool = False
-    cuts: tuple[float, ...] = ()  #: where bins of numbers begin, but for the first
-    bounds: tuple[Any, Any] | None = None  #: without cuts: the two ends of numbers or moments
+    cuts: tuple[float, ...] = ()  #: lower ends of numeric bins, except the first
+    bounds: tuple[Any, Any] | None = None  #: without cuts: the two ends of numbers, dates or times
     whole: bool = False  #: whether numbers are integers
-    shares: tuple[float, ...] = ()  #: what classes must be close to; empty: what came so far
+    shares: tuple[float, ...] = ()  #: reference shares for classes; empty: the tuples that arrived so far
 
 
 class Reader:
-    """Reads cells of one field as numbers of bins."""
+    """Reader of the cells of one field as bin numbers."""
 
     def __init__(self, asked: Asked) -> None:
         self.asked = asked
@@ -71,7 +72,7 @@ class Reader:
         return found
 
     def bin(self, cell: Any) -> int:
-        """Return the bin of a cell; a cell without one fails."""
+        """Return the bin of a cell; a cell without a bin fails."""
         if self.names:
             told = cell if isinstance(cell, str) else called(cell)
             found = self.names.get(told, self.names.get(told.strip()))
@@ -93,7 +94,7 @@ def _number(cell: Any) -> float | None:
 
 
 def _moment(cell: Any) -> int | None:
-    """Return microseconds since 1970 of text or a moment."""
+    """Return microseconds since 1970 for text, a date or a time."""
     if isinstance(cell, str):
         try:
             cell = dt.datetime.fromisoformat(cell.strip())
@@ -110,9 +111,10 @@ def _moment(cell: Any) -> int | None:
 
 @dataclass
 class Witness:
-    """Every class as it leaves, against every demand: what does not hold does not leave.
+    """Check of every class against every demand: a class that fails is not released.
 
-    Tell it of every tuple that comes, in order, and show it every class, in the order in which classes formed.
+    Call `came` for every tuple that arrives, in order, and `look` for every class, in the order in which classes
+    formed.
 
     >>> witness = Witness([Asked("p_sensitivity", "ill", {"p": 2})])
     >>> witness.look(3, {"ill": ["flu", "gout", "flu"]})
@@ -122,7 +124,7 @@ class Witness:
     """
 
     asked: Sequence[Asked]
-    so_far: Mapping[str, Sequence[int]] = field(default_factory=dict)  #: what a cursor remembers
+    so_far: Mapping[str, Sequence[int]] = field(default_factory=dict)  #: the state stored in a cursor
 
     def __post_init__(self) -> None:
         self._readers = {one.field: Reader(one) for one in self.asked if one.model == "t_closeness"}
@@ -133,24 +135,22 @@ class Witness:
                 if len(counts) != reader.count:
                     raise GuaranteeError(f"Stream: what is remembered of {name!r} has another number of bins.")
                 self._counts[name] = counts
-        self._coming: deque[tuple[int, tuple[int, ...]]] = (
-            deque()
-        )  # position, and the bin in each field that is counted
+        self._coming: deque[tuple[int, tuple[int, ...]]] = deque()  # position, and the bin in each counted field
 
     def came(self, positions: Sequence[int], columns: Mapping[str, Sequence[Any]]) -> None:
-        """Hear of tuples that come: good ones only, ascending, with their fields as they stand in the stream.
+        """Record arriving tuples: valid ones only, ascending, with their original fields.
 
-        All classes that formed before these came were looked at before.
+        All classes that formed before these arrived must have been checked before.
         """
         if not self._counts:
             return
         if self._coming:
-            self._count(self._coming[-1][0])  # no class will form any more at one that came before these
+            self._count(self._coming[-1][0])  # no class can form any more at a tuple that arrived before these
         bins = [[self._readers[name].bin(cell) for cell in columns[name]] for name in self._counts]
         self._coming.extend(zip(positions, zip(*bins, strict=True), strict=True))
 
     def look(self, moment: int, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Look at a class that formed when the tuple of position `moment` came; its fields as they leave."""
+        """Check a class that formed when the tuple at position `moment` arrived; its fields are as released."""
         self._count(moment)
         for one in self.asked:
             if not self._holds(one, list(columns[one.field])):
@@ -179,17 +179,17 @@ class Witness:
             return counts[0] < level["c"] * sum(counts[max(int(level["l"]), 1) - 1 :])
         if one.model in ("p_sensitivity", "distinct_l_diversity"):
             return len(counts) >= max(level.values())
-        return False  # a model that nobody here can see
+        return False  # an unknown model fails
 
 
 @lru_cache(maxsize=4096)
 def _uncertain(counts: tuple[int, ...], l: Fraction) -> bool:  # noqa: E741 - the literature's name
-    """Tell whether values that occur so often are as uncertain as l values equally often, exactly."""
+    """Tell whether values with these counts are as uncertain as l equally frequent values, exactly."""
     return at_least(counts, l)
 
 
 def _close(codes: list[int], base: Sequence[int], ordered: bool, t: Fraction) -> bool:
-    """Tell whether the earth mover's distance of a class from counts is at most t; from nothing at all it is not."""
+    """Tell whether the earth mover's distance of a class from counts is at most t; from no counts it never is."""
     mine, s, n, work, running = Counter(codes), len(codes), sum(base), 0, 0
     for u, theirs in enumerate(base):
         off = mine[u] * n - theirs * s  # the difference of shares, times n and s
@@ -200,7 +200,7 @@ def _close(codes: list[int], base: Sequence[int], ordered: bool, t: Fraction) ->
 
 
 def _told(cell: Any) -> Any:
-    """Return what a cell is told apart by: its number, if it reads as one; nothing, NaN and blanks are one value."""
+    """Return the comparison key of a cell: its number, if it reads as one; None, NaN and blanks are one value."""
     if _absent(cell):
         return ""
     if isinstance(cell, (bool, list, dict)):
@@ -210,7 +210,7 @@ def _told(cell: Any) -> Any:
         number = float(text) if isinstance(cell, str) else float(cell)
     except (TypeError, ValueError):
         return text
-    except OverflowError:  # an integer beyond all floats: as text it reads as infinite
+    except OverflowError:  # an integer beyond the range of floats: as text it reads as infinite
         number = inf if cell > 0 else -inf
     return "" if number != number else number  # noqa: PLR0124
 
@@ -218,12 +218,12 @@ def _told(cell: Any) -> Any:
 def _absent(cell: Any) -> bool:
     try:
         return cell is None or bool(cell != cell) or (isinstance(cell, str) and not cell.strip())  # noqa: PLR0124
-    except (TypeError, ArithmeticError):  # NA, which is not known to be equal to itself
+    except (TypeError, ArithmeticError):  # NA, for which equality to itself is unknown
         return True
 
 
 def _nested(cell: Any) -> str:
     try:
         return json.dumps(cell, sort_keys=True, default=str)
-    except (TypeError, ValueError):  # names that have no order
+    except (TypeError, ValueError):  # names without an order
         return str(cell)
