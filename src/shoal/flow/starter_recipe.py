@@ -1,4 +1,4 @@
-"""A recipe to begin with: what was guessed of a table, as TOML with comments, to be looked through."""
+"""Starter recipe: guesses about a table as commented TOML, for review."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ def starter(
     shared: Mapping[str, Sequence[str]] = MappingProxyType({}),
     unchanged: Unchanged = Unchanged(),  # noqa: B008 it is frozen
 ) -> str:
-    """Return the recipe that guesses make.
+    """Return the starter recipe made from guesses.
 
     Parameters
     ----------
     name
-        What the table is called.
+            Name of the table.
     records
-        How many records it has.
+            Number of records.
     k
         The smallest number of records in a class.
     columns
-        What each column seems to be.
+            The guess for each column.
     text
-        What was said of how its text file is written.
+            Settings given for its text file.
     shared
-        For columns that tell households apart, the quasi-identifiers that are the same for all of a household.
+            For each presumed household column, the quasi-identifiers that are constant within households.
     unchanged
         The columns that are released unchanged.
     """
@@ -87,7 +87,7 @@ def starter(
 
 
 def _reviewed(found: Unchanged) -> list[str]:
-    """Return the lines on columns that are released unchanged, and whether they were looked at."""
+    """Return the lines on columns that are released unchanged, and whether they were reviewed."""
     if not found.columns:
         return []
     said = f"reviewed = {_toml(found.reviewed or found.columns)}"
@@ -100,7 +100,7 @@ def _reviewed(found: Unchanged) -> list[str]:
 
 
 def _of_household(names: Sequence[str]) -> list[str]:
-    """Return what to write where only some attributes are of the household."""
+    """Return the lines for attributes that only partly belong to the household."""
     if not names:
         return []
     return [
@@ -119,7 +119,7 @@ def _list(role: Role, meaning: str, guesses: Sequence[Guess]) -> list[str]:
 
 
 def _toml(value: Any) -> str:
-    """Return a value on one line of TOML.
+    """Format a value as one line of TOML.
 
     >>> _toml('a "b"')
     '"a \\\\"b\\\\""'
@@ -132,5 +132,5 @@ def _toml(value: Any) -> str:
 
 
 def _printable(name: str) -> str:
-    """Return a name without what a comment cannot hold."""
+    """Return a name without characters that a comment cannot hold."""
     return re.sub(r"[\x00-\x1f\x7f]", "?", name)
