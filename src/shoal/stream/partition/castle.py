@@ -37,8 +37,7 @@ class Castle(Checked):
     the tuple that arrived first. A category has as many coordinates as it has edges, and the position, if it has a
     weight, is one more.
 
-    **What it does not promise.** Order is not preserved, with any weight. What was learnt about τ is not remembered
-    across a restart.
+    **What it does not promise.** Order is not preserved, with any weight. The learnt τ is forgotten at a restart.
 
     References: [CCFT11].
 

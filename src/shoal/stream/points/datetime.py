@@ -61,7 +61,7 @@ class Datetime(Between):
         return -(-self.low // self.unit) * self.unit, self.high // self.unit * self.unit
 
     def fits(self, cell: Any) -> bool:
-        """Return False: whether a cell is a datetime cannot be told quickly."""
+        """Return False: there is no quick check for datetimes."""
         return False
 
     def take(self, cells: Any) -> Taken:
