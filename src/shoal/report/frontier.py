@@ -1,4 +1,4 @@
-"""Pages about many settings: the frontier of loss and risk, and the choice of noise."""
+"""Exploration pages: the frontier of loss and risk, and the choice of noise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shoal.types import Explored, Setting
 
 
 def page(found: Explored, title: str, sections: Iterable[str]) -> str:
-    """Return one HTML file that opens without a network, for screens and for paper."""
+    """Return one self-contained HTML file, for screen and print."""
     of = f"{found.records:,} of {found.whole:,} records" if found.records < found.whole else f"{found.whole:,} records"
     where = "".join(f"<span>{escape(part)}</span>" for part in ("shoal explore", found.source, of) if part)
     return "\n".join(
@@ -31,13 +31,13 @@ def page(found: Explored, title: str, sections: Iterable[str]) -> str:
 
 
 def _style() -> str:
-    """Return how it looks: like a report, and what only this page has."""
+    """Return the styles: those of a report, and those of this page."""
     home = resources.files("shoal.report")
     return "".join(home.joinpath(name).read_text(encoding="utf-8") for name in ("report.css", "frontier.css"))
 
 
 def others(settings: Sequence[Setting]) -> str:
-    """List settings that could not be run with the reason, each reason once, and those that were left out."""
+    """List settings that could not run, grouped by reason, and those that were skipped."""
     reasons: dict[str, list[str]] = {}
     for setting in settings:
         if setting.state == "failed":
@@ -55,7 +55,7 @@ def others(settings: Sequence[Setting]) -> str:
 
 
 def recipe(found: Explored) -> str:
-    """Show the recipe of the recommended setting, and what to type; nothing where there is none."""
+    """Show the recommended recipe and the command to run it; empty without a recommendation."""
     if found.recommended is None:
         return ""
     source = found.source or "IN"
@@ -73,18 +73,18 @@ def _quoted(name: str) -> str:
 
 
 def notes(found: Explored, always: Iterable[str]) -> str:
-    """List what the reader must know: what was found, and what is always so."""
+    """List the notes of this exploration, and those that always apply."""
     notes = "".join(f"<li>{escape(note)}</li>" for note in (*found.notes, *always))
     return f"<section><h2>Notes</h2><ul>{notes}</ul></section>"
 
 
 def render_noise(found: Explored) -> str:
-    """Return the page: one HTML file that opens without a network; it holds no value of the table."""
+    """Return the page: one self-contained HTML file without any value of the table."""
     return page(found, "Noise against loss", [_noise_recommended(found), *_drawings(found), *_words(found)])
 
 
 def _drawings(found: Explored) -> Iterator[str]:
-    """Yield what is drawn, where something ran."""
+    """Yield the charts, if any setting ran."""
     if not found.ways:
         return
     yield (
@@ -177,7 +177,7 @@ def _noise_table(found: Explored) -> str:
 
 
 def _weaker(ran: Sequence[Setting]) -> str:
-    """Say once of each way what it promises less than k over all quasi-identifiers."""
+    """State once per method how its promise falls short of k over all quasi-identifiers."""
     said: dict[str, dict[str, None]] = {}
     for one in ran:
         if one.note:
@@ -261,7 +261,7 @@ def _weak(setting: Setting) -> bool:
 
 
 def _reading(found: Explored) -> str:
-    """Say what the two axes are, and what the rule is."""
+    """Explain the two axes and the rule."""
     loss, risk = (_summary(room, name) for room, name in (("utility", found.loss), ("risk", found.risk)))
     rows = (
         (f"Loss, <code>{escape(found.loss)}</code>", escape(loss)),

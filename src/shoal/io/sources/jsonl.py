@@ -36,9 +36,7 @@ class Jsonl(FileSource, Checked):
             )
         longest = max(map(len, text.splitlines())) + 2
         reading = json.ReadOptions(use_threads=True, block_size=max(1 << 20, 2 * longest))
-        with suppress(
-            pa.ArrowInvalid, pa.ArrowNotImplementedError
-        ):  # these errors contain values, so nothing is raised from them
+        with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # they contain values: do not chain them
             return json.read_json(pa.BufferReader(arrow_buffer(text)), read_options=reading)
         raise DataError(
             f"{path.name}: every line must be a JSON object, and a field must be of one type in all of them. "

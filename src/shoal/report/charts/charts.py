@@ -1,4 +1,4 @@
-"""The charts of a report, as SVG that takes its colours from the page: light, dark or printed."""
+"""Charts of a report as SVG, coloured by the page: light, dark or printed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PAD = 10.0
 
 
 def histogram_chart(name: str, found: Histogram) -> Markup:
-    """Draw bars of the original, and the outline of what leaves over them."""
+    """Draw bars of the original, and the outline of the released values over them."""
     cells = found.places[-1][1]
     before = found.before or ()
     densities = [
@@ -89,7 +89,7 @@ def shares_chart(name: str, found: Shares) -> Markup:
 
 
 def sizes_chart(sizes: NDArray[np.int64], k: int) -> Markup:
-    """Draw how many classes there are of each size."""
+    """Draw the number of classes of each size."""
     low, high = int(sizes.min()), int(sizes.max())
     step = max(1, -(-(high - low + 1) // 40))
     counts = np.bincount((sizes - low) // step)
@@ -115,7 +115,7 @@ def sizes_chart(sizes: NDArray[np.int64], k: int) -> Markup:
 
 
 def heat_chart(title: str, values: NDArray[np.float64], names: Sequence[str], most: float) -> Markup:
-    """Draw a matrix: the stronger the colour the farther from 0, one colour for each side."""
+    """Draw a matrix: the stronger the colour, the farther from 0, with one colour per sign."""
     d = len(names)
     left, cell = 112.0, min((_WIDE - 112.0 - 4) / d, 40.0)
     size = left + d * cell + 4
@@ -145,7 +145,7 @@ def heat_chart(title: str, values: NDArray[np.float64], names: Sequence[str], mo
 
 
 def _brief(value: float) -> str:
-    """Return a correlation in as few signs as will do.
+    """Format a correlation in as few characters as possible.
 
     >>> _brief(0.534), _brief(-0.04), _brief(0.001)
     ('.53', '−.04', '0')
@@ -157,7 +157,7 @@ def _brief(value: float) -> str:
 
 
 def scale_chart(name: str, value: float, ends: tuple[float, float], *, low_is_better: bool | None) -> Markup:
-    """Draw where a reading lies between the least and the largest there can be."""
+    """Draw the position of a reading within its possible range."""
     wide, tall = 180.0, 14.0
     place = 6 + (wide - 12) * min(max((value - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
     better = "neither" if low_is_better is None else "low" if low_is_better else "high"

@@ -1,4 +1,4 @@
-"""What was done, why, and what the audit says of it, in sentences."""
+"""Sentences of a report: what was done, why, and the findings of the audit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shoal.types import Finding, Role, Run
 
 _NOT = re.compile(r"\*\*What it does not promise\.\*\* (.*?)(?:\n\n|\Z)", re.DOTALL)
 
-#: What a release does besides the models, where its name does not say it.
+#: Properties of releases beyond their privacy model, if the name does not imply them.
 _RELEASES = {
     "centroid": "Classes leave with a mean of their records, which may be a combination that nobody has.",
     "medoid": "Every class leaves with the quasi-identifiers that one of its records had: they are somebody's, true of "
@@ -37,12 +37,12 @@ class Promise(NamedTuple):
     """A privacy model that was audited because it is promised."""
 
     name: str
-    words: str  #: what it says
-    limits: str  #: what it does not say
+    words: str  #: its guarantee
+    limits: str  #: its limits
 
 
 def promises(account: Run) -> list[Promise]:
-    """Return the models that are promised, each once, in the words of their files."""
+    """Return the promised models, each once, in the words of their files."""
     models = dict.fromkeys(f.model for f in account.audit.findings if f.required is not None and f.promised)
     return [_promise(model) for model in models if model in registry.keys("privacy")]
 
@@ -113,17 +113,17 @@ _MISSING = {
 }
 
 
-_LINES = 8  # of requirements, below the verdict
+_LINES = 8  # maximum number of requirements listed below the verdict
 
 
 class Verdict(NamedTuple):
-    """What the audit says, first of all."""
+    """The verdict of the audit, at the top of the report."""
 
     holds: bool
     sentence: str
     besides: tuple[str, ...]
-    why: str  #: why it can be believed
-    warnings: tuple[str, ...] = ()  #: what to look at before the table is published
+    why: str  #: why it can be trusted
+    warnings: tuple[str, ...] = ()  #: points to review before publication
 
     @property
     def tone(self) -> str:
@@ -132,7 +132,7 @@ class Verdict(NamedTuple):
 
 
 def verdict(account: Run) -> Verdict:
-    """Return what the independent audit found, in a sentence; what holds besides in others."""
+    """Return the finding of the independent audit in a sentence; requirements follow in others."""
     audit = account.audit
     if not audit.holds:
         failed = [f for f in audit.findings if not f.holds]
@@ -169,7 +169,7 @@ def _groups(account: Run) -> str:
 
 
 def _with_strata(account: Run, finding: Finding) -> bool:
-    """Tell whether a finding is the same one once more, for those who know the stratum."""
+    """Tell whether a finding repeats another one with the strata added."""
     return bool(set(finding.attributes) & set(account.recipe.get("strata", ())))
 
 
@@ -211,7 +211,7 @@ def _others(account: Run, others: int) -> str:
 
 
 def done(account: Run, *, external: bool) -> list[tuple[str, str]]:
-    """Return what was done, a title and a sentence each; for outsiders without what would help to undo it."""
+    """Return what was done, a title and a sentence each; the external edition omits what would help to undo it."""
     recipe = account.recipe
     method, release = str(recipe.get("method", "")), str(recipe.get("release", "centroid"))
     rows = [
@@ -303,7 +303,7 @@ def _listed(values: Mapping[str, Any]) -> str:
 
 
 def _inside(account: Run) -> list[tuple[str, str]]:
-    """Return what only those may read who have the original table: how classes were formed, and who does not leave."""
+    """Return details for people who have the original table: how classes were formed, and excluded records."""
     recipe, rows = account.recipe, []
     if account.left_out:
         rows.append(("Left out", f"{counted(account.left_out, 'record')}: a quasi-identifier is missing."))
