@@ -24,11 +24,11 @@ class Url:
     Attributes
     ----------
     scheme
-            The part before ``://``, without a driver after a plus sign.
+        The part before ``://``, without a driver after a plus sign.
     address
-            The URL without shoal's own options; it may hold a password, and is never shown.
+        The URL without shoal's own options; it may hold a password, and is never shown.
     shown
-            The form shown in messages.
+        The form shown in messages.
     """
 
     scheme: str

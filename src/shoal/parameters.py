@@ -51,25 +51,25 @@ class Param:
     low, high
         Smallest and largest number.
     above, below
-            Exclusive limits.
+        Exclusive limits.
     choices
         Allowed names, or a function that looks them up.
     words
-            Allowed values in words, if the type does not say enough.
+        Allowed values in words, if the type does not say enough.
     group
         Heading of the option in ``--help``.
     example
         A value as TOML.
     option, metavar
-            Command-line option, if it is not named like the field; the form of its value.
+        Command-line option, if it is not named like the field; the form of its value.
     inner
         Class that declares the names inside a table.
     check
-            Further check: a function of name and value that yields sentences without the owner's name.
+        Further check: a function of name and value that yields sentences without the owner's name.
     short
-            Pairs of an accepted shorthand and the value that it stands for.
+        Pairs of an accepted shorthand and the value that it stands for.
     usual
-            Default in words, if it depends on other settings.
+        Default in words, if it depends on other settings.
     more, see
         Further sentences and a link for the reference page.
     """

@@ -80,7 +80,7 @@ def load(room: str, key: str) -> Any:
     Raises
     ------
     ParameterError
-            If the family has no such file.
+        If the family has no such file.
     """
     if key not in keys(room):
         raise ParameterError(unknown(room, "file", key, keys(room)))

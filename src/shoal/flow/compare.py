@@ -34,9 +34,9 @@ def places_by_key(original: Table, masked: Table, key: str) -> NDArray[np.int64]
     Raises
     ------
     SchemaError
-            If a table lacks the key column.
+        If a table lacks the key column.
     DataError
-            If the key is missing or occurs twice in a table, or a masked record's key is not in the original.
+        If the key is missing or occurs twice in a table, or a masked record's key is not in the original.
     """
     import numpy as np
     import pyarrow as pa

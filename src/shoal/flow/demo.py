@@ -97,7 +97,7 @@ def demonstrate(folder: Path, *, force: bool) -> Demonstration:
     Parameters
     ----------
     folder
-            Where the files go; created if it does not exist.
+        Where the files go; created if it does not exist.
     force
         Whether to replace the files of an earlier run.
     """

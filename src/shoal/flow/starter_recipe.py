@@ -38,17 +38,17 @@ def starter(
     Parameters
     ----------
     name
-            Name of the table.
+        Name of the table.
     records
-            Number of records.
+        Number of records.
     k
         The smallest number of records in a class.
     columns
-            The guess for each column.
+        The guess for each column.
     text
-            Settings given for its text file.
+        Settings given for its text file.
     shared
-            For each presumed household column, the quasi-identifiers that are constant within households.
+        For each presumed household column, the quasi-identifiers that are constant within households.
     unchanged
         The columns that are released unchanged.
     """

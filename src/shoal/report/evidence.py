@@ -90,7 +90,7 @@ class Evidence:
         Raises
         ------
         DataError
-                If it is not a JSON object, has an unknown format, or lacks a field.
+            If it is not a JSON object, has an unknown format, or lacks a field.
         """
         try:
             values = json.loads(text, parse_constant=_refuse, parse_int=_whole, parse_float=_number)

@@ -75,7 +75,7 @@ class Html(Checked):
         from shoal.report.sections.overview import budget, certificate, facts, notes, places, sizes, versions
         from shoal.report.sections.published import outward
         from shoal.report.sections.sentences import done, limits, promises, verdict
-        from shoal.report.sections.tables import Telling, audited, besides, readings, unchanged
+        from shoal.report.sections.tables import Telling, audited, readings, reported, unchanged
 
         external = self.edition == "external"
         account = outward(account) if external else account
@@ -94,7 +94,7 @@ class Html(Checked):
             "audited": audited(account, external=external),
             "budget": budget(account, external=external),
             "unchanged": unchanged(account) if account.audit.unchanged and account.audit.unchanged.columns else None,
-            "besides": ([], []) if external else besides(account),
+            "reported": ([], []) if external else reported(account),
             "notes": [] if external else notes(account),
             "risk": readings(account, "risk", telling),
             "loss": readings(account, "utility", telling),
@@ -112,8 +112,8 @@ class Html(Checked):
 
 
 _FOOT = {
-    "internal": "Internal edition: for those who may see the original. Bars, shares and means stand for at least "
-    "{least} records, but it tells how the table was protected. Do not publish it; the external edition is for that.",
-    "external": "External edition: it leaves out what would help to undo the protection, such as the seed, the full "
+    "internal": "Internal edition: for people who may see the original. Bars, shares and means cover at least "
+    "{least} records, but the page shows how the table was protected. Do not publish it; use the external edition.",
+    "external": "External edition: without details that would help to undo the protection, such as the seed, the full "
     "recipe and original distributions.",
 }

@@ -32,8 +32,8 @@ class StreamAnonymizer:
     Parameters
     ----------
     recipe
-            The recipe, unless its fields are given by name: those of :class:`StreamRecipe`, such as `quasi`, `bounds`,
-            `k`, `delay`, `order_weight`, `subject`. An unknown name is an error.
+        The recipe, unless its fields are given by name: those of :class:`StreamRecipe`, such as `quasi`, `bounds`,
+        `k`, `delay`, `order_weight`, `subject`. An unknown name is an error.
 
     >>> s = StreamAnonymizer(quasi=["age"], bounds={"age": (0, 100)}, k=2, delay=2, identifier=["name"])
     >>> s.push({"name": "Ann", "age": 30, "pay": 1}), s.push({"name": "Bob", "age": 80, "pay": 2})

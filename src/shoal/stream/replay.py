@@ -26,13 +26,13 @@ class Replayed:
     Attributes
     ----------
     delay
-            The maximum delay δ.
+        The maximum delay δ.
     labels
-            For each row its class number; negative if it was dropped or is not a tuple.
+        For each row its class number; negative if it was dropped or is not a tuple.
     tally
-            Counts of what happened to the rows.
+        Counts of what happened to the rows.
     delays
-            For each row how many others arrived before its release; undefined for unreleased rows.
+        For each row how many others arrived before its release; undefined for unreleased rows.
     """
 
     delay: int

@@ -251,9 +251,9 @@ class Space:
     Attributes
     ----------
     owners
-            For each coordinate its attribute.
+        For each coordinate its attribute.
     diameter
-            The largest possible squared distance between two tuples.
+        The largest possible squared distance between two tuples.
     """
 
     owners: tuple[str, ...]
@@ -276,12 +276,12 @@ class Waiting:
     positions
         Their numbers in the lane; ascending, not always consecutive.
     subjects
-            A number for each; equal numbers are one subject. It is `positions` itself if every tuple has its own
-            subject.
+        A number for each; equal numbers are one subject. It is `positions` itself if every tuple has its own
+        subject.
     values
-            int64, shape (m, c): codes of confidential values, a column per `Demand`; c may be 0.
+        int64, shape (m, c): codes of confidential values, a column per `Demand`; c may be 0.
     old
-            Number of tuples that were pending before; the others arrive now, one after another.
+        Number of tuples that were pending before; the others arrive now, one after another.
     """
 
     coordinates: NDArray[np.float64] = field(repr=False)

@@ -46,13 +46,13 @@ def partition_together(
     points
         The records.
     method
-            The method that forms classes, here of groups.
+        The method that forms classes, here of groups.
     groups
         The group of each record.
     strata
         The stratum of each group.
     rng
-            The random generator.
+        The random generator.
     """
     found = partition_strata(means_of(points, groups), method, strata, rng)
     blocks = (
@@ -153,15 +153,15 @@ def partition_nested(
     Parameters
     ----------
     blocks
-            The records in their group's attributes, and in the other attributes.
+        The records in their group's attributes, and in the other attributes.
     ways
-            The methods that form classes of records and of groups.
+        The methods that form classes of records and of groups.
     groups
         The group of each record.
     inside, strata
         The stratum of each group, and of each record.
     rng
-            The random generator.
+        The random generator.
     """
     whole = partition_together(blocks[0], ways[1], groups, inside, rng)
     within = whole.labels if len(whole.blocks) == 1 else strata

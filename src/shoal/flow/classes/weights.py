@@ -40,7 +40,7 @@ def weights_for_means(table: Table, recipe: Recipe, partition: Partition) -> NDA
     Raises
     ------
     ParameterError
-            If a record is in several classes and its weight is not released unchanged.
+        If a record is in several classes and its weight is not released unchanged.
     """
     weights = weights_counted(table, recipe)
     if weights is not None and len(partition.blocks) > 1 and not recipe.nested:

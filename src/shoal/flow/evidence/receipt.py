@@ -58,16 +58,16 @@ class Receipt:
     Attributes
     ----------
     commitment
-            Opens the commitment in the evidence.
+        Opens the commitment in the evidence.
     swap_key
-            The key by which the release `swap` assigned values; None for other releases.
+        The key by which the release `swap` assigned values; None for other releases.
     rows
-            For each released row the number of its row in the input, from 0; None if order and number are the same.
+        For each released row the number of its row in the input, from 0; None if order and number are the same.
     classes
-            For each class the keyed digests of its subjects, if a subject or group column is declared; with several
-            blocks of attributes, the classes of one block follow those of another.
+        For each class the keyed digests of its subjects, if a subject or group column is declared; with several
+        blocks of attributes, the classes of one block follow those of another.
     class_key
-            The key of those digests.
+        The key of those digests.
     """
 
     commitment: Commitment
@@ -155,11 +155,11 @@ def receipt_of(
     partition
         The classes.
     swap_key
-            The key by which values were assigned, if any.
+        The key by which values were assigned, if any.
     subjects
-            The subject or group of each record of the partition; None if none is declared.
+        The subject or group of each record of the partition; None if none is declared.
     rows
-            For each released row the number of its row in the input, if they differ.
+        For each released row the number of its row in the input, if they differ.
     """
     if subjects is None:
         return Receipt(Commitment.to(source), swap_key, rows)

@@ -57,19 +57,19 @@ def expected_error(
     Parameters
     ----------
     points
-            One coordinate per attribute, with the widths of their domains.
+        One coordinate per attribute, with the widths of their domains.
     epsilon
-            The budget that all blocks share, > 0.
+        The budget that all blocks share, > 0.
     ks
-            Smallest class sizes; those above the number of records are refused.
+        Smallest class sizes; those above the number of records are refused.
     method
         Registry key.
     split
-            How ε is divided among blocks, ``even`` or by their widths (``expression1``), unless the method decides.
+        How ε is divided among blocks, ``even`` or by their widths (``expression1``), unless the method decides.
     params
-            Parameters of the method other than k.
+        Parameters of the method other than k.
     seed
-            The method's random seed.
+        The method's random seed.
 
     Guarantee: the expected squared error of the release, if values are not clipped; clipping to bounds lowers it. An
     attribute whose coordinate has no spread (constant, or of weight 0) has no width in the points and contributes none.

@@ -56,17 +56,17 @@ def recommended(
     Parameters
     ----------
     settings
-            Settings, with the frontier marked.
+        Settings, with the frontier marked.
     max_loss, max_risk
-            Upper limits on loss and risk. With one limit, the other figure is minimised; with both or none, their mean.
+        Upper limits on loss and risk. With one limit, the other figure is minimised; with both or none, their mean.
     demanded
-            The levels that the recipe demands, for the reason if nothing is recommended.
+        The levels that the recipe demands, for the reason if nothing is recommended.
 
     Returns
     -------
     tuple
-            The setting, or None if no setting keeps the limits; the reason; and the rule. Ties go to the lower k, then
-            to the first.
+        The setting, or None if no setting keeps the limits; the reason; and the rule. Ties go to the lower k, then
+        to the first.
     """
     front = [setting for setting in settings if setting.frontier]
     kept = [s for s in front if _within(s.loss, max_loss) and _within(s.risk, max_risk)]

@@ -215,7 +215,7 @@ def least_expected(
     Returns
     -------
     tuple
-            The setting, or None if even the smallest loss is above `max_loss`; the reason; and the rule.
+        The setting, or None if even the smallest loss is above `max_loss`; the reason; and the rule.
     """
     finite = [s for s in settings if s.state == "ran" and s.loss < float("inf")]
     ran = [s for s in finite if s.meets]

@@ -31,9 +31,9 @@ def sampled(table: Table, rows: NDArray[np.int64] | None, most: int, seed: int, 
     most
         How many records to draw.
     seed
-            Random seed.
+        Random seed.
     least
-            Records to draw from each stratum at least, if it has them.
+        Records to draw from each stratum at least, if it has them.
 
     Returns
     -------

@@ -67,17 +67,17 @@ def check_metadata(
     release
         Its one or two tables as they were read back.
     staged
-            Where they are staged, if in files or databases.
+        Where they are staged, if in files or databases.
     keep
         Whether metadata was to be kept.
     whole
-            Columns with a fixed list of categories, whether or not each occurs.
+        Columns with a fixed list of categories, whether or not each occurs.
 
     Raises
     ------
     GuaranteeError
-            If there is metadata that the audit's own list does not allow and that was not to be kept, or a category
-            that no record has.
+        If there is metadata that the audit's own list does not allow and that was not to be kept, or a category
+        that no record has.
     """
     tables = [one.data for one in (release, release.apart) if one is not None]
     found = [place for data in tables for place in foreign_metadata(data.schema, frames=not staged)]

@@ -160,13 +160,13 @@ def declared_table(
     Parameters
     ----------
     data
-            Columns as they were read.
+        Columns as they were read.
     recipe
         Kinds, bounds and taxonomies of all quasi-identifiers.
     dialect
-            How the cells of a text file are written.
+        How the cells of a text file are written.
     mixed
-            Quasi-identifiers with values of mixed types, which Arrow cannot hold.
+        Quasi-identifiers with values of mixed types, which Arrow cannot hold.
 
     Raises
     ------

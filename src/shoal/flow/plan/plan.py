@@ -48,19 +48,19 @@ class Plan:
     Attributes
     ----------
     recipe, schema, summary
-            The inputs of the plan.
+        The inputs of the plan.
     method, release, encoding
-            The components that form classes, release them and make points, each with its parameters.
+        The components that form classes, release them and make points, each with its parameters.
     steering
-            The makers of artificial coordinates, each with its weight.
+        The makers of artificial coordinates, each with its weight.
     requirements
-            Demands on confidential values and on people's shares, as methods see them.
+        Demands on confidential values and on people's shares, as methods see them.
     repairs
-            Whether classes are repaired after the method, because it does not meet all demands itself.
+        Whether classes are repaired after the method, because it does not meet all demands itself.
     merges_strata
-            Whether strata of fewer than k records are merged with others.
+        Whether strata of fewer than k records are merged with others.
     certify
-            Whether to compute a lower bound on the loss.
+        Whether to compute a lower bound on the loss.
     steps
         Changes to the table before classes are formed, in order: the place of recoding and suppression.
     """
@@ -122,20 +122,20 @@ def make_plan(
     Parameters
     ----------
     recipe
-            The request.
+        The request.
     schema
         The columns of the table.
     summary
-            The facts about their values that the plan needs.
+        The facts about their values that the plan needs.
     certify
-            Whether to compute a lower bound on the loss.
+        Whether to compute a lower bound on the loss.
     sink
-            The sink of the output, which may take parameters from `set`.
+        The sink of the output, which may take parameters from `set`.
 
     Raises
     ------
     ParameterError, SchemaError, DataError
-            Whichever must be corrected first, with all sentences.
+        Whichever must be corrected first, with all sentences.
     """
     from shoal.points.encoding import Encoding
 

@@ -31,25 +31,25 @@ class Promise:
     persons
         Models about single people: at their levels, or for information.
     blocks
-            Sets of attributes with joint k-anonymity, in the recipe's order; each quasi-identifier is in one block.
+        Sets of attributes with joint k-anonymity, in the recipe's order; each quasi-identifier is in one block.
     nested
         Whether the classes of the second block lie within those of the first.
     counted
-            The column whose values k counts; None: records.
+        The column whose values k counts; None: records.
     together, whole
-            The column of groups that are never split, and the quasi-identifiers in which their records must be equal.
+        The column of groups that are never split, and the quasi-identifiers in which their records must be equal.
     weight, weights_of_classes
         The weight column, and whether its class mean is released in its place.
     hidden_figures
-            Whether people's shares depend on weights or subjects that are not released.
+        Whether people's shares depend on weights or subjects that are not released.
     epsilon, claim
-            The largest ε that noise may spend, and for which records; None: no noise is promised.
+        The largest ε that noise may spend, and for which records; None: no noise is promised.
     two_tables
         Whether confidential columns are released in a second table.
     seeded
-            Whether values were assigned by a public seed, so that nothing is promised for them.
+        Whether values were assigned by a public seed, so that nothing is promised for them.
     reviewed
-            Columns released unchanged that a person has reviewed.
+        Columns released unchanged that a person has reviewed.
     """
 
     quasi: tuple[str, ...]

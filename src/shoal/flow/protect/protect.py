@@ -57,15 +57,15 @@ class Protected:
     Attributes
     ----------
     data
-            The protected table; a frame of the same kind as the input.
+        The protected table; a frame of the same kind as the input.
     recipe
-            The recipe of the run.
+        The recipe of the run.
     run
-            The record of the run; None after pickling.
+        The record of the run; None after pickling.
     confidential, beside
-            The second table, if the release makes two, and where it was written.
+        The second table, if the release makes two, and where it was written.
     proof
-            Makes the data for evidence of a frame.
+        Makes the data for evidence of a frame.
     rows
         For each released row the number of its row in the input, from 0; None: all rows, in the order of the input.
     """
@@ -160,9 +160,9 @@ class Protected:
         Parameters
         ----------
         path
-                Output path, ending in .html.
+            Output path, ending in .html.
         edition
-                ``internal``, or ``external``: without details that would help an attacker.
+            ``internal``, or ``external``: without details that would help an attacker.
         force
             Replace the file if it exists.
         """
@@ -182,10 +182,10 @@ class Protected:
         Parameters
         ----------
         path
-                Output path, ending in .json.
+            Output path, ending in .json.
         receipt
-                Path of a receipt to write as well; see :meth:`receipt`. The evidence then holds a commitment to the
-                input, which only the receipt opens.
+            Path of a receipt to write as well; see :meth:`receipt`. The evidence then holds a commitment to the
+            input, which only the receipt opens.
         force
             Replace the files if they exist.
         """
@@ -197,7 +197,7 @@ class Protected:
         Parameters
         ----------
         path
-                Output path, ending in .json.
+            Output path, ending in .json.
         force
             Replace the file if it exists.
         """

@@ -39,9 +39,9 @@ class RowOrder:
     rows
         For each released row the number of its row in the input, from 0; None: all rows in the order of the input.
     shuffled
-            For each released row its position among the kept rows; None: in the order of the input.
+        For each released row its position among the kept rows; None: in the order of the input.
     note
-            A note for the user.
+        A note for the user.
     """
 
     rows: NDArray[np.int64] | None = field(repr=False)
@@ -65,21 +65,21 @@ def order_rows(
     Parameters
     ----------
     table
-            The rows to release, in the order of the input.
+        The rows to release, in the order of the input.
     kept
-            Their row numbers in the input; None: all rows.
+        Their row numbers in the input; None: all rows.
     recipe
-            Its `row_order` decides. ``auto`` shuffles a file that is sorted by a masked, removed or confidential
-            column, and any output for which ε is claimed for original records.
+        Its `row_order` decides. ``auto`` shuffles a file that is sorted by a masked, removed or confidential
+        column, and any output for which ε is claimed for original records.
     is_frame
-            Under ``auto`` a frame keeps its order, and a note names the column that it is sorted by.
+        Under ``auto`` a frame keeps its order, and a note names the column that it is sorted by.
     repeat
-            The receipt of an earlier run, whose order is reused.
+        The receipt of an earlier run, whose order is reused.
 
     Raises
     ------
     DataError
-            If the receipt belongs to other rows.
+        If the receipt belongs to other rows.
     """
     if repeat is not None:
         return _repeated(repeat, len(table), kept)
@@ -226,7 +226,7 @@ def lined_up(original: Table, receipt: Receipt, released: int) -> Table:
     Raises
     ------
     DataError
-            If the receipt belongs to tables of other sizes.
+        If the receipt belongs to tables of other sizes.
     """
     import numpy as np
 

@@ -31,15 +31,15 @@ def compared(
     Parameters
     ----------
     attributes
-            The columns to compare, from the original.
+        The columns to compare, from the original.
     schema
-            The meaning of the columns.
+        The meaning of the columns.
     before, after
-            The columns as parsed values.
+        The columns as parsed values.
     besides
-            Further columns that a measure needs, present in both tables.
+        Further columns that a measure needs, present in both tables.
     exact
-            Released columns before rounding; None: unknown.
+        Released columns before rounding; None: unknown.
     """
     import numpy as np
 
@@ -66,11 +66,11 @@ def measures(settings: Mapping[str, Any] | None = None, *, quick: bool = False, 
     Parameters
     ----------
     settings
-            Parameters by name; one that no measure declares is an error.
+        Parameters by name; one that no measure declares is an error.
     quick
-            Only the fast ones.
+        Only the fast ones.
     only
-            Only these, by key or JSON name, and their components. Empty: all.
+        Only these, by key or JSON name, and their components. Empty: all.
     """
     given = settings or {}
     makers = {_name(maker): maker for maker in _makers()}

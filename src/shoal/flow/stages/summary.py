@@ -112,23 +112,23 @@ class Summary:
     Attributes
     ----------
     records
-            Number of records.
+        Number of records.
     columns
         The quasi-identifiers, by name.
     strata
-            Number of records in each stratum; None without strata.
+        Number of records in each stratum; None without strata.
     values
-            The values of each confidential column in each stratum, if something is required of them.
+        The values of each confidential column in each stratum, if something is required of them.
     people
-            The people or groups in each stratum with their weights, if k or a requirement counts them.
+        The people or groups in each stratum with their weights, if k or a requirement counts them.
     ungrouped
-            Number of records without a group, if groups are never split.
+        Number of records without a group, if groups are never split.
     by_group
-            For each column that must be constant within a group, and for the strata under "", the values in each group.
+        For each column that must be constant within a group, and for the strata under "", the values in each group.
     unit
-            The amount that a weight of 1 in `people` stands for.
+        The amount that a weight of 1 in `people` stands for.
     faults
-            Reasons why columns could not be read.
+        Reasons why columns could not be read.
     """
 
     records: int

@@ -258,9 +258,9 @@ def verify(
     Raises
     ------
     DataError
-            If evidence, output, input or receipt cannot be read. False claims raise nothing.
+        If evidence, output, input or receipt cannot be read. False claims raise nothing.
     ParameterError
-            If there is an input without a receipt, or a requirement names an unknown model or level.
+        If there is an input without a receipt, or a requirement names an unknown model or level.
     """
     required = resolve("verify", require or {})
     if source is not None and receipt is None:

@@ -21,9 +21,9 @@ def opened(url: Url, *, write: bool, file: Path | None = None) -> Iterator[Any]:
     Raises
     ------
     DataError
-            If there is no such file, or it is not a database.
+        If there is no such file, or it is not a database.
     EngineError
-            If another program has it open.
+        If another program has it open.
     """
     duckdb = package("duckdb", "duckdb", url)
     path = file or url.file

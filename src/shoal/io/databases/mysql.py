@@ -89,7 +89,7 @@ def values(owner: object, name: str, held: Sequence[Any], kind: pa.DataType | No
     Raises
     ------
     DataError
-            If a date is invalid: MySQL can store 0000-00-00, which is neither a date nor a missing value.
+        If a date is invalid: MySQL can store 0000-00-00, which is neither a date nor a missing value.
     """
     if kind is None or not types.is_temporal(kind):
         return held

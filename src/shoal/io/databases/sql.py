@@ -74,11 +74,11 @@ def connected(url: Url, *, write: bool, file: Path | None = None) -> Iterator[An
     Parameters
     ----------
     url
-            The database.
+        The database.
     write
-            Whether to write; if not, the session is made read-only.
+        Whether to write; if not, the session is made read-only.
     file
-            A file other than the URL's, for a file-based database that does not exist yet.
+        A file other than the URL's, for a file-based database that does not exist yet.
     """
     sa = package("sqlalchemy", "sql", url)
     with said(url, "could not be reached"):

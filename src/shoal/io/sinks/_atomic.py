@@ -173,23 +173,23 @@ def atomic(path: Path, *, force: bool, private: bool = False) -> Iterator[Path]:
     Parameters
     ----------
     path
-            The final name. A symbolic link stays, and its target is written.
+        The final name. A symbolic link stays, and its target is written.
     force
-            Whether an existing file may be replaced. Its permissions are kept.
+        Whether an existing file may be replaced. Its permissions are kept.
     private
-            Give the file mode 0600, whatever was there before: only its owner can read it.
+        Give the file mode 0600, whatever was there before: only its owner can read it.
 
     Yields
     ------
     Path
-            A hidden, empty file in the same folder, with the same suffix.
+        A hidden, empty file in the same folder, with the same suffix.
 
     Raises
     ------
     ParameterError
-            If the file exists and `force` is not given, or if it is a folder or a device.
+        If the file exists and `force` is not given, or if it is a folder or a device.
     EngineError
-            If the disk is full, the folder is missing or may not be written to.
+        If the disk is full, the folder is missing or may not be written to.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -37,9 +37,9 @@ class DatabaseSink(Checked):
         Raises
         ------
         ParameterError
-                If the table exists and `force` is not given, or if it is a view.
+            If the table exists and `force` is not given, or if it is a view.
         EngineError
-                If the database cannot be reached, is in use, or rejects it.
+            If the database cannot be reached, is in use, or rejects it.
         """
         name = TableName.read(url, self.table)
         if _is_new(url):
@@ -57,7 +57,7 @@ class DatabaseSink(Checked):
         Raises
         ------
         ParameterError
-                If the database creates tables outside transactions: one of the two could appear without the other.
+            If the database creates tables outside transactions: one of the two could appear without the other.
         """
         name, place = TableName.read(other, other.options.get("table")), other.at
         assert isinstance(place, Url)
@@ -74,9 +74,9 @@ class DatabaseSink(Checked):
         Raises
         ------
         DataError
-                If a column has a type, or values, that the database does not store exactly.
+            If a column has a type, or values, that the database does not store exactly.
         EngineError
-                If the database rejects it.
+            If the database rejects it.
         """
         raise NotImplementedError
 

@@ -22,11 +22,11 @@ class FileSink:
         Raises
         ------
         DataError
-                If a column has a type, or values, that the format lacks; the message never holds a value.
+            If a column has a type, or values, that the format lacks; the message never holds a value.
         SchemaError
-                If column names are not allowed in the format.
+            If column names are not allowed in the format.
         EngineError
-                If the disk rejects it.
+            If the disk rejects it.
         """
         self._write(table, path)
 

@@ -36,7 +36,7 @@ def inherit(connection: Any, url: Url, old: TableName, new: TableName) -> None:
     Raises
     ------
     ParameterError
-            If the old table has row-level security, which the new one would lack, or is not a plain table.
+        If the old table has row-level security, which the new one would lack, or is not a plain table.
     """
     if connection.dialect.name != "postgresql":
         return
@@ -74,7 +74,7 @@ def publish(staged: StagedTable, name: TableName, *, replacing: bool) -> TableNa
     Raises
     ------
     ParameterError
-            If another session took the name in the meantime, or the existing table cannot be replaced.
+        If another session took the name in the meantime, or the existing table cannot be replaced.
     """
     with _if_taken(staged.url):
         if is_mysql(staged.connection.dialect):
@@ -149,7 +149,7 @@ def plain(owner: object, table: pa.Table) -> pa.Table:
     Raises
     ------
     DataError
-            If columns hold lists, records or other values that a table cell cannot, or nanoseconds.
+        If columns hold lists, records or other values that a table cell cannot, or nanoseconds.
     """
     columns, faults = [], []
     for field, column in zip(table.schema, table.columns, strict=True):

@@ -42,7 +42,7 @@ class Format:
         Raises
         ------
         DataError
-                Once, with every column that would lose information.
+            Once, with every column that would lose information.
         """
         columns, fields, faults = [], [], []
         for field, column in zip(table.schema, table.columns, strict=True):

@@ -24,7 +24,7 @@ def to_text(table: pa.Table, dialect: Dialect) -> pa.Table:
     Raises
     ------
     DataError
-            If columns hold lists, records, bytes or other values that a text cell cannot.
+        If columns hold lists, records, bytes or other values that a text cell cannot.
 
     >>> import pyarrow as pa
     >>> to_text(pa.table({"age": [31.5, None]}), Dialect(decimal=","))["age"].to_pylist()

@@ -171,9 +171,9 @@ class Frame:
         native
             A frame of pandas, polars or pyarrow.
         columns
-                The new values, one row for each of the frame's.
+            The new values, one row for each of the frame's.
         drop
-                Names of columns to remove.
+            Names of columns to remove.
 
         >>> import pyarrow as pa
         >>> frame = pa.table({"id": [1, 2], "age": [31, 44], "sex": ["f", "m"]})

@@ -36,7 +36,7 @@ def column(owner: object, name: str, values: Sequence[Any], declared: pa.DataTyp
     Raises
     ------
     DataError
-            If values are of several kinds: names the column, the kinds and the rows of the rarest, never a value.
+        If values are of several kinds: names the column, the kinds and the rows of the rarest, never a value.
 
     >>> column("people.xlsx", "age", [31, None, 44.5]).to_pylist()
     [31.0, None, 44.5]

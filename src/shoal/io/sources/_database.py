@@ -29,11 +29,11 @@ class DatabaseSource(Checked):
         Raises
         ------
         ParameterError
-                If neither table nor query is named, or both are.
+            If neither table nor query is named, or both are.
         DataError
             If there is no such file or table, it has no rows, or a column holds values of several kinds.
         EngineError
-                If the database cannot be reached, is in use, or cannot execute the request.
+            If the database cannot be reached, is in use, or cannot execute the request.
         """
         if isinstance(at, StagedTable):
             return check_table(str(at.url), self._read(at.connection, at.url, at.table)), None

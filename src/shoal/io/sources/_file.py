@@ -23,12 +23,12 @@ class FileSource:
         Raises
         ------
         DataError
-                If the file cannot be read, is damaged, has content that its format does not allow, or no rows or
-                columns.
+            If the file cannot be read, is damaged, has content that its format does not allow, or no rows or
+            columns.
         SchemaError
-                If column names are empty or duplicated.
+            If column names are empty or duplicated.
         ParameterError
-                If the package that reads the format is not installed, or a named part of the file does not exist.
+            If the package that reads the format is not installed, or a named part of the file does not exist.
         """
         return check_table(path.name, self._table(path)), None
 
@@ -48,7 +48,7 @@ def read_bytes(path: Path) -> bytes:
     Raises
     ------
     DataError
-            If the file does not exist, is a folder, or may not or cannot be read.
+        If the file does not exist, is a folder, or may not or cannot be read.
     """
     try:
         return path.read_bytes()

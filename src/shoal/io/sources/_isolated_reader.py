@@ -117,9 +117,9 @@ def read_apart(path: Path, package: str, reader: str, most: int) -> pa.Table:
     Raises
     ------
     Damaged
-            If the file cannot be read.
+        If the file cannot be read.
     MemoryError
-            If there is too little memory for it.
+        If there is too little memory for it.
     """
     return _apart.read({"path": str(path.absolute()), "package": package, "reader": reader, "most": most})
 

@@ -134,7 +134,7 @@ class Rows:
     text
         The file in UTF-8.
     start
-            Where the rows begin in it.
+        Where the rows begin in it.
     names
         The names of the columns.
     """
@@ -152,7 +152,7 @@ class Rows:
         Raises
         ------
         DataError
-                If rows do not have as many cells as the header, a quote is never closed, or the text is not UTF-8.
+            If rows do not have as many cells as the header, a quote is never closed, or the text is not UTF-8.
         """
         import pyarrow as pa
 

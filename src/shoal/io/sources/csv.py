@@ -44,11 +44,11 @@ def find_delimiter(text: bytes, quote: str, *, decimal: str = ".", first: str | 
     text
         The file in UTF-8.
     quote
-            The quote character around cells that contain a delimiter.
+        The quote character around cells that contain a delimiter.
     decimal
-            The decimal mark, which is never taken for a delimiter.
+        The decimal mark, which is never taken for a delimiter.
     first
-            The delimiter suggested by the file's name: taken if it occurs in the header.
+        The delimiter suggested by the file's name: taken if it occurs in the header.
 
     >>> find_delimiter(b"age;income\\n31;1,5\\n44;2,5\\n", '"')
     ';'
@@ -100,7 +100,7 @@ def read_header(owner: str, text: bytes, delimiter: str, quote: str) -> Header:
     Raises
     ------
     DataError
-            If there is none, or if the file is not in UTF-8.
+        If there is none, or if the file is not in UTF-8.
     SchemaError
         If a cell of it is too long for a name.
     """
@@ -211,7 +211,7 @@ class Csv(Checked):
         DataError
             If the file cannot be read or parsed, or has no rows.
         SchemaError
-                If names in the header are empty or duplicated.
+            If names in the header are empty or duplicated.
         """
         name = path.name
         encoding = None if self.encoding is None else codec("Csv", self.encoding)

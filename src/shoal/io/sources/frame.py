@@ -25,9 +25,9 @@ class Frame:
         Raises
         ------
         ParameterError
-                If it is not a frame.
+            If it is not a frame.
         SchemaError
-                If column names are not text, empty or duplicated.
+            If column names are not text, empty or duplicated.
         DataError
             If there are no rows or no columns.
 

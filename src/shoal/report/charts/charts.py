@@ -47,7 +47,7 @@ def histogram_chart(name: str, found: Histogram) -> Markup:
     for at, written in found.ticks:
         parts.append(element("line", class_="axis", x1=_PAD + at * step, x2=_PAD + at * step, y1=floor, y2=floor + 3))
         parts.append(text(_PAD + at * step, _TALL - 6, written, "tick", text_anchor=_anchor(at / cells)))
-    said = "Bars: the original. Line: what leaves." if before else "Bars: what leaves."
+    said = "Bars: the original. Line: the release." if before else "Bars: the release."
     return drawing("histogram", f"Distribution of {folded(name)}", said, _WIDE, _TALL, parts)
 
 
@@ -84,7 +84,7 @@ def shares_chart(name: str, found: Shares) -> Markup:
             parts.append(element("rect", [title], class_=f"bar {kind}", **place, height=thick - 0.8))
         end = left + wide * max(share for _, share in bars) / top
         parts.append(text(end + 6, y + 14, percent(100 * found.after[at]), "tick"))
-    said = "For each category a bar for the original and one for what leaves; the number is of what leaves."
+    said = "For each category a bar for the original and one for the release; the number is that of the release."
     return drawing("shares", f"Categories of {folded(name)}", said, _WIDE, 8 + row * len(found.names), parts)
 
 
@@ -110,7 +110,7 @@ def sizes_chart(sizes: NDArray[np.int64], k: int) -> Markup:
         if at % max(1, -(-len(counts) // 14)) == 0:
             parts.append(text(x + cell / 2, tall - 8, number(size, 12), "tick", text_anchor="middle"))
     parts.append(element("line", class_="axis", x1=_PAD, x2=wide - _PAD, y1=floor, y2=floor))
-    said = f"Below each bar the number of records of a class, above it how many such classes there are; k is {k}."
+    said = f"Below each bar the number of records of a class, above it the number of such classes; k is {k}."
     return drawing("sizes", "Sizes of the classes", said, wide, tall, parts)
 
 
@@ -140,7 +140,7 @@ def heat_chart(title: str, values: NDArray[np.float64], names: Sequence[str], mo
                 parts.append(
                     text(x + cell / 2, y + cell / 2 + 3.5, _brief(value), f"value{strong}", text_anchor="middle")
                 )
-    described = "A square for each two attributes; rows and columns have the same order."
+    described = "One square per pair of attributes; rows and columns have the same order."
     return drawing("heat", title, described, max(size, 280.0), 22 + d * cell, parts)
 
 

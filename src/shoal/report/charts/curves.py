@@ -115,7 +115,7 @@ def split_curve(found: Explored, some: Sequence[Setting]) -> Markup:
             parts.append(text(x + 10, y + 18, name, "label"))
     strong = [one for one in shown if one.meets]
     parts += _ring(field, min(strong, key=lambda s: s.loss, default=None), found.recommended)
-    said = "The sum of the two is least where what one more record in a class loses is what it saves in noise."
+    said = "The sum is smallest where one more record per class loses as much as it saves in noise."
     return drawing("curves", f"Expected loss of {shown[0].method} and its parts", said, _WIDE, _TALL, parts)
 
 
@@ -202,10 +202,10 @@ def bars(found: Explored) -> Markup:
             one, 6 + at * _ROW, (_PARTS_WIDE - _PARTS_LEFT - _PARTS_RIGHT) / most, most, best=one is found.recommended
         )
     said = (
-        "For the least setting of each way what microaggregation loses, and hatched what noise adds; bars with … are "
+        "For the best setting of each method the microaggregation loss, and hatched the noise; bars with … are "
         "shortened."
     )
-    return drawing("parts", "What the expected loss is made of", said, _PARTS_WIDE, 8 + _ROW * len(least), parts)
+    return drawing("parts", "Components of the expected loss", said, _PARTS_WIDE, 8 + _ROW * len(least), parts)
 
 
 def least_of_each(found: Explored) -> list[Setting]:

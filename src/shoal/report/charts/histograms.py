@@ -122,11 +122,11 @@ def histogram(pair: Pair, least: int, *, whole: bool, dated: bool, masked_only: 
     pair
         The column before and after.
     least
-            The smallest number of records that a bar may represent.
+        The smallest number of records that a bar may represent.
     whole, dated
         Whether the numbers are whole, or days since 1970.
     masked_only
-            Omit the original, and do not use it for the edges of bars.
+        Omit the original, and do not use it for the edges of bars.
 
     **Guarantee.** Every bar represents no record at all or at least `least`, before and after.
 

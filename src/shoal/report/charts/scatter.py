@@ -52,7 +52,7 @@ def methods_of(found: Explored) -> list[str]:
 
 
 def mark(kind: int, x: float, y: float) -> str:
-    """Return the symbol of a method: a colour and a shape, either of which identifies it.
+    """Return the symbol of a method: a colour and a shape, each unique to it.
 
     >>> mark(0, 10.0, 20.0)
     '<circle class="m0" cx="10.0" cy="20.0" r="4.6"/>'

@@ -176,7 +176,7 @@ def of_attributes(account: Run, least: int, *, external: bool) -> dict[str, Any]
     found = found if compared else _released_only(found)
     heads, rows = moment_rows(account, found, least, external=external, compared=compared)
     charts, most = heats(found, least, external=external, compared=compared)
-    wide = f" of the first {_CORRELATED} numbers" if len(found.numeric) > _CORRELATED else ""
+    wide = f" among the first {_CORRELATED}" if len(found.numeric) > _CORRELATED else ""
     return {
         "compared": compared,
         "attributes": cards(account, found, least, external=external),
@@ -187,7 +187,7 @@ def of_attributes(account: Run, least: int, *, external: bool) -> dict[str, Any]
         "heats": charts,
         "heat_most": number(most, 2),
         "heat_many": len(found.numeric) > _FEW,
-        "heat_words": f"Pearson's correlation of every two attributes that are numbers{wide}.",
+        "heat_words": f"Pearson correlation of each pair of numeric attributes{wide}.",
         "strata": [] if external else _strata(found, least),
     }
 
@@ -205,10 +205,10 @@ def _released_only(comparison: Comparison) -> Comparison:
 
 
 _DRAWN = {
-    False: "Both in the same bars. The first and the last hold all that is below or above, and a bar that would stand "
-    "for fewer than {least} records grew into its neighbour, so that nobody's value is shown.",
-    True: "As they leave. The first and the last bar hold all that is below or above; none stands for fewer than "
-    "{least} records.",
+    False: "Original and release in the same bars. The first and last bar include all lower or higher values, and a "
+    "bar of fewer than {least} records is merged with its neighbour, so that no person's value is shown.",
+    True: "As released. The first and last bar include all lower or higher values; no bar has fewer than {least} "
+    "records.",
 }
 
 

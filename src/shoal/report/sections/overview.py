@@ -45,9 +45,9 @@ def budget(account: Run, *, external: bool) -> Budget | None:
         for line in ledger.lines
         if not external or line.entry is not None or line.block is None
     )
-    words = f"Where the privacy budget went: {total}, claimed for {ledger.claim} records. Noise from {ledger.noise}."
+    words = f"Privacy budget: {total}, claimed for {ledger.claim} records. Noise from {ledger.noise}."
     meaning = CLAIMS[ledger.claim] if external else "; ".join((ledger.meaning, *ledger.beyond))
-    return Budget(words, not external, _HEADS[:shown], rows, f"{meaning}. How it adds up: {ledger.composition}.")
+    return Budget(words, not external, _HEADS[:shown], rows, f"{meaning}. Composition: {ledger.composition}.")
 
 
 #: Readings among the key figures, if they were taken.
@@ -107,16 +107,16 @@ def sizes(account: Run, *, external: bool) -> Sizes:
     """Describe class sizes; the external edition omits the number of classes of each size."""
     many = account.sizes
     if not len(many):
-        return Sizes("There are no classes, for there are no records.", "")
+        return Sizes("There are no classes, because there are no records.", "")
     smallest, average, largest = int(many.min()), float(many.mean()), int(many.max())
     grouped = account.recipe.get("release") not in ("swap", "anatomy")
-    what = "classes" if grouped else "combinations of quasi-identifiers as they leave, which is not what is promised"
+    what = "classes" if grouped else "released combinations of quasi-identifiers, whose size is not promised"
     if external:
         words = f"{len(many):,} {what}: at least {counted(smallest, 'record')}, on average {number(average, 3)}."
         return Sizes(words, "")
     words = (
         f"{len(many):,} {what}: the smallest has {counted(smallest, 'record')}, the average {number(average, 3)}, the "
-        f"largest {largest:,}. Below each bar the size, above it how many there are."
+        f"largest {largest:,}. The size is below each bar, the number of classes above it."
     )
     return Sizes(words, sizes_chart(many, int(account.recipe.get("k", 0))))
 

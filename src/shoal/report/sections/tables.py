@@ -62,7 +62,7 @@ class Telling:
         >>> Telling(100, 5).told(found).parts, Telling(100, 5, external=True).told(found) is None
         ((('pay, 5 %', -0.12),), True)
         >>> Telling(99, 5).told(found).note
-        'fewer than 5 records lie beyond a quantile, so that it would be the value of somebody'
+        "fewer than 5 records lie beyond a quantile, so it would be one person's value"
         """
         if self.external and reading.measure in _INSIDE:
             return None
@@ -79,13 +79,13 @@ class Telling:
         kept = tuple(part for part in reading.parts if part[0] not in self.hidden)
         if len(kept) == len(reading.parts):
             return reading
-        few = f"attributes of which one record makes most are left out: {len(reading.parts) - len(kept):,}"
+        few = f"attributes that one record dominates are omitted: {len(reading.parts) - len(kept):,}"
         return replace(reading, value=max((abs(v) for _, v in kept), default=math.nan), parts=kept, note=few)
 
     def _rounded(self, reading: Reading) -> Reading:
         """Round quantiles so that none is a value; hide them if few records lie beyond them."""
         if _TAIL * self.records < self.least:
-            why = f"fewer than {self.least} records lie beyond a quantile, so that it would be the value of somebody"
+            why = f"fewer than {self.least} records lie beyond a quantile, so it would be one person's value"
             return replace(reading, value=math.nan, parts=(), note=why)
         parts = tuple((name, round(value, _DECIMALS)) for name, value in reading.parts)
         return replace(reading, value=round(reading.value, _DECIMALS), parts=parts)
@@ -186,7 +186,7 @@ def _over(attributes: Sequence[str], quasi: tuple[str, ...]) -> str:
     return joined(attributes, 6)
 
 
-def besides(account: Run) -> tuple[list[str], list[tuple[str, list[str]]]]:
+def reported(account: Run) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """Return the levels of confidential columns without requirements: the models, and a row per column."""
     found = [f for f in account.audit.findings if f.confidential is not None and f.required is None and f.promised]
     shorts = list(dict.fromkeys(f.short for f in found))
@@ -238,7 +238,7 @@ def _in_words(reading: Reading, ends: tuple[float, float] | None, unit: str) -> 
     """Describe the smallest and largest value, and which is better."""
     low, high = (f"{number(end)}{unit}" for end in (ends or reading.range))
     if reading.goal == "low":
-        return f"{low} is best, {high} is worst" if ends else f"{low} is best, there is no upper end"
+        return f"{low} is best, {high} is worst" if ends else f"{low} is best, without an upper limit"
     if reading.goal == "high":
-        return f"{high} is best, {low} is worst" if ends else f"the higher the better, from {low}"
-    return f"from {low} to {high}, neither is better" if ends else f"from {low} on, neither way is better"
+        return f"{high} is best, {low} is worst" if ends else f"higher is better, from {low}"
+    return f"from {low} to {high}, neither is better" if ends else f"{low} or more, neither is better"

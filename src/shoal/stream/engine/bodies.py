@@ -24,13 +24,13 @@ class Bodies:
     positions
         Their numbers in the stream, ascending.
     names
-            All released fields, in order; empty: every tuple has its own.
+        All released fields, in order; empty: every tuple has its own.
     rest
-            The fields released unchanged: a list of dicts, or an Arrow table.
+        The fields released unchanged: a list of dicts, or an Arrow table.
     subjects
-            Their subjects, if a field identifies them.
+        Their subjects, if a field identifies them.
     left
-            Which of them have been released or dropped.
+        Which of them have been released or dropped.
     """
 
     positions: NDArray[np.int64] = field(repr=False)
@@ -180,7 +180,7 @@ class Released:
     classes
         The number of each one's class, from 0.
     values
-            For each quasi-identifier its released value in each class.
+        For each quasi-identifier its released value in each class.
     """
 
     positions: NDArray[np.int64] = field(repr=False)
@@ -222,7 +222,7 @@ class Released:
         Raises
         ------
         SchemaError
-                If a field mixes types that no column can hold; `to_pylist` returns it anyway.
+            If a field mixes types that no column can hold; `to_pylist` returns it anyway.
         """
         try:
             return self._table()

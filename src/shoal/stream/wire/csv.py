@@ -35,9 +35,9 @@ class Csv:
     header
         The first line of the input.
     wanted, removed, class_field
-            As for JSON Lines; fields that the header lacks are an error.
+        As for JSON Lines; fields that the header lacks are an error.
     numbers
-            Those of `wanted` whose cells are numbers; a cell that is not a number stays text.
+        Those of `wanted` whose cells are numbers; a cell that is not a number stays text.
     delimiter, quote
         One ASCII character each.
     fields

@@ -74,13 +74,13 @@ class Shape:
     Parameters
     ----------
     nodes
-            The fields, in release order.
+        The fields, in release order.
     fields
-            The rules that decide which of them are released.
+        The rules that decide which of them are released.
     values
-            Fields whose values are parsed and whose text is not needed.
+        Fields whose values are parsed and whose text is not needed.
     texts
-            Fields whose values are parsed and which are released as they were written.
+        Fields whose values are parsed and which are released as they were written.
     """
 
     def __init__(self, nodes: Sequence[Node], fields: Fields, values: Collection[str], texts: Collection[str]) -> None:
@@ -250,18 +250,18 @@ class Jsonl:
     Parameters
     ----------
     wanted
-            Fields whose values are parsed; an absent field is None, like null.
+        Fields whose values are parsed; an absent field is None, like null.
     removed
-            Fields that are removed.
+        Fields that are removed.
     class_field
-            The name of the field that holds a tuple's class.
+        The name of the field that holds a tuple's class.
     kept
-            Those of `wanted` that are released unchanged; the others are replaced or removed.
+        Those of `wanted` that are released unchanged; the others are replaced or removed.
     needed
-            Those of `removed` that a record must have, if only as null: otherwise they may be released under another
-            name.
+        Those of `removed` that a record must have, if only as null: otherwise they may be released under another
+        name.
     fields
-            The rules for other fields. None: all of them are released.
+        The rules for other fields. None: all of them are released.
 
     >>> wire = Jsonl(["age"], ["name"], "class")
     >>> parsed = wire.parse([b'{"name": "ann", "age": 31, "pay": 1.10}', b"nothing"])

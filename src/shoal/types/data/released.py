@@ -177,11 +177,11 @@ def released(
     table
         The table to release.
     unchanged
-            Columns that keep the input's type, so that annotations of extension types still fit.
+        Columns that keep the input's type, so that annotations of extension types still fit.
     keep
-            Keep all metadata except that of pandas. Categories are reduced anyway.
+        Keep all metadata except that of pandas. Categories are reduced anyway.
     whole
-            Columns whose dictionary is this list instead of the categories that occur.
+        Columns whose dictionary is this list instead of the categories that occur.
 
     >>> import pyarrow as pa
     >>> sex = pa.field("sex", pa.dictionary(pa.int8(), pa.string()), metadata={"note": "two are other"})

@@ -22,30 +22,30 @@ class Setting:
     recipe
         The recipe's fields as plain values, which :func:`shoal.protect` takes.
     seconds
-            Estimated time, by which the settings to run are chosen; computed from counts, never from a clock.
+        Estimated time, by which the settings to run are chosen; computed from counts, never from a clock.
     state
-            ``ran``; ``failed``, with the reason in `note`; or ``left out``, because it did not fit into the time.
+        ``ran``; ``failed``, with the reason in `note`; or ``left out``, because it did not fit into the time.
     loss, risk
-            Readings of the two measures by which settings are compared; NaN if undefined. Where noise is weighed, the
-            loss is the expected one, and there is no risk.
+        Readings of the two measures by which settings are compared; NaN if undefined. Where noise is weighed, the
+        loss is the expected one, and there is no risk.
     readings
-            All readings, by name.
+        All readings, by name.
     k, classes
-            The audited figures over all quasi-identifiers. Where noise is weighed and nothing is released: the size of
-            the smallest class of any block, and the number of classes in all blocks.
+        The audited figures over all quasi-identifiers. Where noise is weighed and nothing is released: the size of
+        the smallest class of any block, and the number of classes in all blocks.
     keeps
-            Whether k is promised over all quasi-identifiers, not only within blocks or for values.
+        Whether k is promised over all quasi-identifiers, not only within blocks or for values.
     meets
-            Whether it is as strong as the recipe demands. A weaker one is drawn in grey and never recommended.
+        Whether it is as strong as the recipe demands. A weaker one is drawn in grey and never recommended.
     note
-            Why it failed, or what the reader must know.
+        Why it failed, or what the reader must know.
     frontier
-            Whether no other setting that keeps its promise and meets the demands has less loss and no more risk, or
-            less risk and no more loss.
+        Whether no other setting that keeps its promise and meets the demands has less loss and no more risk, or
+        less risk and no more loss.
     noise
-            Where noise is weighed: its part of the loss; the rest is lost through microaggregation.
+        Where noise is weighed: its part of the loss; the rest is lost through microaggregation.
     sized
-            Whether k sets the class size; if not, the method chooses the sizes itself.
+        Whether k sets the class size; if not, the method chooses the sizes itself.
     """
 
     recipe: Mapping[str, Any] = field(repr=False)
@@ -157,31 +157,31 @@ class Explored:
     Attributes
     ----------
     settings
-            Every setting to try, including those that failed or did not fit into the time.
+        Every setting to try, including those that failed or did not fit into the time.
     recommended
-            The recommended one; None if none keeps the given limits.
+        The recommended one; None if none keeps the given limits.
     reason
-            The reason, in a sentence.
+        The reason, in a sentence.
     rule
-            The rule by which it was chosen, in a sentence.
+        The rule by which it was chosen, in a sentence.
     loss, risk
-            Names of the two measures by which settings are compared; where noise is weighed there is no risk, "".
+        Names of the two measures by which settings are compared; where noise is weighed there is no risk, "".
     records, whole
-            Number of records used, and of records in the table.
+        Number of records used, and of records in the table.
     seconds, jobs
-            The time limit, and how many settings ran at once.
+        The time limit, and how many settings ran at once.
     toml
         The recipe of the recommended setting, for the whole table.
     source
-            Name of the table: the last part of its path, without a password.
+        Name of the table: the last part of its path, without a password.
     notes
-            Notes for the reader.
+        Notes for the reader.
     epsilon, claim
-            Where noise is weighed: the privacy budget, and what it is claimed for. Else None and "".
+        Where noise is weighed: the privacy budget, and what it is claimed for. Else None and "".
     demands
-            The k and t that the recipe demands: weaker settings are shown but never recommended.
+        The k and t that the recipe demands: weaker settings are shown but never recommended.
     stand_ins
-            Whether synthetic records replaced those of the table, of which no cell was read.
+        Whether synthetic records replaced those of the table, of which no cell was read.
     """
 
     settings: tuple[Setting, ...]

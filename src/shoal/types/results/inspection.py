@@ -60,17 +60,17 @@ class Inspection:
     records
         Number of records.
     columns
-            The guess for each column.
+        The guess for each column.
     together
-            How far all presumed quasi-identifiers, including strata, jointly single records out.
+        How far all presumed quasi-identifiers, including strata, jointly single records out.
     combinations
-            The same for each of them, each pair and each triple, in descending order.
+        The same for each of them, each pair and each triple, in descending order.
     left_out
-            Number of these columns that pairs and triples omit, if there are too many to count all.
+        Number of these columns that pairs and triples omit, if there are too many to count all.
     recipe
-            A starter recipe: TOML with comments, which runs as it is.
+        A starter recipe: TOML with comments, which runs as it is.
     unchanged
-            Records made unique by columns that the guessed roles would release unchanged.
+        Records made unique by columns that the guessed roles would release unchanged.
     """
 
     records: int

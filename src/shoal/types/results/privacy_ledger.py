@@ -44,15 +44,15 @@ class Line(NamedTuple):
     block
         The number of the block, from 0; None: the whole release.
     attributes
-            The attributes that the ε was spent on.
+        The attributes that the ε was spent on.
     epsilon
-            The ε spent.
+        The ε spent.
     composition
-            How the parts of the line compose. Classes of an attribute are ``parallel``, because no record is in two;
-            where one record may change many classes they are covered ``at once``. Attributes of a block, and blocks,
-            are ``sequential``.
+        How the parts of the line compose. Classes of an attribute are ``parallel``, because no record is in two;
+        where one record may change many classes they are covered ``at once``. Attributes of a block, and blocks,
+        are ``sequential``.
     entry
-            For a single attribute: its sensitivities and scales. None: a sum.
+        For a single attribute: its sensitivities and scales. None: a sum.
     """
 
     block: int | None
@@ -117,14 +117,14 @@ class Entry:
     block, attribute
         The number of the block, from 0, and the name of the attribute.
     epsilon
-            The ε spent on the attribute.
+        The ε spent on the attribute.
     mechanism
         ``laplace`` or ``exponential``.
     sensitivities
-            With classes held fixed, how much the value of each class can change when one of its members does. For the
-            claim ``original`` one number: how much the list of all means can change in total.
+        With classes held fixed, how much the value of each class can change when one of its members does. For the
+        claim ``original`` one number: how much the list of all means can change in total.
     scales
-            The scale of the noise of each class.
+        The scale of the noise of each class.
     """
 
     block: int
@@ -160,28 +160,28 @@ class Ledger:
     claim
         ``microaggregated`` or ``original``; see :data:`CLAIMS`.
     entries
-            One per attribute.
+        One per attribute.
     domains
         The bounds of each numeric attribute.
     clamped
-            Number of values of each attribute outside its bounds, if any; they were moved to the nearer bound. None for
-            the claim ``original``: they are not counted, because the count depends on the data.
+        Number of values of each attribute outside its bounds, if any; they were moved to the nearer bound. None for
+        the claim ``original``: they are not counted, because the count depends on the data.
     uncovered
-            Columns that are released unchanged and that ε does not cover.
+        Columns that are released unchanged and that ε does not cover.
     noise
-            The generator of the noise.
+        The generator of the noise.
     from_data
-            Bounds were taken from the data, which is not private.
+        Bounds were taken from the data, which is not private.
     seeded
-            Noise came from a seed, for a test, which is not private.
+        Noise came from a seed, for a test, which is not private.
     strips
-            For the claim ``original``, the number of strips into which each attribute's domain was cut to order it.
+        For the claim ``original``, the number of strips into which each attribute's domain was cut to order it.
     weighed
-            Blocks share ε as the method weighed it, possibly based on the data.
+        Blocks share ε as the method weighed it, possibly based on the data.
     representative
-            What noise was added to: the ``mean`` of each class, or its ``medoid``, one of its records.
+        What noise was added to: the ``mean`` of each class, or its ``medoid``, one of its records.
     steps
-            The resolution to which the noisy values of each attribute were rounded; absent if they were not.
+        The resolution to which the noisy values of each attribute were rounded; absent if they were not.
     """
 
     claim: str

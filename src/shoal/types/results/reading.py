@@ -29,21 +29,21 @@ class Reading:
     measure
         Registry key of the measure.
     value
-            The value; NaN if the measure is undefined here, with the reason in `note`.
+        The value; NaN if the measure is undefined here, with the reason in `note`.
     goal
-            ``low`` or ``high``: which way is better; empty if neither is.
+        ``low`` or ``high``: which way is better; empty if neither is.
     range
-            The smallest and largest possible value.
+        The smallest and largest possible value.
     attributes
-            The columns measured.
+        The columns measured.
     unit
         ``%``, or empty.
     parts
-            The components of the value: (name, value), such as one per attribute.
+        The components of the value: (name, value), such as one per attribute.
     note
-            What the reader must know to interpret it.
+        What the reader must know to interpret it.
     short
-            The name in JSON, if it is not the key.
+        The name in JSON, if it is not the key.
 
     >>> Reading("mae", 0.5, "low", (0.0, math.inf)).name
     'mae'
@@ -104,14 +104,14 @@ class Unchanged:
     columns
         The columns that are released unchanged.
     unique
-            Number of records that are unique on all of these columns.
+        Number of records that are unique on all of these columns.
     reviewed
         The columns among them that the data steward has reviewed.
     unreviewed_unique
-            Number of records that are unique on the columns that are not reviewed.
+        Number of records that are unique on the columns that are not reviewed.
     in_class
-            For each column the number of records that it makes unique within their class; None where a record has no
-            class, or more than one.
+        For each column the number of records that it makes unique within their class; None where a record has no
+        class, or more than one.
 
     >>> Unchanged(100, ("pay", "town"), 40, ("town",), 6).to_dict()["unreviewed_unique_records"]
     6
@@ -151,7 +151,7 @@ class Unchanged:
         return (
             f"{self._share(self.unreviewed_unique)} unique by columns that are released unchanged and not reviewed: "
             f"{listing(self.unreviewed)}. Anyone who knows these values can identify them. Make such columns "
-            f"quasi-identifiers or identifiers, or list those that nobody else can know in the recipe's reviewed."
+            f"quasi-identifiers or identifiers, or list those that no one else can know in the recipe's reviewed."
         )
 
     def _share(self, count: int) -> str:

@@ -78,34 +78,34 @@ class Finding:
     model
         Key of the model, for example ``k_anonymity``.
     attributes
-            The columns that were audited.
+        The columns that were audited.
     achieved
-            The level that actually holds.
+        The level that actually holds.
     required
-            The promised level; None if the finding is for information.
+        The promised level; None if the finding is for information.
     holds
-            Whether the required level is achieved; True if none is required.
+        Whether the required level is achieved; True if none is required.
     classes
         Number of equivalence classes.
     worst
-            The worst classes: (number of the class by first row, level).
+        The worst classes: (number of the class by first row, level).
     note
-            What the reader must know to interpret it.
+        What the reader must know to interpret it.
     promised
-            False: the method that made the release does not promise it, whatever was found.
+        False: the method that made the release does not promise it, whatever was found.
     confidential
-            The audited confidential column, for a model about one.
+        The audited confidential column, for a model about one.
     short
         The short name of the level, as in ``--require``.
     given
-            Fixed parameters of a model with several numbers: (name, value).
+        Fixed parameters of a model with several numbers: (name, value).
     level
-            The name of the number in `achieved` and `required`.
+        The name of the number in `achieved` and `required`.
     found
-            Further achieved numbers: (name, value).
+        Further achieved numbers: (name, value).
     uniform
-            For a model that counts confidential values: the number of classes that hold a single value, and of their
-            records.
+        For a model that counts confidential values: the number of classes that hold a single value, and of their
+        records.
 
     >>> rare = Finding("kpqr", ("age",), 0.7, 0.5, False, 9, given=(("p", 4),), level="r", found=(("p", 3),))
     >>> rare.levels
@@ -256,15 +256,15 @@ class Certificate:
     Attributes
     ----------
     k
-            Smallest size of a class.
+        Smallest size of a class.
     bound
-            No partition has a lower SSE.
+        No partition has a lower SSE.
     how
-            How the bound was obtained, each method once; several if strata or blocks of attributes were added up.
+        How the bound was obtained, each method once; several if strata or blocks of attributes were added up.
     sst
-            Total sum of squares of the same points, the basis of percentages.
+        Total sum of squares of the same points, the basis of percentages.
     sse
-            The SSE of a given partition; None without one.
+        The SSE of a given partition; None without one.
 
     >>> Certificate(3, 90.0, ("column generation",), 1000.0, 100.0).to_dict()["gap"]
     10.0

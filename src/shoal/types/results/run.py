@@ -30,7 +30,7 @@ class Run:
     recipe
         The recipe's fields as plain values, as in TOML.
     toml, fingerprint
-            The recipe as it is saved, and its digest.
+        The recipe as it is saved, and its digest.
     schema
         The meaning of the input's columns.
     partition
@@ -42,19 +42,19 @@ class Run:
     readings
         Losses and risks.
     certificate
-            A lower bound on the loss, if requested.
+        A lower bound on the loss, if requested.
     checked
         The findings of the independent audit; None: not audited yet.
     left_out
-            Number of records excluded because a quasi-identifier is missing.
+        Number of records excluded because a quasi-identifier is missing.
     ledger
         How ε was spent, if noise was added.
     versions
         Versions of shoal and its dependencies.
     source, target
-            Names of input and output: the last part of their paths, without a password.
+        Names of input and output: the last part of their paths, without a password.
     notes
-            Remarks for the user; printed only in the internal edition of a report.
+        Remarks for the user; printed only in the internal edition of a report.
     """
 
     recipe: Mapping[str, Any]

@@ -37,14 +37,14 @@ class Axis:
     Attributes
     ----------
     name
-            Name of the attribute.
+        Name of the attribute.
     places
-            The position of each record: for numbers from 0 to 1, for categories the number of the leaf.
+        The position of each record: for numbers from 0 to 1, for categories the number of the leaf.
     span
-            The total distance from one end to the other, in steps from position to position. No two values are farther
-            apart than 1.
+        The total distance from one end to the other, in steps from position to position. No two values are farther
+        apart than 1.
     cuts
-            The possible cuts of a line of categories, by number of cells; empty: numbers, any number of strips.
+        The possible cuts of a line of categories, by number of cells; empty: numbers, any number of strips.
     """
 
     name: str

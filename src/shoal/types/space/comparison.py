@@ -41,22 +41,22 @@ class Comparison:
     owners
         For each coordinate the attribute it belongs to.
     numbers, categories
-            The attributes in their own units, and further requested columns: each is in one of them.
+        The attributes in their own units, and further requested columns: each is in one of them.
     classes
-            For each record its class number, from 0: masked records that are equal in all attributes.
+        For each record its class number, from 0: masked records that are equal in all attributes.
     strata
-            The stratum number of each record; None without strata.
+        The stratum number of each record; None without strata.
     confidential
-            Confidential attributes, as released.
+        Confidential attributes, as released.
     positions
-            For each original record its row among the released ones, from 0; −1 if it was not released. None: row by
-            row.
+        For each original record its row among the released ones, from 0; −1 if it was not released. None: row by
+        row.
     seed
-            Random seed, for measures that use a sample.
+        Random seed, for measures that use a sample.
     exact
-            Masked coordinates with exact means; None: not known.
+        Masked coordinates with exact means; None: not known.
     weights
-            Sampling weights before and after; None without weights.
+        Sampling weights before and after; None without weights.
     """
 
     original: NDArray[np.float64] = field(repr=False)

@@ -19,26 +19,26 @@ class Block:
     Attributes
     ----------
     attributes
-            Their names; for bare points the numbers of the coordinates, or empty if there is one block.
+        Their names; for bare points the numbers of the coordinates, or empty if there is one block.
     labels
         The class of every record.
     promised
-            Whether every class is guaranteed at least k records, whatever the points. It is audited if so, and noted if
-            not.
+        Whether every class is guaranteed at least k records, whatever the points. It is audited if so, and noted if
+        not.
     values
-            Coordinates to release, in the order of the points' coordinates, in place of the class means.
+        Coordinates to release, in the order of the points' coordinates, in place of the class means.
     note
-            A note on the block for readers of the audit.
+        A note on the block for readers of the audit.
     promised_t
-            Whether every class is guaranteed to be within t of the table, if t is required. It is audited if so, and
-            noted if not.
+        Whether every class is guaranteed to be within t of the table, if t is required. It is audited if so, and
+        noted if not.
     share
-            The part of ε, above 0 and up to 1, that the method assumed for the noise of the block; None: it did not.
+        The part of ε, above 0 and up to 1, that the method assumed for the noise of the block; None: it did not.
     moves
-            For each coordinate, by how many widths of its domain the list of class means can move in total when one
-            record is replaced by another. None: classes depend on the data, and nothing is known.
+        For each coordinate, by how many widths of its domain the list of class means can move in total when one
+        record is replaced by another. None: classes depend on the data, and nothing is known.
     strips
-            If `moves` is known: the number of strips into which each coordinate's domain was cut to order it.
+        If `moves` is known: the number of strips into which each coordinate's domain was cut to order it.
     """
 
     attributes: tuple[str, ...]

@@ -104,19 +104,19 @@ class Confidential:
     name
         The column it came from.
     codes
-            The value code of each record, from 0; ascending with the value if values are ordered.
+        The value code of each record, from 0; ascending with the value if values are ordered.
     counts
-            How often each value occurs in the whole table; for ordered values at least once.
+        How often each value occurs in the whole table; for ordered values at least once.
     ordered
-            Distances are differences of ranks. If not, all distances are equal, or given by `parents`.
+        Distances are differences of ranks. If not, all distances are equal, or given by `parents`.
     parents
-            Values as leaves of a tree: for each value, then for each node above them, the number of its parent; −1 for
-            the root, which is not counted. A node comes after its children, and the values below it are adjacent.
+        Values as leaves of a tree: for each value, then for each node above them, the number of its parent; −1 for
+        the root, which is not counted. A node comes after its children, and the values below it are adjacent.
     values
-            The numeric value of each code: dates in days, NaN for a missing one. None: values are not numeric.
+        The numeric value of each code: dates in days, NaN for a missing one. None: values are not numeric.
     alike
-            For each value a number that all spellings of it share, ascending; None: all values differ. Counts of values
-            use this number.
+        For each value a number that all spellings of it share, ascending; None: all values differ. Counts of values
+        use this number.
     """
 
     name: str
@@ -173,26 +173,26 @@ class Points:
     coordinates
         float64, shape (n, d), C order, finite.
     owners
-            For each coordinate the name of its attribute.
+        For each coordinate the name of its attribute.
     attributes
-            The meaning of the coordinates; empty for bare points.
+        The meaning of the coordinates; empty for bare points.
     footings
-            The scaling of each coordinate; empty for bare points.
+        The scaling of each coordinate; empty for bare points.
     confidential
-            Attributes that are not coordinates, but that classes must not reveal; empty if nothing is required.
+        Attributes that are not coordinates, but that classes must not reveal; empty if nothing is required.
     required
-            Requirements on every class, other than t-closeness, for which methods have a parameter.
+        Requirements on every class, other than t-closeness, for which methods have a parameter.
     subjects
-            The subject number of each record, from 0, if k counts subjects; None: k counts records.
+        The subject number of each record, from 0, if k counts subjects; None: k counts records.
     weights
-            The weight of each record in its class mean, if a person's share is bounded; None: all equal.
+        The weight of each record in its class mean, if a person's share is bounded; None: all equal.
     widths
-            The width of each coordinate's domain, if bounds were given; for methods that weigh noise. Else None.
+        The width of each coordinate's domain, if bounds were given; for methods that weigh noise. Else None.
     lows
-            The lower end of each coordinate's domain, for methods whose order must not depend on the data. Else None.
+        The lower end of each coordinate's domain, for methods whose order must not depend on the data. Else None.
     axes
-            For the same purpose, where nothing may depend on the data: the domain of each attribute in linear order,
-            those of categories first. Else empty.
+        For the same purpose, where nothing may depend on the data: the domain of each attribute in linear order,
+        those of categories first. Else empty.
     """
 
     coordinates: NDArray[np.float64] = field(repr=False)

@@ -282,7 +282,7 @@ class Input:
         Raises
         ------
         DataError
-                If the skipped bytes differ from those read before.
+            If the skipped bytes differ from those read before.
         """
         if self._awaited is not None:
             self._skip(*self._awaited, seconds)
@@ -300,7 +300,7 @@ class Input:
         Raises
         ------
         DataError
-                If it is another input, or has more records.
+            If it is another input, or has more records.
         """
         if self._awaited is not None:
             self._skip(*self._awaited, seconds)

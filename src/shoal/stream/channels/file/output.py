@@ -75,7 +75,7 @@ class Growing:
         Raises
         ------
         DataError
-                If another process wrote to, truncated or deleted the file in the meantime; then nothing is written.
+            If another process wrote to, truncated or deleted the file in the meantime; then nothing is written.
         """
         if data:
             with writing(self.name):

@@ -173,7 +173,7 @@ def unpack(text: str, offset: int) -> Kept:
     Raises
     ------
     ValueError
-            If the text was not written by shoal.
+        If the text was not written by shoal.
     """
     try:
         line, _, done = zlib.decompress(base64.b64decode(text, validate=True)).partition(b"\n")

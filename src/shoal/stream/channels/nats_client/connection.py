@@ -63,8 +63,8 @@ class Address:
         Raises
         ------
         ParameterError
-                If it is not a valid URL, or has an option that is not allowed; the sentence shows neither user nor
-                password.
+            If it is not a valid URL, or has an option that is not allowed; the sentence shows neither user nor
+            password.
         """
         front, _, text = url.partition("?")
         found = _URL.match(front)

@@ -221,17 +221,17 @@ class State(msgspec.Struct, frozen=True):
     Attributes
     ----------
     lane
-            The stream and subject that are read.
+        The stream and subject that are read.
     born
-            When the input stream was created: in another stream the sequence numbers denote other records.
+        When the input stream was created: in another stream the sequence numbers denote other records.
     fingerprint, digests
-            The promises: a digest of all of them, and a short one of each, to name those that differ.
+        The promises: a digest of all of them, and a short one of each, to name those that differ.
     step
-            Who wrote the state and when: unique per message.
+        Who wrote the state and when: unique per message.
     places
-            Sequence numbers of the records from `Cursor.position` on, as far as `Cursor.done` reaches, as `Runs`.
+        Sequence numbers of the records from `Cursor.position` on, as far as `Cursor.done` reaches, as `Runs`.
     shoal
-            Version of the format; readers refuse an unknown one.
+        Version of the format; readers refuse an unknown one.
     """
 
     lane: str
@@ -259,7 +259,7 @@ class State(msgspec.Struct, frozen=True):
         Raises
         ------
         DataError
-                If it is not one that `written` returned; the error shows nothing of its content.
+            If it is not one that `written` returned; the error shows nothing of its content.
         """
         try:
             return msgspec.json.decode(body if body[:1] == b"{" else zlib.decompress(body), type=cls)

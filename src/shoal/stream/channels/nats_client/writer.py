@@ -117,7 +117,7 @@ class Writer:
         FencedError
             If another writer was faster; nothing was stored.
         EngineError
-                If the server stays unreachable; the stored state says what happened.
+            If the server stays unreachable; the stored state says what happened.
         """
         headers = {"Nats-TTL": "never"} if self._lasting else {}
         until = time.monotonic() + self.address.patience
