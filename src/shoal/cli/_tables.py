@@ -157,13 +157,13 @@ def _duration(seconds: float) -> str:
 
 def print_audit(audit: Audit) -> None:
     """Print the findings of the audit: requirements line by line, other levels in a separate table."""
-    besides = [f for f in audit.findings if f.confidential is not None and f.required is None and f.promised]
-    asked = [f for f in audit.findings if f not in besides]
+    reported = [f for f in audit.findings if f.confidential is not None and f.required is None and f.promised]
+    asked = [f for f in audit.findings if f not in reported]
     heads = ("Model", "Over", "Required", "Achieved", "Classes", "Verdict")
     rows = [(f.model, _over(f, audit.quasi), *f.levels, f"{f.classes:,}", _verdict(f)) for f in asked]
     print_table("Audit", heads, rows, fold=range(4), whole=(5,))  # a truncated level would hide what was audited
-    if besides:
-        _print_besides(besides)
+    if reported:
+        _print_reported(reported)
     for finding in asked:
         if not finding.holds:
             typer.echo(_worst(finding))
@@ -174,7 +174,7 @@ def print_audit(audit: Audit) -> None:
         typer.echo(note)
 
 
-def _print_besides(findings: list[Finding]) -> None:
+def _print_reported(findings: list[Finding]) -> None:
     """Print the levels of confidential columns without requirements: a row per column."""
     shorts = {finding.short: _given(finding) for finding in findings}
     heads = [f"{short} ({given})" if given else short for short, given in shorts.items()]

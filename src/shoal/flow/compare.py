@@ -156,7 +156,7 @@ class Compared:
         return measures(self.settings, only=listed("measures", self.only))
 
     @property
-    def besides(self) -> tuple[str, ...]:
+    def extra(self) -> tuple[str, ...]:
         """Columns that a measure needs but that are not compared themselves."""
         named = (name for one in self.measures for name in getattr(one, "columns", ()))
         return tuple(dict.fromkeys(name for name in named if name not in self.columns))
@@ -173,7 +173,7 @@ class Compared:
             taxonomies=self.taxonomies,
             orders=self.orders,
         )
-        looked_at = {*recipe.quasi, *recipe.confidential, *self.besides}
+        looked_at = {*recipe.quasi, *recipe.confidential, *self.extra}
         others = dict.fromkeys(set(data.column_names) - looked_at, Kind.NOMINAL)  # their kind is never used
         kinds = {**others, **recipe.kinds}
         return schema_of(data, recipe.roles, kinds, dialect, unread, recipe.taxonomies, recipe.orders)
@@ -234,14 +234,14 @@ def _comparison(original: Table, masked: Table, asked: Compared) -> Comparison:
         positions = places_by_key(original, masked, asked.key)
         original = only_rows(original, np.flatnonzero(positions >= 0))
         masked = only_rows(masked, positions[positions >= 0])
-    names, besides = original.schema.names(Role.QUASI), asked.besides
-    _refuse_unknown(besides, original, masked)
+    names, extra = original.schema.names(Role.QUASI), asked.extra
+    _refuse_unknown(extra, original, masked)
     typed, attributes = encode(original, names, missing=asked.missing)
-    before = with_columns(typed.data, _columns(_values(original, original, besides)))
-    after = _values(masked, original, (*names, *besides))
+    before = with_columns(typed.data, _columns(_values(original, original, extra)))
+    after = _values(masked, original, (*names, *extra))
     seen = [name for name in asked.confidential if name in masked.data.column_names]
     return replace(
-        compared(attributes, original.schema, before, after, besides),
+        compared(attributes, original.schema, before, after, extra),
         strata=strata_of(original),
         confidential=confidential_columns(masked, seen),
         positions=positions,

@@ -23,7 +23,7 @@ FILES = ("survey.csv", "occupations.csv", "recipe.toml", "protected.csv")
 RECIPE = """\
 version = 1
 
-# What an intruder may know from elsewhere: it leaves as one value per class.
+# Attributes that an attacker may know from elsewhere: released as one value per class.
 quasi = [
   "birth",       # a date
   "marital",     # categories
@@ -35,13 +35,13 @@ quasi = [
   "rent",        # numbers, of the household; some are missing
 ]
 
-# What nobody should learn about somebody: it leaves as it is.
+# Values to keep confidential: released unchanged.
 confidential = ["health", "income", "commute_minutes"]
 
-# What names somebody: it does not leave.
+# Direct identifiers: removed.
 identifier = ["person"]
 
-# Households stay together: k counts them, and all members leave with the same values.
+# Households are never split: k counts them, and all members are released with the same values.
 together = "household"
 k = 5
 
@@ -49,11 +49,11 @@ k = 5
 strata = ["region"]
 weight = "weight"
 
-# A missing value is a category of its own; or "exclude" the record, or "fill" it from its class.
+# A missing value is a separate category; or "exclude" the record, or "fill" it from its class.
 when_missing = "category"
 
-# Rows keep their order, so that you can compare both files line by line. They are sorted by person: where the output is
-# published, leave this out, and they are shuffled.
+# Rows keep their order, so that you can compare both files line by line. They are sorted by person: remove this line
+# before you publish the output, and they are shuffled.
 row_order = "keep"
 
 [orders]
@@ -63,7 +63,7 @@ education = ["primary", "secondary", "bachelor", "master"]
 occupation = "occupations.csv"  # beside this file
 
 [set]
-categories = "node"  # a class leaves with the occupation, the group or the sector that is likest
+categories = "node"  # a class is released as its most central occupation, group or sector
 """
 
 

@@ -13,14 +13,14 @@ from shoal.types import Guess, Role, Unchanged
 
 STARTER_K = 5
 _LISTS = {
-    Role.QUASI: "What an intruder may know from elsewhere. Leaves as one value per class.",
-    Role.CONFIDENTIAL: "What nobody should learn about somebody. Leaves as it is; ask for t or require to protect it.",
-    Role.IDENTIFIER: "What names somebody. Does not leave.",
-    Role.STRATA: "Classes never cross its values. Leaves as it is.",
+    Role.QUASI: "Attributes that an attacker may know from elsewhere. Released as one value per class.",
+    Role.CONFIDENTIAL: "Values to keep confidential. Released unchanged; set t or require to protect them.",
+    Role.IDENTIFIER: "Direct identifiers. Removed.",
+    Role.STRATA: "Classes never cross its values. Released unchanged.",
 }
 _NAMES = {
-    Role.SUBJECT: "Whom a record is about: k counts them. Does not leave.",
-    Role.WEIGHT: "Sampling weights: means are weighted by them. Leaves as it is.",
+    Role.SUBJECT: "Column that identifies the person: k counts people. Removed.",
+    Role.WEIGHT: "Sampling weights: means are weighted by them. Released as class means.",
 }
 
 
@@ -53,7 +53,7 @@ def starter(
         The columns that are released unchanged.
     """
     lines = [
-        f"# A recipe to begin with, for {_printable(name)}: {records:,} records, {len(columns):,} columns.",
+        f"# A starter recipe for {_printable(name)}: {records:,} records, {len(columns):,} columns.",
         "# Roles were guessed by names and counts. Read every line: you know what others can know.",
         f"version = {VERSION}",
         "",
@@ -65,7 +65,7 @@ def starter(
             if guess.role is role:
                 lines += [f"# {meaning}", f"{role.value} = {_toml(guess.name)}  # {guess.reason}", ""]
     if rest := [guess for guess in columns if guess.role is Role.OTHER]:
-        lines += ["# These leave as they are, because nothing was guessed of them. Is that right?"]
+        lines += ["# These are released unchanged, because nothing suggests a role. Is that right?"]
         lines += [f"#   {_toml(guess.name)}  {guess.reason}" for guess in rest] + [""]
     for guess in columns:
         if guess.reason == A_HOUSEHOLD and not any(c.role is Role.SUBJECT for c in columns):
@@ -93,7 +93,7 @@ def _reviewed(found: Unchanged) -> list[str]:
     said = f"reviewed = {_toml(found.reviewed or found.columns)}"
     return [
         f"# {found.figures[0]}",
-        "# Keep here the columns whose values nobody else can know; reports do not warn of these.",
+        "# Keep here the columns whose values no one else can know; reports do not warn about them.",
         said if found.reviewed else f"# {said}",
         "",
     ]
@@ -104,7 +104,7 @@ def _of_household(names: Sequence[str]) -> list[str]:
     if not names:
         return []
     return [
-        "# These are the same for all of a household. To keep only them together, and protect persons one by one:",
+        "# These are the same for all members of a household. To group only them, and protect people one by one:",
         f"# household_level = {_toml(list(names))}",
     ]
 

@@ -177,10 +177,10 @@ def _without_cells(records: int, names: Sequence[str], recipe: Recipe, asked: Ex
 
 def _keep_apart(source: Place, target: Path | None, save_recipe: Path | None) -> None:
     """Refuse a page or recipe that would replace the input or each other, and a page named like data."""
-    besides = {"recipe": save_recipe} if save_recipe is not None else {}
+    side_files = {"recipe": save_recipe} if save_recipe is not None else {}
     first = target if target is not None else save_recipe
     if first is not None:
-        keep_apart(source, Place(first), {} if target is None else besides)
+        keep_apart(source, Place(first), {} if target is None else side_files)
     if target is not None and target.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"{target}: the name of the page must end in .html. Rename it.")
 

@@ -51,8 +51,8 @@ def seconds_for(recipe: Recipe, n: int, d: int, *, measured: bool = True) -> flo
         first = _TIMES.get(recipe.method, _UNKNOWN) * start
         if recipe.method in _CUTS and 2 * recipe.k <= n:
             first += _CUT * n * recipe.k * d
-    besides = _measuring(recipe, n) if measured else 0.0
-    return first + _refining(recipe, n, d) + (_RECORD + 1e-7 * d) * n + besides
+    measuring = _measuring(recipe, n) if measured else 0.0
+    return first + _refining(recipe, n, d) + (_RECORD + 1e-7 * d) * n + measuring
 
 
 def _refining(recipe: Recipe, n: int, d: int) -> float:

@@ -23,7 +23,7 @@ def compared(
     schema: Schema,
     before: pa.Table,
     after: pa.Table,
-    besides: Sequence[str] = (),
+    extra: Sequence[str] = (),
     exact: Mapping[str, pa.ChunkedArray] | None = None,
 ) -> Comparison:
     """Put a table before and after on the same scale, row by row.
@@ -36,7 +36,7 @@ def compared(
         The meaning of the columns.
     before, after
         The columns as parsed values.
-    besides
+    extra
         Further columns that a measure needs, present in both tables.
     exact
         Released columns before rounding; None: unknown.
@@ -50,7 +50,7 @@ def compared(
         found = compare(attributes, [after.column(a.name) for a in attributes], exact)
     terms = {
         name: in_own_terms(schema[name].kind, before.column(name), after.column(name))
-        for name in dict.fromkeys((*found.attributes, *besides))
+        for name in dict.fromkeys((*found.attributes, *extra))
     }
     return replace(
         found,
