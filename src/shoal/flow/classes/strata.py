@@ -173,7 +173,7 @@ def merged_note(before: NDArray[np.int64], after: NDArray[np.int64], k: int) -> 
         return ""
     return (
         f"{int(held[held > 1].sum()):,} of {len(pairs):,} strata were merged into {int((held > 1).sum()):,}, because "
-        f"some held fewer than k = {k}; those that were merged leave as one"
+        f"some held fewer than k = {k}; merged strata are released as one"
     )
 
 

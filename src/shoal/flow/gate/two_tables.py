@@ -93,5 +93,5 @@ def _of_quasi(release: Release, names: tuple[str, ...]) -> Finding:
     from shoal.privacy.k_anonymity import KAnonymity
 
     found = KAnonymity().audit(release, names)
-    notes = ["no k-anonymity of records is promised", "quasi-identifiers leave as they were", found.note]
+    notes = ["no k-anonymity of records is promised", "quasi-identifiers are released unchanged", found.note]
     return replace(found, promised=False, note="; ".join(text for text in notes if text))

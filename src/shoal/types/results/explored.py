@@ -181,7 +181,7 @@ class Explored:
     demands
         The k and t that the recipe demands: weaker settings are shown but never recommended.
     stand_ins
-        Whether synthetic records replaced those of the table, of which no cell was read.
+        Whether synthetic records replaced those of the table, whose cells were not read.
     """
 
     settings: tuple[Setting, ...]

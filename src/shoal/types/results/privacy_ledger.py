@@ -243,10 +243,10 @@ class Ledger:
         if self.weighed:
             found.append("how blocks share ε was weighed by the method, may depend on the data, and is held fixed, too")
         if self.uncovered:
-            found.append(f"columns that leave as they are, and that ε says nothing of: {listing(self.uncovered)}")
+            found.append(f"columns released unchanged, which ε does not cover: {listing(self.uncovered)}")
         if self.claim == "original":
             found.append("all columns but the quasi-identifiers are removed")
-        return (*found, "what is measured, printed or reported besides the table is not covered by ε")
+        return (*found, "ε covers the released table only, not measures, printed figures or reports")
 
     @property
     def beyond(self) -> tuple[str, ...]:
