@@ -1,4 +1,4 @@
-"""The error to expect of classes that leave as means with Laplace noise, for several k: where it is least."""
+"""Expected error of class means with Laplace noise for several k, to find its minimum."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class ExpectedError:
     """
 
     k: int
-    lost: float  #: by microaggregation: the SSE
-    noise: float  #: by Laplace noise of the scale that ε needs, before values are clipped to their bounds
+    lost: float  #: through microaggregation: the SSE
+    noise: float  #: through Laplace noise of the scale that ε needs, before clipping to the bounds
 
     @property
     def total(self) -> float:
-        """What is lost and what noise adds; noise has mean 0, so the two are uncorrelated."""
+        """Loss plus noise; noise has mean 0, so the two are uncorrelated."""
         return self.lost + self.noise
 
 
@@ -48,32 +48,32 @@ def expected_error(
     params: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> tuple[ExpectedError, ...]:
-    """Return for each k the error to expect of the classes of a method with the noise of [SD17] Algorithms 1 and 2.
+    """Return for each k the expected error of a method's classes with the noise of [SD17] Algorithms 1 and 2.
 
     Nothing is drawn. A class of m records has noise of scale ΔD/(m·ε_b) in each attribute of a block, the same for all
-    members, and so 2(ΔD/ε_b)²/m in sum. ΔD is summed over the block **in the columns' own units**, in which the scale
-    is one for all attributes ([SD17] Algorithm 1); where coordinates are scaled, each has it in its own scaling.
+    members, which sums to 2(ΔD/ε_b)²/m. ΔD is summed over the block **in the columns' own units**, in which all
+    attributes share one scale ([SD17] Algorithm 1); scaled coordinates have it in their own scaling.
 
     Parameters
     ----------
     points
-        One coordinate for each attribute, with widths of their domains.
+        One coordinate per attribute, with the widths of their domains.
     epsilon
-        What all blocks share, > 0.
+        The budget that all blocks share, > 0.
     ks
-        Least sizes of classes; those above the number of records are refused.
+        Smallest class sizes; those above the number of records are refused.
     method
         Registry key.
     split
-        How ε is shared among blocks, ``even`` or by their widths (``expression1``), where the method does not say.
+        How ε is divided among blocks, ``even`` or by their widths (``expression1``), unless the method decides.
     params
-        Parameters of the method besides k.
+        Parameters of the method other than k.
     seed
-        Where the method's randomness starts.
+        The method's random seed.
 
     Guarantee: the expected squared error of the release, if values are not clipped; clipping to bounds lowers it. An
-    attribute whose coordinate has no spread, being constant or of weight 0, has no width in the points, and counts
-    with none. Rounding of released values to their resolution is ignored.
+    attribute whose coordinate has no spread (constant, or of weight 0) has no width in the points and contributes none.
+    Rounding of released values to their resolution is ignored.
 
     Complexity: that of the method for each k, and O(n·d).
 
@@ -122,12 +122,12 @@ def _widths(points: Points) -> NDArray[np.float64]:
 
 
 def _places(points: Points, block: Block) -> list[int]:
-    """Return the coordinates of a block; one without names has all."""
+    """Return the coordinates of a block; a block without names has all."""
     return [points.places[name][0] for name in block.attributes or points.places]
 
 
 def _shares(points: Points, part: Partition, widths: NDArray[np.float64], split: str) -> list[float]:
-    """Return the share of ε of each block: what the method weighed it with, else as the split says."""
+    """Return each block's share of ε: the method's own weights, or those of `split`."""
     from shoal.kernels.order.least_error import even_shares, in_own_units, width_shares
 
     said = [block.share for block in part.blocks]
@@ -142,7 +142,7 @@ def _shares(points: Points, part: Partition, widths: NDArray[np.float64], split:
 
 
 def _of_block(points: Points, block: Block, widths: NDArray[np.float64], epsilon: float) -> tuple[float, float]:
-    """Return what a block loses by microaggregation, and the noise to expect."""
+    """Return the microaggregation loss of a block, and its expected noise."""
     import numpy as np
 
     places, sizes, lost = _places(points, block), block.sizes, 0.0
@@ -156,7 +156,7 @@ def _of_block(points: Points, block: Block, widths: NDArray[np.float64], epsilon
 
 
 def _own_sum(widths: NDArray[np.float64], footings: Sequence[Footing]) -> NDArray[np.float64]:
-    """Return the widths of a block added up in the columns' own units, in the scaling of each coordinate.
+    """Return the widths of a block summed in the columns' own units, in the scaling of each coordinate.
 
     >>> import numpy as np
     >>> _own_sum(np.array([5.0, 10.0]), [Footing(0.0, 16.0, 0), Footing(0.0, 0.25, 0)]).tolist()
@@ -168,5 +168,5 @@ def _own_sum(widths: NDArray[np.float64], footings: Sequence[Footing]) -> NDArra
 
     own = in_own_units(widths, footings)
     total = float(own.sum())
-    ratios = np.divide(widths, own, out=np.zeros(len(own)), where=own > 0)  # what one unit of the column is
+    ratios = np.divide(widths, own, out=np.zeros(len(own)), where=own > 0)  # the length of one unit of the column
     return np.asarray(total * ratios)

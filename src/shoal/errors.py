@@ -1,4 +1,4 @@
-"""Every error that shoal raises, by whose fault it is.
+"""Errors that shoal raises, by cause.
 
 ::
 
@@ -9,8 +9,8 @@
     ├── GuaranteeError   the audit did not find what was promised; nothing was written            exit code 4
     └── EngineError      a disk, an engine or a broker failed                                     exit code 5
 
-A message is one sentence that names the owner, the field, what is allowed, what came, and what to do. It
-holds column names, row numbers and counts, never a cell's value.
+A message is one sentence that names the owner, the field, what is allowed, what was received, and the remedy. It holds
+column names, row numbers and counts, never a cell's value.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _kept: ContextVar[Any] = ContextVar("shoal_rows_kept", default=None)
 
 
 class ShoalError(Exception):
-    """The root of all errors that a user of shoal can cause or meet."""
+    """The root of all errors that a user of shoal can cause or encounter."""
 
     exit_code = 1
 
@@ -34,7 +34,7 @@ class ShoalError(Exception):
 
 
 class ParameterError(ShoalError):
-    """What was asked for cannot be: an option, a parameter, an output path."""
+    """An invalid request: an option, a parameter, an output path."""
 
     exit_code = 2
 
@@ -46,7 +46,7 @@ class SchemaError(ShoalError):
 
 
 class DataError(ShoalError):
-    """The values do not fit what was asked for."""
+    """The values do not fit the request."""
 
     exit_code = 3
 
@@ -87,7 +87,7 @@ def data_rows(positions: Sequence[int]) -> str:
 
 @contextmanager
 def rows_kept(positions: Any) -> Iterator[None]:
-    """Say of all work inside the block that its rows are these of the table that the user knows; None: all of them.
+    """Make row numbers inside the block refer to these rows of the user's table; None: all of them.
 
     >>> with rows_kept([4, 1]):
     ...     data_rows([0, 1])
@@ -101,7 +101,7 @@ def rows_kept(positions: Any) -> Iterator[None]:
 
 
 def raise_all(kind: type[ShoalError], faults: Sequence[str]) -> None:
-    """Raise one error that holds every fault, or return if there is none."""
+    """Raise one error that holds every fault; return if there are none."""
     if faults:
         error = kind(faults[0] if len(faults) == 1 else "\n".join(f"- {fault}" for fault in faults))
         error.sentences = tuple(faults)
@@ -109,7 +109,7 @@ def raise_all(kind: type[ShoalError], faults: Sequence[str]) -> None:
 
 
 def raise_together(errors: Sequence[ShoalError]) -> None:
-    """Raise errors as one, of the kind that must be corrected first, or return if there is none.
+    """Raise errors as one, of the kind that must be corrected first; return if there are none.
 
     >>> raise_together([DataError("a is empty."), ParameterError("k is 1.")])
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""Where a table is, or shall be: a file, or something that a URL leads to. What is shown of a URL holds no password."""
+"""Locations of tables: a file, or the target of a URL, shown without its password."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from shoal.errors import ParameterError
 
 _URL = re.compile(r"^(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)$", re.DOTALL)
 _WITH_OPTIONS = re.compile(r"^(?P<path>.+\.\w+)\?(?P<options>\w+=.*)$", re.DOTALL)
-_OWN = ("table", "query")  # the rest of what follows "?" is for the database
+_OWN = ("table", "query")  # other options after "?" are for the database
 _HERE = ("", "localhost", "127.0.0.1", "[::1]")
 
 
 @dataclass(frozen=True)
 class Url:
-    """What a URL leads to: a database.
+    """The target of a URL: a database.
 
     Attributes
     ----------
     scheme
-        What stands before ``://``, without the driver that may follow a plus sign.
+        The part before ``://``, without a driver after a plus sign.
     address
-        All of it but what is shoal's own; it may hold a password, and is never shown.
+        The URL without shoal's own options; it may hold a password, and is never shown.
     shown
-        What messages show of it.
+        The form shown in messages.
     """
 
     scheme: str
@@ -40,7 +40,7 @@ class Url:
 
     @property
     def file(self) -> Path:
-        """The file of a database that is one: what follows three slashes."""
+        """The file of a file-based database: the part after three slashes."""
         rest = self.address.partition("://")[2].partition("?")[0]
         if not rest.startswith("/") or len(rest) == 1:
             raise ParameterError(
@@ -50,7 +50,7 @@ class Url:
 
     @property
     def database(self) -> tuple[str, str]:
-        """Which database it is, whoever asks: two URLs with the same lead to the same one."""
+        """The identity of the database: equal for two URLs of the same one."""
         rest = self.address.partition("://")[2].partition("?")[0]
         if rest.startswith("/"):
             return "", os.path.realpath(rest[1:])
@@ -61,24 +61,24 @@ class Url:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a table is, or shall be, and which of those that are there: a sheet, a table, what a query finds."""
+    """The location of a table to read or write, and which one there: a sheet, a table, the result of a query."""
 
     at: Path | Url
-    options: Mapping[str, str] = field(default_factory=dict, repr=False)  # a query may hold values
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)  # a query may contain values
 
     def __str__(self) -> str:
         return str(self.at)
 
     @property
     def name(self) -> str:
-        """What it is called, without the folders that it is in: for documents that others read."""
+        """Its name without folders, for documents that others read."""
         if isinstance(self.at, Path):
             return self.at.name
         return self.options.get("table", self.at.scheme)
 
 
 def beside(target: Place) -> Place:
-    """Return where the second table goes: beside the first, under a name that says what it holds.
+    """Return the location of the second table: next to the first, named after its contents.
 
     >>> str(beside(Place(Path("out/safe.csv"))))
     'out/safe.confidential.csv'
@@ -92,10 +92,10 @@ def beside(target: Place) -> Place:
 
 
 def place(given: str | Path | Place) -> Place:
-    """Return the place that a path or a URL names.
+    """Parse a path or a URL.
 
-    A URL begins with ``scheme://``. What follows ``?`` says which table; after the name of a file it says which sheet.
-    A file that is called exactly so goes first.
+    A URL begins with ``scheme://``. Options after ``?`` select the table, or the sheet of a file. A file with exactly
+    that name takes precedence.
 
     >>> place("people.xlsx?sheet=Data").options
     {'sheet': 'Data'}
@@ -117,21 +117,21 @@ def place(given: str | Path | Place) -> Place:
 
 
 def _url(scheme: str, rest: str) -> Place:
-    """Read a URL, keeping apart what is for the database and what says which table."""
+    """Parse a URL, separating the options of the database from those that select the table."""
     where, _, text = rest.partition("?")
     options = parse_qsl(text, keep_blank_values=True)
     own = {name: value for name, value in options if name in _OWN}
     others = [(name, value) for name, value in options if name not in _OWN]
     address = f"{scheme}://{where}" + (f"?{urlencode(others)}" if others else "")
-    # an "@" after the "?" may be the end of a password that holds a "?": better to show too little
+    # an "@" after the "?" may be the end of a password that contains a "?": better to show too little
     shown = f"{scheme}://" + ("…" if "@" in text and "@" not in where else _without_password(where))
     if own:
-        shown += f"?table={own['table']}" if "table" in own else "?query=…"  # a query may hold values
+        shown += f"?table={own['table']}" if "table" in own else "?query=…"  # a query may contain values
     return Place(Url(scheme.partition("+")[0], address, shown), own)
 
 
 def _without_password(where: str) -> str:
-    """Return what stands before the options, with stars for the password.
+    """Return the part before the options, with stars for the password.
 
     >>> _without_password("ann:a/b@c@host:5432/db")
     'ann:***@host:5432/db'

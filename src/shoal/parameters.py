@@ -6,8 +6,8 @@
     class Mdav(Checked):
         k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
 
-A value outside the declaration raises :class:`~shoal.errors.ParameterError` with a sentence; so does a name
-that no field has.
+A value outside the declaration raises :class:`~shoal.errors.ParameterError` with a sentence, and so does an unknown
+name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SEVERAL = {int: "integers", float: "numbers"}
 
 
 class Unset(Enum):
-    """A setting that nobody gave; unlike a default value, nobody can give it by accident."""
+    """A setting that was not given; unlike a default value, it cannot be given by accident."""
 
     UNSET = "unset"
 
@@ -36,7 +36,7 @@ class Unset(Enum):
         return self.name
 
 
-#: Default of settings that are resolved last, when everything that was given is known.
+#: Default of settings that are resolved last, when all given ones are known.
 UNSET: Any = Unset.UNSET
 
 
@@ -51,25 +51,25 @@ class Param:
     low, high
         Smallest and largest number.
     above, below
-        Numbers that values stay above and below.
+        Exclusive limits.
     choices
         Allowed names, or a function that looks them up.
     words
-        Allowed values in words, where the type does not say enough.
+        Allowed values in words, if the type does not say enough.
     group
         Heading of the option in ``--help``.
     example
         A value as TOML.
     option, metavar
-        Option on the command line, if it is not named like the field; how its value is written.
+        Command-line option, if it is not named like the field; the form of its value.
     inner
         Class that declares the names inside a table.
     check
-        Further check: a function of name and value that yields sentences, which the owner's name is put before.
+        Further check: a function of name and value that yields sentences without the owner's name.
     short
-        Pairs of a value that may be given instead, and the value that it stands for.
+        Pairs of an accepted shorthand and the value that it stands for.
     usual
-        Default in words, where it depends on other settings.
+        Default in words, if it depends on other settings.
     more, see
         Further sentences and a link for the reference page.
     """
@@ -120,7 +120,7 @@ class Declared:
 
     @property
     def allowed(self) -> str:
-        """What may be given, in words: ``an integer ≥ 2``."""
+        """The allowed values, in words: ``an integer ≥ 2``."""
         if self.param.words:
             return self.param.words
         ends = (("≥", self.param.low), (">", self.param.above), ("≤", self.param.high), ("<", self.param.below))
@@ -134,7 +134,7 @@ class Declared:
         return not self.param.choices or not isinstance(value, str) or value in self.choices
 
     def faults(self, owner: str, value: object) -> list[str]:
-        """Return a sentence for a value that is not accepted, or what its further check finds."""
+        """Return a sentence for a value that is not accepted, or the faults of its further check."""
         if not self.accepts(value):
             return [self._fault(owner, value)]
         found = () if self.param.check is None else self.param.check(self.name, value)
@@ -159,7 +159,7 @@ class Declared:
 
 
 class Checked:
-    """A frozen dataclass whose annotated fields are checked when it is made."""
+    """A frozen dataclass whose annotated fields are checked on construction."""
 
     def __post_init__(self) -> None:
         raise_all(ParameterError, [sentence for found in faults(self).values() for sentence in found])
@@ -174,7 +174,7 @@ def faults(made: object) -> dict[str, list[str]]:
 
 def declarations(cls: type) -> tuple[Declared, ...]:
     """Return the declared parameters of a dataclass, in order."""
-    return _declarations(cls)  # a class can be hashed whatever its instances do
+    return _declarations(cls)  # a class is hashable even if its instances are not
 
 
 @cache
@@ -209,7 +209,7 @@ def build(cls: type[T], values: Mapping[str, Any]) -> T:
 
 
 def unknown(owner: str, field: str, name: object, known: Collection[str]) -> str:
-    """Return the sentence for a name that nobody knows, with the nearest one that somebody does."""
+    """Return the sentence for an unknown name, with the nearest known one."""
     return f"{owner}: {not_known(field, name, known)}"
 
 
@@ -224,7 +224,7 @@ def not_known(field: str, name: object, known: Collection[str]) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a parameter's value as it is shown in a message: short, and never a table."""
+    """Return a parameter's value as shown in a message: short, and never a table."""
     if value is None or isinstance(value, (bool, int, float, str)):
         text = repr(value)
         return text if len(text) <= 40 else text[:37] + "…"
@@ -232,12 +232,12 @@ def shown(value: object) -> str:
 
 
 def alternatives(kind: Any) -> tuple[Any, ...]:
-    """Return the types of a union; one type is its only alternative."""
+    """Return the types of a union; a single type is its only alternative."""
     return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
 
 
 def fits(value: object, kind: Any) -> bool:
-    """Tell whether a value is of an annotated type; a list serves as a tuple, an integer as a number."""
+    """Tell whether a value is of an annotated type; a list is accepted as a tuple, an integer as a number."""
     return any(_fits_one(value, option) for option in alternatives(kind))
 
 
@@ -263,7 +263,7 @@ def _in_words(kind: Any) -> str:
     words = []
     for option in alternatives(kind):
         if option is type(None):
-            continue  # may be left out: no need to say
+            continue  # optional: not worth mentioning
         if get_origin(option) is Literal:
             words.append("one of " + ", ".join(repr(choice) for choice in get_args(option)))
         elif get_origin(option) is Mapping:

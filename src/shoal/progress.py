@@ -1,7 +1,7 @@
-"""How long work tells what it is doing, without knowing who listens.
+"""Progress reports of long work, independent of who displays them.
 
-Work calls :func:`stage`, :func:`report` and :func:`say`; whoever wants to show them (the command line, the web
-application) wraps the call in :func:`listening`. Without a listener all three do nothing.
+Work calls :func:`stage`, :func:`report` and :func:`say`; a caller that displays them (the command line, the web
+application) wraps the work in :func:`listening`. Without a listener all three do nothing.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from typing import Protocol
 
 
 class Enough(Exception):  # noqa: N818 - not an error: the listener has seen enough
-    """Raised by a listener's `report`: a search that can stop at any time does, with the best it has found."""
+    """Raised by a listener's `report`: an anytime search then stops with the best result so far."""
 
 
 class Listener(Protocol):
-    """Somebody who shows progress."""
+    """A display of progress."""
 
     def stage(self, name: str) -> None:
-        """Learn that a stage of the work begins."""
+        """Receive the start of a stage."""
 
     def report(self, done: int, total: int) -> None:
-        """Learn how much of the present stage is done."""
+        """Receive the progress of the current stage."""
 
     def say(self, text: str) -> None:
-        """Learn something worth a line."""
+        """Receive a message."""
 
 
 _listener: ContextVar[Listener | None] = ContextVar("shoal_progress", default=None)
@@ -43,18 +43,18 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def stage(name: str) -> None:
-    """Tell that a stage of the work begins."""
+    """Announce the start of a stage."""
     if (listener := _listener.get()) is not None:
         listener.stage(name)
 
 
 def report(done: int, total: int) -> None:
-    """Tell how much of the present stage is done."""
+    """Report the progress of the current stage."""
     if (listener := _listener.get()) is not None:
         listener.report(done, total)
 
 
 def say(text: str) -> None:
-    """Tell something worth a line."""
+    """Send a message."""
     if (listener := _listener.get()) is not None:
         listener.say(text)

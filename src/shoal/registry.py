@@ -1,6 +1,6 @@
-"""What there is, by file name: ``partition/mdav.py`` holds ``Mdav`` and is called ``mdav`` everywhere.
+"""Registry of components by file name: ``partition/mdav.py`` holds ``Mdav``, with the key ``mdav`` everywhere.
 
-Listing a room reads its folder and the first line of each file's docstring; nothing is imported until it is
+Listing a family reads its folder and the first line of each file's docstring; a file is imported only when it is
 chosen.
 """
 
@@ -16,7 +16,7 @@ from shoal.parameters import unknown
 
 _HOUSE = Path(__file__).parent
 
-#: What a user calls the things, and the rooms they live in.
+#: User-facing names of the families, and their packages.
 ROOMS: dict[str, tuple[str, ...]] = {
     "methods": ("partition",),
     "models": ("privacy",),
@@ -33,7 +33,7 @@ def _folder(room: str) -> Path:
 
 @cache
 def keys(room: str) -> tuple[str, ...]:
-    """Return the keys of a room: its file names.
+    """Return the keys of a family: its file names.
 
     >>> "mdav" in keys("partition")
     True
@@ -51,10 +51,10 @@ def summary(room: str, key: str) -> str:
 
 @cache
 def says(room: str, key: str, name: str) -> Any:
-    """Return what the class of a file says of itself in one word or number, without importing it; None: nothing.
+    """Return a literal class attribute of a file without importing it; None if it is not declared.
 
-    So a verifier learns what a method promises without the code that does it. A file is parsed once for each name,
-    which keeps the parser out of the threads in which explore makes recipes.
+    So a verifier learns what a method promises without running its code. A file is parsed once for each name, which
+    keeps the parser out of the threads in which explore makes recipes.
 
     >>> says("partition", "mic1d", "promises_k"), says("partition", "mdav", "promises_k")
     (False, None)
@@ -69,18 +69,18 @@ def says(room: str, key: str, name: str) -> Any:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
             try:
                 return ast.literal_eval(node.value) if node.value is not None else None
-            except ValueError:  # more than a word, a number or a few of them
+            except ValueError:  # not a literal word, number or short list
                 return None
     return None
 
 
 def load(room: str, key: str) -> Any:
-    """Import a file of a room and return its class.
+    """Import a file of a family and return its class.
 
     Raises
     ------
     ParameterError
-        If the room has no such file.
+        If the family has no such file.
     """
     if key not in keys(room):
         raise ParameterError(unknown(room, "file", key, keys(room)))
@@ -90,9 +90,9 @@ def load(room: str, key: str) -> Any:
 
 @cache
 def claims(room: str, claim: str) -> dict[Any, Any]:
-    """Return what the classes of a room claim, and which one claims it.
+    """Return the claims of a family's classes, each with the class that makes it.
 
-    An encoder claims kinds of attributes: a new one is found because it is there.
+    An encoder claims kinds of attributes, so a new one is found without being registered.
     """
     found: dict[Any, Any] = {}
     for key in keys(room):
@@ -103,7 +103,7 @@ def claims(room: str, claim: str) -> dict[Any, Any]:
 
 @cache
 def declared(room: str, claim: str) -> dict[str, str]:
-    """Return the suffixes or schemes that the files of a room declare, each with its key; nothing is imported.
+    """Return the suffixes or schemes that a family's files declare, each with its key; nothing is imported.
 
     >>> declared("io.sources", "suffixes")[".csv"]
     'csv'
@@ -112,7 +112,7 @@ def declared(room: str, claim: str) -> dict[str, str]:
 
 
 def for_file(room: str, path: Path) -> Any:
-    """Return the class of a room that claims the end of a file's name.
+    """Return the class of a family that claims a file's suffix.
 
     >>> for_file("io.sources", Path("people.CSV")).__name__
     'Csv'
@@ -126,9 +126,9 @@ def for_file(room: str, path: Path) -> Any:
 
 
 def for_place(room: str, at: Any) -> Any:
-    """Return the class of a room that claims a place: a file by the end of its name, else a URL by its scheme.
+    """Return the class of a family that claims a place: a file by its suffix, a URL by its scheme.
 
-    What a sink has staged has the scheme of the URL that it will have.
+    A staged target has the scheme of its final URL.
     """
     if isinstance(at, Path):
         return for_file(room, at)
@@ -143,7 +143,7 @@ def for_place(room: str, at: Any) -> Any:
 
 
 def package(name: str, extra: str, owner: object) -> Any:
-    """Import a package that not everybody has, or say how to get it."""
+    """Import an optional package, or say how to install it."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

@@ -1,7 +1,7 @@
-"""Secret randomness, from the operating system: keys, nonces and salts.
+"""Secret randomness from the operating system: keys, nonces and salts.
 
-All of it comes through :func:`fresh`, so that a test can put a fixed source in its place. What a seed determines is
-not secret, and does not come from here.
+All of it comes through :func:`fresh`, so that a test can substitute a fixed source. Seeded randomness is not secret,
+and does not come from here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import secrets
 
 
 def fresh(size: int = 32) -> bytes:
-    """Return so many random bytes.
+    """Return random bytes, 32 by default.
 
     >>> len(fresh()), fresh() == fresh()
     (32, False)

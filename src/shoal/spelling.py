@@ -1,6 +1,6 @@
-"""When two spellings are one person, or one value: the rule that everything follows which forms classes.
+"""Spellings of one person or one value: the rule for everything that forms classes.
 
-The audit has the same rule in code of its own (`privacy/counting/spelling.py`).
+The audit implements the same rule independently (`privacy/counting/spelling.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 # Code points that Unicode lets programs ignore when they display text (Default_Ignorable_Code_Point), control
-# characters that are no blanks, annotation marks, and the blank Braille pattern.
+# characters other than blanks, annotation marks, and the blank Braille pattern.
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?", re.ASCII)
 
 
 def person(text: str) -> str:
-    """Return what a person or a group is compared by: equal for all spellings that may well be one.
+    """Return the comparison key of a person or a group: equal for all spellings that probably denote one.
 
     >>> person("Ann") == person(" ANN\\u200b"), person("1") == person("01.0") == person("+1"), person("12E5")
     (True, True, '12e5')
@@ -34,11 +34,11 @@ def person(text: str) -> str:
     return _number(key) if key[:1] in _FIRST else key
 
 
-_FIRST = tuple("+-.0123456789")  # of a number
+_FIRST = tuple("+-.0123456789")  # first characters of a number
 
 
 def value(text: str) -> str:
-    """Return what a confidential value is compared by where values are counted; 01 and 1 can be different codes.
+    """Return the comparison key of a confidential value for counting; 01 and 1 can be different codes.
 
     >>> value("Flu") == value(" flu\\ufeff"), value("01") == value("1")
     (True, False)
@@ -58,7 +58,7 @@ def written(number: float | Decimal) -> str:
 
 
 def people(names: pa.Array) -> pa.Array:
-    """Return `person` of each of many texts; what is blank is missing.
+    """Return `person` of each of many texts; blank text is missing.
 
     >>> import pyarrow as pa
     >>> people(pa.array(["007", "Ann", " ", "é", None])).to_pylist()
@@ -82,7 +82,7 @@ def people(names: pa.Array) -> pa.Array:
 
 
 def alike(values: Sequence[str]) -> list[int] | None:
-    """Return for each of several different texts the first one that is the same value; None: all differ.
+    """Return for each of several distinct texts the first one with the same value; None: all differ.
 
     >>> alike(["flu", "gout", "Flu", " "]), alike(["flu", "gout"])
     ([0, 1, 0, 3], None)
@@ -100,7 +100,7 @@ def _folded(text: str, form: str) -> str:
 
 
 def _number(key: str) -> str:
-    """Return a plain number without the zeros that mean nothing, and other text as it is."""
+    """Strip the insignificant zeros of a plain number; return other text unchanged."""
     match = _NUMBER.fullmatch(key)
     if match is None or not (match[2] or match[3]):
         return key

@@ -162,7 +162,7 @@ def test_other_columns_leave_as_they_are_and_are_said_not_to_be_covered() -> Non
     done = protect(data, confidential=["illness"])
     assert done.data["illness"].equals(data["illness"])
     assert done.ledger.uncovered == ("illness",)
-    assert "ε says nothing of: illness" in done.ledger.meaning
+    assert "ε does not cover: illness" in done.ledger.meaning
 
 
 def test_k_holds_by_grouping_and_is_audited() -> None:

@@ -156,7 +156,7 @@ def test_outsiders_read_nothing_that_helps_them(account: Any) -> None:
         assert told not in outside, told
     assert "before" not in Page(Html("external").render(known)).text.partition("Risk")[0].lower()
     assert "parts" not in outside
-    assert "not read" not in outside
+    assert "not measured" not in outside
     assert "safe.csv" in outside
     page = Page(Html("external").render(known))
     assert page.count("rect", "bar before") == 0
@@ -223,11 +223,11 @@ def test_what_was_done_is_said(account: Any) -> None:
         "Classes never cross region.",
         "5, counted in records.",
         "Differential privacy.",
-        "Nothing was asked for of illness.",
+        "Nothing is required of illness.",
         "Every combination of quasi-identifiers is shared by at least k records.",
         "No partition is below",
         "0 % is best, 100 % is worst",
-        "not read",
+        "not measured",
     ):
         assert words in text, words
 
@@ -235,16 +235,16 @@ def test_what_was_done_is_said(account: Any) -> None:
 @pytest.mark.parametrize(
     ("recipe", "words"),
     [
-        ({"release": "swap"}, "Values changed places within classes of at least 5"),
+        ({"release": "swap"}, "Values were swapped within classes of at least 5"),
         ({"release": "anatomy"}, "Every record is joined with at least 5 confidential rows"),
         ({"release": "medoid"}, "By medoid."),
         ({"method": "mic1d"}, "No class size was promised: the audit found k ="),
         ({"method": "individual_ranking"}, "In each of 2 blocks, every record shares"),
-        ({"t": 0.3, "method": "t_close_merge"}, "t-closeness was asked for at 0.3 and found at"),
+        ({"t": 0.3, "method": "t_close_merge"}, "t-closeness was required at 0.3 and found at"),
         ({"subject": "person", "identifier": []}, "with records of at least 4 other subjects"),
         ({"together": "person", "identifier": []}, "with records of at least 4 other groups"),
-        ({"when_missing": "exclude"}, "Records with a missing quasi-identifier do not leave."),
-        ({"require": {"p": 2}, "method": "p_sensitive"}, "p-sensitive k-anonymity was asked for at 2 and found at"),
+        ({"when_missing": "exclude"}, "Records with a missing quasi-identifier are excluded."),
+        ({"require": {"p": 2}, "method": "p_sensitive"}, "p-sensitive k-anonymity was required at 2 and found at"),
     ],
 )
 @pytest.mark.parametrize("edition", ["internal", "external"])
@@ -383,14 +383,14 @@ class TestWhatStandsForAFew:
         assert re.search(r"income — [\d,]+ — — [\d,]+ —", self.page(tmp_path, 60, "internal"))
         assert re.search(r"income [\d,]+ — [\d,]+ —", self.page(tmp_path, 60, "external"))
         inside = self.page(tmp_path, 61, "internal")
-        assert inside.count("attributes of which one record makes most are left out: 1.") == 2  # means and variances
+        assert inside.count("attributes that one record dominates are omitted: 1.") == 2  # means and variances
         assert " raw " not in inside
 
     def test_parts_of_strata_are_not_listed(self, tmp_path: Path) -> None:
         assert "in stratum" not in self.page(tmp_path, 60, "internal")
 
     def test_quantiles_are_shown_where_enough_records_lie_beyond(self, tmp_path: Path) -> None:
-        assert "so that it would be the value of somebody" in self.page(tmp_path, 79, "internal")
+        assert "so it would be one person's value" in self.page(tmp_path, 79, "internal")
         found = re.search(r"age, 5 % (\S+) age, 25 % (\S+)", self.page(tmp_path, 80, "internal"))
         assert found is not None
         assert all(len(one.lstrip("−").partition(".")[2]) <= 2 for one in found.groups())

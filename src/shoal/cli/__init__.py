@@ -1,7 +1,7 @@
-"""The command line: one file per command, which parses, calls the façade and prints.
+"""Command line: one file per command, which parses, calls the API and prints.
 
-Messages go to standard error, results to standard output. Exit codes: 0 done; 2 wrong usage or parameter; 3 the
-data do not fit; 4 the guarantee asked for is not met, and nothing was written; 5 an engine, broker or disk failed.
+Messages go to standard error, results to standard output. Exit codes: 0 done; 2 wrong usage or parameter; 3 the data do
+not fit; 4 the requested guarantee is not met, and nothing was written; 5 an engine, broker or disk failed.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ app = typer.Typer(
 
 
 class Grouped(TyperCommand):
-    """A command whose help lists options by their group, also where no boxes are drawn."""
+    """A command whose help lists options by group, also without boxes."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options of each group below a heading of their own."""
+        """Write the options of each group below their own heading."""
         groups: dict[str, list[Any]] = {}
         for param in self.get_params(ctx):
             if (record := param.get_help_record(ctx)) is not None:
@@ -75,7 +75,7 @@ def _commands() -> None:
 
 
 def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command that says so when it is interrupted; what it had staged is already gone by then."""
+    """Make a command report an interruption; its staged files are already removed by then."""
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
@@ -89,7 +89,7 @@ def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _terminate(number: int, _: object) -> None:
-    """Leave by an exception when told to stop, so that nothing half-written stays behind."""
+    """Raise an exception on a stop signal, so that no partial output remains."""
     sys.exit(128 + number)
 
 

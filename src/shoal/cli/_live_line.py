@@ -1,4 +1,4 @@
-"""One line on a terminal that says what a stream is doing."""
+"""Live status line of a running stream."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def line(now: Snapshot) -> str:
-    """Return what a stream is doing in one line."""
+    """Return the status of a stream in one line."""
     count = now.tally
     half, most, longest = now.delay
     seconds = " / ".join(f"{value:.3g}" for value in now.delay_seconds)
@@ -31,7 +31,7 @@ def line(now: Snapshot) -> str:
 
 @contextmanager
 def live_line(*, quiet: bool = False) -> Iterator[Callable[[Snapshot], None] | None]:
-    """Show the line on standard error while the block runs; nothing where that is no terminal."""
+    """Show the line on standard error while the block runs; nothing if that is not a terminal."""
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""Options of commands, generated from the declarations of settings, and readers of their values."""
+"""Command options, generated from the declarations of settings, and parsers of their values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 
 
 def option(metavar: str, text: str, *names: str, usual: str = "") -> Any:
-    """Declare an option that only one command has: how its value is written, its help, and its names."""
+    """Declare an option of a single command: the form of its value, its help, and its names."""
     return typer.Option(*names, metavar=metavar or None, help=text, show_default=usual or True)
 
 
@@ -38,10 +38,10 @@ def settings(
     text: bool = True,
     helps: Mapping[str, str] | None = None,
 ) -> Callable[[F], F]:
-    """Add an option for each named setting to a command, which receives what was typed as ``**given``.
+    """Add an option for each named setting to a command, which receives the typed ones as ``**given``.
 
-    Without names: for every setting that has a group. With `text`, options for the format of text files as well.
-    `helps` are help texts of settings that mean something else to this command.
+    Without names: for every setting that has a group. With `text`, also options for the format of text files. `helps`
+    are help texts of settings with another meaning in this command.
     """
     chosen = [one for one in declarations(of) if (one.name in names if names else one.param.group or one.param.option)]
     chosen += declarations(TextFormat) if text else ()
@@ -63,7 +63,7 @@ def settings(
 
 
 def _parameter(declared: Declared, said: str | None, *, needed: bool) -> inspect.Parameter:
-    """Return the parameter of a command for a setting: a flag, a number, or text that a reader understands."""
+    """Return the command parameter for a setting: a flag, a number, or text for a parser."""
     param, usual = declared.param, declared.default
     shown = param.usual or ("" if usual in (None, UNSET, (), {}) or declared.required else str(usual))
     kinds = [kind for kind in alternatives(declared.kind) if kind is not type(None)]
@@ -89,7 +89,7 @@ def _parameter(declared: Declared, said: str | None, *, needed: bool) -> inspect
 
 
 def read(given: Mapping[str, Any], of: type = RecipeFields) -> dict[str, Any]:
-    """Return the settings that were typed, read by their declarations; those of a text file are under ``text``."""
+    """Parse the typed settings by their declarations; those of a text file are under ``text``."""
     declared = {one.name: one for one in (*declarations(of), *declarations(TextFormat))}
     found: dict[str, Any] = {}
     for name, typed in given.items():
@@ -100,7 +100,7 @@ def read(given: Mapping[str, Any], of: type = RecipeFields) -> dict[str, Any]:
             value = _READERS[name][1](_option(one), typed)
         else:
             value = names(typed) if fits((), one.kind) else typed
-        if value not in ((), {}, []) or one.default is None:  # an empty list may differ from none
+        if value not in ((), {}, []) or one.default is None:  # an empty list may differ from None
             found[name] = value
     text = {one.name: found.pop(one.name) for one in declarations(TextFormat) if one.name in found}
     return {**found, **({"text": text} if text else {})}
@@ -111,7 +111,7 @@ def _option(declared: Declared) -> str:
 
 
 def names(given: str | None) -> tuple[str, ...]:
-    """Read a list of names; a comma inside a name is written as ``\\,``.
+    """Parse a list of names; a comma inside a name is written as ``\\,``.
 
     >>> names("age, income")
     ('age', 'income')
@@ -123,7 +123,7 @@ def names(given: str | None) -> tuple[str, ...]:
 
 
 def pairs(option: str, given: Iterable[str], *, last: bool = False) -> dict[str, str]:
-    """Read ``name=value`` pairs, each name once; cut at the last sign where names may hold one."""
+    """Parse ``name=value`` pairs, each name once; split at the last sign if names may contain one."""
     found: dict[str, str] = {}
     for text in given:
         name, sign, value = text.rpartition("=") if last else text.partition("=")
@@ -136,7 +136,7 @@ def pairs(option: str, given: Iterable[str], *, last: bool = False) -> dict[str,
 
 
 def values(option: str, given: Iterable[str], *, last: bool = False) -> dict[str, Any]:
-    """Read pairs whose values are written as in TOML; what is not is text.
+    """Parse pairs whose values are written as in TOML; anything else is text.
 
     >>> values("--set", ["gamma=0.2", "by=mdav"])
     {'gamma': 0.2, 'by': 'mdav'}
@@ -151,7 +151,7 @@ def values(option: str, given: Iterable[str], *, last: bool = False) -> dict[str
 
 
 def orders(option: str, given: Iterable[str]) -> dict[str, list[str]]:
-    """Read orders of categories, each ``column=lowest,…,highest``.
+    """Parse orders of categories, each ``column=lowest,…,highest``.
 
     >>> orders("--order", ["size=S,M,L"])
     {'size': ['S', 'M', 'L']}
@@ -160,7 +160,7 @@ def orders(option: str, given: Iterable[str]) -> dict[str, list[str]]:
 
 
 def order_weight(option: str, given: str) -> float | str:
-    """Read the weight of the position in a stream: a number, or ``keep``."""
+    """Parse the weight of the position in a stream: a number, or ``keep``."""
     try:
         return given if given == "keep" else float(given)
     except ValueError:
@@ -168,7 +168,7 @@ def order_weight(option: str, given: str) -> float | str:
 
 
 def steerings(option: str, given: Iterable[str]) -> list[dict[str, Any]]:
-    """Read artificial attributes, each ``by:name=value,…``, a weight among the values.
+    """Parse artificial attributes, each ``by:name=value,…``, a weight among the values.
 
     >>> steerings("--steer", ["region:column=county,weight=2", "position"])
     [{'by': 'region', 'column': 'county', 'weight': 2}, {'by': 'position'}]
@@ -182,7 +182,7 @@ def steerings(option: str, given: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def requirements(option: str, given: str | None) -> dict[str, Any]:
-    """Read what must hold: ``model=level,…``, or ``model:column=level`` for one column; a level may be several numbers.
+    """Parse requirements: ``model=level,…``, or ``model:column=level`` for one column; a level may be several numbers.
 
     >>> requirements("--require", "k=5,l_recursive=2:3,e:pay=900")
     {'k': 5, 'l_recursive': [2, 3], 'e': {'pay': 900}}
@@ -203,7 +203,7 @@ def requirements(option: str, given: str | None) -> dict[str, Any]:
 
 
 def budget(option: str, given: str) -> Any:
-    """Read ε: a number, or ``column=number,…``.
+    """Parse ε: a number, or ``column=number,…``.
 
     >>> budget("--epsilon", "1"), budget("--epsilon", "age=0.5,pay=1")
     (1, {'age': 0.5, 'pay': 1})
@@ -214,7 +214,7 @@ def budget(option: str, given: str) -> Any:
 
 
 def bounds(option: str, given: str) -> Any:
-    """Read the ends of domains, ``column=low:high,…``; text that names no column stays text.
+    """Parse bounds, ``column=low:high,…``; text that names no column stays text.
 
     >>> bounds("--bounds", "age=0:120,pay=-1e3:1e6")
     {'age': [0, 120], 'pay': [-1000, 1000000]}
@@ -225,7 +225,7 @@ def bounds(option: str, given: str) -> Any:
 
 
 def _level(text: str) -> Any:
-    """Read a level: a number, or several with colons between them; what is no number is text."""
+    """Parse a level: a number, or several separated by colons; anything else is text."""
     parts = [_number(part.strip()) for part in text.split(":")]
     return parts[0] if len(parts) == 1 else parts
 
@@ -239,7 +239,7 @@ def _number(text: str) -> float | str:
 
 
 def numbers(option: str, given: str | None, kind: type[int] | type[float]) -> tuple[float, ...] | None:
-    """Read a list of numbers; None if nothing is given.
+    """Parse a list of numbers; None if nothing is given.
 
     >>> numbers("--k", "3, 5", int)
     (3, 5)
@@ -254,7 +254,7 @@ def numbers(option: str, given: str | None, kind: type[int] | type[float]) -> tu
 
 
 def recipe_from(path: Path | None, given: Mapping[str, Any], command: str = "protect") -> Recipe:
-    """Make the recipe from a file, from options, or from a file with options that override it."""
+    """Make the recipe from a file, from options, or from a file with overriding options."""
     from shoal.recipe.recipe import Recipe
 
     said = both(Recipe, path, given)
@@ -267,7 +267,7 @@ def recipe_from(path: Path | None, given: Mapping[str, Any], command: str = "pro
 
 
 def both(of: type[Settings], path: Path | None, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a recipe file and options say together; tables are merged name by name."""
+    """Combine a recipe file and options; tables are merged name by name."""
     tables = [one.name for one in declarations(of) if get_origin(one.kind) is Mapping]
     return dict(given) if path is None else merged(of.values_in(path), given, tables)
 
@@ -292,7 +292,7 @@ def merged(base: Mapping[str, Any], said: Mapping[str, Any], joined: Sequence[st
     return found
 
 
-#: How an option is typed, and how its text is read, for settings that are neither names, numbers nor plain text.
+#: How an option is typed and parsed, for settings other than names, numbers and plain text.
 _READERS: dict[str, tuple[Any, Callable[[str, Any], Any]]] = {
     "require": (str, requirements),
     "epsilon": (str, budget),

@@ -1,4 +1,4 @@
-"""How results look on a terminal: tables for people, JSON for programs, a bar for long work."""
+"""Terminal output: tables for people, JSON for programs, a bar for long work."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     )
 
 
-_NAMED = 4  # columns that are named one by one
+_NAMED = 4  # maximum number of columns that are named one by one
 _FATES = {"quasi": "one value per class", "identifier": "not at all", "subject": "not at all"}
 
 
 def console() -> Console:
-    """Return the console of standard output; names of columns are not markup."""
+    """Return the console of standard output; column names are not markup."""
     from rich.console import Console
 
     return Console(markup=False, highlight=False, soft_wrap=not sys.stdout.isatty())
@@ -57,8 +57,8 @@ def print_table(
 ) -> None:
     """Print a table; a row that is None ends a section.
 
-    Columns by position: `right` are aligned to the right, `fold` are never cut short, `whole` never broken, and
-    `widths` are the smallest ones.
+    Columns by position: `right` are right-aligned, `fold` are never truncated, `whole` never wrapped, and `widths` are
+    minimum widths.
     """
     from rich.table import Table
 
@@ -87,7 +87,7 @@ def print_json(values: dict[str, Any]) -> None:
 
 
 def _finite(value: Any) -> Any:
-    """Return values that JSON can hold: what is not finite becomes null."""
+    """Return values that JSON can hold: non-finite numbers become null."""
     if isinstance(value, dict):
         return {name: _finite(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -97,17 +97,17 @@ def _finite(value: Any) -> Any:
 
 @contextmanager
 def summary_of(output: str) -> Iterator[None]:
-    """Say, if standard output fails, that only the summary was lost: the output is there by now."""
+    """If standard output fails, say that only the summary was lost: the output exists by now."""
     try:
         yield
         sys.stdout.flush()
     except (OSError, AttributeError):
-        sys.stdout = None  # else the interpreter complains once more when it ends
+        sys.stdout = None  # otherwise the interpreter complains again at exit
         raise EngineError(f"{output}: was written and audited, but the summary could not be printed.") from None
 
 
 def print_schema(schema: Schema, partition: Partition, release: str, weight: str = "record") -> None:
-    """Print the role and kind of each column, and what the release makes of it."""
+    """Print the role and kind of each column, and how it is released."""
     made = {name for block in partition.blocks if block.values is not None for name in block.attributes}
     made_by = registry.load("release", release)
     known = {
@@ -156,14 +156,14 @@ def _duration(seconds: float) -> str:
 
 
 def print_audit(audit: Audit) -> None:
-    """Print what the audit found: what was asked for line by line, and in a table of its own what is only reported."""
-    besides = [f for f in audit.findings if f.confidential is not None and f.required is None and f.promised]
-    asked = [f for f in audit.findings if f not in besides]
+    """Print the findings of the audit: requirements line by line, other levels in a separate table."""
+    reported = [f for f in audit.findings if f.confidential is not None and f.required is None and f.promised]
+    asked = [f for f in audit.findings if f not in reported]
     heads = ("Model", "Over", "Required", "Achieved", "Classes", "Verdict")
     rows = [(f.model, _over(f, audit.quasi), *f.levels, f"{f.classes:,}", _verdict(f)) for f in asked]
-    print_table("Audit", heads, rows, fold=range(4), whole=(5,))  # a level cut short would hide what was audited
-    if besides:
-        _print_besides(besides)
+    print_table("Audit", heads, rows, fold=range(4), whole=(5,))  # a truncated level would hide what was audited
+    if reported:
+        _print_reported(reported)
     for finding in asked:
         if not finding.holds:
             typer.echo(_worst(finding))
@@ -174,11 +174,11 @@ def print_audit(audit: Audit) -> None:
         typer.echo(note)
 
 
-def _print_besides(findings: list[Finding]) -> None:
-    """Print what holds of confidential columns though nobody asked for it: a row for each column."""
+def _print_reported(findings: list[Finding]) -> None:
+    """Print the levels of confidential columns without requirements: a row per column."""
     shorts = {finding.short: _given(finding) for finding in findings}
     heads = [f"{short} ({given})" if given else short for short, given in shorts.items()]
-    widths = [0, *(max(map(len, head.split())) for head in heads)]  # a level without its name would say nothing
+    widths = [0, *(max(map(len, head.split())) for head in heads)]  # a level without its name would be meaningless
     rows = []
     for name in dict.fromkeys(str(finding.confidential) for finding in findings):
         found = {finding.short: finding.levels[1] for finding in findings if finding.confidential == name}
@@ -187,7 +187,7 @@ def _print_besides(findings: list[Finding]) -> None:
 
 
 def print_unchanged(found: Unchanged | None, schema: Schema) -> None:
-    """Print what columns that are released unchanged single out: each within its class, and all together."""
+    """Print the records made unique by unchanged columns: each column within its class, and all jointly."""
     if found is None or not found.columns:
         return
     if found.in_class is not None:
@@ -222,7 +222,7 @@ def _worst(finding: Finding) -> str:
 
 
 def _notes(audit: Audit) -> list[str]:
-    """Return what the reader must know, each once: of the findings that share it."""
+    """Return the notes for the reader, each once, with the findings that share it."""
     sharing: dict[tuple[str, str], list[Finding]] = {}
     for finding in audit.findings:
         if finding.note:
@@ -248,7 +248,7 @@ def _verdict(finding: Finding) -> str:
 
 
 def _short(attributes: tuple[str, ...], quasi: tuple[str, ...]) -> str:
-    """Return some columns in few words; where all quasi-identifiers are among them, what is there besides is named."""
+    """Name columns in few words; if they include all quasi-identifiers, only the others are named."""
     if len(attributes) <= _NAMED:
         return ", ".join(attributes)
     if len(quasi) >= _NAMED and attributes[: len(quasi)] == quasi:
@@ -257,12 +257,12 @@ def _short(attributes: tuple[str, ...], quasi: tuple[str, ...]) -> str:
 
 
 def print_published(readings: Readings) -> None:
-    """Print the readings that may be published with a release; they have 3 significant digits."""
+    """Print the readings that may be published with a release, with 3 significant digits."""
     _print_readings(readings, lambda reading: f"{reading.value:,.6g} {reading.unit}".rstrip())
 
 
 def print_readings(readings: Readings) -> None:
-    """Print what was lost, and what an intruder gains; what could not be read in a line each, with the reason."""
+    """Print losses and risks; undefined readings get a line each, with the reason."""
     _print_readings(readings, _figure)
     for reading in readings.readings:
         if reading.note:
@@ -289,7 +289,7 @@ def _meaning(room: str, reading: Reading) -> str:
 
 
 def print_certificate(certificate: Certificate) -> None:
-    """Print how far the partition may be from the best there is, with 3 significant digits."""
+    """Print the bound on the partition's distance from the optimum, with 3 significant digits."""
     found = certificate.published
     rows = [
         ("reached", f"{found['sse']:,.6g}", f"{found['il']:.6g} %"),
@@ -301,7 +301,7 @@ def print_certificate(certificate: Certificate) -> None:
 
 
 def print_ledger(ledger: Ledger) -> None:
-    """Print where ε went, and what draws the noise; what ε means is in the notes of the audit."""
+    """Print how ε was spent, and the noise generator; the audit's notes explain the meaning of ε."""
     title = f"Budget: ε = {ledger.total:g}, claimed for {ledger.claim} records"
     if not ledger.private:
         title = f"Budget: NOT PRIVATE, ε would be {ledger.total:g}"
@@ -312,7 +312,7 @@ def print_ledger(ledger: Ledger) -> None:
 
 
 def print_verification(found: Verification) -> None:
-    """Print what was promised, each claim with what was found of it, and the verdict."""
+    """Print the promises, each claim with its verdict, and the overall verdict."""
     from shoal.types import Verdict
 
     typer.echo(found.promise)
@@ -339,13 +339,13 @@ class Bar:
         self.shown = 0.0
 
     def stage(self, name: str) -> None:
-        """Begin a new line of the bar."""
+        """Start a new line of the bar."""
         if self.task is not None:
             self.bar.remove_task(self.task)
         self.task = self.bar.add_task(name, total=None)
 
     def report(self, done: int, total: int) -> None:
-        """Move the bar, ten times a second at most."""
+        """Move the bar, at most ten times a second."""
         now = time.monotonic()
         if self.task is not None and (now - self.shown > 0.1 or done >= total):
             self.shown = now

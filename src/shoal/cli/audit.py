@@ -1,4 +1,4 @@
-"""``shoal audit``: find what really holds of a table, ours or not."""
+"""``shoal audit``: audit of any table, whether or not shoal made it."""
 
 from __future__ import annotations
 

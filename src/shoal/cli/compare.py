@@ -1,4 +1,4 @@
-"""``shoal compare``: measure what a masked file lost, and what an intruder gains."""
+"""``shoal compare``: information loss and disclosure risk of a masked file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``shoal demo``: a synthetic survey, protected before your eyes."""
+"""``shoal demo``: a synthetic survey, protected step by step."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def demo(
 
 
 def _print_strata(shown: Demonstration) -> None:
-    """Print what the audit finds in each region: the smallest class in households, in people, and by weight."""
+    """Print the audit of each region: the smallest class in households, in people, and by weight."""
     rows = []
     for one in shown.strata:
         counts = (one.records, one.households, one.classes, one.k, one.k_people)
@@ -47,7 +47,7 @@ def _print_strata(shown: Demonstration) -> None:
 
 
 def _print_household(shown: Demonstration) -> None:
-    """Print one household of the survey, and what all its members leave with."""
+    """Print one household of the survey, and its released values."""
     heads = ("Column", *(f"Member {place + 1}" for place in range(shown.before.num_rows)), "Leave with")
     rows = []
     for name in shown.before.column_names:

@@ -1,4 +1,4 @@
-"""``shoal explore``: try many settings on a file, and say which one to take."""
+"""``shoal explore``: many settings tried on a file, and a recommendation."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def explore(
 
 
 def _not_in(path: Path | None, noise: dict[str, Any]) -> dict[str, Any]:
-    """Return what the recipe file does not say itself: what it says limits the options."""
+    """Return the noise options that the recipe file does not set itself: its own values limit the options."""
     from shoal.recipe.recipe import Recipe
 
     said = {} if path is None else Recipe.values_in(path)
@@ -117,7 +117,7 @@ def _print_frontier(found: Explored) -> None:
 
 
 def _print_expected(found: Explored) -> None:
-    """Print what is expected to be lost, by k and way, with the least of each way marked."""
+    """Print the expected loss by k and method, with the minimum of each method marked."""
     of = "stand-ins" if found.stand_ins else "records"
     title = (
         f"Expected loss ({found.loss}, %) at ε = {found.epsilon:g}, {found.records:,} {of}; * the least of its column"

@@ -1,4 +1,4 @@
-"""``shoal inspect``: look at a table that nobody has described yet."""
+"""``shoal inspect``: guessed roles and uniqueness of a table's columns."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _print_columns(found: Inspection) -> None:
 
 
 def _print_combinations(found: Inspection) -> None:
-    """Print what single columns, the worst pairs and triples, and all together single out."""
+    """Print the records singled out by single columns, the worst pairs and triples, and all columns jointly."""
 
     def row(what: str, one: Combination) -> tuple[str, ...]:
         return what, f"{one.unique:,}", f"{100 * one.unique / found.records:.1f} %", f"{one.k:,}"
@@ -72,7 +72,7 @@ def _print_combinations(found: Inspection) -> None:
 
 
 def _print_unchanged(found: Unchanged) -> None:
-    """Print how many records are unique by columns that the guessed roles release unchanged."""
+    """Print how many records are unique on columns that the guessed roles release unchanged."""
     for sentence in found.figures:
         typer.echo(sentence)
     if found.warning:

@@ -1,4 +1,4 @@
-"""``shoal list``: what there is."""
+"""``shoal list``: the available methods, models, measures, releases and steerings."""
 
 from __future__ import annotations
 

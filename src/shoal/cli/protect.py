@@ -1,4 +1,4 @@
-"""``shoal protect``: protect a file, and prove it."""
+"""``shoal protect``: protection of a file, with proof."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``shoal stream``: protect tuples as they come, within a bounded delay."""
+"""``shoal stream``: protection of tuples as they arrive, within a bounded delay."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shoal.stream.recipe.fields import StreamFields
 if TYPE_CHECKING:
     from shoal import Replayed, Streamed, StreamRecipe
 
-_REASONS = 3  # so many of them are printed
+_REASONS = 3  # number of reasons that are printed
 
 
 @o.settings(of=StreamFields, text=False)
@@ -81,7 +81,7 @@ def stream(
 
 
 def _recipe(path: Path | None, given: dict[str, Any]) -> StreamRecipe:
-    """Make the recipe from a file, from options, or from a file with options that override it."""
+    """Make the recipe from a file, from options, or from a file with overriding options."""
     from shoal import StreamRecipe
 
     said = o.both(StreamRecipe, path, given)

@@ -1,4 +1,4 @@
-"""``shoal verify``: check a protected file against its evidence, on its own."""
+"""``shoal verify``: independent check of a protected file against its evidence."""
 
 from __future__ import annotations
 

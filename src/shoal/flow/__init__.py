@@ -2,6 +2,6 @@
 
 ``Source → Table + Schema → Points → Partition → Release → Audit → Readings``
 
-Files and frames go through the same rooms. What leaves is audited as it will leave: a file after it was staged on
-disk and read back, a frame as it is handed over. What fails its audit is not written.
+Files and frames go through the same stages. The audit sees exactly what will be published: a file after it was staged
+on disk and read back, a frame as it is returned. Output that fails its audit is never written.
 """

@@ -1,4 +1,4 @@
-"""Audit any table, ours or not."""
+"""Audit of any table, whether or not shoal made it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Asked:
-    """What an audit is about: roles of columns, what must hold, and what the columns do not say themselves."""
+    """The request for an audit: column roles, required models, and facts that the columns do not carry."""
 
     quasi: Sequence[str]
     confidential: Sequence[str] = ()
@@ -38,7 +38,7 @@ class Asked:
 
     @property
     def recipe(self) -> Recipe:
-        """The same as a recipe, which checks names and kinds."""
+        """The same request as a recipe, which checks names and kinds."""
         return Recipe(
             quasi=listed("quasi", self.quasi),
             confidential=listed("confidential", self.confidential),
@@ -59,7 +59,7 @@ def audit_frame(frame: Any, asked: Asked) -> Audit:
 
 
 def audit_file(place: Place, asked: Asked, text: Mapping[str, Any]) -> Audit:
-    """Audit a file as it is: quasi-identifiers are compared as written, confidential cells are read."""
+    """Audit a file as it is: quasi-identifiers are compared as written, confidential cells are parsed."""
     data, dialect = open_source(place, text).read(place.at)
     return _audit(data, dialect, (), asked)
 
@@ -70,7 +70,7 @@ def _audit(data: pa.Table, dialect: Dialect | None, unread: tuple[str, ...], ask
     recipe = asked.recipe
     required = resolve("Audit", asked.require)
     about_confidential("Audit", required, recipe.confidential)
-    placed = any(one.key == "n_t_closeness" for one in required)  # quasi-identifiers are places then
+    placed = any(one.key == "n_t_closeness" for one in required)  # n_t_closeness reads quasi-identifiers as positions
     values = {*recipe.confidential, *recipe.columns(Role.WEIGHT)}
     told_apart = (name for name in recipe.roles if name not in values and not placed)
     kinds = {**dict.fromkeys(told_apart, Kind.NOMINAL), **recipe.kinds}
@@ -82,19 +82,19 @@ def _audit(data: pa.Table, dialect: Dialect | None, unread: tuple[str, ...], ask
     for name in recipe.quasi if placed else ():
         try:
             release = with_values(release, [name])
-        except DataError:  # then it has no place, and the audit says so
+        except DataError:  # the column has no positions, and the audit reports that
             continue
     models = [*required, *reported_besides(required, recipe.confidential)]
     if not any(one.key == "k_anonymity" for one in models):
         models.insert(0, Required("k_anonymity", registry.load("privacy", "k_anonymity")()))
     models += [one for one in of_persons_in(recipe) if not any(other.key == one.key for other in models)]
-    models.sort(key=lambda one: one.key != "k_anonymity")  # it comes first
+    models.sort(key=lambda one: one.key != "k_anonymity")  # k-anonymity comes first
     findings = findings_of(release, recipe.quasi, models, recipe.confidential)
     return Audit(data.num_rows, recipe.quasi, recipe.confidential, findings[0], tuple(findings))
 
 
 def _weighed(release: Release, recipe: Recipe) -> Release:
-    """Return a release whose weights are read; they must be numbers."""
+    """Return a release with its weights parsed; they must be numbers."""
     for name in recipe.columns(Role.WEIGHT):
         if release.schema[name].kind not in (Kind.CONTINUOUS, Kind.INTEGER):
             raise SchemaError(f"Column {name!r}: a weight must be a number, this one is {release.schema[name].kind}.")
@@ -105,7 +105,7 @@ def _weighed(release: Release, recipe: Recipe) -> Release:
 
 
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Return numbers as they are; a missing one is NaN."""
+    """Return the numbers unchanged; a missing one is NaN."""
     import numpy as np
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Compare a masked table with its original, row by row."""
+"""Comparison of a masked table with its original, row by row."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 def places_by_key(original: Table, masked: Table, key: str) -> NDArray[np.int64]:
-    """Return for each record of the original its row in the masked table; −1 where it is not there.
+    """Return for each original record its row in the masked table; −1 if it has none.
 
     Raises
     ------
     SchemaError
-        If a table has no such column.
+        If a table lacks the key column.
     DataError
-        If the key is missing or occurs twice in a table, or a masked record has one that the original has not.
+        If the key is missing or occurs twice in a table, or a masked record's key is not in the original.
     """
     import numpy as np
     import pyarrow as pa
@@ -74,7 +74,7 @@ def places_by_key(original: Table, masked: Table, key: str) -> NDArray[np.int64]
 
 
 def _text(key: str, chunk: pa.Array) -> pa.Array:
-    """Return a key as text: the same number may be a number in one table and text in the other."""
+    """Return a key as text: a number in one table may be text in the other."""
     import pyarrow as pa
 
     try:
@@ -85,7 +85,7 @@ def _text(key: str, chunk: pa.Array) -> pa.Array:
 
 @dataclass(frozen=True)
 class Compared:
-    """What is compared: columns, and of them what they do not say themselves."""
+    """The request for a comparison: the columns, and facts that they do not carry."""
 
     columns: Sequence[str]
     kinds: Mapping[str, str] = field(default_factory=dict)
@@ -93,12 +93,12 @@ class Compared:
     orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
     confidential: Sequence[str] = ()
     strata: Sequence[str] = ()
-    key: str | None = None  #: a column that names records in both tables; without, these have the same order
+    key: str | None = None  #: a column that identifies records in both tables; None: both have the same row order
     settings: Mapping[str, Any] = field(default_factory=dict)  #: parameters of the measures
     seed: int = 0
-    only: Sequence[str] = ()  #: measures to read; empty: all
-    recipe: Recipe | None = None  #: by which it was masked, if that is known
-    receipt: Receipt | None = None  #: of the run that masked it: says which row became which
+    only: Sequence[str] = ()  #: measures to compute; empty: all
+    recipe: Recipe | None = None  #: of the run that masked the table, if known
+    receipt: Receipt | None = None  #: of the run that masked the table; maps released rows to input rows
 
     def __post_init__(self) -> None:
         if self.key is not None and self.receipt is not None:
@@ -106,7 +106,7 @@ class Compared:
 
     @classmethod
     def of(cls, recipe: Recipe | None, said: Compared) -> Compared:
-        """Return what is compared where a recipe is known: its quasi-identifiers, unless somebody names columns."""
+        """Complete a request from a known recipe: compare its quasi-identifiers unless columns are named."""
         if recipe is None:
             return said
         names = said.columns or recipe.quasi
@@ -129,22 +129,22 @@ class Compared:
         )
 
     def with_receipt(self, path: Path | None) -> Compared:
-        """Return it with the receipt in a file, if there is one."""
+        """Return the request with the receipt in a file, if there is one."""
         return self if path is None else replace(self, receipt=Receipt.read(path))
 
     @property
     def missing(self) -> str:
-        """What a missing value of the original is."""
+        """How a missing value of the original is treated."""
         return "fill" if self.recipe is not None and self.recipe.when_missing == "fill" else "category"
 
     def text_of(self, place: Place, text: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return what is said about a text file, by the recipe or besides; of other files a recipe says nothing."""
+        """Return the text settings from the recipe and the caller; a recipe's apply to text files only."""
         if self.recipe is None or not is_textual(place):
             return text
         return {**self.recipe.text, **text}
 
     def left(self, table: Table) -> Table:
-        """Return the records of the original that left: all, unless the recipe leaves out incomplete ones."""
+        """Return the original records that were released: all, unless the recipe excludes incomplete ones."""
         if self.recipe is None:
             return table
         whole = replace(table, schema=schema_for(table.data, self.recipe, table.dialect))
@@ -152,17 +152,17 @@ class Compared:
 
     @cached_property
     def measures(self) -> list[Any]:
-        """The measures to read."""
+        """The measures to compute."""
         return measures(self.settings, only=listed("measures", self.only))
 
     @property
-    def besides(self) -> tuple[str, ...]:
-        """Columns that a measure looks at, and that are not compared themselves."""
+    def extra(self) -> tuple[str, ...]:
+        """Columns that a measure needs but that are not compared themselves."""
         named = (name for one in self.measures for name in getattr(one, "columns", ()))
         return tuple(dict.fromkeys(name for name in named if name not in self.columns))
 
     def schema(self, data: pa.Table, dialect: Dialect | None, unread: tuple[str, ...] = ()) -> Schema:
-        """Return the schema of a table in which only these columns matter."""
+        """Return a schema in which only the needed columns have a role."""
         from shoal.schema.roles import schema_of
 
         recipe = Recipe(
@@ -173,14 +173,14 @@ class Compared:
             taxonomies=self.taxonomies,
             orders=self.orders,
         )
-        looked_at = {*recipe.quasi, *recipe.confidential, *self.besides}
-        others = dict.fromkeys(set(data.column_names) - looked_at, Kind.NOMINAL)  # whose kind nobody asks for
+        looked_at = {*recipe.quasi, *recipe.confidential, *self.extra}
+        others = dict.fromkeys(set(data.column_names) - looked_at, Kind.NOMINAL)  # their kind is never used
         kinds = {**others, **recipe.kinds}
         return schema_of(data, recipe.roles, kinds, dialect, unread, recipe.taxonomies, recipe.orders)
 
 
 def compare_frames(original: Any, masked: Any, asked: Compared) -> Readings:
-    """Measure what a masked frame lost, row by row."""
+    """Measure the loss of a masked frame, row by row."""
     from shoal.io.sources.frame import Frame
 
     (before, unread), (after, lost) = (Frame().read(frame) for frame in (original, masked))
@@ -190,7 +190,7 @@ def compare_frames(original: Any, masked: Any, asked: Compared) -> Readings:
 
 
 def compare_files(original: Place, masked: Place, asked: Compared, text: Mapping[str, Any]) -> Readings:
-    """Measure what a masked file lost, row by row."""
+    """Measure the loss of a masked file, row by row."""
     (before, dialect), (after, its) = (
         open_source(place, asked.text_of(place, text)).read(place.at) for place in (original, masked)
     )
@@ -208,7 +208,7 @@ def _all_there(masked: pa.Table, schema: Schema, unread: tuple[str, ...] = ()) -
 
 
 def _compare(original: Table, masked: Table, asked: Compared) -> Readings:
-    """Measure values of the masked table on the footing of the original, where a missing value is a value."""
+    """Measure the masked values on the scale of the original; a missing value counts as a value."""
     found = read_measures(_comparison(original, masked, asked), asked.measures)
     note = "" if asked.receipt is not None or asked.key is not None else _shuffled(asked.left(original), masked)
     if not note or not found.readings:
@@ -218,7 +218,7 @@ def _compare(original: Table, masked: Table, asked: Compared) -> Readings:
 
 
 def _comparison(original: Table, masked: Table, asked: Compared) -> Comparison:
-    """Put original and masked records side by side: by their rows, by a key, or by a receipt."""
+    """Align original and masked records: by row, by key, or by receipt."""
     positions = None
     if asked.receipt is not None:
         original = lined_up(original, asked.receipt, len(masked))
@@ -234,14 +234,14 @@ def _comparison(original: Table, masked: Table, asked: Compared) -> Comparison:
         positions = places_by_key(original, masked, asked.key)
         original = only_rows(original, np.flatnonzero(positions >= 0))
         masked = only_rows(masked, positions[positions >= 0])
-    names, besides = original.schema.names(Role.QUASI), asked.besides
-    _refuse_unknown(besides, original, masked)
+    names, extra = original.schema.names(Role.QUASI), asked.extra
+    _refuse_unknown(extra, original, masked)
     typed, attributes = encode(original, names, missing=asked.missing)
-    before = with_columns(typed.data, _columns(_values(original, original, besides)))
-    after = _values(masked, original, (*names, *besides))
+    before = with_columns(typed.data, _columns(_values(original, original, extra)))
+    after = _values(masked, original, (*names, *extra))
     seen = [name for name in asked.confidential if name in masked.data.column_names]
     return replace(
-        compared(attributes, original.schema, before, after, besides),
+        compared(attributes, original.schema, before, after, extra),
         strata=strata_of(original),
         confidential=confidential_columns(masked, seen),
         positions=positions,
@@ -250,7 +250,7 @@ def _comparison(original: Table, masked: Table, asked: Compared) -> Comparison:
 
 
 def _shuffled(original: Table, masked: Table) -> str:
-    """Say so if columns that should be the same in both tables hold the same values in another order."""
+    """Report columns that should be unchanged but hold the same values in another order."""
     import pyarrow as pa
 
     names = set(original.data.column_names) - set(original.schema.names(Role.QUASI))
@@ -258,7 +258,7 @@ def _shuffled(original: Table, masked: Table) -> str:
     for name in (name for name in masked.data.column_names if name in names):
         try:
             cells = [table.data.column(name).cast(pa.large_string()) for table in (original, masked)]
-        except pa.ArrowException:  # lists and the like
+        except pa.ArrowException:  # lists and other types that Arrow cannot sort
             continue
         if cells[0].equals(cells[1]):
             return ""
@@ -277,7 +277,7 @@ def _columns(data: pa.Table) -> dict[str, pa.ChunkedArray]:
 
 
 def _refuse_unknown(names: Sequence[str], *tables: Table) -> None:
-    """Refuse columns that a measure is to look at, where a table has them not."""
+    """Refuse measured columns that a table lacks."""
     faults = [
         unknown("Compare", "column", name, table.data.column_names)
         for table in tables
@@ -288,7 +288,7 @@ def _refuse_unknown(names: Sequence[str], *tables: Table) -> None:
 
 
 def _values(masked: Table, original: Table, names: Sequence[str]) -> pa.Table:
-    """Return the columns of a masked table as values of the kinds that the original has; raises all faults at once."""
+    """Parse the columns of a masked table by the kinds of the original; raises all faults at once."""
     import pyarrow as pa
 
     from shoal.schema.cells import without_nan
@@ -299,12 +299,12 @@ def _values(masked: Table, original: Table, names: Sequence[str]) -> pa.Table:
     for name in names:
         try:
             cells = without_nan(as_values(name, masked))
-            # a format that cannot declare values to be missing holds them as they are
+            # a format that cannot declare missing values holds them as ordinary values
             found[name] = without_user_missing(original.data.schema.field(name), cells)
             found[name] = _without_codes(original.data.schema.field(name), found[name])
         except (DataError, SchemaError) as error:
             faults.append(str(error))
-        except pa.ArrowException:  # whose message may hold a value
+        except pa.ArrowException:  # its message may contain a value
             kind = original.schema[name].kind.value
             faults.append(f"Column {name!r}: {masked.data.column(name).type} cannot be {kind}, as the original is.")
     raise_all(DataError, faults)
@@ -312,7 +312,7 @@ def _values(masked: Table, original: Table, names: Sequence[str]) -> pa.Table:
 
 
 def _without_codes(field: pa.Field, cells: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return categories in which numbers that the original declares to be missing are, be they written as text."""
+    """Set categories to missing if they are codes that the original declares missing, even as text."""
     import pyarrow as pa
 
     from shoal.schema.cells import is_text

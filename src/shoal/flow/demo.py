@@ -1,4 +1,4 @@
-"""A demonstration: a synthetic survey, its taxonomy and a recipe as files, protected; and what became of it."""
+"""Demonstration: a synthetic survey with taxonomy and recipe, protected, with a summary of the result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILES = ("survey.csv", "occupations.csv", "recipe.toml", "protected.csv")
 RECIPE = """\
 version = 1
 
-# What an intruder may know from elsewhere: it leaves as one value per class.
+# Attributes that an attacker may know from elsewhere: released as one value per class.
 quasi = [
   "birth",       # a date
   "marital",     # categories
@@ -35,13 +35,13 @@ quasi = [
   "rent",        # numbers, of the household; some are missing
 ]
 
-# What nobody should learn about somebody: it leaves as it is.
+# Values to keep confidential: released unchanged.
 confidential = ["health", "income", "commute_minutes"]
 
-# What names somebody: it does not leave.
+# Direct identifiers: removed.
 identifier = ["person"]
 
-# Households stay together: k counts them, and all members leave with the same values.
+# Households are never split: k counts them, and all members are released with the same values.
 together = "household"
 k = 5
 
@@ -49,11 +49,11 @@ k = 5
 strata = ["region"]
 weight = "weight"
 
-# A missing value is a category of its own; or "exclude" the record, or "fill" it from its class.
+# A missing value is a separate category; or "exclude" the record, or "fill" it from its class.
 when_missing = "category"
 
-# Rows keep their order, so that you can compare both files line by line. They are sorted by person: where the output is
-# published, leave this out, and they are shuffled.
+# Rows keep their order, so that you can compare both files line by line. They are sorted by person: remove this line
+# before you publish the output, and they are shuffled.
 row_order = "keep"
 
 [orders]
@@ -63,13 +63,13 @@ education = ["primary", "secondary", "bachelor", "master"]
 occupation = "occupations.csv"  # beside this file
 
 [set]
-categories = "node"  # a class leaves with the occupation, the group or the sector that is likest
+categories = "node"  # a class is released as its most central occupation, group or sector
 """
 
 
 @dataclass(frozen=True)
 class Stratum:
-    """What an audit found in one stratum: k counted in households and in people, and what the rarest class weighs."""
+    """The audit of one stratum: k counted in households and in people, and the smallest weight of a class."""
 
     name: str
     records: int
@@ -82,7 +82,7 @@ class Stratum:
 
 @dataclass(frozen=True)
 class Demonstration:
-    """The files, what came out, what was found in each region, and one household before and after."""
+    """The files, the result, the audit of each region, and one household before and after."""
 
     files: tuple[Path, ...]
     done: Protected
@@ -92,12 +92,12 @@ class Demonstration:
 
 
 def demonstrate(folder: Path, *, force: bool) -> Demonstration:
-    """Write a survey, its taxonomy and a recipe to a folder, and protect the survey there.
+    """Write a survey, its taxonomy and a recipe to a folder, and protect the survey.
 
     Parameters
     ----------
     folder
-        Where the files go; it is made if it is not there.
+        Where the files go; created if it does not exist.
     force
         Whether to replace the files of an earlier run.
     """
@@ -119,7 +119,7 @@ def demonstrate(folder: Path, *, force: bool) -> Demonstration:
 
 
 def _refuse(folder: Path, files: tuple[Path, ...], *, force: bool) -> None:
-    """Refuse a folder that cannot be made, and files that would be replaced without leave."""
+    """Refuse a folder that cannot be created, and existing files unless `force` is set."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -130,7 +130,7 @@ def _refuse(folder: Path, files: tuple[Path, ...], *, force: bool) -> None:
 
 
 def _strata(whose: pa.Table, recipe: Recipe) -> tuple[Stratum, ...]:
-    """Audit each region on its own; the column of households is known here, and does not leave."""
+    """Audit each region separately; the household column, known here, is not released."""
     import pyarrow.compute as pc
 
     found = []
@@ -154,7 +154,7 @@ def _strata(whose: pa.Table, recipe: Recipe) -> tuple[Stratum, ...]:
 
 
 def _household(people: pa.Table, size: int) -> pa.Array:
-    """Return which records are of the first household of so many people."""
+    """Return which records belong to the first household of the given size."""
     import pyarrow.compute as pc
 
     counted = people["household"].value_counts()

@@ -1,4 +1,4 @@
-"""A synthetic survey of people in households, about nobody: for demonstrations and tests."""
+"""Synthetic survey of fictitious people in households, for demonstrations and tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HEALTH = ("very good", "good", "fair", "bad")
 _MARITAL = ("single", "married", "divorced", "widowed")
 _DWELLING = ("flat", "terraced", "detached", "mobile home")
 
-#: Sectors, their groups, and the occupations of each, the most frequent first.
+#: Sectors, their groups, and the occupations of each, most frequent first.
 OCCUPATIONS = {
     "professional": {
         "health": ("nurse", "doctor", "pharmacist"),
@@ -43,22 +43,22 @@ OCCUPATIONS = {
         "agriculture": ("farmer", "gardener", "fisher"),
     },
 }
-#: At which education each group is most frequent, in the order of the groups above.
+#: The education level at which each group is most frequent, in the order of the groups above.
 _SCHOOLING = (3, 3, 2.6, 2, 2, 1.2, 0.6, 0.9, 1, 0.2, 0.4)
 
 
 @dataclass(frozen=True)
 class Survey(Checked):
-    """Every kind of attribute, some values missing, with sampling weights, strata and households; always the same.
+    """Every kind of attribute, missing values, sampling weights, strata and households; always identical.
 
-    What is of a household (region, dwelling, rooms, rent) is the same for its members.
+    Attributes of a household (region, dwelling, rooms, rent) are the same for all its members.
     """
 
     records: Annotated[int, Param("Number of people.", low=1)] = 5000
     seed: Annotated[int, Param("Where randomness starts.", low=0)] = 0
 
     def read(self) -> pa.Table:
-        """Make the survey."""
+        """Generate the survey."""
         import pyarrow as pa
 
         n, rng = self.records, np.random.default_rng(self.seed)
@@ -95,7 +95,7 @@ class Survey(Checked):
 
 
 def taxonomy() -> str:
-    """Return the taxonomy of occupations as a text: a line for each, with its group, its sector and ``*``.
+    """Return the taxonomy of occupations as text: one line per occupation, with its group, its sector and ``*``.
 
     >>> taxonomy().splitlines()[0]
     'nurse;health;professional;*'
@@ -109,7 +109,7 @@ def taxonomy() -> str:
 
 
 def _homes(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return homes for one to five people: the number of each, as often as it has places."""
+    """Return homes of one to five people: each home's number, once per member."""
     sizes = rng.choice([1, 2, 3, 4, 5], n, p=[0.38, 0.33, 0.14, 0.11, 0.04])
     return np.repeat(np.arange(n), sizes)[:n]
 
@@ -117,9 +117,9 @@ def _homes(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
 def _households(
     home: NDArray[np.int64], region: NDArray[np.int64], age: NDArray[np.float64], education: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the household of each person, and the place in it: two of like age and schooling, then their children.
+    """Return each person's household and position in it: two adults of similar age and schooling, then their children.
 
-    Members stand anywhere in the table, so that the order of rows does not tell where a household ends.
+    Members are spread over the table, so that row order does not show where a household ends.
     """
     n = len(home)
     first = np.searchsorted(home, home)
@@ -130,18 +130,18 @@ def _households(
     found = np.empty((2, n), np.int64)
     found[:, people] = home[places], place[places]
     _, rows, numbers = np.unique(found[0], return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(rows))[numbers], found[1]  # numbered in the order of their first rows
+    return np.argsort(np.argsort(rows))[numbers], found[1]  # numbered by their first rows
 
 
 def _ranked(region: NDArray[np.int64], age: NDArray[np.float64], education: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return rows by region, by bands of thirty of like age, and in these by education."""
+    """Return rows sorted by region, then by bands of thirty of similar age, then by education."""
     band = np.empty(len(age), np.int64)
     band[np.lexsort((age, region))] = np.arange(len(age)) // 30
     return np.lexsort((education, band, region))
 
 
 def _work(age: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return what each person does: most study when young and retire when old."""
+    """Return each person's activity: most study when young and retire when old."""
     work = rng.choice(3, len(age), p=[0.8, 0.12, 0.08])
     chance = rng.uniform(size=len(age))
     work = np.where((age < 24) & (chance < 0.7), 3, work)
@@ -151,7 +151,7 @@ def _work(age: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int6
 def _marital(
     age: NDArray[np.float64], household: NDArray[np.int64], place: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return the marital status of each person: the first two of most larger households are a married couple."""
+    """Return each person's marital status: the first two members of most larger households are married."""
     n = len(age)
     couple = (rng.uniform(size=n) < 0.75)[household] & (np.bincount(household, minlength=n)[household] > 1)
     chance = rng.uniform(size=n)
@@ -160,7 +160,7 @@ def _marital(
 
 
 def _occupation(education: NDArray[np.int64], work: NDArray[np.int64], rng: np.random.Generator) -> pa.Array:
-    """Return what each person does or did last; students have none yet, and some people do not say."""
+    """Return each person's current or last occupation; students have none yet, and some do not answer."""
     import pyarrow as pa
 
     names = [name for groups in OCCUPATIONS.values() for listed in groups.values() for name in listed]
@@ -175,7 +175,7 @@ def _occupation(education: NDArray[np.int64], work: NDArray[np.int64], rng: np.r
 def _housing(
     household: NDArray[np.int64], income: NDArray[np.float64], rng: np.random.Generator
 ) -> dict[str, NDArray[np.generic] | pa.Array]:
-    """Return what is of the household, the same for all its members; some do not tell their rent."""
+    """Return the household attributes, the same for all members; some do not report their rent."""
     import pyarrow as pa
 
     n = len(household)

@@ -1,4 +1,4 @@
-"""Look at a table that nobody has described yet."""
+"""Inspection of a table: guessed roles, uniqueness, and a recipe to start from."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LOOKED_AT = 12  # columns whose pairs and triples are counted: 66 and 220
-_LONG = 100_000  # from here on, numbers that all have as many digits are hardly amounts
+_LONG = 100_000  # from here on, numbers of equal length are unlikely to be amounts
 _SAFE = "no column seems to be known from elsewhere: to be on the safe side"
 _ONCE = (Role.WEIGHT, Role.SUBJECT, Role.STRATA)
 _INSTEAD = {Role.WEIGHT: Role.OTHER, Role.SUBJECT: Role.IDENTIFIER, Role.STRATA: Role.QUASI}
@@ -33,7 +33,7 @@ _SPOKEN = {Role.WEIGHT: "weights", Role.SUBJECT: "subjects", Role.STRATA: "strat
 
 
 def inspect_frame(frame: Any, reviewed: Sequence[str] = ()) -> Inspection:
-    """Look at a frame of pandas, polars or pyarrow."""
+    """Inspect a frame of pandas, polars or pyarrow."""
     from shoal.io.sources.frame import Frame
 
     data, unread = Frame().read(frame)
@@ -43,7 +43,7 @@ def inspect_frame(frame: Any, reviewed: Sequence[str] = ()) -> Inspection:
 def inspect_file(
     place: Place, text: Mapping[str, Any], *, recipe: Path | None, force: bool, reviewed: Sequence[str] = ()
 ) -> Inspection:
-    """Look at a file; the recipe to begin with is written whole, or not at all."""
+    """Inspect a file; the starter recipe is written whole or not at all."""
     from shoal.flow.stages.write import write_text
     from shoal.io.sinks._atomic import same_file
 
@@ -94,7 +94,7 @@ def _inspect(
 
 
 def _unchanged(data: pa.Table, columns: Sequence[Guess], reviewed: Sequence[str]) -> Unchanged:
-    """Count the records that are unique by columns which the guessed roles would release unchanged."""
+    """Count the records that are unique on the columns that the guessed roles would release unchanged."""
     kept = [guess.name for guess in columns if guess.role in UNCHANGED]
     faults = [
         f"Inspect: reviewed must hold columns that are released unchanged, {guess.name!r} is not: its role is guessed "
@@ -107,7 +107,7 @@ def _unchanged(data: pa.Table, columns: Sequence[Guess], reviewed: Sequence[str]
 
 
 def _shared(columns: Sequence[Guess], codes: Mapping[str, NDArray[np.int64]]) -> dict[str, list[str]]:
-    """Return which quasi-identifiers are the same for all records of a household, for columns named as households."""
+    """Return for each presumed household column the quasi-identifiers that are constant within households."""
     quasi = [guess.name for guess in columns if guess.role is Role.QUASI]
     found: dict[str, list[str]] = {}
     for house in (guess.name for guess in columns if guess.reason == A_HOUSEHOLD):
@@ -120,7 +120,7 @@ def _shared(columns: Sequence[Guess], codes: Mapping[str, NDArray[np.int64]]) ->
 
 
 def _look(data: pa.Table, name: str, dialect: Dialect | None) -> tuple[Seen, NDArray[np.int64] | None]:
-    """Count a column: what is missing, what differs; and number its values, where they can be told apart."""
+    """Count missing and distinct values of a column, and number its values if they can be compared."""
     import pyarrow as pa
 
     from shoal.schema.cells import is_text, tidy, without_nan
@@ -149,7 +149,7 @@ def _look(data: pa.Table, name: str, dialect: Dialect | None) -> tuple[Seen, NDA
 
 
 def _numbers(values: pa.Array, kind: Kind, dialect: Dialect | None) -> NDArray[np.float64] | None:
-    """Return different values as numbers; None if they are none."""
+    """Return distinct values as numbers; None if they are not numeric."""
     import pyarrow as pa
 
     from shoal.schema.cells import is_text, readable
@@ -166,19 +166,19 @@ def _numbers(values: pa.Array, kind: Kind, dialect: Dialect | None) -> NDArray[n
 
 
 def _may_be_weights(numbers: NDArray[np.float64]) -> bool:
-    """Tell whether all of some different numbers may be sampling weights."""
+    """Tell whether all of some distinct numbers may be sampling weights."""
     return bool(numbers.min() >= 0 and 0 < numbers.max() < np.inf)
 
 
 def _given_out(numbers: NDArray[np.float64]) -> bool:
-    """Tell whether some different whole numbers look as if they were given out one by one, not measured."""
+    """Tell whether distinct whole numbers look assigned one by one rather than measured."""
     low, high = float(numbers.min()), float(numbers.max())
     alike = low >= _LONG and len(f"{low:.0f}") == len(f"{high:.0f}")
     return bool(high - low < 2 * len(numbers) or alike)
 
 
 def _settled(guesses: Sequence[Guess], k: int) -> tuple[Guess, ...]:
-    """Let one column have each role that only one can have, and see that there are quasi-identifiers."""
+    """Give each unique role to one column only, and make sure that there are quasi-identifiers."""
     taken: set[Role] = set()
     found = []
     several = any(guess.role is Role.SUBJECT and guess.distinct >= k for guess in guesses)
@@ -191,7 +191,7 @@ def _settled(guesses: Sequence[Guess], k: int) -> tuple[Guess, ...]:
 
 
 def _only_once(guess: Guess, taken: set[Role], several: bool, k: int) -> Guess:
-    """Return a guess with another role, where the one that it has is taken or cannot be had."""
+    """Return a guess with another role if its own is taken or not possible."""
     instead = _INSTEAD.get(guess.role, Role.OTHER)
     if guess.role is Role.SUBJECT and guess.distinct < k:
         return replace(guess, role=instead, reason="named as a person, but there are too few")
@@ -203,14 +203,14 @@ def _only_once(guess: Guess, taken: set[Role], several: bool, k: int) -> Guess:
 
 
 def _cautious(guess: Guess) -> Guess:
-    """Take what says nothing for known to everybody, where nothing else seems to be."""
+    """Treat columns without a clue as quasi-identifiers if there are no others."""
     if guess.role in (Role.OTHER, Role.STRATA) and guess.distinct > 0:
         return replace(guess, role=Role.QUASI, reason=_SAFE)
     return guess
 
 
 def _counted(codes: Mapping[str, NDArray[np.int64]]) -> tuple[Combination, ...]:
-    """Count what each column, each pair and each triple singles out, the most singling first."""
+    """Count the records that each column, pair and triple singles out, in descending order."""
     groups = [names for size in (1, 2, 3) for names in combinations(codes, size)]
     found = []
     for at, names in enumerate(groups):
@@ -220,7 +220,7 @@ def _counted(codes: Mapping[str, NDArray[np.int64]]) -> tuple[Combination, ...]:
 
 
 def _combination(names: tuple[str, ...], codes: Sequence[NDArray[np.int64]], n: int) -> Combination:
-    """Count the records that share their combination of values with nobody, and the fewest that share one."""
+    """Count the unique records of a combination of columns, and the size of its smallest group."""
     if not codes:
         return Combination((), int(n == 1), n, 1)
     sizes = combination_sizes([Coded(one, int(one.max()) + 1) for one in codes])

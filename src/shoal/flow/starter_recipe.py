@@ -1,4 +1,4 @@
-"""A recipe to begin with: what was guessed of a table, as TOML with comments, to be looked through."""
+"""Starter recipe: guesses about a table as commented TOML, for review."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from shoal.types import Guess, Role, Unchanged
 
 STARTER_K = 5
 _LISTS = {
-    Role.QUASI: "What an intruder may know from elsewhere. Leaves as one value per class.",
-    Role.CONFIDENTIAL: "What nobody should learn about somebody. Leaves as it is; ask for t or require to protect it.",
-    Role.IDENTIFIER: "What names somebody. Does not leave.",
-    Role.STRATA: "Classes never cross its values. Leaves as it is.",
+    Role.QUASI: "Attributes that an attacker may know from elsewhere. Released as one value per class.",
+    Role.CONFIDENTIAL: "Values to keep confidential. Released unchanged; set t or require to protect them.",
+    Role.IDENTIFIER: "Direct identifiers. Removed.",
+    Role.STRATA: "Classes never cross its values. Released unchanged.",
 }
 _NAMES = {
-    Role.SUBJECT: "Whom a record is about: k counts them. Does not leave.",
-    Role.WEIGHT: "Sampling weights: means are weighted by them. Leaves as it is.",
+    Role.SUBJECT: "Column that identifies the person: k counts people. Removed.",
+    Role.WEIGHT: "Sampling weights: means are weighted by them. Released as class means.",
 }
 
 
@@ -33,27 +33,27 @@ def starter(
     shared: Mapping[str, Sequence[str]] = MappingProxyType({}),
     unchanged: Unchanged = Unchanged(),  # noqa: B008 it is frozen
 ) -> str:
-    """Return the recipe that guesses make.
+    """Return the starter recipe made from guesses.
 
     Parameters
     ----------
     name
-        What the table is called.
+        Name of the table.
     records
-        How many records it has.
+        Number of records.
     k
         The smallest number of records in a class.
     columns
-        What each column seems to be.
+        The guess for each column.
     text
-        What was said of how its text file is written.
+        Settings given for its text file.
     shared
-        For columns that tell households apart, the quasi-identifiers that are the same for all of a household.
+        For each presumed household column, the quasi-identifiers that are constant within households.
     unchanged
         The columns that are released unchanged.
     """
     lines = [
-        f"# A recipe to begin with, for {_printable(name)}: {records:,} records, {len(columns):,} columns.",
+        f"# A starter recipe for {_printable(name)}: {records:,} records, {len(columns):,} columns.",
         "# Roles were guessed by names and counts. Read every line: you know what others can know.",
         f"version = {VERSION}",
         "",
@@ -65,7 +65,7 @@ def starter(
             if guess.role is role:
                 lines += [f"# {meaning}", f"{role.value} = {_toml(guess.name)}  # {guess.reason}", ""]
     if rest := [guess for guess in columns if guess.role is Role.OTHER]:
-        lines += ["# These leave as they are, because nothing was guessed of them. Is that right?"]
+        lines += ["# These are released unchanged, because nothing suggests a role. Is that right?"]
         lines += [f"#   {_toml(guess.name)}  {guess.reason}" for guess in rest] + [""]
     for guess in columns:
         if guess.reason == A_HOUSEHOLD and not any(c.role is Role.SUBJECT for c in columns):
@@ -87,24 +87,24 @@ def starter(
 
 
 def _reviewed(found: Unchanged) -> list[str]:
-    """Return the lines on columns that are released unchanged, and whether they were looked at."""
+    """Return the lines on columns that are released unchanged, and whether they were reviewed."""
     if not found.columns:
         return []
     said = f"reviewed = {_toml(found.reviewed or found.columns)}"
     return [
         f"# {found.figures[0]}",
-        "# Keep here the columns whose values nobody else can know; reports do not warn of these.",
+        "# Keep here the columns whose values no one else can know; reports do not warn about them.",
         said if found.reviewed else f"# {said}",
         "",
     ]
 
 
 def _of_household(names: Sequence[str]) -> list[str]:
-    """Return what to write where only some attributes are of the household."""
+    """Return the lines for attributes that only partly belong to the household."""
     if not names:
         return []
     return [
-        "# These are the same for all of a household. To keep only them together, and protect persons one by one:",
+        "# These are the same for all members of a household. To group only them, and protect people one by one:",
         f"# household_level = {_toml(list(names))}",
     ]
 
@@ -119,7 +119,7 @@ def _list(role: Role, meaning: str, guesses: Sequence[Guess]) -> list[str]:
 
 
 def _toml(value: Any) -> str:
-    """Return a value on one line of TOML.
+    """Format a value as one line of TOML.
 
     >>> _toml('a "b"')
     '"a \\\\"b\\\\""'
@@ -132,5 +132,5 @@ def _toml(value: Any) -> str:
 
 
 def _printable(name: str) -> str:
-    """Return a name without what a comment cannot hold."""
+    """Return a name without characters that a comment cannot hold."""
     return re.sub(r"[\x00-\x1f\x7f]", "?", name)

@@ -1,4 +1,4 @@
-"""Checks of what lists and tables of a recipe hold; each function yields a sentence for every wrong entry.
+"""Checks of the contents of a recipe's lists and tables; each function yields a sentence per wrong entry.
 
 A check takes the name of the field and its value, and is part of the field's declaration.
 """
@@ -17,12 +17,12 @@ def is_real(value: Any) -> bool:
     """Tell whether a value is a finite number."""
     try:
         return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(float(value))
-    except OverflowError:  # an integer beyond all floats
+    except OverflowError:  # an integer beyond the range of floats
         return False
 
 
 def kinds(noun: str, _: str, table: Mapping[str, Any]) -> Iterator[str]:
-    """Check kinds by column or field, whichever the noun says."""
+    """Check kinds by column or field, as the noun says."""
     from shoal.types import Kind
 
     known = [kind.value for kind in Kind]
@@ -69,7 +69,7 @@ def are_values(given: Sequence[Any]) -> bool:
 
 
 def budget(_: str, epsilon: Any) -> Iterator[str]:
-    """Check ε: a number, or one for each column."""
+    """Check ε: a number, or one per column."""
     parts = epsilon if isinstance(epsilon, Mapping) else {} if epsilon is None else {None: epsilon}
     for name, part in parts.items():
         if not is_real(part) or part <= 0:
@@ -79,7 +79,7 @@ def budget(_: str, epsilon: Any) -> Iterator[str]:
 
 
 def ends(_: str, bounds: Any) -> Iterator[str]:
-    """Check the ends of domains that noise is scaled by; one text takes them from the data."""
+    """Check the bounds that noise is scaled by; a certain text takes them from the data."""
     from shoal.types import FROM_THE_DATA
 
     if isinstance(bounds, str):
@@ -121,7 +121,7 @@ def not_empty(field: str, given: str | Sequence[str] | None) -> Iterator[str]:
 
 
 def two_values(_: str, table: Mapping[str, Any]) -> Iterator[str]:
-    """Check that every entry has two ends; what they are depends on the kind of the field."""
+    """Check that every entry has two ends; their type depends on the kind of the field."""
     for name, given in table.items():
         if not isinstance(given, (list, tuple)) or len(given) != 2:
             yield f"the bounds of {name!r} must be two values, got {shown(given)}. Write for example (0, 100)."

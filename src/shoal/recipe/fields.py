@@ -1,6 +1,6 @@
 """Fields of a recipe, each declared once: type, range, default, group, help and example.
 
-Checks, TOML, the JSON Schema, options of the command line, the reference page and the docstring follow from here.
+Checks, TOML, the JSON Schema, command-line options, the reference page and the docstring are derived from here.
 Nothing heavy is imported, because every ``--help`` reads this file.
 """
 
@@ -48,7 +48,7 @@ def name_of(noun: str, description: str, example: str, **more: Any) -> Param:
 _columns, _column, _text = partial(names_of, "column"), partial(name_of, "column"), partial(Param, group=TEXT)
 
 # fmt: off
-# What recipes of tables and of streams share.
+# Fields that recipes of tables and of streams share.
 Version = Annotated[int, Param(
     "Version of the recipe format", low=1, example="1", see="[Versions](recipe.md#versions-and-editors)",
 )]

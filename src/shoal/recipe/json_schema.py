@@ -1,4 +1,4 @@
-"""JSON Schema of a recipe, derived from the declarations of its fields: editors complete and check recipes by it."""
+"""JSON Schema of a recipe, derived from its field declarations, for completion and checks in editors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAMES = {int: "integer", float: "number", str: "string", bool: "boolean"}
 
 
 def json_schema(cls: type, title: str) -> dict[str, Any]:
-    """Return the schema of a declared dataclass as an object of JSON.
+    """Return the schema of a declared dataclass as a JSON object.
 
     >>> from shoal.recipe.fields import RecipeFields
     >>> json_schema(RecipeFields, "Recipe")["properties"]["k"]["minimum"]
@@ -47,7 +47,7 @@ def _property(declared: Declared) -> dict[str, Any]:
 
 
 def _of(kind: Any) -> dict[str, Any]:
-    """Return the schema of a type. TOML has no null: a value that may be None is left out."""
+    """Return the schema of a type. TOML has no null: a value that may be None is omitted."""
     options = [_of_one(option) for option in alternatives(kind) if option is not type(None)]
     return options[0] if len(options) == 1 else {"anyOf": options}
 

@@ -1,4 +1,4 @@
-"""Recipe files without a version: their method and scaling are kept, and later safe defaults are named in notes."""
+"""Migration of recipe files without a version: keeps their method and scaling, and notes new safe defaults."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def migrated(values: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]
 
 
 def _written(values: dict[str, Any]) -> list[str]:
-    """Write in the method and the scaling that a file without a version means."""
+    """Add the method and the scaling that a file without a version implies."""
     notes = []
     if not values.get("method"):
         values["method"] = "auto" if values.get("require") or values.get("t") is not None else "mdav"
         notes.append(f"method = {values['method']} is kept. Write it into the file, with version = 1.")
     given = values.get("set", {})
-    if isinstance(given, Mapping) and "scale" not in given and values.get("claim") != "original":  # which has no scale
+    if isinstance(given, Mapping) and "scale" not in given and values.get("claim") != "original":  # no scale there
         values["set"] = {**given, "scale": "standard"}
         notes.append("scale = standard is kept. Write it into the file under [set].")
     return notes
 
 
 def _safer(values: Mapping[str, Any]) -> list[str]:
-    """Name the safe defaults that came after the first recipes, where they apply."""
+    """Name the safe defaults that were added after the first recipes, where they apply."""
     notes = []
     if not values.keys() & {"exact_means", "resolution"}:
         notes.append("means have no more digits than their column. exact_means = true releases all digits.")

@@ -1,4 +1,4 @@
-"""The frozen description of a run: fields, resolved defaults, and the roles and blocks that follow from them."""
+"""Recipe: the frozen description of a run, with resolved defaults and the roles and blocks that follow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _K = 5
 
 @documented
 class Recipe(RecipeFields):
-    """What to do with a table: what its columns are for, how large the classes are, by which method.
+    """The settings of a run: the roles of columns, the size of classes, the method.
 
     >>> recipe = Recipe(quasi=["age", "income"], k=5)
     >>> Recipe.from_toml(recipe.to_toml()) == recipe
@@ -43,7 +43,7 @@ class Recipe(RecipeFields):
         object.__setattr__(self, "kinds", {name: Kind(kind) for name, kind in self.kinds.items()})
 
     def _resolve(self) -> dict[str, list[str]]:
-        """Move requirements into fields, then resolve what nobody gave."""
+        """Move requirements into fields, then resolve fields that were not given."""
         unset = {f.name for f in fields(self) if getattr(self, f.name) is UNSET}
         refused = {}
         if self.require and isinstance(self.require, Mapping):
@@ -63,28 +63,28 @@ class Recipe(RecipeFields):
 
     @property
     def unset(self) -> frozenset[str]:
-        """The fields among `k` and `method` that nobody gave: they hold defaults, not demands."""
+        """The fields among `k` and `method` that were not given: they hold defaults, not demands."""
         found: frozenset[str] = vars(self)["_unset"]
         return found
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Changes that the migration of a file without a version made."""
+        """Changes made by the migration of a file without a version."""
         found: tuple[str, ...] = vars(self).get("_notes", ())
         return found
 
     @classmethod
     def from_file(cls, values: Mapping[str, Any]) -> Self:
-        """Make a recipe from the values of a file; one without a version is migrated, and its notes name changes."""
+        """Make a recipe from the values of a file; one without a version is migrated, with notes on the changes."""
         current, notes = migrated(values)
         made = cls.from_dict(current)
         object.__setattr__(made, "_notes", notes)
         return made
 
     def override(self, **changes: Any) -> Recipe:
-        """Return the recipe with other values of some fields; defaults are resolved anew.
+        """Return the recipe with other values of some fields; defaults are resolved again.
 
-        :func:`dataclasses.replace` keeps them instead, as if they had been given.
+        :func:`dataclasses.replace` instead keeps resolved defaults, as if they had been given.
 
         >>> from dataclasses import replace
         >>> plain = Recipe(quasi=["age"], confidential=["pay"])
@@ -97,7 +97,7 @@ class Recipe(RecipeFields):
         return made
 
     def columns(self, role: Role) -> tuple[str, ...]:
-        """Return the columns that were given a role."""
+        """Return the columns with a role."""
         if role is Role.OTHER:
             return ()
         given = self.counted if role is Role.SUBJECT else getattr(self, role.value)
@@ -105,19 +105,19 @@ class Recipe(RecipeFields):
 
     @property
     def counted(self) -> str | None:
-        """The column that says what k counts; None: records."""
+        """The column whose values k counts; None: records."""
         return self.subject or self.together
 
     @property
     def roles(self) -> dict[str, Role]:
-        """The role of each column that was given one."""
+        """The role of each column that has one."""
         return {name: role for role in Role for name in self.columns(role)}
 
     @property
     def all_blocks(self) -> tuple[tuple[str, ...], ...]:
-        """The blocks to partition: those given if there are several, else one of all quasi-identifiers.
+        """The blocks to partition: the given ones if there are several, else one of all quasi-identifiers.
 
-        Where some are of the household, these are a block, and the others another.
+        If some belong to the household, these form one block, and the others another.
         """
         if len(self.blocks) > 1:
             return self.blocks
@@ -133,17 +133,17 @@ class Recipe(RecipeFields):
 
     @property
     def whole_blocks(self) -> tuple[tuple[str, ...], ...]:
-        """The blocks in which groups of records stay together."""
+        """The blocks in which groups of records are never split."""
         if self.together is None:
             return ()
         level = set(self.household_level or self.quasi)
         return tuple(block for block in self.all_blocks if level.issuperset(block))
 
     def to_toml(self, folder: Path | None = None, *, complete: bool = False) -> str:
-        """Return the recipe as TOML; for a file in a folder, with the paths of taxonomies as seen from there.
+        """Return the recipe as TOML; for a file in a folder, with paths of taxonomies relative to it.
 
-        A method that nobody chose is left out unless it shall be `complete`: where t or require are added to the file,
-        the default is another.
+        A method that was not chosen is omitted unless `complete`: if t or require is added to the file, another default
+        applies.
         """
         said = self.to_dict()
         if "method" in self.unset and not complete:

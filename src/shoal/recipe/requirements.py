@@ -1,4 +1,4 @@
-"""What must hold, by name: ``{"k": 5, "l_entropy": 3, "e": {"pay": 900}}`` → privacy models at their levels."""
+"""Requirements by name: ``{"k": 5, "l_entropy": 3, "e": {"pay": 900}}`` → privacy models at their levels."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from shoal import registry
 from shoal.errors import ParameterError, raise_all
 from shoal.parameters import build, declarations, shown, unknown
 
-#: Models that a recipe has fields for, and these fields.
+#: Models that have their own recipe fields, and these fields.
 FIELDS = {"k_anonymity": ("k",), "t_closeness": ("t",), "n_t_closeness": ("n", "t")}
 
 
 @dataclass(frozen=True)
 class Required:
-    """A privacy model at the level that must hold, and of which columns."""
+    """A privacy model at its required level, and the columns it applies to."""
 
     key: str
     model: Any
@@ -37,23 +37,23 @@ class Required:
 
 @cache
 def named() -> dict[str, str]:
-    """Return the key of each model by the names it goes by: its key, and its short name."""
+    """Return the key of each model by its names: the key itself, and the short name."""
     found = {key: registry.load("privacy", key).short for key in registry.keys("privacy")}
     return {name: key for key, short in found.items() for name in (key, short)}
 
 
 def of_confidential(key: str) -> bool:
-    """Tell whether a model looks at confidential columns."""
+    """Tell whether a model is about confidential columns."""
     return bool(getattr(registry.load("privacy", key), "of_confidential", False))
 
 
 def of_persons(key: str) -> bool:
-    """Tell whether a model is about what single persons hold of a class; such a model can be required of any table."""
+    """Tell whether a model is about single people's shares of a class; it can be required of any table."""
     return bool(getattr(registry.load("privacy", key), "of_persons", False))
 
 
 def resolve(owner: str, require: Mapping[str, Any]) -> list[Required]:
-    """Make the models that are required, each at its level; what cannot be understood is refused in a sentence.
+    """Make the required models, each at its level; refuse invalid requirements in a sentence.
 
     >>> [(r.key, r.levels, r.columns) for r in resolve("Audit", {"t": {"pay": 0.2}, "k": 5})]
     [('t_closeness', (('t', 0.2),), ('pay',)), ('k_anonymity', (('k', 5),), None)]
@@ -79,7 +79,7 @@ def resolve(owner: str, require: Mapping[str, Any]) -> list[Required]:
 
 
 def misplaced(owner: str, required: Sequence[Required], confidential: Sequence[str], how: str = "") -> list[str]:
-    """Return what is wrong with requirements of columns that are not said to be confidential; `how` they are named.
+    """Return the faults in requirements on columns that are not confidential; `how` says how to name them.
 
     Without an owner, sentences do not begin with one.
     """
@@ -100,7 +100,7 @@ def misplaced(owner: str, required: Sequence[Required], confidential: Sequence[s
 
 
 def _at(owner: str, key: str, level: Any) -> Any:
-    """Make a model at its level: one number, or as many as it has; what else it may be told comes after these."""
+    """Make a model at its level: one number, or several; optional parameters follow."""
     cls = registry.load("privacy", key)
     names = [declared.name for declared in declarations(cls)]
     numbers = sum(any(declared.accepts(number) for number in (0.5, 1, 10)) for declared in declarations(cls))
@@ -115,9 +115,9 @@ def _at(owner: str, key: str, level: Any) -> Any:
 
 
 def into_fields(require: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split requirements into those that a recipe has fields for, and the rest; return the rest and the fields.
+    """Split requirements into those with their own recipe fields, and the rest; return the rest and the fields.
 
-    `given` holds the fields that were set. A setting that is stated twice at different levels is refused.
+    `given` holds the fields that were set. A setting stated twice at different levels is refused.
 
     >>> into_fields({"k": 5, "p": 2}, {"k": 5})
     ({'p': 2}, {'k': 5})
@@ -130,7 +130,7 @@ def into_fields(require: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[d
             continue
         values = list(level) if isinstance(level, (tuple, list)) else [level]
         if len(values) != len(FIELDS[key]):
-            _at("Recipe", key, level)  # which refuses it
+            _at("Recipe", key, level)  # refuses an invalid level
         for field, value in zip(FIELDS[key], values, strict=True):
             if fields.get(field, value) != value:
                 faults.append(
@@ -155,7 +155,7 @@ def into_fields(require: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[d
 
 
 def overridden(base: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge the requirements of a recipe file with those of the command line, which win model by model.
+    """Merge the requirements of a recipe file with those of the command line, which override it model by model.
 
     Requirements of single columns are merged column by column, so that none is lost.
 

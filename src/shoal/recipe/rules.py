@@ -1,6 +1,6 @@
-"""Rules between several fields of a recipe: each function yields a sentence for everything that does not fit together.
+"""Rules between several fields of a recipe: each function yields a sentence for every conflict.
 
-Fields are valid one by one. A rule that reads a refused field ends there.
+Each field is valid on its own. A rule that reads a refused field ends there.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 def some_quasi(recipe: Any) -> Iterator[str]:
-    """Require a quasi-identifier, of tables and streams."""
+    """Require a quasi-identifier, in recipes of tables and streams."""
     if not recipe.quasi:
         yield (f"quasi must name at least one {recipe.noun}, got none. Name what an intruder may know.")
 
 
 def weighted_quasi(recipe: Any) -> Iterator[str]:
-    """Require that weights are of quasi-identifiers, of tables and streams."""
+    """Require that weights belong to quasi-identifiers, in recipes of tables and streams."""
     for name in recipe.attribute_weights:
         if name not in recipe.quasi:
             yield (f"attribute_weights names {name!r}, which is no quasi-identifier. Take it out.")
 
 
 def rounded(recipe: Any) -> Iterator[str]:
-    """Refuse a step and all digits at once, of tables and streams."""
+    """Refuse a step together with all digits, in recipes of tables and streams."""
     if recipe.resolution and recipe.exact_means:
         yield "resolution and exact_means exclude each other. Leave out one of them."
 
@@ -142,7 +142,7 @@ def _noisy_columns(recipe: Recipe) -> Iterator[str]:
 
 
 def _digits(recipe: Recipe) -> Iterator[str]:
-    """Check the columns and the release that a resolution is for."""
+    """Check the columns and the release that a resolution applies to."""
     for name in recipe.resolution:
         if name not in recipe.quasi:
             yield (
@@ -157,12 +157,12 @@ def _digits(recipe: Recipe) -> Iterator[str]:
 
 
 def _takes(recipe: Recipe) -> tuple[str, ...]:
-    """Return the fields that the release takes, without loading it: a verifier reads recipes, too."""
+    """Return the fields that the release takes, without loading it: verifiers read recipes, too."""
     return registry.says("release", recipe.release, "takes") or ()
 
 
 def _reviewed(recipe: Recipe) -> Iterator[str]:
-    """Check the columns that were reviewed: all of them must be released unchanged."""
+    """Check the reviewed columns: all of them must be released unchanged."""
     for name in sorted({name for name in recipe.reviewed if recipe.reviewed.count(name) > 1}):
         yield f"reviewed names column {name!r} twice. Name it once."
     why = {name: _changed(recipe, role) for name, role in recipe.roles.items()} if recipe.reviewed else {}
@@ -177,7 +177,7 @@ def _reviewed(recipe: Recipe) -> Iterator[str]:
 
 
 def _changed(recipe: Recipe, role: Role) -> str:
-    """Say what becomes of the columns of a role; empty: they are released unchanged."""
+    """Return what happens to the columns of a role; empty: they are released unchanged."""
     if role is Role.WEIGHT and recipe.release_weight == "class":
         whole = registry.says("release", recipe.release, "two_tables") is True
         return "" if whole else "the mean weight of a class is released"

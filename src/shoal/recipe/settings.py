@@ -1,4 +1,4 @@
-"""Base of recipes: a declared dataclass that checks itself and converts to plain values, TOML and a fingerprint."""
+"""Base class of recipes: declared fields with checks, conversion to plain values and TOML, and a fingerprint."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ C = TypeVar("C", bound=type)
 #: Version of the recipe format that this version of shoal writes.
 VERSION = 1
 
-#: Function of a recipe that yields a sentence, without the owner, for everything that does not fit together.
+#: A rule: yields a sentence, without the owner, for every conflict in a recipe.
 Rule = Callable[[Any], Iterable[str]]
 
 
@@ -25,11 +25,11 @@ class RefusedError(Exception):
 
 
 class Settings:
-    """A recipe as declared; rules between fields and defaults that depend on others are the subclass's."""
+    """A recipe as declared; rules between fields and dependent defaults are up to the subclass."""
 
     schema_file: ClassVar[str]  #: name of the JSON Schema that saved recipes refer to, in their own folder
     noun: ClassVar[str] = "column"  #: what fields name
-    always: ClassVar[tuple[str, ...]] = ()  #: fields that plain values hold even where they equal the default
+    always: ClassVar[tuple[str, ...]] = ()  #: fields that plain values include even if they equal the default
     rules: ClassVar[tuple[tuple[Rule, ...], ...]]  #: between fields, in stages: each needs the earlier ones to hold
 
     def __post_init__(self) -> None:
@@ -54,7 +54,7 @@ class Settings:
             raise_all(ParameterError, list(dict.fromkeys(found)))
 
     def _resolve(self) -> Mapping[str, list[str]]:
-        """Set fields that depend on others; return those that cannot be, with sentences."""
+        """Set fields that depend on others; return invalid ones, with sentences."""
         return {}
 
     def _readable(self, refused: Collection[str]) -> Self:
@@ -109,7 +109,7 @@ class Settings:
 
     @classmethod
     def from_file(cls, values: Mapping[str, Any]) -> Self:
-        """Make a recipe from the values of a file, into which options may have been merged."""
+        """Make a recipe from the values of a file, possibly merged with options."""
         return cls.from_dict(values)
 
     def to_toml(self, folder: Path | None = None) -> str:
@@ -136,7 +136,7 @@ class Settings:
 
     @classmethod
     def values_in(cls, path: str | Path) -> dict[str, Any]:
-        """Return the values of a TOML file, unchecked, with the paths of taxonomies as seen from here.
+        """Return the values of a TOML file, unchecked, with paths of taxonomies resolved.
 
         Options are merged into these values before defaults are resolved.
         """
@@ -162,7 +162,7 @@ class Settings:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the recipe: equal for equal recipes, however they were written."""
+        """SHA-256 of the recipe: equal for equal recipes, however they are written."""
         return digest(self.to_dict())
 
 
@@ -202,7 +202,7 @@ def documented(cls: C) -> C:
 
 
 def normal(value: Any) -> Any:
-    """Return a checked value as a recipe holds it: tuples, plain tables, integers of Python."""
+    """Return a checked value in a recipe's own types: tuples, plain dicts, Python integers."""
     if isinstance(value, (list, tuple)):
         return tuple(normal(one) for one in value)
     if isinstance(value, Integral) and not isinstance(value, bool):
@@ -226,7 +226,7 @@ def plain(value: Any) -> Any:
 
 
 def _seen_from(folder: Path, given: Any) -> Any:
-    """Return a path relative to the folder of the recipe, as :meth:`Settings.load` takes it; tables stay."""
+    """Return a path relative to the recipe's folder, as :meth:`Settings.load` takes it; tables stay."""
     if not isinstance(given, str) or Path(given).is_absolute():
         return given
     try:

@@ -1,4 +1,4 @@
-"""Evidence: what was promised and found of a file, for a program that checks it. No value of the table is in it."""
+"""Evidence: the promises and findings of a run, for programs to check; it contains no value of the table."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 from shoal.errors import DataError, listing
 
 FORMAT = 2
-_OLD = 1  # which had a keyed digest of the input
+_OLD = 1  # had a keyed digest of the input
 _SEAL = "seal"
-_HIGH = 1_000  # steps from the root of a taxonomy to a leaf, at most
+_HIGH = 1_000  # maximum number of steps from the root of a taxonomy to a leaf
 _DIGITS = 300  # of an integer: more than any level, seed or size needs, and a float can still hold it
 
-#: What must be there, and what it is. The whole is in ``evidence.schema.json``.
+#: Required fields and their types. The full schema is ``evidence.schema.json``.
 _FIELDS: dict[str, type | tuple[type, ...]] = {
     "recipe": dict,
     "fingerprint": str,
@@ -57,10 +57,10 @@ _FINDING: dict[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a run leaves behind for those who were not there, as a JSON object.
+    """The evidence of a run, for people who were not involved, as a JSON object.
 
-    **Guarantee.** What :meth:`render` writes, :meth:`read` reads. The seal is the SHA-256 of all the rest: who changes
-    a number by mistake is found out. Who wants to deceive can seal it anew: only a signature helps against that.
+    **Guarantee.** :meth:`read` reads what :meth:`render` writes. The seal is the SHA-256 of everything else and detects
+    accidental changes. A forger can compute a new seal: only a signature helps against that.
 
     >>> text = Evidence({"format": 2, "records": 3}).render()
     >>> json.loads(text)["seal"] == seal_of(json.loads(text))
@@ -73,29 +73,29 @@ class Evidence:
         return self.values[name]
 
     def render(self) -> str:
-        """Return it as JSON with its seal, one field a line as far as people can read them."""
+        """Return JSON with its seal, one field per line where readable."""
         plain = finite(dict(self.values))
         sealed = {**plain, _SEAL: seal_of(plain)}
         return json.dumps(sealed, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
     @property
     def sealed(self) -> bool:
-        """Whether the seal is that of what is there."""
+        """Whether the seal matches the contents."""
         return bool(self.values[_SEAL] == seal_of(self.values))
 
     @classmethod
     def read(cls, owner: str, text: str) -> Evidence:
-        """Read what was written, and see that all of it is there.
+        """Parse evidence, and check that it is complete.
 
         Raises
         ------
         DataError
-            If it is no JSON object, of a format that is not known, or lacks something.
+            If it is not a JSON object, has an unknown format, or lacks a field.
         """
         try:
             values = json.loads(text, parse_constant=_refuse, parse_int=_whole, parse_float=_number)
-            json.dumps(values, ensure_ascii=False).encode()  # half a character is none: no file can hold it
-        except (ValueError, RecursionError):  # whose message may quote the text
+            json.dumps(values, ensure_ascii=False).encode()  # a lone surrogate is invalid: no file can hold it
+        except (ValueError, RecursionError):  # its message may quote the text
             raise DataError(f"{owner}: must be a JSON object, it is none. Give the file of --evidence.") from None
         if not isinstance(values, dict) or "format" not in values:
             raise DataError(f"{owner}: must be evidence of shoal, it names no format. Give the file of --evidence.")
@@ -128,17 +128,17 @@ def _refuse(_: str) -> Any:
 
 
 def _whole(digits: str) -> int:
-    """Return an integer; refuse one that no float can be compared with."""
+    """Return an integer; refuse one that is too large to compare with a float."""
     return int(digits) if len(digits) <= _DIGITS else _refuse(digits)
 
 
 def _number(digits: str) -> float:
-    """Return a float; refuse one so large that it would be infinite, which is no JSON."""
+    """Return a float; refuse one so large that it would be infinite, which JSON does not allow."""
     return value if math.isfinite(value := float(digits)) else _refuse(digits)
 
 
 def _check_meaning(owner: str, column: Mapping[str, Any]) -> None:
-    """Refuse an order, words for missing values, or groups that are no digests of names, and heights that are none."""
+    """Refuse orders, missing-value codes or groups that are not digests of names, and invalid heights."""
     tree, heights = column.get("taxonomy", {}), column.get("heights", {})
     lists = [column.get("missing", []), *(tree.values() if isinstance(tree, dict) else [None])]
     order = column.get("order", [])
@@ -156,14 +156,14 @@ def _check_meaning(owner: str, column: Mapping[str, Any]) -> None:
 
 
 def _check(owner: str, what: str, values: Any, fields: Mapping[str, Any]) -> None:
-    """Refuse what lacks a field, or has something else there."""
+    """Refuse values that lack a field, or have another type there."""
     table = values if isinstance(values, dict) else {}
     wrong = [
         name
         for name, kind in fields.items()
         if name not in table
         or not isinstance(table[name], kind)
-        or (isinstance(table[name], bool) and kind is not bool)  # which passes for an integer
+        or (isinstance(table[name], bool) and kind is not bool)  # bool is a subtype of int
     ]
     if wrong:
         raise DataError(
@@ -173,7 +173,7 @@ def _check(owner: str, what: str, values: Any, fields: Mapping[str, Any]) -> Non
 
 
 def seal_of(values: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of all but the seal itself, in one way of writing."""
+    """Return the SHA-256 of everything except the seal, in canonical form."""
     rest = {name: value for name, value in values.items() if name != _SEAL}
     return digest_of(rest)
 
@@ -189,10 +189,10 @@ def digest_of(value: Any) -> str:
 
 
 def finite(value: Any) -> Any:
-    """Return plain values that JSON can hold: what is not finite becomes null, a tuple a list."""
+    """Return plain values that JSON can hold: non-finite numbers become null, tuples lists."""
     if isinstance(value, Mapping):
         return {str(name): finite(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [finite(inner) for inner in value]
-    plain = value.item() if hasattr(value, "item") else value  # a number of numpy
+    plain = value.item() if hasattr(value, "item") else value  # a numpy number
     return None if isinstance(plain, float) and not math.isfinite(plain) else plain

@@ -1,4 +1,4 @@
-"""Pages about many settings: the frontier of loss and risk, and the choice of noise."""
+"""Exploration pages: the frontier of loss and risk, and the choice of noise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shoal.types import Explored, Setting
 
 
 def page(found: Explored, title: str, sections: Iterable[str]) -> str:
-    """Return one HTML file that opens without a network, for screens and for paper."""
+    """Return one self-contained HTML file, for screen and print."""
     of = f"{found.records:,} of {found.whole:,} records" if found.records < found.whole else f"{found.whole:,} records"
     where = "".join(f"<span>{escape(part)}</span>" for part in ("shoal explore", found.source, of) if part)
     return "\n".join(
@@ -31,13 +31,13 @@ def page(found: Explored, title: str, sections: Iterable[str]) -> str:
 
 
 def _style() -> str:
-    """Return how it looks: like a report, and what only this page has."""
+    """Return the styles: those of a report, and those of this page."""
     home = resources.files("shoal.report")
     return "".join(home.joinpath(name).read_text(encoding="utf-8") for name in ("report.css", "frontier.css"))
 
 
 def others(settings: Sequence[Setting]) -> str:
-    """List settings that could not be run with the reason, each reason once, and those that were left out."""
+    """List settings that could not run, grouped by reason, and those that were skipped."""
     reasons: dict[str, list[str]] = {}
     for setting in settings:
         if setting.state == "failed":
@@ -48,19 +48,19 @@ def others(settings: Sequence[Setting]) -> str:
     if left:
         parts.append(
             f"<section><h2>Settings that did not fit into the time</h2><p>{escape('; '.join(left))}.</p>"
-            f"<p>What fits is computed from the numbers of records, attributes and k, not from a clock, so that the "
-            f"same settings are tried on every machine.</p></section>"
+            f"<p>The choice depends on the numbers of records and attributes and on k, not on a clock, so that "
+            f"every machine tries the same settings.</p></section>"
         )
     return "\n".join(parts)
 
 
 def recipe(found: Explored) -> str:
-    """Show the recipe of the recommended setting, and what to type; nothing where there is none."""
+    """Show the recommended recipe and the command to run it; empty without a recommendation."""
     if found.recommended is None:
         return ""
     source = found.source or "IN"
     return (
-        f'<section><h2>The recipe</h2><div class="card"><p>Save this as <code>best.toml</code>, and type:</p>'
+        f'<section><h2>The recipe</h2><div class="card"><p>Save this as <code>best.toml</code>, and run:</p>'
         f"<pre>shoal protect {escape(_quoted(source))} -o OUT --recipe best.toml</pre>"
         f"<pre>{escape(found.toml)}</pre></div></section>"
     )
@@ -73,18 +73,18 @@ def _quoted(name: str) -> str:
 
 
 def notes(found: Explored, always: Iterable[str]) -> str:
-    """List what the reader must know: what was found, and what is always so."""
+    """List the notes of this exploration, and those that always apply."""
     notes = "".join(f"<li>{escape(note)}</li>" for note in (*found.notes, *always))
     return f"<section><h2>Notes</h2><ul>{notes}</ul></section>"
 
 
 def render_noise(found: Explored) -> str:
-    """Return the page: one HTML file that opens without a network; it holds no value of the table."""
+    """Return the page: one self-contained HTML file without any value of the table."""
     return page(found, "Noise against loss", [_noise_recommended(found), *_drawings(found), *_words(found)])
 
 
 def _drawings(found: Explored) -> Iterator[str]:
-    """Yield what is drawn, where something ran."""
+    """Yield the charts, if any setting ran."""
     if not found.ways:
         return
     yield (
@@ -92,15 +92,15 @@ def _drawings(found: Explored) -> Iterator[str]:
         f'<figure class="card">{curves(found)}{_noise_key(found)}</figure></section>'
     )
     yield (
-        f'<section><h2>Microaggregation and noise</h2><p class="lead">The least of each way. Solid is what '
-        f"microaggregation loses, hatched what noise adds; bars with … are shortened.</p>"
+        f'<section><h2>Microaggregation and noise</h2><p class="lead">The best setting of each method. Solid: '
+        f"microaggregation loss; hatched: noise. Bars with … are shortened.</p>"
         f'<figure class="card">{bars(found)}</figure></section>'
     )
     sized = best_sized(found)
     if sized is not None and len(found.ways[sized.method]) > 2:
         yield (
             f"<section><h2>{escape(sized.method)}, part by part</h2>"
-            f'<p class="lead">Larger classes lose more by their means, and need less noise.</p>'
+            f'<p class="lead">Larger classes lose more through their means but need less noise.</p>'
             f'<figure class="card">{split_curve(found, found.ways[sized.method])}<figcaption>Full line: the sum. '
             f"Dashed: microaggregation. Dotted: noise.</figcaption></figure></section>"
         )
@@ -138,16 +138,14 @@ def _noise_key(found: Explored) -> str:
     )
     free = ""
     if any(not one.sized for one in found.settings):
-        free = (
-            " A level line is a way that takes the sizes it likes; if it is the least, the dashed ring is the least k."
-        )
-    least = "of all"
+        free = " A level line is a method that chooses its class sizes; if it is best, the dashed ring is the best k."
+    least = "minimum"
     if any(s.state == "ran" and not s.meets for s in found.settings):
-        least = "of those that meet the recipe's demands"
+        least = "minimum of those that meet the recipe's demands"
         free += f" Grey ones are weaker than the recipe, which demands {escape(found.demanded)}."
     return (
-        f'<figcaption><ul class="key">{entries}</ul>Each point is a setting; lower is better. The full ring is the '
-        f"least {least}.{free} Point at one to see its figures.</figcaption>"
+        f'<figcaption><ul class="key">{entries}</ul>Each point is a setting; lower is better. The full ring marks the '
+        f"{least}.{free} Hover over a point to see its figures.</figcaption>"
     )
 
 
@@ -156,10 +154,10 @@ def _noise_reading(found: Explored) -> str:
         (f"ε = {found.epsilon:g}", f"{escape(found.meaning)}."),
         (
             f"Expected <code>{escape(found.loss)}</code>",
-            "100·SSE/SST, standardised, in the mean over all draws of the noise; computed, not drawn, with values "
-            "moved to their bounds as they leave. 0 is the original, 100 every record at the common mean.",
+            "100·SSE/SST, standardised, averaged over all draws of the noise; computed, not drawn, with values "
+            "clamped to their bounds as in the release. 0 is the original, 100 every record at the common mean.",
         ),
-        ("Recommended is", f"{escape(found.rule)}; of equals the one with the lower k."),
+        ("Recommended is", f"{escape(found.rule)}; ties go to the lower k."),
     )
     inside = "".join(f"<dt>{name}</dt><dd>{said}</dd>" for name, said in rows)
     return f'<section><h2>How to read it</h2><dl class="card rows">{inside}</dl></section>'
@@ -177,7 +175,7 @@ def _noise_table(found: Explored) -> str:
 
 
 def _weaker(ran: Sequence[Setting]) -> str:
-    """Say once of each way what it promises less than k over all quasi-identifiers."""
+    """State once per method how its promise falls short of k over all quasi-identifiers."""
     said: dict[str, dict[str, None]] = {}
     for one in ran:
         if one.note:
@@ -196,13 +194,13 @@ def _noise_row(one: Setting, *, best: bool) -> str:
 
 def _noise_always() -> Iterator[str]:
     yield (
-        "Nothing was drawn and nothing released. A run differs from what is expected, by chance; the more, the fewer "
-        "classes there are. Rounding to integers is not weighed."
+        "Nothing was drawn or released. A run differs from the expectation by chance, the more so the fewer classes "
+        "there are. Rounding to integers is ignored."
     )
-    yield "The figures are the means of the il_sse that shoal protect gives. They do not depend on the machine."
+    yield "The figures are the expected il_sse of shoal protect. They do not depend on the machine."
 
 
-_BESIDES = ("il", "id", "dr", "score")
+_MORE = ("il", "id", "dr", "score")
 
 
 def render(found: Explored) -> str:
@@ -246,13 +244,13 @@ def _key(found: Explored) -> str:
         f"{escape(method)}</li>"
         for at, method in enumerate(methods_of(found))
     )
-    weak = " Hollow ones promise less than was asked for." if any(_weak(s) for s in found.settings) else ""
+    weak = " Hollow ones promise less than requested." if any(_weak(s) for s in found.settings) else ""
     if any(s.state == "ran" and not s.meets for s in found.settings):
         weak += f" Grey ones are weaker than the recipe, which demands {escape(found.demanded)}."
     return (
-        f'<figcaption><ul class="key">{entries}</ul>Each point is a setting: down is safer, left loses less. The '
-        f"line joins those that no other beats in both; the ring is the recommended one. Point at one to see its "
-        f"figures.{weak}</figcaption>"
+        f'<figcaption><ul class="key">{entries}</ul>Each point is a setting: lower is safer, further left loses less. '
+        f"The line joins the settings that no other beats on both; the ring marks the recommended one. Hover over a "
+        f"point to see its figures.{weak}</figcaption>"
     )
 
 
@@ -261,12 +259,12 @@ def _weak(setting: Setting) -> bool:
 
 
 def _reading(found: Explored) -> str:
-    """Say what the two axes are, and what the rule is."""
+    """Explain the two axes and the rule."""
     loss, risk = (_summary(room, name) for room, name in (("utility", found.loss), ("risk", found.risk)))
     rows = (
         (f"Loss, <code>{escape(found.loss)}</code>", escape(loss)),
         (f"Risk, <code>{escape(found.risk)}</code>", escape(risk)),
-        ("Recommended is", f"{escape(found.rule)}; of equals the one with the lower k."),
+        ("Recommended is", f"{escape(found.rule)}; ties go to the lower k."),
     )
     inside = "".join(f"<dt>{name}</dt><dd>{said}</dd>" for name, said in rows)
     return f'<section><h2>How to read it</h2><dl class="card rows">{inside}</dl></section>'
@@ -285,20 +283,20 @@ def _table(found: Explored) -> str:
         key=lambda s: (not s.meets, not s.frontier, math.isnan(s.loss + s.risk), s.loss + s.risk),
     )
     close = any(s.asked[1] is not None for s in ran)
-    besides = [name for name in _BESIDES if name not in (found.loss, found.risk)]
-    heads = ["method", "k", *(["t"] if close else []), "loss %", "risk %", *besides, "classes", ""]
+    more = [name for name in _MORE if name not in (found.loss, found.risk)]
+    heads = ["method", "k", *(["t"] if close else []), "loss %", "risk %", *more, "classes", ""]
     head = "".join(f"<th>{name}</th>" for name in heads)
-    rows = "\n".join(_row(s, besides, close=close, best=s is found.recommended) for s in ran)
+    rows = "\n".join(_row(s, more, close=close, best=s is found.recommended) for s in ran)
     return (
         f'<section><h2>Settings that ran</h2><div class="card wide"><table class="settings">'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>"
     )
 
 
-def _row(setting: Setting, besides: Sequence[str], *, close: bool, best: bool) -> str:
+def _row(setting: Setting, more: Sequence[str], *, close: bool, best: bool) -> str:
     k, t = setting.asked
     said = "recommended" if best else "frontier" if setting.frontier else setting.note
-    figures = [setting.loss, setting.risk, *(setting.readings.get(name, math.nan) for name in besides)]
+    figures = [setting.loss, setting.risk, *(setting.readings.get(name, math.nan) for name in more)]
     cells = [escape(setting.method), str(k), *([("" if t is None else f"{t:g}")] if close else [])]
     cells += ["–" if math.isnan(value) else f"{value:.2f}" for value in figures]
     cells += [f"{setting.classes:,}", escape(said)]
@@ -309,8 +307,8 @@ def _row(setting: Setting, besides: Sequence[str], *, close: bool, best: bool) -
 
 def _always(found: Explored) -> Iterator[str]:
     yield (
-        "Every setting was audited: what it promises holds. Risk is what an intruder gains in spite of it, who knows "
-        "the original values."
+        "Every setting was audited: its promise holds. Risk is what an attacker who knows the original values still "
+        "gains."
     )
-    here = " for the records that were looked at" if found.records < found.whole else ""
+    here = " for the sampled records" if found.records < found.whole else ""
     yield f"The figures are those that shoal protect and shoal compare give{here}. They do not depend on the machine."

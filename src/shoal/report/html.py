@@ -1,4 +1,4 @@
-"""Html: a run as one page that opens without a network, prints, and shows nobody's values."""
+"""HTML report of a run: one printable page that opens offline and shows no person's values."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ _SECTIONS = (
 )
 _ALWAYS = ("done", "guarantee", "audit", "classes", "risk", "loss", "versions")
 _ANCHORS = {"heats": "correlations", "toml": "recipe"}
-_LEAST = 3  # records that a bar or a mean stands for, also where k is 2
+_LEAST = 3  # smallest number of records behind a bar or a mean, even if k is 2
 
 
 @dataclass(frozen=True)
 class Html(Checked):
     """A report of a run as one self-contained page: HTML, styles and charts in one text, and no script.
 
-    The edition ``internal`` is for those who have the original table. ``external`` may go out with the protected one:
-    it leaves out the seed, the recipe and its fingerprint, original distributions, details of classes, parts of
-    readings, readings that with the output give a statistic of one original attribute, readings that are not
-    published, the certificate, and names of columns that are removed. Figures that were computed from original values
-    have 3 significant digits, correlations 2 decimals.
+    The edition ``internal`` is for people who have the original table. ``external`` may accompany the protected one: it
+    omits the seed, the recipe and its fingerprint, original distributions, details of classes, parts of readings,
+    readings that together with the output reveal a statistic of one original attribute, readings that are not
+    published, the certificate, and names of removed columns. Figures computed from original values have 3 significant
+    digits, correlations 2 decimals.
 
-    **Guarantee.** The same account gives the same text. No bar, share, mean or correlation of the original stands for
-    fewer records than k, and never for fewer than 3; no mean or deviation is shown of which one record makes more than
-    half, nor how it changed. Quantiles are rounded, and shown only if so many records lie beyond them.
-    Names of columns and categories are escaped.
+    **Guarantee.** The same run gives the same text. No bar, share, mean or correlation of the original represents fewer
+    records than k, and never fewer than 3; a mean or deviation that one record dominates by more than half is not
+    shown, nor how it changed. Quantiles are rounded, and shown only if that many records lie beyond them. Names of
+    columns and categories are escaped.
 
     **Complexity.** O(n) for each attribute that is drawn, O(nd²) for the correlations of d ≤ 20 numbers.
 
@@ -58,24 +58,24 @@ class Html(Checked):
     edition: Annotated[Literal["internal", "external"], Param("Who reads it: insiders, or everybody.")] = "internal"
 
     def render(self, account: Run) -> str:
-        """Return the page."""
+        """Render the page."""
         import jinja2
         from markupsafe import Markup
 
         home = resources.files("shoal.report")
         template = home.joinpath("report.html.jinja").read_text(encoding="utf-8")
         machine = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-        css = Markup(home.joinpath("report.css").read_text(encoding="utf-8"))  # ours, and not to be escaped
+        css = Markup(home.joinpath("report.css").read_text(encoding="utf-8"))  # our own styles, not to be escaped
         page = machine.from_string(template).render(css=css, **self._said(account))
         return page.lstrip() + "\n"
 
     def _said(self, account: Run) -> dict[str, Any]:
-        """Return all that the page says."""
+        """Return the contents of the page."""
         from shoal.report.sections.attributes import of_attributes
         from shoal.report.sections.overview import budget, certificate, facts, notes, places, sizes, versions
         from shoal.report.sections.published import outward
         from shoal.report.sections.sentences import done, limits, promises, verdict
-        from shoal.report.sections.tables import Telling, audited, besides, readings, unchanged
+        from shoal.report.sections.tables import Telling, audited, readings, reported, unchanged
 
         external = self.edition == "external"
         account = outward(account) if external else account
@@ -94,7 +94,7 @@ class Html(Checked):
             "audited": audited(account, external=external),
             "budget": budget(account, external=external),
             "unchanged": unchanged(account) if account.audit.unchanged and account.audit.unchanged.columns else None,
-            "besides": ([], []) if external else besides(account),
+            "reported": ([], []) if external else reported(account),
             "notes": [] if external else notes(account),
             "risk": readings(account, "risk", telling),
             "loss": readings(account, "utility", telling),
@@ -112,8 +112,8 @@ class Html(Checked):
 
 
 _FOOT = {
-    "internal": "Internal edition: for those who may see the original. Bars, shares and means stand for at least "
-    "{least} records, but it tells how the table was protected. Do not publish it; the external edition is for that.",
-    "external": "External edition: it leaves out what would help to undo the protection, such as the seed, the full "
+    "internal": "Internal edition: for people who may see the original. Bars, shares and means cover at least "
+    "{least} records, but the page shows how the table was protected. Do not publish it; use the external edition.",
+    "external": "External edition: without details that would help to undo the protection, such as the seed, the full "
     "recipe and original distributions.",
 }

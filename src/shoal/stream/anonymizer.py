@@ -1,4 +1,4 @@
-"""A stream in a program: push tuples, get released ones."""
+"""Stream anonymizer for programs: push tuples, get released ones."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from shoal.types.stream import Formed, Tally
 
 
 class StreamAnonymizer:
-    """Stream k-anonymity within a largest delay ([DS17] Algorithms 2 and 3).
+    """Stream k-anonymity with a maximum delay ([DS17] Algorithms 2 and 3).
 
     Parameters
     ----------
     recipe
-        What to do, if it is not said by name: the fields of :class:`StreamRecipe`, such as `quasi`, `bounds`, `k`,
-        `delay`, `order_weight`, `subject`. A name that it does not have is an error.
+        The recipe, unless its fields are given by name: those of :class:`StreamRecipe`, such as `quasi`, `bounds`,
+        `k`, `delay`, `order_weight`, `subject`. An unknown name is an error.
 
     >>> s = StreamAnonymizer(quasi=["age"], bounds={"age": (0, 100)}, k=2, delay=2, identifier=["name"])
     >>> s.push({"name": "Ann", "age": 30, "pay": 1}), s.push({"name": "Bob", "age": 80, "pay": 2})
@@ -51,7 +51,7 @@ class StreamAnonymizer:
             )
         self.recipe = StreamRecipe.from_dict(said) if recipe is None else recipe
         self._core = Core(self.recipe)
-        self._witness = witness_of(self.recipe)  # of what is demanded besides k
+        self._witness = witness_of(self.recipe)  # checks the demands other than k
         self._digits = digits_of(self.recipe)
         self._came = 0
         self._kept = Kept()
@@ -66,33 +66,33 @@ class StreamAnonymizer:
 
     @property
     def dropped(self) -> int:
-        """How many tuples were dropped, because there was no class for them."""
+        """Number of tuples dropped because no class could be formed for them."""
         return self._core.tally.dropped
 
     @property
     def waiting(self) -> int:
-        """How many tuples wait."""
+        """Number of pending tuples."""
         return self._came - self._core.tally.released - self._core.tally.dropped
 
     @property
     def tally(self) -> Tally:
-        """What happened so far."""
+        """Counts of everything that happened so far."""
         return replace(self._core.tally, read=self._came)
 
     @property
     def released_unchanged(self) -> tuple[str, ...] | None:
-        """Names of the fields that are released unchanged; None: not known before the first class is released."""
+        """Names of the fields that are released unchanged; None until the first class is released."""
         fields = self._intake.fields
         if fields.unknown == "keep" or fields.open:
             return None
         return tuple(sorted(fields.learnt.union(self.recipe.named)))
 
     def push(self, one: Mapping[str, Any], *, now: float | None = None) -> list[dict[str, Any]]:
-        """Let a tuple come; return those that leave now, whole classes, each tuple with the number of its class.
+        """Add a tuple; return the tuples released now, in whole classes, each with its class number.
 
-        A tuple that does not fit, or has a field that is not declared, is refused with a
-        :class:`~shoal.errors.DataError`, and changes nothing. Without `keep`, the fields of the tuples that come until
-        the first class is released are the ones that are released unchanged.
+        An invalid tuple, or one with an undeclared field, is rejected with a :class:`~shoal.errors.DataError` and
+        changes nothing. Without `keep`, the fields of the tuples that arrive before the first release are the ones
+        released unchanged.
         """
         self._ready(now)
         found = self._intake.rows((one,), 1)
@@ -107,13 +107,14 @@ class StreamAnonymizer:
         oldest = self._core.oldest
         first = self._came - len(self._pending) if oldest is None else oldest
         if self.recipe.delay_seconds is None and self._came - 1 - first < self.recipe.delay:
-            return []  # nothing expires: it is enough to know that the tuple fits
+            return []  # nothing expires: it is enough to know that the tuple is valid
         return self._settle(now).to_pylist()
 
     def push_many(self, tuples: Any, *, now: float | None = None) -> Released:
-        """Let many tuples come: columns by name, a frame of pandas, polars or pyarrow, or a list of dicts.
+        """Add many tuples: columns by name, a frame of pandas, polars or pyarrow, or a list of dicts.
 
-        Classes are the same as if they had come one by one. If one does not fit, all are refused, and nothing changes.
+        The classes are the same as for tuples pushed one by one. If one tuple is invalid, all are rejected and nothing
+        changes.
         """
         self._ready(now)
         self._settle(now)
@@ -138,26 +139,26 @@ class StreamAnonymizer:
         return self._take(found.columns, encoded, now)
 
     def tick(self, now: float | None = None) -> list[dict[str, Any]]:
-        """Return tuples that leave because they waited for `delay_seconds`, with others of their classes.
+        """Release the tuples that have been pending for `delay_seconds`, with the rest of their classes.
 
-        `now` is on the clock of `push`, which is ``time.monotonic`` unless it was told the time.
+        `now` is on the clock of `push`, which is ``time.monotonic`` unless `push` was given a time.
         """
         self._ready(now)
         self._settle(now)
         return self._step(lambda: self._core.expire(time.monotonic() if now is None else now)).to_pylist()
 
     def flush(self) -> list[dict[str, Any]]:
-        """Return all that wait, in classes; if there are too few for one, they are dropped and counted."""
+        """Release all pending tuples in classes; too few for a class are dropped and counted."""
         return self.flush_many().to_pylist()
 
     def flush_many(self) -> Released:
-        """Do the same, and return columns."""
+        """Flush like `flush`, and return columns."""
         self._ready(None)
         self._settle(None)
         return self._step(self._core.flush)
 
     def _settle(self, now: float | None) -> Released:
-        """Hand over the tuples that were pushed one by one and did not let any expire."""
+        """Process the tuples that were pushed one by one without letting any expire."""
         columns = zip(*self._pending, strict=True) if self._pending else [()] * len(self.recipe.wanted)
         named = dict(zip(self.recipe.wanted, columns, strict=True))
         encoded = self._fitting(named, len(self._pending))
@@ -197,7 +198,7 @@ class StreamAnonymizer:
             raise ParameterError(f"StreamAnonymizer: now must be a finite number of seconds, got {shown(now)}.")
 
     def _step(self, form: Callable[[], Formed]) -> Released:
-        """Let classes form and leave; if that is broken off, nothing leaves any more."""
+        """Form and release classes; if interrupted, release nothing from then on."""
         self._broken = True
         left = self._released(form())
         self._broken = False
@@ -219,21 +220,21 @@ class StreamAnonymizer:
         return left
 
     def _refuse_undeclared(self, found: Sequence[Bodies]) -> None:
-        """Let nothing be released that was not declared."""
+        """Refuse to release undeclared fields."""
         if self._declared.named is None:
             return
         for bodies in found:
             refuse_undeclared(self._declared.strange(bodies.rest, self._intake.fields.learnt))
 
     def _look(self, witness: Witness, left: Released, moments: Sequence[int]) -> None:
-        """Show the witness every class as it leaves."""
+        """Show every released class to the witness."""
         rows, end = left.to_pylist(), 0
         for moment, size in zip(moments, left.sizes.tolist(), strict=True):
             begin, end = end, end + size
             witness.look(moment, {n: [at(row, n) for row in rows[begin:end]] for n in self.recipe.confidential})
 
     def _subjects(self, positions: NDArray[np.int64], found: Sequence[Bodies]) -> Any:
-        """Return whom tuples are about, as it was written; None: each is about another subject."""
+        """Return the subjects of tuples as they were written; None: each tuple has its own subject."""
         if self.recipe.subject is None:
             return None
         numbers = all(isinstance(bodies.subjects, np.ndarray) and bodies.subjects.dtype.kind == "i" for bodies in found)

@@ -31,21 +31,21 @@ _ROWS = 2000
 
 
 def read_table(given: str) -> pa.Table:
-    """Read a file or a table of a database, as `protect` would."""
+    """Read a file or a database table, as `protect` would."""
     where: Place = place(given)
     data, _ = build(registry.for_place("io.sources", where.at), where.options).read(where.at)
     return data
 
 
 def as_jsonl(table: pa.Table) -> Iterator[bytes]:
-    """Yield rows as JSON; what is missing is null, dates and times are ISO 8601."""
+    """Yield rows as JSON; missing values are null, dates and times are ISO 8601."""
     encoder = msgspec.json.Encoder(enc_hook=str)
     for rows in _rows(table):
         yield b"".join(encoder.encode(_plain(row)) + b"\n" for row in rows)
 
 
 def as_csv(table: pa.Table) -> Iterator[bytes]:
-    """Yield the names and then rows as cells; what is missing is an empty cell."""
+    """Yield the header and then rows as cells; missing values are empty cells."""
     import pyarrow as pa
 
     for column in table.schema:
@@ -88,7 +88,7 @@ _NUMBERS = (Kind.INTEGER, Kind.CONTINUOUS)
 
 @dataclass(frozen=True)
 class Dialect:
-    """How lines of cells are written."""
+    """The CSV dialect."""
 
     delimiter: str = ","
     quote: str = '"'
@@ -103,7 +103,7 @@ class Dialect:
 
 @dataclass(frozen=True)
 class Format:
-    """A way of writing tuples."""
+    """A format of tuples."""
 
     suffixes: tuple[str, ...]
     header: bool  #: whether the first record names the fields
@@ -135,7 +135,7 @@ def _csv_reader(header: bytes, head: bytes, recipe: StreamRecipe, dialect: Diale
 
 
 def _named(recipe: StreamRecipe) -> tuple[str, ...] | None:
-    """Return the fields that the gate lets pass unchanged; None: whatever there is."""
+    """Return the fields that the gate passes unchanged; None: all."""
     return None if recipe.unknown == "keep" else recipe.named
 
 
@@ -146,7 +146,7 @@ FORMATS = {
 
 
 def format_of(path: str) -> str | None:
-    """Return the format that the end of a name speaks for.
+    """Return the format for a file extension.
 
     >>> format_of("people.CSV"), format_of("-")
     ('csv', None)
@@ -156,7 +156,7 @@ def format_of(path: str) -> str | None:
 
 
 def chosen(given: str | None, source: str, target: str, *, table: bool) -> str:
-    """Return the format of a stream: as said, or as the names of input and output say; else JSON Lines."""
+    """Return the format of a stream: as given, or by the names of input and output; else JSON Lines."""
     if given is not None:
         if given not in FORMATS:
             raise ParameterError(unknown("stream", "format", given, list(FORMATS)))

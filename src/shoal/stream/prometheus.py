@@ -44,7 +44,7 @@ def text(now: Snapshot) -> str:
 
 
 def address(given: str) -> tuple[str, int]:
-    """Read ``HOST:PORT``; without a host only this machine can ask.
+    """Parse ``HOST:PORT``; without a host the server listens on this machine only.
 
     >>> address(":9100")
     ('127.0.0.1', 9100)
@@ -57,7 +57,7 @@ def address(given: str) -> tuple[str, int]:
 
 @contextmanager
 def serving(given: str | None, latest: Callable[[], Snapshot]) -> Iterator[str | None]:
-    """Answer at ``/metrics`` while the block runs; yield the address, None if nobody wants to ask."""
+    """Serve ``/metrics`` while the block runs; yield the address, None if metrics are off."""
     if given is None:
         yield None
         return
@@ -74,7 +74,7 @@ def serving(given: str | None, latest: Callable[[], Snapshot]) -> Iterator[str |
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing on standard error."""
+            """Suppress the request log on standard error."""
 
     try:
         server = ThreadingHTTPServer((host, port), Answer)

@@ -1,4 +1,4 @@
-"""A table replayed as a stream: what it would lose, for one largest delay or several."""
+"""Replay of a table as a stream: the loss for one maximum delay or several."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _BATCH = 8192
 
 @dataclass(frozen=True, eq=False)
 class Replayed:
-    """What a table lost as a stream.
+    """The result of replaying a table as a stream.
 
     Attributes
     ----------
     delay
-        The largest delay δ.
+        The maximum delay δ.
     labels
-        For each row the number of its class; below 0: it was dropped, or is no tuple.
+        For each row its class number; negative if it was dropped or is not a tuple.
     tally
-        What became of the rows.
+        Counts of what happened to the rows.
     delays
-        For each row how many others came until it left; of no meaning for those that did not leave.
+        For each row how many others arrived before its release; undefined for unreleased rows.
     """
 
     delay: int
@@ -47,11 +47,11 @@ class Replayed:
 
     @property
     def mse(self) -> float:
-        """Squared error of a tuple on average, with attributes scaled to 0 … 1 by their bounds."""
+        """Mean squared error of a tuple, with attributes scaled to 0 … 1 by their bounds."""
         return self.tally.lost / self.tally.released if self.tally.released else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all but what is said of single rows."""
+        """Return everything except values of single rows."""
         left = self.delays[self.labels >= 0]
         return {
             "delay": self.delay,
@@ -67,13 +67,13 @@ class Replayed:
 
 
 def replay_table(table: Any, recipe: StreamRecipe, delays: Sequence[int] | None = None) -> list[Replayed]:
-    """Replay a table row by row, for each largest delay from the beginning."""
+    """Replay a table row by row, once for each maximum delay."""
     columns = {name: _column(table, name) for name in recipe.wanted}
     return [_replayed(columns, table.num_rows, replace(recipe, delay=delay)) for delay in delays or [recipe.delay]]
 
 
 def _column(table: Any, name: str) -> list[Any]:
-    """Return the column of a name, or what the path leads to that it is."""
+    """Return the column of a name, or of the path that the name stands for."""
     if name in table.column_names:
         return list(table.column(name).to_pylist())
     heads = [name[:dot] for dot, sign in enumerate(name) if sign == "." and name[:dot] in table.column_names]

@@ -1,4 +1,4 @@
-"""From where to where: open a stream, run it, and say what became of it."""
+"""Stream run: open a stream, run it, and report the result."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9.-]*)(?:\+[^:]*)?://")
 
 @dataclass(frozen=True)
 class Streaming:
-    """How a stream is run: all that has nothing to do with what is promised."""
+    """Run settings of a stream: everything that does not affect its promises."""
 
-    form: str | None = None  #: csv or jsonl; None: as the names say
+    form: str | None = None  #: csv or jsonl; None: by file name
     dialect: Dialect = field(default_factory=Dialect)
-    dead: str | None = None  #: where dead letters go
-    dead_payload: bool = False  #: whether they hold the record
-    longest: int = 1 << 20  #: bytes that a record may have
-    rate: float | None = None  #: records each second; None: full speed
-    drain_seconds: float = 10.0  #: within which it stops when told to
-    metrics: str | None = None  #: where to answer Prometheus
-    force: bool = False  #: set an output aside that is there
+    dead: str | None = None  #: destination of dead letters
+    dead_payload: bool = False  #: whether they contain the record
+    longest: int = 1 << 20  #: maximum size of a record in bytes
+    rate: float | None = None  #: records per second; None: full speed
+    drain_seconds: float = 10.0  #: time allowed for stopping after a signal
+    metrics: str | None = None  #: address of the Prometheus metrics
+    force: bool = False  #: set an existing output aside
 
     def __post_init__(self) -> None:
         if not isinstance(self.longest, int) or not 1 <= self.longest < 1 << 31:
@@ -53,30 +53,30 @@ class Streaming:
 
 @dataclass(frozen=True)
 class Streamed:
-    """What became of a stream in one run."""
+    """The result of one run of a stream."""
 
     target: str  #: without any password
     counts: Snapshot
-    finished: bool  #: whether it is over; else it goes on when it is run again
-    already: bool = False  #: whether it was over before this run
-    signal: int | None = None  #: what told it to stop
+    finished: bool  #: whether the stream has ended; if not, it resumes when run again
+    already: bool = False  #: whether it had ended before this run
+    signal: int | None = None  #: the signal that stopped it
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it in plain values."""
+        """Return everything in plain values."""
         return {"output": self.target, "finished": self.finished, "already": self.already, **self.counts.to_dict()}
 
 
 @dataclass(frozen=True)
 class Telling:
-    """A listener that hands sentences on, such as that a broker does not answer."""
+    """A listener that forwards sentences, such as that a broker does not answer."""
 
     say: Callable[[str], None]
 
     def stage(self, name: str) -> None:
-        """Say nothing: a stream has no stages."""
+        """Ignore stages: a stream has none."""
 
     def report(self, done: int, total: int) -> None:
-        """Say nothing: nobody knows how much will come."""
+        """Ignore progress: the total is unknown."""
 
 
 def run_stream(
@@ -87,7 +87,7 @@ def run_stream(
     watch: Callable[[Snapshot], None] | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Streamed:
-    """Run a stream until it is over, or told to stop."""
+    """Run a stream until it ends or a signal stops it."""
     journey, form = _journey(source, target, recipe, how)
     with Stopping(how.drain_seconds) as stopping, listening(Telling(say)):
         channel = cast(Channel, registry.load("stream.channels", _channel(source, target))())
@@ -128,7 +128,7 @@ def _journey(source: str, target: str, recipe: StreamRecipe, how: Streaming) -> 
 
 
 def _columns(recipe: StreamRecipe) -> dict[str, Any]:
-    """Return what decides on the columns of a CSV file: its header is written once, so they stay."""
+    """Return the settings that determine the columns of a CSV file: its header is written once."""
     stored = recipe.stored
     return {name: stored[name] for name in ("keep", "unknown") if name in stored}
 
@@ -160,7 +160,7 @@ def _running(
 
 
 def _is_table(source: str) -> bool:
-    """Tell whether an input must be read whole before its rows can come: a Parquet file, a table of a database."""
+    """Tell whether an input must be read whole before its rows can arrive: a Parquet file, a database table."""
     scheme = _scheme(source)
     if scheme is not None:
         return scheme not in registry.keys("stream.channels")
@@ -176,7 +176,7 @@ def _scheme(given: str) -> str | None:
 
 
 def _channel(source: str, target: str) -> str:
-    """Return the channel that both ends are of."""
+    """Return the channel that both ends belong to."""
     ends = [_scheme(target) or "files", "files" if _is_table(source) else _scheme(source) or "files"]
     if ends[0] not in registry.keys("stream.channels"):
         raise ParameterError(f"{ends[0]}://: a stream cannot be written there. Write it to a file.")

@@ -1,4 +1,4 @@
-"""Frozen values that stages hand to each other, from Schema to Reading.
+"""Frozen values passed between stages, from Schema to Reading.
 
 ``Source → Table + Schema → Points → Partition → Release → Audit → Readings → Report``
 

@@ -1,4 +1,4 @@
-"""What flows through a stream: records, classes as they form, and what must be kept so that nothing leaves twice."""
+"""Types of streams: records, classes as they form, and the state that prevents double release."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ if TYPE_CHECKING:
 
     from shoal.types.data.table import Kind, Taxonomy
 
-#: What `Decided.labels` holds for a tuple that is in no class.
+#: Labels in `Decided.labels` for a tuple without a class.
 WAITS, DROPPED = -1, -2
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What happened to the records of a lane so far; all but `waiting` only grow."""
+    """Counts of a lane's records so far; they never decrease."""
 
-    read: int = 0  #: records that came, good or bad
-    released: int = 0  #: tuples that left in a class
+    read: int = 0  #: records that arrived, valid or not
+    released: int = 0  #: tuples released in a class
     dropped: int = 0  #: tuples for which no class could be formed
-    dead: int = 0  #: records that are no tuples: they went to the dead letters
-    clamped: int = 0  #: values that were outside their bounds, and were moved to them
+    dead: int = 0  #: records that are not tuples: rejected as dead letters
+    clamped: int = 0  #: values outside their bounds, clamped to them
     classes: int = 0
-    lost: float = 0.0  #: squared error of the tuples that left, in scaled coordinates
-    spread: float = 0.0  #: their squared distance from the middle of the domain, to compare with
+    lost: float = 0.0  #: squared error of the released tuples, in scaled coordinates
+    spread: float = 0.0  #: their squared distance from the middle of the domain, for comparison
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """What a lane needs to go on after a stop: committed together with what leaves, or not at all.
+    """The state that a lane needs to resume: committed together with its output, or not at all.
 
-    Records of a lane are numbered from 0 in the order in which they come, dead ones too. A record is done if it left,
-    was dropped or was dead. Everything before `position` is done; of those from it on `done` says which.
+    Records of a lane are numbered from 0 in order of arrival, including rejected ones. A record is done if it was
+    released, dropped or rejected. Everything before `position` is done; from there on `done` says which.
 
     >>> Cursor().position
     0
@@ -46,31 +46,31 @@ class Cursor:
     place: int = 0  #: where the channel finds that record again: a byte, an offset, a sequence number
     done: bytes = b""  #: a bit for each record from `position` on, lowest bit first; missing bits are 0
     tally: Tally = field(default_factory=Tally)
-    memory: Mapping[str, Any] = field(default_factory=dict)  #: what a requirement remembers; plain JSON values
+    memory: Mapping[str, Any] = field(default_factory=dict)  #: state of requirements; plain JSON values
 
     @property
     def begun(self) -> bool:
-        """Whether a record is done; if none is, a stream may still begin with another recipe."""
+        """Whether a record is done; if none is, a stream may still start with another recipe."""
         return bool(self.tally.released or self.tally.dropped or self.tally.dead)
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A record that is no tuple."""
+    """A record that is not a tuple."""
 
     position: int
     place: int
-    reason: str  #: a sentence without any value of the record
-    payload: bytes | None = field(default=None, repr=False)  #: the record, only if that was asked for
+    reason: str  #: a sentence that shows no value of the record
+    payload: bytes | None = field(default=None, repr=False)  #: the record, only if requested
 
     @property
     def told(self) -> dict[str, Any]:
-        """All but the payload, in plain values."""
+        """Everything except the payload, in plain values."""
         return {"position": self.position, "place": self.place, "reason": self.reason}
 
     @property
     def enclosed(self) -> dict[str, str]:
-        """The payload as text, in base64 if it is none; nothing if there is no payload.
+        """The payload as text, or base64 if it is not text; empty without a payload.
 
         >>> Letter(0, 0, "", b"x").enclosed, Letter(0, 0, "", b"\\xff").enclosed, Letter(0, 0, "").enclosed
         ({'payload': 'x'}, {'payload_base64': '/w=='}, {})
@@ -87,19 +87,20 @@ class Letter:
 class Incoming:
     """Records of one lane, in order, as bytes without line ends.
 
-    A class is known by its number where the lane has no name, for then it is the only one; else by ``lane-number``.
+    A class is identified by its number if the lane has no name, because then it is the only one; else by
+    ``lane-number``.
     """
 
     lane: str
     records: Sequence[bytes] = field(repr=False)
     places: Sequence[int]  #: where the channel finds each again; ascending
-    after: int  #: the place after the last one
+    after: int  #: the position after the last one
     ended: bool = False  #: nothing comes after these
 
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """What a lane commits in one step: whole classes, and the cursor after them."""
+    """The output that a lane commits in one step: whole classes, and the cursor after them."""
 
     lane: str
     classes: Sequence[Leaving]
@@ -109,150 +110,150 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """One class as it leaves: rendered tuples, in the order in which they came."""
+    """One released class: rendered tuples, in order of arrival."""
 
     number: int
     tuples: Sequence[bytes] = field(repr=False)
-    places: Sequence[int]  #: where their originals are in the input
+    places: Sequence[int]  #: positions of their originals in the input
     keys: Sequence[bytes | None] = field(default=(), repr=False)  #: not used by files; empty: none
 
 
 class Link(Protocol):
-    """An open channel: what reads records and commits classes, of one or several lanes.
+    """An open channel, which reads records and commits classes of one or several lanes.
 
-    A lane is a part of the input that is anonymized on its own: a file, a Kafka partition, a NATS subject.
+    A lane is a part of the input that is anonymized separately: a file, a Kafka partition, a NATS subject.
     """
 
     def lanes(self) -> Mapping[str, Cursor]:
         """Return the lanes that are ours now, each with its last committed cursor; it may change between calls.
 
-        A lane that is new, or came back, must be begun anew from its cursor: `fetch` gives its records from
-        `Cursor.place` on, the done ones among them included. It is known by a cursor that is not the one committed
-        last, or by records whose places begin before the ones that came already; a lane that was taken away and
-        came back is left out of one call in between. Ask before each `fetch`.
+        A lane that is new, or came back, must be restarted from its cursor: `fetch` returns its records from
+        `Cursor.place` on, including finished ones. It is recognised by a cursor other than the last committed one, or
+        by records whose positions begin before those already read; a lane that was revoked and came back is absent from
+        one call in between. Call this before each `fetch`.
         """
 
     def fetch(self, most: int, seconds: float) -> Incoming | None:
-        """Return up to `most` records of some lane, or None if none came in time."""
+        """Return up to `most` records of some lane, or None if none arrived in time."""
 
     def commit(self, steps: Sequence[Outgoing]) -> None:
-        """Let classes leave, letters be kept and cursors be stored: all of it, or nothing of it, also in a crash.
+        """Release classes, store letters and cursors: all or nothing, even in a crash.
 
-        If lanes were taken away meanwhile, nothing is committed, and the next call of `lanes` leaves them out.
+        If lanes were revoked in the meantime, nothing is committed, and the next call of `lanes` omits them.
         """
 
     def close(self) -> None:
-        """Let go of everything; what was not committed has not left."""
+        """Close everything; uncommitted output has not been released."""
 
 
 @dataclass(frozen=True, slots=True)
 class Journey:
-    """From where to where a stream goes: all that a channel must know to open a link."""
+    """The route of a stream: everything that a channel needs to open a link."""
 
     source: str  #: as the user wrote it; ``-`` is standard input
     target: str  #: as the user wrote it; ``-`` is standard output
-    promises: Mapping[str, Any]  #: what of the recipe must be the same when a stream goes on; plain JSON values
+    promises: Mapping[str, Any]  #: recipe fields that must not change when a stream is resumed; plain JSON values
     fingerprint: str  #: a digest of them
-    dead: str | None = None  #: where dead letters go; None: they are only counted
-    force: bool = False  #: replace an output that is there
-    longest: int = 1 << 20  #: bytes that a record may have; a longer one is cut to its first byte beyond, and is dead
-    header: bool = False  #: the first record names the fields, and is none
-    quote: bytes | None = None  #: what stands around cells that may hold line ends
-    feed: Iterator[bytes] | None = None  #: makes the bytes of the source, where it is no text that can be read
+    dead: str | None = None  #: destination of dead letters; None: they are only counted
+    force: bool = False  #: replace an existing output
+    longest: int = 1 << 20  #: maximum size of a record in bytes; a longer one is cut one byte beyond, and rejected
+    header: bool = False  #: the first record is a header with field names
+    quote: bytes | None = None  #: quote character of cells that may contain line ends
+    feed: Iterator[bytes] | None = None  #: generates the bytes of a source that is not a text file
 
 
 class Channel(Protocol):
-    """A kind of place that streams come from and go to: a class in ``channels/``, found by the scheme of a URL."""
+    """A kind of source and target of streams: a class in ``channels/``, found by the scheme of a URL."""
 
     def open(self, journey: Journey) -> Link:
-        """Return a link; refuse a journey whose promises are not those it was begun with."""
+        """Return a link; refuse a journey whose promises differ from those it was started with."""
 
 
 class Parsed(NamedTuple):
-    """Tuples that were read: columns of those that are good, and why the others are not."""
+    """Parsed records: columns of the valid ones, and why the others are not."""
 
     good: NDArray[np.int64]  #: which of the records are tuples
-    columns: Mapping[str, Sequence[Any]]  #: what each wanted field holds in the good ones, as it stands there
-    bodies: Sequence[Any]  #: the good ones whole, as `Wire.render` wants them back
-    faults: Sequence[tuple[int, str]]  #: the others, and a sentence without any value
+    columns: Mapping[str, Sequence[Any]]  #: values of each wanted field in the valid ones, as written
+    bodies: Sequence[Any]  #: the valid ones whole, as input for `Wire.render`
+    faults: Sequence[tuple[int, str]]  #: the others, with a sentence that shows no value
 
     def __repr__(self) -> str:
         return f"Parsed({len(self.good):,} good, {len(self.faults):,} not)"
 
 
 class Wire(Protocol):
-    """How tuples are written as bytes: JSON Lines, CSV."""
+    """A format of tuples as bytes: JSON Lines, CSV."""
 
     def parse(self, records: Sequence[bytes]) -> Parsed:
-        """Take records apart."""
+        """Parse records."""
 
     def render(self, bodies: Sequence[Any], values: Mapping[str, Any], number: int | str) -> list[bytes]:
-        """Return the tuples of one class: released values, the number of the class, no identifiers."""
+        """Return the tuples of one class: released values, the class number, no identifiers."""
 
     def under(self, fields: Any) -> Wire:
-        """Return a wire for one lane that takes no other fields than `shoal.stream.wire.fields.Fields` allows."""
+        """Return a wire for one lane that accepts only the fields that `shoal.stream.wire.fields.Fields` allows."""
 
     def others(self, bodies: Sequence[Any]) -> Collection[str]:
-        """Return the fields of some tuples that are released though the recipe does not name them."""
+        """Return the fields of some tuples that are released without being named in the recipe."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of an attribute before the first tuple comes: its domain."""
+    """The declared domain of an attribute, before the first tuple arrives."""
 
     name: str
     kind: Kind
-    low: Any = None  #: the two ends of numbers and moments
+    low: Any = None  #: the two ends for numbers and datetimes
     high: Any = None
-    categories: tuple[Any, ...] = ()  #: all of them; of an ordinal attribute in their order
+    categories: tuple[Any, ...] = ()  #: all of them; for an ordinal attribute in order
     taxonomy: Taxonomy | None = None
-    resolution: float | str | None = None  #: the step of released numbers, or the unit of dates; None: as they are
+    resolution: float | str | None = None  #: the step of released numbers, or the unit of dates; None: unrounded
 
 
 class Taken(NamedTuple):
-    """Cells that were read as values of an attribute; what stands in `values` for a faulty one is of no meaning."""
+    """Cells parsed as values of an attribute; `values` is undefined for faulty cells."""
 
     values: NDArray[Any]
-    clamped: NDArray[np.bool_]  #: those that were outside the bounds, and are now one of them
-    faults: Sequence[tuple[int, str]]  #: which cells could not be read, and a sentence without any of them
+    clamped: NDArray[np.bool_]  #: cells outside the bounds, now clamped
+    faults: Sequence[tuple[int, str]]  #: cells that could not be parsed, with a sentence that shows none of them
 
     def __repr__(self) -> str:
         return f"Taken({len(self.values):,} cells, {len(self.faults):,} faults)"
 
 
 class StreamAttribute(Protocol):
-    """An attribute of a stream, in ``stream/points/``: made of what is `Known`, by ``Class.of(known)``."""
+    """An attribute of a stream, in ``stream/points/``: made from a `Known` by ``Class.of(known)``."""
 
     @property
     def middle(self) -> NDArray[np.float64]:
-        """Coordinates of the middle of the domain; as many as the attribute has."""
+        """Coordinates of the middle of the domain, one per coordinate of the attribute."""
 
     def fits(self, cell: Any) -> bool:
-        """Tell at a glance whether a cell can be read, and is not clamped; False: look closer."""
+        """Tell quickly whether a cell is readable and within bounds; False: check thoroughly."""
 
     def take(self, cells: Any) -> Taken:
-        """Read cells: a list of anything, or an array."""
+        """Parse cells: a list of anything, or an array."""
 
     def place(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Return coordinates, (m, c), of which no two points are more than 1 apart."""
+        """Return coordinates, (m, c), with no two points more than 1 apart."""
 
     def centroid(self, values: NDArray[Any], sizes: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the value that stands for each class; members come class after class."""
+        """Return the value of each class; members are given class by class."""
 
     def plain(self, values: NDArray[Any]) -> list[Any]:
-        """Return values as they leave: what JSON can hold."""
+        """Return released values in a form that JSON can hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Where the tuples of a stream are points: known before the first of them comes.
+    """The space of a stream's tuples, known before the first of them arrives.
 
     Attributes
     ----------
     owners
-        For each coordinate the attribute it came from.
+        For each coordinate its attribute.
     diameter
-        The largest squared distance that two tuples can have.
+        The largest possible squared distance between two tuples.
     """
 
     owners: tuple[str, ...]
@@ -260,13 +261,13 @@ class Space:
 
     @property
     def d(self) -> int:
-        """How many coordinates there are."""
+        """The number of coordinates."""
         return len(self.owners)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waiting:
-    """The tuples that wait, and those that come now, in the order in which they came.
+    """The pending tuples and those arriving now, in order of arrival.
 
     Attributes
     ----------
@@ -275,11 +276,12 @@ class Waiting:
     positions
         Their numbers in the lane; ascending, not always consecutive.
     subjects
-        A number for each; equal numbers are one subject. It is `positions` itself where every tuple is another subject.
+        A number for each; equal numbers are one subject. It is `positions` itself if every tuple has its own
+        subject.
     values
-        int64, shape (m, c): codes of confidential values, a column for each `Demand`; c may be 0.
+        int64, shape (m, c): codes of confidential values, a column per `Demand`; c may be 0.
     old
-        So many of them waited before; the others come now, one after the other.
+        Number of tuples that were pending before; the others arrive now, one after another.
     """
 
     coordinates: NDArray[np.float64] = field(repr=False)
@@ -291,18 +293,18 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What every class must hold in one column of `Waiting.values`: the first demand in the first, and so on.
+    """A demand on every class in one column of `Waiting.values`: the first demand on the first column, and so on.
 
-    Codes are from 0 on. Of t-closeness there are as many as `base` has counts; of the others any number, and only
-    whether two are equal matters.
+    Codes start at 0. For t-closeness there are as many as `base` has counts; for the others any number, and only
+    equality matters.
     """
 
     model: str  #: registry key of the privacy model
     attribute: str  #: name of the confidential attribute
     levels: tuple[tuple[str, float], ...]  #: the model's parameters by name
-    ordered: bool = False  #: whether codes stand in order, a step between neighbours; else all are equally far apart
-    base: tuple[int, ...] = ()  #: t-closeness: how often each code occurs in what classes must be close to
-    grows: bool = True  #: whether every tuple that comes is counted in it
+    ordered: bool = False  #: whether codes are ordered, with unit steps; else all are equally far apart
+    base: tuple[int, ...] = ()  #: t-closeness: counts of each code in the reference distribution
+    grows: bool = True  #: whether every arriving tuple is added to it
 
     def level(self, name: str) -> float:
         """Return one of the levels."""
@@ -310,21 +312,21 @@ class Demand:
 
 
 class Decided(NamedTuple):
-    """What became of `Waiting`: classes are numbered in the order in which they form, from 0 in each call."""
+    """The decisions on `Waiting`: classes are numbered in the order in which they form, from 0 in each call."""
 
     labels: NDArray[np.int64]  #: for each tuple its class, `WAITS` or `DROPPED`
-    moments: NDArray[np.int64]  #: for each class the position of the tuple at whose coming it formed
+    moments: NDArray[np.int64]  #: for each class the position of the tuple whose arrival formed it
 
 
 class Forming(Protocol):
     """A method at work on one lane."""
 
     def advance(self, waiting: Waiting, due: int) -> Decided:
-        """Take what comes, in order; then let every tuple with a position below `due` expire, the oldest first.
+        """Add arriving tuples, in order; then let every tuple with a position below `due` expire, oldest first.
 
-        When the tuple of position i comes, one of position i − δ or less that still waits expires: it leaves now in a
-        class with others that wait, or it is dropped. The caller takes away what does not wait any more, keeps the
-        others in order, and gives them back as `old` ones.
+        When the tuple of position i arrives, a pending one of position i − δ or less expires: it is released now in a
+        class with other pending tuples, or dropped. The caller removes tuples that are no longer pending, keeps the
+        others in order, and passes them again as `old` ones.
         """
 
 
@@ -332,21 +334,21 @@ class StreamMethod(Protocol):
     """A method that forms classes of a stream: a frozen dataclass in ``stream/partition/``, parameters checked."""
 
     def begin(self, space: Space, k: int, delay: int, order_weight: float, demands: Sequence[Demand] = ()) -> Forming:
-        """Return what forms the classes of one lane; after a restart it is begun anew with the tuples that wait.
+        """Return the rule that forms the classes of one lane; a restart begins it again with the pending tuples.
 
-        No class forms that does not hold all demands; a method that cannot see to that refuses them.
+        Every class that forms meets all demands; a method that cannot ensure that refuses them.
         """
 
 
 class Formed(NamedTuple):
-    """What one step of a lane came to: classes in the order in which they formed, numbered on from `first`."""
+    """The result of one step of a lane: classes in the order in which they formed, numbered from `first`."""
 
     first: int  #: number of the first class in the lane
-    positions: NDArray[np.int64]  #: members of all classes, class after class, ascending in each
-    sizes: NDArray[np.int64]  #: how many members each class has
-    values: Mapping[str, Sequence[Any]]  #: what stands for each class: a plain value that JSON can hold
-    moments: NDArray[np.int64]  #: for each class the position of the tuple at whose coming it formed
-    dropped: NDArray[np.int64]  #: positions of the tuples for which there was no class
+    positions: NDArray[np.int64]  #: members of all classes, class by class, ascending in each
+    sizes: NDArray[np.int64]  #: number of members of each class
+    values: Mapping[str, Sequence[Any]]  #: the released value of each class, in a form that JSON can hold
+    moments: NDArray[np.int64]  #: for each class the position of the tuple whose arrival formed it
+    dropped: NDArray[np.int64]  #: positions of the tuples without a class
 
     def __repr__(self) -> str:
         return f"Formed({len(self.positions):,} in {len(self.sizes):,} classes, {len(self.dropped):,} dropped)"

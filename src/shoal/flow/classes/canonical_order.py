@@ -1,4 +1,4 @@
-"""Records in the order of their values: the order of rows decides nothing, not even ties."""
+"""Canonical record order: the order of rows decides nothing, not even ties."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-#: Ties go to the lowest row, as in the literature: labels of this method are compared with those of other programs.
+#: In this method ties go to the lowest row, as in the literature, so that its labels match those of other programs.
 _BY_ROW = "mdav"
-_KEYS = 16  # more coordinates than these are compared as bytes
+_KEYS = 16  # with more coordinates than this, records are compared as bytes
 
 
 @dataclass(frozen=True)
 class Canonical:
-    """Sorts the points by their coordinates, lets a method partition them, and gives the classes back row by row.
+    """Sorts the points by their coordinates, lets a method partition them, and returns the classes in row order.
 
-    **Guarantee.** If two records change places, so do their labels; where they are equal in all coordinates, which of
-    them is in which class still depends on the order of rows.
+    **Guarantee.** If two records swap rows, so do their labels. Among records that are equal in all coordinates, the
+    order of rows still decides which of them is in which class.
     """
 
     method: Any
 
     def settled(self, points: Points) -> Canonical:
-        """Let the method find in all points what must not differ from stratum to stratum."""
+        """Let the method determine from all points what must be the same in every stratum."""
         return replace(self, method=self.method.settled(points)) if hasattr(self.method, "settled") else self
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
-        """Form classes of the records in the order of their coordinates."""
+        """Partition the records, sorted by their coordinates."""
         import numpy as np
 
         order = _by_value(points.coordinates)
@@ -49,15 +49,15 @@ class Canonical:
 
 
 def canonical(method: Any, plain: Any, key: str) -> Any:
-    """Return a method and what follows it for which the order of rows does not matter; MDAV alone stays as it is."""
+    """Make a method and its improvement independent of row order; MDAV itself stays unchanged."""
     return method if key == _BY_ROW and method is plain else Canonical(method)
 
 
 def in_order_of_values(comparison: Comparison) -> Comparison:
-    """Return a comparison whose records are in the order of their values, before and after.
+    """Return a comparison with its records sorted by value, before and after.
 
-    So every measure of quasi-identifiers, samples among them, reads the same to the last bit when two members of a
-    class change places in the input.
+    Every measure of quasi-identifiers, including sampled ones, is then identical to the last bit when two members of a
+    class swap rows in the input.
     """
     import numpy as np
 
@@ -65,7 +65,7 @@ def in_order_of_values(comparison: Comparison) -> Comparison:
 
 
 def _by_value(coordinates: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the rows in an order that depends on their coordinates only; equal ones stay in theirs."""
+    """Return the rows sorted by their coordinates only; equal records keep their order."""
     import numpy as np
 
     if coordinates.shape[1] <= _KEYS:
@@ -75,14 +75,14 @@ def _by_value(coordinates: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _in_order(points: Points, order: NDArray[np.int64]) -> Points:
-    """Return the points in another order of records, with all that methods ask of them."""
+    """Return the points in another record order, with everything that methods need."""
     axes = tuple(replace(axis, places=axis.places[order]) for axis in points.axes)
     found = points.rows(order)
     return replace(found, axes=axes, subjects=None if found.subjects is None else _numbered(found.subjects))
 
 
 def _numbered(subjects: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return subjects numbered in the order in which they come."""
+    """Return subjects numbered by first appearance."""
     import numpy as np
 
     _, first, own = np.unique(subjects, return_index=True, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Points + Partition → Certificate: how far the partition may be from the best there is."""
+"""Points + Partition → Certificate: an upper bound on how far the partition is from the optimum."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def certify(
     tables: Sequence[Points], labels: Sequence[NDArray[np.int64]] | None, strata: NDArray[np.int64] | None, k: int
 ) -> Certificate:
-    """Bound the SSE of tables that are partitioned each on its own, stratum by stratum where there are strata.
+    """Bound the SSE of tables that are partitioned separately, stratum by stratum where there are strata.
 
     `tables` are the blocks of attributes, `labels` the partition of each. A sum of lower bounds is a lower bound
     of the sum.

@@ -1,4 +1,4 @@
-"""Classes of a table: from the plan to points, and from points to a partition, before anything is released."""
+"""Classes of a table: from plan to points to partition; nothing is released yet."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Formed:
-    """A table whose classes are formed, and nothing released yet."""
+    """A table with its classes formed; nothing is released yet."""
 
     plan: Plan
     table: Table
-    typed: Table  #: with values for cells
+    typed: Table  #: with cells parsed to values
     attributes: Sequence[Attribute]
     points: Points
     partition: Partition
@@ -43,13 +43,13 @@ class Formed:
 
     @property
     def release(self) -> Any:
-        """What will release the classes."""
+        """The component that releases the classes."""
         return self.plan.release
 
 
 @dataclass(frozen=True, eq=False)
 class Ways:
-    """What forms classes of records, and of whole groups where records stay together."""
+    """The methods that form classes of records and, where groups are never split, of whole groups."""
 
     records: Any
     groups: Any = None
@@ -58,12 +58,12 @@ class Ways:
     strata_of_groups: NDArray[np.int64] | None = field(default=None, repr=False)
 
 
-#: What partitions the blocks of a table: points of each block, the ways to form classes, and the source of randomness.
+#: Partitions the blocks of a table; takes the points of each block, the methods, and the random generator.
 Engine = Callable[[Recipe, Sequence[Points], Ways, "np.random.Generator"], list[Partition]]
 
 
 def form(plan: Plan, table: Table, engine: Engine | None = None) -> Formed:
-    """Form the classes of a table; `engine` partitions its blocks, in this process unless it is given."""
+    """Form the classes of a table; `engine` partitions its blocks, by default in this process."""
     import numpy as np
 
     recipe, method = plan.recipe, plan.method
@@ -88,7 +88,7 @@ def form(plan: Plan, table: Table, engine: Engine | None = None) -> Formed:
 
 
 def in_memory(recipe: Recipe, blocks: Sequence[Points], ways: Ways, rng: np.random.Generator) -> list[Partition]:
-    """Partition each block in this process: records, or whole groups in the blocks in which they stay together."""
+    """Partition each block in this process: records, or whole groups in blocks where groups are never split."""
     if ways.group_of is None:
         return [partition_strata(points, ways.records, ways.strata, rng) for points in blocks]
     if recipe.nested:
@@ -103,7 +103,7 @@ def in_memory(recipe: Recipe, blocks: Sequence[Points], ways: Ways, rng: np.rand
 
 
 def _with_demands(plan: Plan, table: Table, points: Points) -> Points:
-    """Return the points with the demands that methods must see: confidential columns, requirements, subjects."""
+    """Add to the points what methods must respect: confidential columns, requirements, subjects."""
     recipe = plan.recipe
     if of_values(plan.required):
         points = replace(points, confidential=confidential_columns(table))
@@ -113,7 +113,7 @@ def _with_demands(plan: Plan, table: Table, points: Points) -> Points:
 
 
 def _ways(plan: Plan, points: Points, strata: NDArray[np.int64] | None) -> Ways:
-    """Return the method followed by repair and refinement, for records and for groups that stay together."""
+    """Return the method followed by repair and refinement, for records and for whole groups."""
     recipe, plain = plan.recipe, plan.method
     method = canonical(improved(plain, recipe.t, recipe.refine, more=plan.repairs), plain, recipe.method)
     groups = None if recipe.together is None else points.subjects
@@ -124,7 +124,7 @@ def _ways(plan: Plan, points: Points, strata: NDArray[np.int64] | None) -> Ways:
 
 
 def _strata(plan: Plan, table: Table, points: Points) -> tuple[NDArray[np.int64] | None, str]:
-    """Return the stratum of each record, small ones merged if the plan says so, and a note of what was merged."""
+    """Return the stratum of each record, with small strata merged if the plan says so, and a note on the mergers."""
     recipe, method, strata = plan.recipe, plan.method, strata_of(table)
     if strata is None or not plan.merges_strata:
         return strata, ""
@@ -136,11 +136,11 @@ def _strata(plan: Plan, table: Table, points: Points) -> tuple[NDArray[np.int64]
 
 
 def _noted(block: Block, points: Points) -> Block:
-    """Say how many values leave unchanged, where a method makes them itself."""
+    """Note how many values are released unchanged, for a method that makes the values itself."""
     if block.values is None:
         return block
     before = points.only(block.attributes).coordinates
     largest = float(abs(before).max())
-    same = int((abs(block.values / 2 - before / 2) <= 1e-12 * largest).sum())  # but for rounding; halves: no overflow
+    same = int((abs(block.values / 2 - before / 2) <= 1e-12 * largest).sum())  # up to rounding; halves avoid overflow
     said = f"{same:,} of {block.values.size:,} values leave unchanged"
     return replace(block, note=f"{block.note}; {said}" if block.note else said)

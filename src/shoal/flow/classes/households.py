@@ -1,4 +1,4 @@
-"""Households: classes of whole groups, and classes of records within those of their groups."""
+"""Households: classes of whole groups, and classes of records nested in them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def strata_of_groups(groups: NDArray[np.int64], strata: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
-    """Return the stratum of each group; the plan has refused groups in several strata."""
+    """Return the stratum of each group; the plan has already refused groups that span several strata."""
     import numpy as np
 
     if strata is None:
@@ -33,26 +33,26 @@ def partition_together(
     strata: NDArray[np.int64] | None,
     rng: np.random.Generator,
 ) -> Partition:
-    """Partition whole groups, each at the mean point of its members; members are in the class of their group.
+    """Partition whole groups, each represented by the mean point of its members; members share their group's class.
 
-    **Guarantee.** A method that forms classes of at least k points → every class holds at least k groups, and every
-    group is in one class. So records of a group leave with the same value in every attribute.
+    **Guarantee.** If the method forms classes of at least k points, every class holds at least k groups, and every
+    group is in one class. So the records of a group are released with the same value in every attribute.
 
-    **Departures.** Groups count alike while classes are formed, however many members they have. The value that a class
-    leaves with is the mean of its records, so that a group counts as often there as it has members.
+    **Departures.** While classes are formed, every group counts once, whatever its size. The released value of a class
+    is the mean of its records, so a group then counts once per member.
 
     Parameters
     ----------
     points
         The records.
     method
-        What forms classes, of groups here.
+        The method that forms classes, here of groups.
     groups
         The group of each record.
     strata
         The stratum of each group.
     rng
-        Where randomness comes from.
+        The random generator.
     """
     found = partition_strata(means_of(points, groups), method, strata, rng)
     blocks = (
@@ -63,7 +63,7 @@ def partition_together(
 
 
 def means_of(points: Points, groups: NDArray[np.int64]) -> Points:
-    """Return the mean point of each group, with the weight of all its members where shares are bounded.
+    """Return the mean point of each group, with the total weight of its members where shares are bounded.
 
     >>> import numpy as np
     >>> means_of(Points(np.array([[0.0, 1.0], [5.0, 5.0], [2.0, 3.0]])), np.array([0, 1, 0])).coordinates.tolist()
@@ -84,7 +84,7 @@ def means_of(points: Points, groups: NDArray[np.int64]) -> Points:
 
 
 def _weights_of(points: Points, groups: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the sum of the weights of each group, whatever the order of its members."""
+    """Return the sum of the weights of each group, independent of the order of its members."""
     import numpy as np
 
     weights = np.ones(len(groups)) if points.weights is None else points.weights
@@ -94,10 +94,10 @@ def _weights_of(points: Points, groups: NDArray[np.int64]) -> NDArray[np.float64
 
 @dataclass(frozen=True)
 class Wider:
-    """A method that forms larger classes of groups, so that there is room in each for several classes of records.
+    """A method that forms larger classes of groups, so that each has room for several classes of records.
 
-    If all records had classes of k, there would be n/k. Groups get (n/k) to the power of their share of the attributes,
-    so that both kinds of attributes are cut into about as many parts each.
+    With classes of k, n records would form n/k classes. Groups form (n/k) to the power of their share of the
+    attributes, so that both kinds of attributes are divided into about equally many parts.
 
     **Guarantee.** Classes of at least k groups, if the method forms classes of at least k points.
 
@@ -108,16 +108,16 @@ class Wider:
     method: Any
     refine: str | None
     k: int
-    share: float  #: of the attributes that are of the group
-    members: float  #: records of a group, on average
+    share: float  #: of attributes that belong to the group
+    members: float  #: records per group, on average
 
     def size(self, groups: int) -> int:
-        """Return how many groups a class must hold, of so many."""
+        """Return the smallest number of groups in a class, given the number of groups."""
         classes = float(max(1.0, groups * self.members / self.k) ** self.share)
         return min(groups, max(self.k, round(groups / classes)))
 
     def settled(self, points: Points) -> Wider:
-        """Let the method find in all points what must not differ from stratum to stratum."""
+        """Let the method determine from all points what must be the same in every stratum."""
         return replace(self, method=self.method.settled(points)) if hasattr(self.method, "settled") else self
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
@@ -129,7 +129,7 @@ class Wider:
 
 
 def way_of_groups(plain: Any, recipe: Recipe, groups: NDArray[np.int64]) -> Any:
-    """Return what forms classes of whole groups."""
+    """Return the method that forms classes of whole groups."""
     if not recipe.nested:
         return improved(plain, None, recipe.refine, more=bool(recipe.require))
     share = len(recipe.all_blocks[0]) / len(recipe.quasi)
@@ -144,24 +144,24 @@ def partition_nested(
     strata: NDArray[np.int64] | None,
     rng: np.random.Generator,
 ) -> list[Partition]:
-    """Partition whole groups by what is theirs, then the records of each class of groups by the rest.
+    """Partition whole groups by their own attributes, then the records of each class of groups by the other attributes.
 
-    **Guarantee.** Every class of groups holds at least k of them, each whole. Every class of records lies in one of
-    these, with records of at least k groups; so k holds over all attributes together. A method that forms blocks of
-    attributes itself promises k in each of them only, here as elsewhere.
+    **Guarantee.** Every class of groups holds at least k whole groups. Every class of records lies within one of these
+    and has records of at least k groups, so k holds over all attributes jointly. A method that forms blocks of
+    attributes itself promises k only within each block, here as elsewhere.
 
     Parameters
     ----------
     blocks
-        The records in the attributes of their groups, and in the others.
+        The records in their group's attributes, and in the other attributes.
     ways
-        What forms classes of records, and of groups.
+        The methods that form classes of records and of groups.
     groups
         The group of each record.
     inside, strata
         The stratum of each group, and of each record.
     rng
-        Where randomness comes from.
+        The random generator.
     """
     whole = partition_together(blocks[0], ways[1], groups, inside, rng)
     within = whole.labels if len(whole.blocks) == 1 else strata

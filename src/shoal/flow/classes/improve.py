@@ -1,4 +1,4 @@
-"""Repair and refinement of a partition, after any method: first until every demand holds, then to lower the loss."""
+"""Repair and refinement of a partition after any method: first meet every demand, then lower the loss."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class Improved:
     """A method followed by repair, refinement or both.
 
     **Guarantee.** Every class keeps at least k records. After a repair every class holds k different subjects where the
-    points know them, everything that is required of the points' confidential attributes (t-closeness among it where t
-    is given), and no person holds more than the share allowed, unless all records are one class. A refinement keeps all
-    of that, and the SSE does not rise.
+    points have subjects, meets every requirement on the points' confidential attributes (including t-closeness if t is
+    given), and no person holds more than the allowed share, unless all records form one class. A refinement preserves
+    all of that and never raises the SSE.
     """
 
     method: Any
     t: float | None = None
     repair: bool = False
-    effort: str | None = None  #: of the refinement; None: there is none
+    effort: str | None = None  #: of the refinement; None: no refinement
 
     @property
     def k(self) -> int:
@@ -32,7 +32,7 @@ class Improved:
         return int(self.method.k)
 
     def settled(self, points: Points) -> Improved:
-        """Let the method find in all points what must not differ from stratum to stratum."""
+        """Let the method determine from all points what must be the same in every stratum."""
         return replace(self, method=self.method.settled(points)) if hasattr(self.method, "settled") else self
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
@@ -74,9 +74,9 @@ class Improved:
 
 
 def improved(method: Any, t: float | None, effort: str | None, *, more: bool) -> Any:
-    """Return the method, followed by a repair if more is required than it sees to itself, and by a refinement.
+    """Return the method, followed by a repair if it does not meet every demand itself, and by a refinement.
 
-    `more` says whether the points will require something besides t.
+    `more` says whether the points will carry requirements in addition to t.
     """
     repair = more or (t is not None and not promises_t(type(method)))
     if repair:

@@ -1,4 +1,4 @@
-"""Points → Partition, for those who bring their own points."""
+"""Points → Partition, for callers with their own points."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def microaggregate_points(
     require: Mapping[str, Any],
     params: Mapping[str, Any],
 ) -> Partition:
-    """Partition bare points by a method of the registry."""
+    """Partition bare points by a registered method."""
     if method not in registry.keys("partition"):
         raise ParameterError(unknown("microaggregate", "method", method, registry.keys("partition")))
     cls = registry.load("partition", method)
@@ -62,7 +62,7 @@ def microaggregate_points(
 
 
 def _refuse_two_levels(cls: type, given: Mapping[str, Any], require: Mapping[str, Any]) -> None:
-    """Refuse a level that is both an argument of the method and required, and differs."""
+    """Refuse a level that is both a method argument and a requirement, with different values."""
     promised = (*getattr(cls, "promises", ()), *(("t_closeness",) if promises_t(cls) else ()))
     raise_all(
         ParameterError,
@@ -78,7 +78,7 @@ def _refuse_two_levels(cls: type, given: Mapping[str, Any], require: Mapping[str
 
 
 def _required(require: Mapping[str, Any], inside: tuple[Confidential, ...]) -> tuple[Requirement, ...]:
-    """Return what is required of bare confidential attributes, which are called by their numbers."""
+    """Return the requirements on bare confidential attributes, which are identified by number."""
     names = [attribute.name for attribute in inside]
     required = resolve("microaggregate", require)
     about_confidential("microaggregate", required, names)
@@ -89,7 +89,7 @@ def _required(require: Mapping[str, Any], inside: tuple[Confidential, ...]) -> t
 
 
 def bound_points(X: ArrayLike, k: int, labels: ArrayLike | None) -> Certificate:
-    """Bound the SSE of bare points from below; `labels` are a partition to compare with."""
+    """Bound the SSE of bare points from below; `labels` is a partition to compare with."""
     from shoal.flow.classes.certify import certify
 
     if not isinstance(k, Integral) or isinstance(k, bool) or k < 2:

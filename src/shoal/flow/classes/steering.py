@@ -1,6 +1,6 @@
 """Points → Points with artificial coordinates, and back: steered microaggregation SM(D, k, M, 𝒜, Ω) of any method.
 
-The artificial coordinates are there for the partition only: whatever comes after sees the points as they were.
+Only the partition uses the artificial coordinates; every later stage works with the original points.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Steering:
 
     coordinates: NDArray[np.float64] = field(repr=False)
     owners: tuple[str, ...]
-    method: str  #: whom it steers
+    method: str  #: key of the method that is steered
 
     def onto(self, points: Points) -> Points:
         """Return the points with the artificial coordinates: [DS17] Definition 3, step 1."""
@@ -42,7 +42,7 @@ class Steering:
         )
 
     def without(self, partition: Partition, points: Points) -> Partition:
-        """Return a partition of steered points as one of the points as they were."""
+        """Convert a partition of steered points to one of the original points."""
         if not self.owners:
             return partition
         if len(partition.blocks) > 1:
@@ -56,38 +56,38 @@ class Steering:
 
 @dataclass(frozen=True, eq=False)
 class TableColumns:
-    """The columns of a table, for what steers by them."""
+    """The columns of a table, as input for steering."""
 
     table: Table
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        """Return the values of a column of numbers or dates."""
+        """Return the values of a numeric or date column."""
         from shoal.flow.stages.encode import numbers_in
 
         return numbers_in(self.table, name, "a column that steers by its values")
 
     def categories(self, name: str) -> NDArray[np.int64]:
-        """Return a number for each different value of a column, a missing one among them."""
+        """Return a code for each distinct value of a column; a missing value has its own code."""
         column = self.table.data.column(self.table.schema[name].name)
         return categories(name, column, "cannot steer. Take another column.")
 
 
 @dataclass(frozen=True, eq=False)
 class ArrayColumns:
-    """Arrays by name, for what steers bare points by them."""
+    """Named arrays, as input for steering bare points."""
 
     arrays: Mapping[str, NDArray[Any]] = field(repr=False)
     n: int
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        """Return an array of finite numbers, one for each point."""
+        """Return an array of finite numbers, one per point."""
         array = self._array(name)
         if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
             raise DataError(f"microaggregate: {name} must hold finite numbers. Take by = region for other values.")
         return np.asarray(array, np.float64)
 
     def categories(self, name: str) -> NDArray[np.int64]:
-        """Return a number for each different value of an array."""
+        """Return a code for each distinct value of an array."""
         return np.asarray(np.unique(self._array(name), return_inverse=True)[1], np.int64)
 
     def _array(self, name: str) -> NDArray[Any]:
@@ -99,7 +99,7 @@ class ArrayColumns:
 
 
 def given_tables(steer: object) -> tuple[list[dict[str, Any]], dict[str, NDArray[Any]]]:
-    """Return tables that name their columns, and these columns, of what was given as pairs or with arrays inside."""
+    """Split steering given as pairs or with inline arrays into tables that name columns, and these columns."""
     if not isinstance(steer, Sequence) or isinstance(steer, str):
         raise ParameterError(f"microaggregate: steer must be a list of pairs or tables, got {shown(steer)}.")
     tables, arrays = [], {}
@@ -122,7 +122,7 @@ def given_tables(steer: object) -> tuple[list[dict[str, Any]], dict[str, NDArray
 
 
 def steering_of(tables: Sequence[Mapping[str, Any]], method: Any, points: Points, columns: Columns) -> Steering:
-    """Make the artificial attributes that tables ask for, each with its weight."""
+    """Make the artificial attributes that the tables request, each with its weight."""
     made, owners = [], []
     for at, (table, (maker, weight)) in enumerate(zip(tables, steering_makers(tables, type(method)), strict=True)):
         coordinates = weight * maker.coordinates(points, columns)
@@ -140,7 +140,7 @@ def steering_in(recipe: Recipe, method: Any, points: Points, table: Table) -> St
 
 
 def needs_confidential(tables: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether some artificial attribute is made of confidential ones."""
+    """Tell whether an artificial attribute is computed from confidential ones."""
     known = registry.keys("steer")
     return any(
         getattr(registry.load("steer", table["by"]), "needs_confidential", False)

@@ -1,4 +1,4 @@
-"""Strata: classes never cross their values."""
+"""Strata: groups of records that no class may cross."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 
 _AND = " + "
-_LARGEST = 1_000_000  # of a new code
+_LARGEST = 1_000_000  # largest new code
 
 
 def as_merged(table: Table, strata: NDArray[np.int64]) -> Table:
-    """Return a table whose columns of strata are the same in all records of strata that were merged.
+    """Return a table in which records of merged strata have the same values in all strata columns.
 
-    Categories and whole numbers leave with the names of all that were merged, in their order: ``north + south``; a
-    column of whole numbers is text then. A number of a statistical package, where labels say what it means, leaves as a
-    new number, with the labels of all. Of other columns there is no such value: they are missing in these records, and
-    so is what was missing in one of them.
+    Categories and whole numbers are released as the names of all merged strata, in order: ``north + south``; a column
+    of whole numbers then becomes text. A number from a statistical package with value labels is released as a new
+    number that carries all the labels. Other columns have no such joint value: they become missing in these records, as
+    does any column that was missing in one of the merged strata.
 
-    **Guarantee.** Records of one stratum, as merged, are equal in all columns of strata; a column in which those that
-    were merged do not differ is as it was; a stratum that was not merged has the values that it had.
+    **Guarantee.** Records of one stratum, after merging, are equal in all strata columns; a column in which the merged
+    strata do not differ is unchanged; a stratum that was not merged keeps its values.
 
     >>> import pyarrow as pa
     >>> from shoal.types import Column, Kind, Schema
@@ -53,7 +53,7 @@ def as_merged(table: Table, strata: NDArray[np.int64]) -> Table:
 def _one_value(
     table: Table, name: str, strata: NDArray[np.int64], differing: NDArray[np.bool_]
 ) -> tuple[pa.Field, pa.ChunkedArray]:
-    """Return a column with one value in each stratum in which it has several, and what is noted of it."""
+    """Give a column one value per stratum where it has several; return it with a note."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -89,7 +89,7 @@ def _one_value(
 def _with_codes(
     variable: Variable, known: pa.ChunkedArray, values: dict[int, Any]
 ) -> tuple[Variable, dict[int, float | int | None]]:
-    """Return new codes for lists of codes, and the variable with their labels: numbers above all that there are."""
+    """Return new codes for lists of codes, above all existing ones, and the variable with their labels."""
     import pyarrow as pa
 
     labels = dict(variable.labels)
@@ -114,7 +114,7 @@ def _declared(variable: Variable, code: int) -> bool:
 
 
 def _whole(column: pa.ChunkedArray) -> bool:
-    """Tell whether values are whole numbers, also where they are kept as others."""
+    """Tell whether all values are whole numbers, whatever the column type."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -126,12 +126,12 @@ def _whole(column: pa.ChunkedArray) -> bool:
 def merge_small(
     points: Points, strata: NDArray[np.int64], k: int, subjects: NDArray[np.int64] | None
 ) -> NDArray[np.int64]:
-    """Merge strata that hold fewer than k records, of k different subjects where these are named, with the nearest.
+    """Merge each stratum of fewer than k records (k distinct subjects, where known) with its nearest stratum.
 
-    While there is such a stratum: the smallest (of several the first) joins the one whose mean point is nearest.
+    While such a stratum exists, the smallest one (the first in a tie) joins the stratum with the nearest mean point.
 
-    **Guarantee.** Every stratum that is returned holds k, or is the only one; each is a union of strata that were
-    given, one of which held fewer than k if there are several.
+    **Guarantee.** Every returned stratum holds k, or is the only one. Each is a union of given strata; if it has
+    several, at least one of them held fewer than k.
 
     **Complexity.** O(s²d) for s strata of points in d coordinates.
 
@@ -164,7 +164,7 @@ def merge_small(
 
 
 def merged_note(before: NDArray[np.int64], after: NDArray[np.int64], k: int) -> str:
-    """Say how many strata were merged; nothing if none was."""
+    """Report how many strata were merged; empty if none was."""
     import numpy as np
 
     pairs = np.unique(np.column_stack((after, before)), axis=0)
@@ -173,12 +173,12 @@ def merged_note(before: NDArray[np.int64], after: NDArray[np.int64], k: int) -> 
         return ""
     return (
         f"{int(held[held > 1].sum()):,} of {len(pairs):,} strata were merged into {int((held > 1).sum()):,}, because "
-        f"some held fewer than k = {k}; those that were merged leave as one"
+        f"some held fewer than k = {k}; merged strata are released as one"
     )
 
 
 def with_strata(data: pa.Table, names: Sequence[str], strata: NDArray[np.int64]) -> pa.Table:
-    """Return a table whose columns of strata say the strata as they were merged, and nothing else."""
+    """Return a table whose strata columns show only the merged strata."""
     import numpy as np
     import pyarrow as pa
 
@@ -195,7 +195,7 @@ def partition_strata(
     if strata is None:
         whole: Partition = method.partition(points, rng)
         return whole
-    if hasattr(method, "settled"):  # what is found in the points must not differ from stratum to stratum
+    if hasattr(method, "settled"):  # what the method determines from the points must be the same in every stratum
         method = method.settled(points)
     rows = np.split(np.argsort(strata, kind="stable"), np.cumsum(np.bincount(strata))[:-1])
     return Partition.joined([method.partition(points.rows(where), rng) for where in rows], rows)

@@ -1,7 +1,7 @@
-"""Sampling weights: which means they may weigh, and as what they are released.
+"""Sampling weights: when they weight means, and how they are released.
 
-Quasi-identifiers that are released as weighted means next to the weights of single records give an equation in whole
-numbers, whose solution is the original values. So a weight either moves into the mean of its class, with everything
+If quasi-identifiers are released as weighted means next to the weights of single records, they yield an equation in
+whole numbers whose solution is the original values. So either a weight is replaced by its class mean, like everything
 that depends on it, or nothing depends on it.
 """
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
 
 def weights_counted(table: Table, recipe: Recipe) -> NDArray[np.float64] | None:
-    """Return what records weigh, relative to the heaviest; None where every record weighs the same.
+    """Return the weights of the records relative to the largest; None where every record weighs the same.
 
-    That is so without a weight column, and where the weights of records are released: nothing may depend on them then.
+    That is the case without a weight column, and where record weights are released: nothing may depend on them then.
     """
     import numpy as np
 
-    weights = weights_in(table)  # which refuses what cannot be a weight, used or not
+    weights = weights_in(table)  # refuses invalid weights, whether or not they are used
     if weights is None or recipe.release_weight == "record":
         return None
-    return np.asarray(weights / weights.max())  # only ratios matter, and sums must not overflow
+    return np.asarray(weights / weights.max())  # only ratios matter; sums must not overflow
 
 
 def weights_for_means(table: Table, recipe: Recipe, partition: Partition) -> NDArray[np.float64] | None:
-    """Return what means are weighted by, relative to the largest; None: they are not weighted.
+    """Return the weights for means, relative to the largest; None if means are not weighted.
 
     Raises
     ------
     ParameterError
-        If a record is in several classes, and its weight is not to be released as it is.
+        If a record is in several classes and its weight is not released unchanged.
     """
     weights = weights_counted(table, recipe)
     if weights is not None and len(partition.blocks) > 1 and not recipe.nested:
@@ -49,12 +49,12 @@ def weights_for_means(table: Table, recipe: Recipe, partition: Partition) -> NDA
 
 
 def with_released_weights(release: Release, table: Table, recipe: Recipe, partition: Partition) -> Release:
-    """Return a release whose weight is as the recipe says: the mean of its class, as it was, or removed.
+    """Return a release with the weight that the recipe asks for: its class mean, unchanged, or removed.
 
-    With two tables the weight stays with its person, like everything in the first one, and is not averaged.
+    With two tables the weight stays with its person, like everything in the first table, and is not averaged.
 
-    **Guarantee.** With ``class``, records of a class have the same weight, a float64, and the sum of all
-    weights is kept up to rounding. The order of members does not change a bit of it.
+    **Guarantee.** With ``class``, records of a class have the same weight, a float64, and the sum of all weights is
+    preserved up to rounding. The result is bit-identical for any order of members.
     """
     import pyarrow as pa
 
@@ -78,9 +78,9 @@ def with_released_weights(release: Release, table: Table, recipe: Recipe, partit
 
 
 def weights_compared(table: Table, recipe: Recipe, partition: Partition) -> Pair | None:
-    """Return the weights before and after, for measures of totals; None if there are none.
+    """Return the weights before and after, for measures of totals; None without a weight column.
 
-    Removed weights are taken for those of classes, by which means were weighted.
+    Removed weights count as class means, the weights that the means used.
     """
     from shoal.kernels.arithmetic.class_means import class_means
 

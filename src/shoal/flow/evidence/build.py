@@ -1,4 +1,4 @@
-"""Run → Evidence: what a run promised and found, with digests in place of everything that is a value."""
+"""Run → Evidence: the promises and findings of a run, with digests in place of values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HIDDEN = "hmac-sha256:"
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """What evidence needs in addition to an account: the release as it was read back, and what the tables are.
+    """What evidence needs in addition to the run: the release as it was read back, and the tables' digests.
 
     Attributes
     ----------
@@ -45,30 +45,30 @@ class Proof:
 
     @classmethod
     def of_frame(cls, leaving: Release, receipt: Callable[[], Receipt]) -> Proof:
-        """Return the proof of a frame: its content counts, not how it is held."""
+        """Return the proof of a frame, based on its content rather than its type."""
         ends = tuple(zip(("", "confidential"), (of_table(one.data) for one in tables_of(leaving)), strict=False))
         return cls(leaving, ends, secret.fresh(), receipt)
 
     @classmethod
     def of_files(cls, leaving: Release, ends: Sequence[tuple[str, Any]], receipt: Callable[[], Receipt]) -> Proof:
-        """Return the proof of staged tables: the bytes of files as they will be, the content of databases."""
+        """Return the proof of staged tables: digests of file bytes, or of the content of databases."""
         tables = tables_of(leaving)
         outputs = tuple((name, digest_at(at, table.data)) for (name, at), table in zip(ends, tables, strict=True))
         return cls(leaving, outputs, secret.fresh(), receipt)
 
 
 def digest_at(at: Any, data: pa.Table) -> Digest:
-    """Return the digest of a file's bytes, or of a table's content where it is in no file."""
+    """Return the digest of a file's bytes, or of a table's content if it is not in a file."""
     return of_file(at) if isinstance(at, Path) else of_table(data)
 
 
 def evidence_of(account: Run, proof: Proof, commitment: Commitment | None = None) -> Evidence:
-    """Return what others need to check a release.
+    """Return the evidence that others need to check a release.
 
-    **Guarantee.** No cell is in it, neither of the input nor of the output. Of the input it holds the commitment at
-    most, which nobody can test guesses against without the receipt. Names of categories are keyed digests, and only of
-    those that occur in the output. Figures that were computed from original values have 3 significant digits, and are
-    such that an exchange of two members of a class does not change them.
+    **Guarantee.** It contains no cell of the input or the output. Of the input it holds at most the commitment, against
+    which a guess cannot be tested without the receipt. Category names are keyed digests, and only of categories that
+    occur in the output. Figures computed from original values have 3 significant digits and do not change when two
+    members of a class are exchanged.
     """
     recipe, audit = dict(account.recipe), _told(account.audit)
     leaving = proof.leaving
@@ -113,7 +113,7 @@ def _told(audit: Audit) -> Audit:
 
 
 def told(finding: Finding) -> Finding:
-    """Return what may be told of a finding: what a class of one record weighs is a cell, and is left out.
+    """Return the publishable part of a finding: the weight of a class of one record is a cell, and is dropped.
 
     >>> told(Finding("k_anonymity", ("age",), 1, None, True, 9, found=(("weighted_k", 7.5),))).found
     ()
@@ -123,7 +123,7 @@ def told(finding: Finding) -> Finding:
 
 
 def finding_as_dict(finding: Finding) -> dict[str, Any]:
-    """Return all of a finding but which classes are the worst, which only helps an intruder."""
+    """Return a finding without its worst classes, which would only help an attacker."""
     return {
         "model": finding.model,
         "attributes": list(finding.attributes),
@@ -142,7 +142,7 @@ def finding_as_dict(finding: Finding) -> dict[str, Any]:
 
 
 def histogram(release: Release, over: Sequence[str]) -> list[list[int]]:
-    """Return how many classes there are of each size in records: pairs, the smallest first."""
+    """Return the number of classes of each size in records, as pairs, smallest size first."""
     import numpy as np
 
     from shoal.privacy.k_anonymity import class_sizes
@@ -152,7 +152,7 @@ def histogram(release: Release, over: Sequence[str]) -> list[list[int]]:
 
 
 def tables_of(release: Release) -> tuple[Release, ...]:
-    """Return the tables that leave: one, or two."""
+    """Return the released tables: one or two."""
     return (release,) if release.apart is None else (release, release.apart)
 
 
@@ -161,7 +161,7 @@ def _end(name: str, digest: Digest) -> dict[str, Any]:
 
 
 def _without_names(recipe: dict[str, Any], salt: bytes) -> dict[str, Any]:
-    """Return a recipe with digests for what names categories: orders, taxonomies, and cells that mean no value."""
+    """Return a recipe with digests in place of category names: orders, taxonomies, and codes for missing values."""
     for field_ in ("orders", "taxonomies"):
         if field_ in recipe:
             recipe[field_] = {name: _hidden(salt, value) for name, value in recipe[field_].items()}
@@ -175,11 +175,11 @@ def _hidden(salt: bytes, value: Any) -> str:
 
 
 def names_hidden(recipe: Mapping[str, Any]) -> bool:
-    """Tell whether a recipe of an evidence has digests in it, so that its fingerprint cannot be found again."""
+    """Tell whether an evidence's recipe contains digests, so that its fingerprint cannot be recomputed."""
     return bool(recipe.get("orders") or recipe.get("taxonomies") or "missing" in recipe.get("text", {}))
 
 
 def _text(dialect: Dialect) -> dict[str, Any]:
-    """Return how a text file is written; which cells mean no value is said of each column."""
+    """Return how a text file is written; codes for missing values are listed per column."""
     names = ("delimiter", "quote", "encoding", "decimal", "datetime")
     return {name: getattr(dialect, name) for name in names}

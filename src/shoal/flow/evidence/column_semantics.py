@@ -1,4 +1,4 @@
-"""What columns mean beyond their cells: written into evidence by digests of names, and read from it again."""
+"""Column semantics: order, groups and missing values, stored in evidence as digests and read back from it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-_BARE = "-"  # of a branch without a category; digests are hexadecimal
+_BARE = "-"  # a branch without a category; digests are hexadecimal
 _NUMBERS = {Kind.INTEGER, Kind.CONTINUOUS}
 _AS_VALUES = (Role.CONFIDENTIAL, Role.WEIGHT)
 
 
 def columns_of(release: Release, salt: bytes, *, placed: bool) -> dict[str, dict[str, Any]]:
-    """Return what the columns that leave are, and of those that audits read as values what they do not say."""
+    """Describe the released columns; for those that audits read as values, include what the cells do not show."""
     seen = (*_AS_VALUES, Role.QUASI) if placed else _AS_VALUES
     return {
         column.name: {
@@ -37,10 +37,10 @@ def columns_of(release: Release, salt: bytes, *, placed: bool) -> dict[str, dict
 
 
 def _meaning(release: Release, column: Column, salt: bytes) -> dict[str, Any]:
-    """Return order, groups and missing values of a column; nothing if it cannot be read.
+    """Return the order, groups and missing values of a column; empty if the column cannot be parsed.
 
-    Names are digests, and only of categories that occur in the released cells. In the order others leave a gap, so that
-    ranks stay right; of the tree the heights of groups are said, so that distances do.
+    Names are digests, and only of categories that occur in the released cells. Other categories leave a gap in the
+    order, so that ranks stay right; the tree records the heights of groups, so that distances stay right.
     """
     import pyarrow as pa
 
@@ -70,12 +70,12 @@ def _meaning(release: Release, column: Column, salt: bytes) -> dict[str, Any]:
 
 
 def _occurring(read: pa.ChunkedArray) -> set[str]:
-    """Return what the values that occur in a column are called."""
+    """Return the names of the values that occur in a column."""
     return {called(value) for value in read.unique().to_pylist() if value is not None}
 
 
 def _heights(taxonomy: Taxonomy) -> dict[tuple[str, ...], int]:
-    """Return the height of each group by its path from the root, and of the root, ``()``: steps to its deepest leaf."""
+    """Return the height of each group by its path from the root ``()``: the steps to its deepest leaf."""
     found: dict[tuple[str, ...], int] = {(): 1}
     for path in taxonomy.paths.values():
         for depth in range(len(path) + 1):
@@ -84,7 +84,7 @@ def _heights(taxonomy: Taxonomy) -> dict[tuple[str, ...], int]:
 
 
 def _rebuilt(paths: Mapping[str, Sequence[str]], heights: Mapping[str, Sequence[int]]) -> Taxonomy:
-    """Return a tree of some leaves whose groups are as high as they are said to be: bare branches make up for others.
+    """Rebuild a tree from some leaves and the recorded heights of groups; bare branches stand in for other leaves.
 
     >>> tree = _rebuilt({"flu": ["lungs"]}, {"flu": [3, 1]})
     >>> tree.height, tree.paths["flu"]
@@ -101,7 +101,7 @@ def _rebuilt(paths: Mapping[str, Sequence[str]], heights: Mapping[str, Sequence[
 
 
 def plainly(release: Release, name: str) -> pa.ChunkedArray:
-    """Return the cells of a column as they are told apart by name: text without blanks around it, plain values."""
+    """Return the cells of a column in the form by which they are named: stripped text or plain values."""
     import pyarrow as pa
 
     from shoal.schema.cells import is_text, tidy
@@ -113,7 +113,7 @@ def plainly(release: Release, name: str) -> pa.ChunkedArray:
 
 
 def _absent(cells: pa.ChunkedArray, read: pa.ChunkedArray) -> set[str]:
-    """Return what stands in cells that are read as missing."""
+    """Return the contents of cells that are parsed as missing."""
     import pyarrow.compute as pc
 
     there = cells.filter(pc.and_(cells.is_valid(), read.is_null()))
@@ -122,14 +122,14 @@ def _absent(cells: pa.ChunkedArray, read: pa.ChunkedArray) -> set[str]:
 
 @dataclass(frozen=True, eq=False)
 class Left:
-    """A table that left, as an auditor reads it; and for columns that cannot be read the reason."""
+    """A released table as an auditor parses it, with the reason for each column that cannot be parsed."""
 
     release: Release = field(repr=False)
     faults: Mapping[str, str] = field(default_factory=dict)
 
 
 def as_left(evidence: Evidence, data: pa.Table, dialect: Dialect | None) -> Left:
-    """Read a table with what the evidence says of its columns: kinds, and digests of orders, groups, missing values."""
+    """Parse a table using the evidence on its columns: kinds, and digests of orders, groups, missing values."""
     known = evidence["columns"]
     try:
         columns = [_column(name, known.get(name, {})) for name in data.column_names]
@@ -152,10 +152,10 @@ def as_left(evidence: Evidence, data: pa.Table, dialect: Dialect | None) -> Left
 
 
 def taken_on_trust(evidence: Evidence, left: Left) -> list[str]:
-    """Return what an evidence says of columns that their cells do not show: kinds, missing values, order, groups.
+    """Return the evidence's statements on columns that the cells do not confirm: kinds, missing values, order, groups.
 
-    Who calls every cell missing makes all classes alike, so the number of these cells is said. A kind is established
-    if the cells or their type suggest the same one; integers and other numbers are compared alike.
+    Declaring every cell missing would make all classes equal, so the number of such cells is reported. A kind is
+    confirmed if the cells or their type suggest the same one; integers and other numbers are compared in the same way.
     """
     found = []
     for name, read in left.release.read.items():
@@ -180,7 +180,7 @@ def _column(name: str, said: Mapping[str, Any]) -> Column:
 
 
 def _values(release: Release, column: Column, said: Mapping[str, Any], salt: bytes) -> pa.ChunkedArray:
-    """Return a column as values; categories with an order or groups under the digests of their names."""
+    """Return a column as values; categories with an order or groups are named by their digests."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Digests of files, of tables and of names: what they are is not in them, but who has them can tell."""
+"""Digests of files, tables and names: only someone who has the original can match them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 _PIECE = 1 << 20
 _ROWS = 1 << 16
-_NAME = 32  # letters of the digest of a name: 128 bits
+_NAME = 32  # hexadecimal digits in the digest of a name: 128 bits
 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """The digest of a file's bytes, or of a table's content where there are none."""
+    """The digest of a file's bytes, or of a table's content if there is no file."""
 
     of: str  #: ``bytes`` or ``content``
     hex: str
-    size: int | None  #: in bytes; of a table's content none
+    size: int | None  #: in bytes; None for a table's content
 
 
 def of_file(path: Path) -> Digest:
@@ -52,10 +52,10 @@ def of_file(path: Path) -> Digest:
 
 
 def of_table(data: pa.Table) -> Digest:
-    """Return the SHA-256 of what a table holds, whatever holds it.
+    """Return the SHA-256 of a table's content, independent of its storage.
 
-    Names of columns and cells are written as text, each after its length and a colon, a missing cell as ``-``; rows are
-    sorted, for a database has no order of them. Types do not count, only what is written.
+    Column names and cells are written as text, each preceded by its length and a colon, a missing cell as ``-``. Rows
+    are sorted, because a database has no row order. Only the text counts, not the types.
 
     >>> import pyarrow as pa
     >>> one, other = pa.table({"a": [1, None], "b": ["x", "y"]}), pa.table({"a": [None, 1], "b": ["y", "x"]})
@@ -70,7 +70,7 @@ def of_table(data: pa.Table) -> Digest:
 
 
 def of_name(key: bytes, name: str) -> str:
-    """Return the digest of a category's name: who has the name and the key can tell, and who has neither cannot.
+    """Return the keyed digest of a category name: only someone with both name and key can match it.
 
     >>> of_name(b"salt", "flu") == of_name(b"salt", "flu"), of_name(b"salt", "flu") == of_name(b"salt", "ulcer")
     (True, False)
@@ -84,7 +84,7 @@ def _written(text: str) -> str:
 
 
 def _sorted_rows(data: pa.Table) -> Iterator[bytes]:
-    """Give the rows as they are written, in their order."""
+    """Yield the rows as text, sorted."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -102,7 +102,7 @@ def _sorted_rows(data: pa.Table) -> Iterator[bytes]:
 
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return cells as text; what Arrow has no text for is written as Python writes it."""
+    """Return cells as text; types without an Arrow text form are written as Python writes them."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):

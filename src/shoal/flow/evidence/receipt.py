@@ -1,4 +1,4 @@
-"""The receipt of a run: what its owner keeps to himself, and what opens the commitment in the evidence."""
+"""Receipt of a run: kept by the data owner; opens the commitment in the evidence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HEX = 64
 
 @dataclass(frozen=True, slots=True)
 class Commitment:
-    """SHA-256 of a nonce and of the SHA-256 of an input: nobody can test a guess of the input without the nonce.
+    """SHA-256 of a nonce and of the SHA-256 of an input: without the nonce a guess of the input cannot be tested.
 
     >>> made = Commitment.to(Digest("bytes", "ab" * 32, 7))
     >>> made.opens(Digest("bytes", "ab" * 32, 7)), made.opens(Digest("bytes", "ac" * 32, 7))
@@ -43,7 +43,7 @@ class Commitment:
         return cls(source.of, nonce, _committed(nonce, source))
 
     def opens(self, source: Digest) -> bool:
-        """Tell whether an input is the one that was committed to."""
+        """Tell whether an input is the one committed to."""
         return self.of == source.of and self.sha256 == _committed(self.nonce, source)
 
 
@@ -53,21 +53,21 @@ def _committed(nonce: bytes, source: Digest) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Receipt:
-    """What the owner of the data keeps.
+    """The record that the data owner keeps.
 
     Attributes
     ----------
     commitment
-        What opens the commitment of the evidence.
+        Opens the commitment in the evidence.
     swap_key
-        The key by which the release `swap` dealt the values; None for other releases.
+        The key by which the release `swap` assigned values; None for other releases.
     rows
-        For each released row the number of its row in the input, from 0; None where order and number are the same.
+        For each released row the number of its row in the input, from 0; None if order and number are the same.
     classes
-        For each class the keyed digests of its subjects, where a subject or a group is declared; with several blocks
-        of attributes, the classes of one block after those of another.
+        For each class the keyed digests of its subjects, if a subject or group column is declared; with several
+        blocks of attributes, the classes of one block follow those of another.
     class_key
-        The key of these digests.
+        The key of those digests.
     """
 
     commitment: Commitment
@@ -77,7 +77,7 @@ class Receipt:
     class_key: bytes | None = field(default=None, repr=False)
 
     def render(self) -> str:
-        """Return it as JSON."""
+        """Return the receipt as JSON."""
         values: dict[str, Any] = {
             "format": FORMAT,
             "commitment": {
@@ -146,7 +146,7 @@ def receipt_of(
     subjects: pa.ChunkedArray | None = None,
     rows: NDArray[np.int64] | None = None,
 ) -> Receipt:
-    """Write down what the owner of the data keeps of a run.
+    """Make the receipt of a run.
 
     Parameters
     ----------
@@ -155,11 +155,11 @@ def receipt_of(
     partition
         The classes.
     swap_key
-        The key by which values were dealt, if they were.
+        The key by which values were assigned, if any.
     subjects
-        The subject of each record of the partition, or its group; None where none is declared.
+        The subject or group of each record of the partition; None if none is declared.
     rows
-        For each released row the number of its row in the input, where these differ.
+        For each released row the number of its row in the input, if they differ.
     """
     if subjects is None:
         return Receipt(Commitment.to(source), swap_key, rows)
@@ -168,7 +168,7 @@ def receipt_of(
 
 
 def _members(partition: Partition, subjects: pa.ChunkedArray, key: bytes) -> tuple[tuple[str, ...], ...]:
-    """Return for each class the keyed digests of its subjects, sorted; records without a subject are of one."""
+    """Return the sorted keyed digests of each class's subjects; records without a subject share one."""
     encoded = subjects.combine_chunks().dictionary_encode(null_encoding="encode")
     names = [of_name(key, "" if value is None else called(value)) for value in encoded.dictionary.to_pylist()]
     codes = encoded.indices.to_pylist()

@@ -1,4 +1,4 @@
-"""Try many settings on a table, and say which one to take."""
+"""Exploration: try many settings on a table, and recommend one."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _Value = Callable[[Setting], tuple[float, float]]
 
 
 def on_frontier(settings: Sequence[Setting]) -> tuple[Setting, ...]:
-    """Mark the settings that no other one beats: none has less of loss or risk and no more of the other.
+    """Mark the settings that no other setting dominates, with less loss or risk and no more of the other.
 
-    Only settings that ran, keep their promise, meet the recipe's demands, and have both are compared.
+    Only settings that ran, keep their promise, meet the recipe's demands, and have both figures are compared.
 
-    **Complexity.** O(s²) for s settings, of which there are dozens.
+    **Complexity.** O(s²) for s settings (dozens).
     """
     compared = [setting for setting in settings if setting.comparable]
     return tuple(
@@ -51,23 +51,22 @@ def recommended(
     max_risk: float | None = None,
     demanded: Mapping[str, float] = MappingProxyType({}),
 ) -> tuple[Setting | None, str, str]:
-    """Choose the setting to take, by a rule that can be said in a sentence.
+    """Choose the recommended setting, by a rule that fits in one sentence.
 
     Parameters
     ----------
     settings
-        With the frontier marked.
+        Settings, with the frontier marked.
     max_loss, max_risk
-        What the loss and the risk may be at most. With one of them the other is the least; with both or none, their
-        mean is.
+        Upper limits on loss and risk. With one limit, the other figure is minimised; with both or none, their mean.
     demanded
-        The levels that the recipe demands, to say why nothing is recommended.
+        The levels that the recipe demands, for the reason if nothing is recommended.
 
     Returns
     -------
     tuple
-        The setting, or None if none keeps the limits; why; and the rule. Of equals the one with the lower k, then the
-        one that stands first.
+        The setting, or None if no setting keeps the limits; the reason; and the rule. Ties go to the lower k, then
+        to the first.
     """
     front = [setting for setting in settings if setting.frontier]
     kept = [s for s in front if _within(s.loss, max_loss) and _within(s.risk, max_risk)]
@@ -113,7 +112,7 @@ def _none_kept(front: Sequence[Setting], limits: str) -> str:
     )
 
 
-_CLASSES = 3  # of the largest k, that must fit into what is drawn from a stratum
+_CLASSES = 3  # of the largest k must fit into the sample of a stratum
 
 
 def explore_frame(frame: Any, recipe: Recipe, asked: Explore) -> Explored:
@@ -135,7 +134,7 @@ def explore_file(
     save_recipe: Path | None = None,
     force: bool = False,
 ) -> Explored:
-    """Try settings on a file; the page, and the recipe of the recommended one, appear whole or not at all."""
+    """Try settings on a file; the page and the recommended recipe appear whole or not at all."""
     from shoal.io.sinks._atomic import atomic
     from shoal.report.frontier import render
 
@@ -163,7 +162,7 @@ def _of_file(source: Place, recipe: Recipe, asked: Explore) -> Explored:
 
 
 def _without_cells(records: int, names: Sequence[str], recipe: Recipe, asked: Explore) -> Explored:
-    """Try settings on made-up records: of the table only the number of records and the names of columns are taken."""
+    """Try settings on synthetic records; only the number of records and column names come from the table."""
     whole = completed(recipe)
     found = weigh(stand_ins(records, names, whole), whole, asked)
     added = [name for name in whole.kinds if name not in recipe.kinds]
@@ -177,11 +176,11 @@ def _without_cells(records: int, names: Sequence[str], recipe: Recipe, asked: Ex
 
 
 def _keep_apart(source: Place, target: Path | None, save_recipe: Path | None) -> None:
-    """Refuse a page or a recipe that would replace the input, or each other; and a page that passes for data."""
-    besides = {"recipe": save_recipe} if save_recipe is not None else {}
+    """Refuse a page or recipe that would replace the input or each other, and a page named like data."""
+    side_files = {"recipe": save_recipe} if save_recipe is not None else {}
     first = target if target is not None else save_recipe
     if first is not None:
-        keep_apart(source, Place(first), {} if target is None else besides)
+        keep_apart(source, Place(first), {} if target is None else side_files)
     if target is not None and target.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"{target}: the name of the page must end in .html. Rename it.")
 

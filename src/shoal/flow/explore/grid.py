@@ -1,4 +1,4 @@
-"""What there is to try: ways × t × k, from coarse to fine, each with the time that it takes."""
+"""Grid of settings to try: methods × t × k, from coarse to fine, each with its estimated time."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import resolve
 from shoal.types import Table
 
-RISK = "dld"  #: where nobody asks for another
+RISK = "dld"  #: the default risk measure
 _K = (3, 5, 10, 25)
 _LAST = 1_000  # level of settings that are weaker than the recipe
 _PLAIN = ("mdav", "v_mdav", "tour")
-_RANKED = ("t_first", "k_first", "t_close_merge", "steered")  # where all confidential columns have an order
+_RANKED = ("t_first", "k_first", "t_close_merge", "steered")  # these need an order on all confidential columns
 _ANY = ("t_close_merge", "k_first")
 
 
 @dataclass(frozen=True)
 class Explore(Checked):
-    """What to try, for how long, and what to look at; see :func:`shoal.explore`."""
+    """What to try, how long, and what to measure; see :func:`shoal.explore`."""
 
     k: Annotated[tuple[int, ...] | None, Param("Class sizes to try; left out: 3, 5, 10, 25 and the recipe's.")] = None
     t: Annotated[tuple[float, ...] | None, Param("Closenesses to try; left out: the recipe's.")] = None
@@ -69,7 +69,7 @@ _LISTS = ("k", "t", "methods", "refine")
 
 
 def percentages(room: str) -> list[str]:
-    """Return the names of a room's measures that are percentages of which less is better.
+    """Return the names of a family's measures that are percentages to be minimised.
 
     >>> percentages("utility")
     ['il_sse', 'il']
@@ -83,17 +83,17 @@ def percentages(room: str) -> list[str]:
 
 
 class Candidate(NamedTuple):
-    """A setting to try: its recipe, or why there can be none; and how soon it is tried."""
+    """A setting to try: its recipe, or the reason why it has none; and its priority."""
 
     values: Mapping[str, Any]
     recipe: Recipe | None
     fault: ParameterError | None
     level: int  #: 0 is tried first
-    shortfall: str = ""  #: in what it is weaker than the recipe demands, in words
+    shortfall: str = ""  #: how it is weaker than the recipe demands, in words
 
 
 def candidates(table: Table, recipe: Recipe, asked: Explore, d: int) -> list[Candidate]:
-    """Return every setting there is to try, by way, t and k; `d` is the number of coordinates."""
+    """Return every setting to try, by method, t and k; `d` is the number of coordinates."""
     ks = sorted({int(k) for k in asked.k or (*_K, recipe.k)})
     ts = sorted({float(t) for t in asked.t}) if asked.t else [recipe.t]
     ways = list(_ways(table, recipe, asked, d, close=ts != [None]))
@@ -116,7 +116,7 @@ def candidates(table: Table, recipe: Recipe, asked: Explore, d: int) -> list[Can
 
 
 def coarse_first(meets: Sequence[bool]) -> list[int]:
-    """Return how soon each of a row of values is tried: ends before middles, those below the recipe's demands last.
+    """Return the priority of each value in a row: ends before middles, values below the recipe's demands last.
 
     >>> coarse_first([False, True, True, True])
     [1000, 0, 1, 0]
@@ -126,7 +126,7 @@ def coarse_first(meets: Sequence[bool]) -> list[int]:
 
 
 def coarseness(count: int) -> list[int]:
-    """Return how soon each of a row of values is tried: the ends at 0, then middles, then middles between these.
+    """Return the priority of each value in a row: ends at 0, then middles, then middles between those.
 
     >>> coarseness(5), coarseness(1)
     ([0, 2, 1, 2, 0], [0])
@@ -142,14 +142,14 @@ def coarseness(count: int) -> list[int]:
 
 
 def _ways(table: Table, recipe: Recipe, asked: Explore, d: int, *, close: bool) -> Iterator[tuple[str, str | None]]:
-    """Yield methods, each with the effort of a refinement: those asked for, or those that suit what is required."""
+    """Yield methods with their refinement effort: those requested, or those that suit the requirements."""
     methods = asked.methods or tuple(_suiting(table, recipe, d, close=close))
     efforts = [None if effort == "none" else effort for effort in asked.refine or ()] or [recipe.refine]
     usual = asked.methods is None and asked.refine is None and recipe.refine is None
     if usual and (close or recipe.require):
         efforts = [None, "fast"]
     yield from product(dict.fromkeys(methods), dict.fromkeys(efforts))
-    if usual and len(efforts) == 1 and d > 1:  # refined, they are all much the same where nothing else is required
+    if usual and len(efforts) == 1 and d > 1:  # after refinement they differ little, where nothing else is required
         yield methods[0], "fast"
 
 
@@ -169,7 +169,7 @@ def _suiting(table: Table, recipe: Recipe, d: int, *, close: bool) -> Iterator[s
 
 
 def set_for(method: str, recipe: Recipe) -> dict[str, Any]:
-    """Return what `set` says to this method or to the release, or to something that is no method."""
+    """Return the entries of `set` for this method or the release, or for a component that is not a method."""
     makers = (registry.load("partition", method), registry.load("release", recipe.release))
     own = {declared.name for maker in makers for declared in declarations(maker)}
     others = _declared("partition")
@@ -177,7 +177,7 @@ def set_for(method: str, recipe: Recipe) -> dict[str, Any]:
 
 
 def told_to_sinks(recipe: Recipe, methods: Sequence[str]) -> set[str]:
-    """Return what `set` says to sinks only, which are not tried; refuse what it says to nobody."""
+    """Return the entries of `set` that only sinks take, which are not tried; refuse unknown ones."""
     from shoal.points.encoding import Encoding
 
     release = registry.load("release", recipe.release)

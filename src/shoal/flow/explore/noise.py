@@ -1,4 +1,4 @@
-"""Try many settings with noise: what microaggregation loses against what noise adds, and where their sum is least."""
+"""Exploration with noise: microaggregation loss against added noise, and the minimum of their sum."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_SERIES = 0.01  # below it a difference of nearly equal numbers would lose its digits
-_FAR = 700.0  # scales off, where nothing is cut: e⁻⁷⁰⁰ is still a number
+_SERIES = 0.01  # below it, a difference of nearly equal numbers would lose its digits
+_FAR = 700.0  # scales away, where nothing is clipped: e⁻⁷⁰⁰ is still representable
 
 
 class ExpectedLoss(NamedTuple):
-    """What a release is expected to lose, in percent of the total variation, as the measure il_sse.
+    """The expected loss of a release, in percent of the total variation, like the measure il_sse.
 
     >>> ExpectedLoss(3.0, 4.0).total
     7.0
     """
 
-    lost: float  #: by microaggregation: means in place of values, and values that were moved to their bounds
-    noise: float  #: by noise, as far as clipping lets it leave
+    lost: float  #: through microaggregation: means replace values, and values are clamped to their bounds
+    noise: float  #: through noise, after clipping
 
     @property
     def total(self) -> float:
@@ -48,16 +48,16 @@ class ExpectedLoss(NamedTuple):
 
 
 def expected_loss(made: Formed) -> ExpectedLoss:
-    """Return the il_sse to expect when the classes of a table leave by the release ``laplace``.
+    """Return the expected il_sse of releasing the classes of a table with ``laplace``.
 
-    A class of m records with mean x̄ leaves as c = clip(μ + L): μ is the mean of its values moved to their bounds, L
-    Laplace noise of the scale b that ε needs. The squared errors of its members add up to Σ(x − μ)², which is lost by
-    microaggregation, and to m·(E[D²] + 2(μ − x̄)·E[D]), which the noise adds, with D = c − μ. L has the sign + or − with
-    probability ½, and an exponential size T, which is cut at p = μ − low or q = high − μ:
-    E[min(T, q)] = b(1 − e^(−q/b)) and E[min(T, q)²] = 2b²(1 − (1 + q/b)·e^(−q/b)).
+    A class of m records with mean x̄ is released as c = clip(μ + L), where μ is the mean of its values clamped to their
+    bounds and L is Laplace noise of the scale b that ε needs. The squared errors of its members sum to Σ(x − μ)², the
+    microaggregation loss, plus m·(E[D²] + 2(μ − x̄)·E[D]), the noise, with D = c − μ. L has the sign + or − with
+    probability ½ and an exponential size T, cut off at p = μ − low or q = high − μ: E[min(T, q)] = b(1 − e^(−q/b)) and
+    E[min(T, q)²] = 2b²(1 − (1 + q/b)·e^(−q/b)).
 
-    Guarantee: exactly the expected il_sse of what leaves, for either claim, but for rounding of 64-bit numbers.
-    Rounding of released values to their resolution is ignored: it is small beside the noise.
+    Guarantee: the exact expected il_sse of the release, for either claim, up to rounding of 64-bit numbers. Rounding of
+    released values to their resolution is ignored: it is small compared with the noise.
 
     Complexity: O(n·d).
 
@@ -79,7 +79,7 @@ def expected_loss(made: Formed) -> ExpectedLoss:
 
 
 def _refused(made: Formed) -> dict[str, Numbers]:
-    """Return the attributes by name, all of numbers; refuse what the release would refuse, and categories."""
+    """Return the attributes by name, all numeric; refuse what the release would refuse, and categories."""
     from shoal.release._noise_claims import refuse_missing, refuse_unknown
     from shoal.release._taken_cells import refuse_values
 
@@ -95,7 +95,7 @@ def _refused(made: Formed) -> dict[str, Numbers]:
 
 
 def _reach(block: Block, j: int, domain: Domain, *, whole: bool) -> NDArray[np.float64]:
-    """Return by how much the mean of each class can change; for the claim ``original`` the list of all of them."""
+    """Return by how much each class mean can change; for the claim ``original``, all possible changes."""
     import numpy as np
 
     if not whole:
@@ -107,26 +107,26 @@ def _reach(block: Block, j: int, domain: Domain, *, whole: bool) -> NDArray[np.f
 def _of_attribute(
     attribute: Numbers, block: Block, domain: Domain, scales: NDArray[np.float64]
 ) -> tuple[float, float, float]:
-    """Return what an attribute loses by microaggregation and by noise, and how much it varies; standardised."""
+    """Return the microaggregation loss, the noise and the variation of an attribute, standardised."""
     import numpy as np
 
     from shoal.points.encoding import standard_or_unit
     from shoal.points.numeric import coordinate
 
-    placed = attribute.place(standard_or_unit)  # as tables are compared
+    placed = attribute.place(standard_or_unit)  # the scale on which tables are compared
     x, (footing,), sizes, labels = placed.coordinates[:, 0], placed.footings, block.sizes, block.labels
     with np.errstate(over="ignore", under="ignore"):
         means = np.bincount(labels, coordinate(domain.clamped(attribute.values), footing)[:, 0]) / sizes
         low, high = coordinate(np.array(domain), footing)[:, 0]
         b = scales / np.ldexp(footing.spread, footing.exponent)
         (up, up2), (down, down2) = (_cut_moments(b, room) for room in (high - means, means - low))
-        moved = means - np.bincount(labels, x) / sizes  # by clamping
+        moved = means - np.bincount(labels, x) / sizes  # through clamping
         added = sizes * ((up2 + down2) / 2 + moved * (up - down))
         return float(((x - means[labels]) ** 2).sum()), float(added.sum()), float(((x - x.mean()) ** 2).sum())
 
 
 def _cut_moments(b: NDArray[np.float64], room: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the first and the second moment of an exponential size of mean b that is cut at `room`.
+    """Return the first two moments of an exponential variable of mean b that is cut off at `room`.
 
     >>> import numpy as np
     >>> [float(m[0].round(6)) for m in _cut_moments(np.array([2.0]), np.array([1e9]))]
@@ -136,30 +136,30 @@ def _cut_moments(b: NDArray[np.float64], room: NDArray[np.float64]) -> tuple[NDA
     """
     import numpy as np
 
-    room = np.maximum(room, 0.0)  # a mean at the bound may be rounded beyond it
+    room = np.maximum(room, 0.0)  # rounding may put a mean at the bound slightly beyond it
     r = np.minimum(np.divide(room, b, out=np.full(len(b), _FAR), where=b > 0), _FAR)
     series = r * r * (1 / 2 - r * (1 / 3 - r * (1 / 8 - r * (1 / 30 - r / 144))))
     second = np.where(r < _SERIES, series, 1.0 - (1.0 + r) * np.exp(-r))
     return -b * np.expm1(-r), 2.0 * b * b * second
 
 
-_CLASSES = 3  # of the largest k asked for, that must fit into what is drawn from a stratum
+_CLASSES = 3  # of the largest requested k must fit into the sample of a stratum
 
 
 @dataclass(frozen=True)
 class Weighed:
-    """What is to be expected of a setting."""
+    """The expected results of a setting."""
 
     loss: ExpectedLoss
-    smallest: int  #: records of the smallest class of any block
+    smallest: int  #: records in the smallest class of any block
     classes: int
     weaker: str
 
 
 def weigh(table: Table, recipe: Recipe, asked: Explore) -> Explored:
-    """Choose the settings that fit into the time, compute what each is expected to lose, and recommend the least.
+    """Choose the settings that fit into the time, compute each one's expected loss, and recommend the smallest.
 
-    Nothing is released and nothing drawn. Where ε is claimed for original records, the table must be one of stand-ins.
+    Nothing is released or drawn. If ε is claimed for original records, the table must consist of stand-ins.
     """
     refuse_options(recipe, asked)
     rows = complete_rows(table, recipe)
@@ -208,14 +208,14 @@ def least_expected(
     max_loss: float | None = None,
     demanded: Mapping[str, float] = MappingProxyType({}),
 ) -> tuple[Setting | None, str, str]:
-    """Choose the setting with the least expected loss; of equals the one with the lower k, then the first.
+    """Choose the setting with the smallest expected loss; ties go to the lower k, then to the first.
 
-    Settings that are weaker than what the recipe has `demanded` are never chosen.
+    Settings weaker than what the recipe has `demanded` are never chosen.
 
     Returns
     -------
     tuple
-        The setting, or None if even the least is above `max_loss`; why; and the rule.
+        The setting, or None if even the smallest loss is above `max_loss`; the reason; and the rule.
     """
     finite = [s for s in settings if s.state == "ran" and s.loss < float("inf")]
     ran = [s for s in finite if s.meets]
@@ -242,7 +242,7 @@ def least_expected(
 def _looked_at(
     table: Table, rows: NDArray[np.int64] | None, recipe: Recipe, asked: Explore
 ) -> NDArray[np.int64] | None:
-    """Return the records to look at; all of stand-ins, for with the number of records their noise would change."""
+    """Return the records to use; all stand-ins, because their noise depends on the number of records."""
     if covers_originals(recipe):
         return rows
     return sampled(table, rows, asked.sample, recipe.seed, _CLASSES * max(asked.k or (25, recipe.k)))
@@ -282,7 +282,7 @@ def _setting(
 
 
 def _of_choice(recipe: Recipe, n: int) -> Iterator[str]:
-    """Say what the choice itself looked at."""
+    """Describe what the choice was based on."""
     if recipe.bounds == FROM_THE_DATA:
         yield f"NOT PRIVATE: bounds were taken {FROM_THE_DATA}."
     if covers_originals(recipe):
@@ -310,7 +310,7 @@ def _of_records(n: int, leaving: int, whole: int) -> Iterator[str]:
 
 
 def _of_weaker(settings: Sequence[Setting], best: Setting | None) -> Iterator[str]:
-    """Say what could be had without the demand of k, where that is less."""
+    """Report what a smaller k than demanded would achieve, if its loss is lower."""
     weaker = [s for s in settings if s.state == "ran" and not s.meets and s.loss < float("inf")]
     least = min(weaker, key=lambda s: s.loss, default=None)
     if least is not None and (best is None or least.loss < best.loss):

@@ -1,4 +1,4 @@
-"""What there is to try where noise is added: ways to form classes × ways to share ε × k."""
+"""Grid of settings with noise: methods × divisions of ε × k."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from shoal.flow.plan.floor import demands, shortfall
 from shoal.parameters import declarations
 from shoal.recipe.recipe import Recipe
 
-_STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)  # round numbers, about as far apart as each other
+_STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)  # round numbers, about evenly spaced on a log scale
 _EVEN, _BY_WIDTH, _LEAST = "even", "expression1", "least"
 
 
 def refuse_options(recipe: Recipe, asked: Explore) -> None:
-    """Refuse what cannot be weighed against noise."""
+    """Refuse options that cannot be weighed against noise."""
     error = "the error to expect is what settings are compared by"
     said = {
         "t": (asked.t is not None or recipe.t is not None, error),
@@ -38,7 +38,7 @@ def refuse_options(recipe: Recipe, asked: Explore) -> None:
 
 
 class Way(NamedTuple):
-    """How classes are formed, and how ε is shared among blocks of attributes; None: there is nothing to choose."""
+    """How classes are formed, and how ε is divided among blocks of attributes; None: no choice."""
 
     method: str
     refine: str | None
@@ -46,9 +46,9 @@ class Way(NamedTuple):
 
 
 def noise_candidates(recipe: Recipe, asked: Explore, n: int, d: int) -> list[Candidate]:
-    """Return every setting there is to try on n records of d coordinates, by way and k.
+    """Return every setting to try on n records of d coordinates, by method and k.
 
-    A method that takes the sizes it likes is tried once, whatever the list of k.
+    A method that chooses its own class sizes is tried once, whatever the list of k.
     """
     ks = sorted({int(k) for k in asked.k}) if asked.k else usual_sizes(n, recipe.k)
     ways = list(_ways(recipe, asked, d))
@@ -64,7 +64,8 @@ def noise_candidates(recipe: Recipe, asked: Explore, n: int, d: int) -> list[Can
 
 
 def usual_sizes(n: int, k: int) -> list[int]:
-    """Return class sizes from 2 to half the records, about as far apart as each other, then all; and one more k.
+    """Return class sizes from 2 to half the records, about evenly spaced on a log scale, then all records; and k
+    itself.
 
     >>> usual_sizes(100, 5)
     [2, 3, 5, 7, 10, 15, 20, 30, 50, 100]
@@ -75,7 +76,7 @@ def usual_sizes(n: int, k: int) -> list[int]:
 
 
 def sized(method: str, given: Mapping[str, Any]) -> bool:
-    """Tell whether k says how large the classes of a method are; one that needs to be told says by which parameter."""
+    """Tell whether k sets the class size of a method; a method with its own size parameter names it."""
     switch = registry.says("partition", method, "k_counts_with")
     return switch is None or bool(given.get(switch))
 
@@ -103,20 +104,20 @@ def _suiting(recipe: Recipe, d: int) -> Sequence[str]:
         return ("insensitive",)
     if d == 1:
         return ("optimal_univariate", "least_error")
-    if len(recipe.all_blocks) > 1:  # least_error forms blocks itself, and would take all of ε for each of these
+    if len(recipe.all_blocks) > 1:  # least_error forms blocks itself, and would spend all of ε on each of these
         return ("mdav",)
     return ("mdav", "individual_ranking", "least_error")
 
 
 def _splits(method: str, recipe: Recipe, d: int) -> Sequence[str | None]:
-    """Return how ε can be shared, where it makes a difference and nobody has said it."""
+    """Return the possible divisions of ε, where they differ and the recipe does not choose one."""
     if "split" in recipe.set or isinstance(recipe.epsilon, Mapping) or d == 1:
         return (None,)
     both = (_EVEN, _BY_WIDTH) if recipe.claim == "original" or _widths_differ(recipe) else (_EVEN,)
     if recipe.claim == "original":
         return both
     maker = registry.load("partition", method)
-    if any(declared.name == "split" for declared in declarations(maker)):  # it weighs the noise itself
+    if any(declared.name == "split" for declared in declarations(maker)):  # the method weighs the noise itself
         return (*both, _LEAST)
     return both if len(recipe.all_blocks) > 1 or getattr(maker, "forms_blocks", False) else (None,)
 

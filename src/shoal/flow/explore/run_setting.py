@@ -1,4 +1,4 @@
-"""Candidate → Setting: a table protected in some way, audited and measured by the code that protects and compares."""
+"""Candidate → Setting: protect, audit and measure a table with the code of `protect` and `compare`."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 
 def fitting(costs: Sequence[float], levels: Sequence[int], seconds: float) -> set[int]:
-    """Return which settings fit into the time together: coarse ones first, and of these in their order.
+    """Return which settings fit into the time together: coarse ones first, then in their order.
 
-    One that does not fit is passed over, so that cheaper ones after it may. The cheapest of the coarsest always runs.
+    A setting that does not fit is skipped, so that cheaper ones after it may run. The cheapest of the coarsest always
+    runs.
 
     >>> sorted(fitting([5.0, 1.0, 3.0, 2.0], [0, 1, 0, 1], 9.0))
     [0, 1, 2]
@@ -41,28 +42,28 @@ def fitting(costs: Sequence[float], levels: Sequence[int], seconds: float) -> se
 
 
 R = TypeVar("R")
-_READ = ("il_sse", "il", "dld", "id", "dr", "score")  # of every setting, besides the two that are compared
+_READ = ("il_sse", "il", "dld", "id", "dr", "score")  # of every setting, in addition to the two that are compared
 
 
-_KEY = bytes(32)  # nothing is released here, and the same settings must give the same figures
+_KEY = bytes(32)  # nothing is released here, and equal settings must give equal figures
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What came of a setting."""
+    """The results of a setting."""
 
     k: int  #: over all quasi-identifiers, as audited
     classes: int
     readings: Readings
-    weaker: str  #: in what the promise is less than k, and t where it is asked for, over all quasi-identifiers
+    weaker: str  #: how the promise falls short of k, and of t where requested, over all quasi-identifiers
 
 
 @dataclass(frozen=True, eq=False)
 class Bench:
-    """What every setting is tried on, and the measures that are read."""
+    """The table that every setting is tried on, and the measures."""
 
     table: Table
-    rows: NDArray[np.int64] | None  #: which records of the user's table these are; None: all
+    rows: NDArray[np.int64] | None  #: rows of these records in the user's table; None: all
     chosen: Sequence[Any]
 
     def tried(self, recipe: Recipe) -> Result:
@@ -75,11 +76,11 @@ class Bench:
         return Result(int(overall.achieved), overall.classes, readings, weaker(recipe, made.partition))
 
     def all_tried(self, some: Sequence[Candidate], jobs: int) -> list[Result | ShoalError]:
-        """Try settings, so many at once."""
+        """Try settings, up to `jobs` at once."""
         return at_once(self.tried, some, jobs)
 
     def coordinates(self, recipe: Recipe) -> int:
-        """Return how many coordinates the points have; what cannot be encoded is refused here, once for all."""
+        """Return the number of coordinates of the points; refuse once what cannot be encoded."""
         from shoal.points.encoding import Encoding
 
         missing = "fill" if recipe.when_missing == "fill" else "category"
@@ -89,21 +90,21 @@ class Bench:
 
 
 def _attempted(try_: Callable[[Recipe], R], candidate: Candidate) -> R | ShoalError:
-    """Try a setting; or return why that cannot be."""
+    """Try a setting, or return why it cannot run."""
     if candidate.recipe is None:
         assert candidate.fault is not None
         return candidate.fault
     try:
         return try_(candidate.recipe)
-    except ShoalError as error:  # of this setting; others may do
+    except ShoalError as error:  # of this setting; others may succeed
         return error
 
 
 def at_once(try_: Callable[[Recipe], R], some: Sequence[Candidate], jobs: int) -> list[R | ShoalError]:
-    """Try settings, so many at once; where none can be run, the error of the first is raised.
+    """Try settings, up to `jobs` at once; if none can run, raise the error of the first.
 
-    Threads do: kernels hold no lock, and the table need not be copied. A setting does not know of the others, so
-    the results are the same for any number of jobs.
+    Threads suffice: kernels hold no lock, and the table is not copied. Settings are independent, so the results are the
+    same for any number of jobs.
     """
     progress.stage("Explore")
     pool = ThreadPoolExecutor(jobs)
@@ -113,7 +114,7 @@ def at_once(try_: Callable[[Recipe], R], some: Sequence[Candidate], jobs: int) -
             progress.report(done, len(begun))
         found = [one.result() for one in begun]
     finally:
-        pool.shutdown(cancel_futures=True)  # somebody who interrupts waits for those that run, not for all
+        pool.shutdown(cancel_futures=True)  # an interrupt waits for the running ones only
     errors = [result for result in found if isinstance(result, ShoalError)]
     if len(errors) == len(found):
         raise errors[0]
@@ -121,14 +122,14 @@ def at_once(try_: Callable[[Recipe], R], some: Sequence[Candidate], jobs: int) -
 
 
 def read_for(*names: str) -> list[Any]:
-    """Return the measures that are read of every setting, with these among them."""
+    """Return the measures computed for every setting, including the named ones."""
     return measures(only=(*_READ, *names))
 
 
 def setting_of(
     candidate: Candidate, seconds: float, result: Result | ShoalError | None, loss: str, risk: str
 ) -> Setting:
-    """Return what is told of a setting: one that ran, one that could not, or one that was left out."""
+    """Describe a setting: one that ran, one that could not, or one that was skipped."""
     meets = not candidate.shortfall
     if result is None:
         return Setting(candidate.values, seconds, meets=meets)
@@ -151,7 +152,7 @@ def setting_of(
 
 
 def weaker(recipe: Recipe, partition: Partition) -> str:
-    """Return what a partition promises less than the recipe asks for, in words; nothing if it promises all of it."""
+    """Return in words what a partition promises less than the recipe asks for; empty if nothing."""
     if not all(block.promised for block in partition.blocks):
         return "no k of records is promised"
     if len(partition.blocks) > len(recipe.all_blocks):

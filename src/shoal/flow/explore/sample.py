@@ -1,4 +1,4 @@
-"""Some records of a large table that stand for all: whole subjects, of every stratum."""
+"""Sample of a large table: whole subjects, from every stratum."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def sampled(table: Table, rows: NDArray[np.int64] | None, most: int, seed: int, least: int) -> NDArray[np.int64] | None:
-    """Return about `most` of some records, drawn at random; all of them where they are no more.
+    """Draw about `most` of some records at random; return all of them if there are no more.
 
-    All records of a subject (or a household) are drawn, or none. Every stratum gives the same share of its records, but
-    at least so many that classes can be formed in it.
+    Either all records of a subject (or household) are drawn, or none. Every stratum contributes the same share of its
+    records, but at least enough to form classes.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def sampled(table: Table, rows: NDArray[np.int64] | None, most: int, seed: int, 
     most
         How many records to draw.
     seed
-        Where randomness starts.
+        Random seed.
     least
         Records to draw from each stratum at least, if it has them.
 
@@ -64,9 +64,9 @@ def sampled(table: Table, rows: NDArray[np.int64] | None, most: int, seed: int, 
 
 
 def stand_ins(records: int, names: Sequence[str], recipe: Recipe) -> Table:
-    """Return a table of so many records, each quasi-identifier uniform within its bounds or over its taxonomy.
+    """Return a table of `records` records, each quasi-identifier uniform within its bounds or over its taxonomy.
 
-    Only the number of records and the names of columns come from the data; both are public. Other columns are left out.
+    Only the number of records and the column names come from the data; both are public. Other columns are omitted.
 
     >>> recipe = Recipe(quasi=["age"], release="laplace", epsilon=1.0, claim="original", bounds={"age": [0, 9]})
     >>> stand_ins(3, ["age", "name"], recipe).data.column("age").to_numpy().round(2).tolist()
@@ -88,6 +88,6 @@ def stand_ins(records: int, names: Sequence[str], recipe: Recipe) -> Table:
         if column.taxonomy is not None:
             made[column.name] = pa.array(rng.choice(sorted(column.taxonomy.paths), records), pa.string())
         else:
-            low, high = recipe.bounds.get(column.name, (0.0, 1.0))  # what lacks bounds is refused later
+            low, high = recipe.bounds.get(column.name, (0.0, 1.0))  # missing bounds are refused later
             made[column.name] = pa.array(rng.uniform(float(low), float(high), records))
     return Table(pa.table(made), schema)

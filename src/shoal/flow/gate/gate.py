@@ -1,4 +1,4 @@
-"""The gate: an audit of a release as it will be published, which refuses what falls short of its promise."""
+"""The gate: audits a release as it will be published, and refuses it if its promise does not hold."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shoal.recipe.requirements import Required
 from shoal.types import Audit, Finding, Release, Role
 
 _CLOSE = ("t_closeness", "n_t_closeness")
-_DIGITS = 3  # of a figure that depends on weights or subjects, which are not released
+_DIGITS = 3  # significant digits of a figure that depends on unreleased weights or subjects
 SEEDED = "NOT PRIVATE: values were dealt by a seed, for a test, and can be put back"
 
 
@@ -50,7 +50,7 @@ def audit_table(release: Release, promise: Promise) -> Audit:
         _refuse_split(release, promise)
     overall, more = _overall(release, seen, promise, findings[0])
     findings += more
-    if promise.visible_classes:  # otherwise no class can be seen, and nothing is required of them
+    if promise.visible_classes:  # otherwise classes are not visible, and nothing is required of them
         findings += _with_weights(seen, promise)
         findings += _of_confidential(release, promise)
     findings += _of_noise(release, promise)
@@ -62,7 +62,7 @@ def audit_table(release: Release, promise: Promise) -> Audit:
 
 
 def _refuse_columns(release: Release, promise: Promise) -> None:
-    """Refuse an output that holds columns which were to be removed, or lacks confidential ones."""
+    """Refuse an output that contains columns that must be removed, or lacks confidential ones."""
     there = release.data.column_names
     stray = [name for name in promise.removed if name in there]
     if promise.weight in stray:
@@ -74,7 +74,7 @@ def _refuse_columns(release: Release, promise: Promise) -> None:
 
 
 def _refuse_digits(release: Release) -> None:
-    """Refuse values with more digits than their column has, as they are written."""
+    """Refuse values written with more digits than their column has."""
     from shoal.privacy.counting.staged_file import too_fine
 
     if fine := too_fine(with_values(release, list(release.resolutions))):
@@ -84,7 +84,7 @@ def _refuse_digits(release: Release) -> None:
 
 
 def _refuse_split(release: Release, promise: Promise) -> None:
-    """Refuse a release in which records that must stay together are not written the same."""
+    """Refuse a release in which records of one group are not written the same."""
     from shoal.privacy.k_anonymity import split_subjects
 
     if release.subjects is None:
@@ -98,7 +98,7 @@ def _refuse_split(release: Release, promise: Promise) -> None:
 
 
 def _of_records(release: Release, promise: Promise) -> list[Finding]:
-    """Audit k in each block, and in each block with the strata; classes never cross strata, so k holds there too."""
+    """Audit k in each block, alone and with the strata; classes never cross strata, so k holds there too."""
     model = registry.load("privacy", promise.model)(promise.k)
     found = [
         model.audit(release, block.attributes) if block.promised else unpromised(release, block.attributes, block.note)
@@ -115,7 +115,7 @@ def _of_records(release: Release, promise: Promise) -> list[Finding]:
 def _overall(
     release: Release, seen: Release, promise: Promise, of_first_block: Finding
 ) -> tuple[Finding, list[Finding]]:
-    """Return the finding of k over all quasi-identifiers, and the findings that were made for it."""
+    """Return the finding of k over all quasi-identifiers, and the findings made for it."""
     if not promise.visible_classes:
         found = unpromised(release, promise.quasi, "combinations are counted as they leave")
         return found, [found]
@@ -130,7 +130,7 @@ def _overall(
 
 
 def _with_weights(release: Release, promise: Promise) -> list[Finding]:
-    """Audit k over the quasi-identifiers and the class's weight together: a weight must not tell records apart."""
+    """Audit k over the quasi-identifiers and the class weight jointly: a weight must not distinguish records."""
     if not promise.weights_of_classes or not promise.weight or not all(block.promised for block in promise.blocks):
         return []
     model = registry.load("privacy", promise.model)(promise.k)
@@ -141,7 +141,7 @@ def _with_weights(release: Release, promise: Promise) -> list[Finding]:
 
 
 def unpromised(release: Release, names: tuple[str, ...], note: str) -> Finding:
-    """Report the k of some columns for which none is promised."""
+    """Report the k of columns for which none is promised."""
     from shoal.privacy.k_anonymity import KAnonymity
 
     found = KAnonymity().audit(release, names)
@@ -150,7 +150,7 @@ def unpromised(release: Release, names: tuple[str, ...], note: str) -> Finding:
 
 
 def _of_confidential(release: Release, promise: Promise) -> list[Finding]:
-    """Audit confidential columns: what is required of them, and for information what else holds.
+    """Audit confidential columns: the required models, and the other models for information.
 
     A column that cannot be audited is refused, whether or not anything is required of it.
     """
@@ -159,7 +159,7 @@ def _of_confidential(release: Release, promise: Promise) -> list[Finding]:
     required = list(promise.required)
     informative = reported_besides(required, promise.confidential)
     readable = with_values(release, promise.confidential)
-    if any(one.key == "n_t_closeness" for one in required):  # quasi-identifiers are places then
+    if any(one.key == "n_t_closeness" for one in required):  # n_t_closeness reads quasi-identifiers as positions
         readable = with_values(readable, promise.quasi)
     if not promise.promises_t:
         required = [
@@ -181,7 +181,7 @@ def _all_looked_at(
     over: Sequence[tuple[str, ...]],
     found: Sequence[Finding],
 ) -> None:
-    """Fail if a required model has no finding for a column: the audit must not pass what it did not look at."""
+    """Fail if a required model has no finding for a column: the audit must not pass what it did not check."""
     seen = {(f.model, f.confidential, f.attributes) for f in found}
     for one in required:
         for name in one.columns or confidential:
@@ -196,7 +196,7 @@ def _not_promised(finding: Finding) -> Finding:
 
 
 def _of_noise(release: Release, promise: Promise) -> list[Finding]:
-    """Audit the noise where ε is promised: the noise that was added against the noise that ε requires."""
+    """Audit the noise if ε is promised: the added noise against the noise that ε requires."""
     from shoal.privacy.differential_privacy import DifferentialPrivacy
 
     if (promise.epsilon is None) is not (release.ledger is None):
@@ -209,7 +209,7 @@ def _of_noise(release: Release, promise: Promise) -> list[Finding]:
 
 
 def _over_classes(promise: Promise) -> list[tuple[str, ...]]:
-    """Return the columns that classes are equal in: those of each block, and each with the strata."""
+    """Return the columns in which the records of a class are equal: each block, alone and with the strata."""
     over = [block.attributes for block in promise.blocks]
     if promise.nested and len(over) == 2:
         over.append(promise.quasi)
@@ -217,7 +217,7 @@ def _over_classes(promise: Promise) -> list[tuple[str, ...]]:
 
 
 def audit_persons(release: Release, promise: Promise, over: Sequence[tuple[str, ...]]) -> list[Finding]:
-    """Audit the shares of classes that single people hold, over each of some sets of columns."""
+    """Audit the class shares of single people, over each of several sets of columns."""
     if not promise.persons:
         return []
     seen = release if promise.visible_classes or promise.two_tables else _by_classes(release)
@@ -226,7 +226,7 @@ def audit_persons(release: Release, promise: Promise, over: Sequence[tuple[str, 
 
 
 def published(finding: Finding) -> Finding:
-    """Return a finding whose figure has three digits, rounded up, but not above a required level that holds.
+    """Round a finding's figure up to three digits, but not above a required level that holds.
 
     >>> published(Finding("dominance", ("age",), 0.41239, 0.5, True, 9)).achieved
     0.413
@@ -241,7 +241,7 @@ def published(finding: Finding) -> Finding:
 
 
 def _by_classes(release: Release) -> Release:
-    """Return a release with the numbers of classes in place of values, where equal values do not show classes."""
+    """Return a release with class numbers in place of values, if equal values do not show classes."""
     import pyarrow as pa
 
     numbers = {name: pa.chunked_array([pa.array(labels)]) for name, labels in release.classes.items()}

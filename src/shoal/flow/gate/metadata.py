@@ -34,7 +34,7 @@ def unchanged_columns(schema: Schema) -> tuple[str, ...]:
 def with_released_metadata(
     release: Release, *, keep: bool, whole: Mapping[str, Sequence[Any]] | None = None
 ) -> Release:
-    """Return a release, of one table or two, with nothing but what `released` allows."""
+    """Return a release, of one table or two, with only the metadata that `released` allows."""
     data = released(release.data, unchanged_columns(release.schema), keep=keep, whole=whole)
     apart = release.apart and with_released_metadata(release.apart, keep=keep, whole=whole)
     return replace(release, data=data, apart=apart)
@@ -43,7 +43,7 @@ def with_released_metadata(
 def hand_over(
     given: Any, made: Any, schema: Schema, *, keep: bool, whole: Mapping[str, Sequence[Any]] | None = None
 ) -> Any:
-    """Return a frame made from another in the same way: without the metadata, and categories, of the one given."""
+    """Make a frame from another without that one's metadata and categories."""
     from shoal.io.sinks.frame import Frame
 
     attrs = getattr(given, "attrs", {})
@@ -58,7 +58,7 @@ def check_metadata(
     keep: bool,
     whole: Mapping[str, Sequence[Any]] | None = None,
 ) -> tuple[str, ...]:
-    """Check the metadata and the categories of a release, and say what became of the input's metadata.
+    """Check the metadata and categories of a release, and report what became of the input's metadata.
 
     Parameters
     ----------
@@ -71,13 +71,13 @@ def check_metadata(
     keep
         Whether metadata was to be kept.
     whole
-        Columns whose categories are these, whether or not they occur.
+        Columns with a fixed list of categories, whether or not each occurs.
 
     Raises
     ------
     GuaranteeError
-        If there is metadata that is not on the audit's own list, and it was not to be kept; or a category that no
-        record has.
+        If there is metadata that the audit's own list does not allow and that was not to be kept, or a category
+        that no record has.
     """
     tables = [one.data for one in (release, release.apart) if one is not None]
     found = [place for data in tables for place in foreign_metadata(data.schema, frames=not staged)]
@@ -96,6 +96,6 @@ def check_metadata(
 
 
 def _foreign_in(staged: Any) -> list[str]:
-    """Return what a staged file says of itself and should not."""
+    """Return metadata in a staged file that should not be there."""
     source = registry.for_place("io.sources", staged)
     return foreign_properties(source().properties(staged)) if hasattr(source, "properties") else []

@@ -1,4 +1,4 @@
-"""Staged output, read back from where it was written and compared with the release."""
+"""Staged output, read back and compared with the release."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def read_back(staged: Any, release: Release, dialect: Dialect | None) -> Release:
-    """Read what was written, and see that nothing but the quasi-identifiers could have changed on the way."""
+    """Read the staged output, and check that only quasi-identifiers can have changed in writing."""
     source = registry.for_place("io.sources", staged)
     data, _ = (source() if dialect is None else source.of(dialect)).read(staged)
     if data.column_names != release.data.column_names or data.num_rows != release.data.num_rows:
@@ -33,9 +33,9 @@ def read_back(staged: Any, release: Release, dialect: Dialect | None) -> Release
 
 
 def _declared(before: Release, after: Release) -> dict[str, pa.ChunkedArray]:
-    """Return confidential columns without the values that the input declared to be missing, where the output cannot.
+    """Set values that the input declares missing to missing in confidential columns, if the output cannot declare them.
 
-    They were missing values for the method, so they are for the audit.
+    The method treated them as missing, so the audit must too.
     """
     from shoal.schema.roles import without_user_missing
     from shoal.types.data.statistical_files import Variable
@@ -56,7 +56,7 @@ def _loses_order(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
 
 
 def _in_order(name: str, before: pa.ChunkedArray, after: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return cells of text as the ordered categories that they were: a text file cannot say the order itself."""
+    """Restore ordered categories from text: a text file cannot store their order."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -68,7 +68,7 @@ def _in_order(name: str, before: pa.ChunkedArray, after: pa.ChunkedArray) -> pa.
 
 
 def _same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
-    """Tell whether a column came back as it was; values that became cells of text are for the audit to look at."""
+    """Tell whether a column came back unchanged; the audit checks values that became text."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(before.type):
@@ -80,7 +80,7 @@ def _same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
             return True
         there = before.cast(after.type, safe=False)
         if pa.types.is_floating(before.type) and not _equal(there.cast(before.type, safe=False), before):
-            return False  # what came back has fewer digits than the numbers had
+            return False  # the values came back with fewer digits
         before = there
     return _equal(before, after)
 
@@ -89,7 +89,7 @@ def _equal(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pa.types.is_floating(after.type):  # where NaN differs from itself
+    if pa.types.is_floating(after.type):  # NaN differs from itself
         equal = pc.or_(pc.equal(before, after), pc.and_(pc.is_nan(before), pc.is_nan(after)))
         return before.null_count == after.null_count and pc.sum(equal).as_py() in (None, len(after) - after.null_count)
     return bool(before.equals(after))

@@ -1,4 +1,4 @@
-"""The gate of a release of two tables: quasi-identifiers in the first, confidential columns in the second."""
+"""The gate for two tables: quasi-identifiers in the first, confidential columns in the second."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def audit_two_tables(
 
 
 def _linked(release: Release, apart: Release, promise: Promise) -> str:
-    """Return the column that joins both tables. No other column may, and confidential ones are in the second only."""
+    """Return the column that joins both tables, which must be unique; confidential columns are in the second only."""
     link = release.link
     if link is None or apart.data.column_names != [link, *_in_order(promise, apart)]:
         raise GuaranteeError(
@@ -58,13 +58,13 @@ def _linked(release: Release, apart: Release, promise: Promise) -> str:
 
 
 def _in_order(promise: Promise, apart: Release) -> list[str]:
-    """Return the confidential columns in the order of the table, each once; those that it lacks come last."""
+    """Return the confidential columns in table order, each once; columns that the table lacks come last."""
     there = [name for name in apart.data.column_names if name in promise.confidential]
     return [*there, *(name for name in promise.confidential if name not in there)]
 
 
 def _refuse_mixed(release: Release, apart: Release, promise: Promise, link: str) -> None:
-    """Refuse identifiers in one of the tables, and a first table without its quasi-identifiers or its link."""
+    """Refuse identifiers in either table, and a first table without its quasi-identifiers or its link."""
     names = release.data.column_names
     if stray := [name for name in promise.removed if name in (*names, *apart.data.column_names)]:
         raise GuaranteeError(f"Identifiers would have left: {listing(stray)}. Nothing was written.")
@@ -73,7 +73,7 @@ def _refuse_mixed(release: Release, apart: Release, promise: Promise, link: str)
 
 
 def _refuse_crossing(release: Release, promise: Promise, link: str) -> None:
-    """Refuse classes that cross strata, or separate records that must stay together."""
+    """Refuse classes that cross strata, or split groups of records."""
     from shoal.privacy.k_anonymity import class_sizes, split_subjects
 
     bare = replace(release, subjects=None)
@@ -93,5 +93,5 @@ def _of_quasi(release: Release, names: tuple[str, ...]) -> Finding:
     from shoal.privacy.k_anonymity import KAnonymity
 
     found = KAnonymity().audit(release, names)
-    notes = ["no k-anonymity of records is promised", "quasi-identifiers leave as they were", found.note]
+    notes = ["no k-anonymity of records is promised", "quasi-identifiers are released unchanged", found.note]
     return replace(found, promised=False, note="; ".join(text for text in notes if text))

@@ -1,1 +1,1 @@
-"""Decisions before classes are formed, and refusals."""
+"""Plan of a run: all decisions and refusals, before any class is formed."""

@@ -1,4 +1,4 @@
-"""Components of a run: method, release, encoding and steering, each made with the parameters that it declares."""
+"""Components of a run: method, release, encoding and steering, each with its declared parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shoal.recipe.requirements import resolve
 
 
 def components(recipe: Recipe, encoding: type, sink: type | None) -> tuple[Any, Any, Any]:
-    """Make method, release and encoding; each parameter of `set` belongs to those that declare it."""
+    """Make method, release and encoding; each parameter of `set` goes to those that declare it."""
     classes = (registry.load("partition", recipe.method), registry.load("release", recipe.release), encoding)
     levels = _levels_for(classes[0], recipe)
     fields_taken = {"k", "t", *levels, *NOISE, *getattr(classes[1], "takes", ())}
@@ -37,7 +37,7 @@ def components(recipe: Recipe, encoding: type, sink: type | None) -> tuple[Any, 
 
 
 def _levels_for(method: type, recipe: Recipe) -> dict[str, float]:
-    """Return the levels of the models that a method promises itself: they are required in the recipe."""
+    """Return the levels of the models that a method promises itself, as the recipe requires them."""
     levels: dict[str, float] = {}
     for key in getattr(method, "promises", ()):
         asked = [one for one in resolve("Recipe", recipe.require) if one.key == key]
@@ -56,12 +56,12 @@ def _optional(cls: type, name: str) -> bool:
 
 
 def promises_k(method: Any) -> bool:
-    """Tell whether a method promises classes of at least k records; one that does not must say so."""
+    """Tell whether a method promises classes of at least k records; one that does not must declare it."""
     return bool(getattr(type(method), "promises_k", True))
 
 
 def refuse_without_k(method: type, fields: Sequence[str]) -> None:
-    """Refuse demands on a method that forms no classes of at least k records."""
+    """Refuse demands on a method that does not promise classes of at least k records."""
     if fields and not getattr(method, "promises_k", True):
         raise ParameterError(
             f"{method.__name__}: {' and '.join(filter(None, (', '.join(fields[:-1]), fields[-1])))} must be left out, "
@@ -70,7 +70,7 @@ def refuse_without_k(method: type, fields: Sequence[str]) -> None:
 
 
 def one_block(method: type, blocks: int) -> None:
-    """Refuse requirements where quasi-identifiers are partitioned in blocks: classes over all may be anything."""
+    """Refuse requirements if quasi-identifiers are partitioned in blocks: joint classes are not controlled."""
     if blocks > 1:
         raise ParameterError(
             f"{method.__name__}: t and require must be left out where quasi-identifiers are partitioned in blocks, got "
@@ -79,7 +79,7 @@ def one_block(method: type, blocks: int) -> None:
 
 
 def enough_records(method: Any, n: int) -> None:
-    """Refuse a k that no class of n records can have. Where k is not about records, the method must look itself."""
+    """Refuse a k above n records. If k does not count records, the method must check it itself."""
     if promises_k(method) and n < method.k:
         raise DataError(
             f"{type(method).__name__}: k must be at most the number of records, got k = {method.k:,} and {n:,} in the "
@@ -88,7 +88,7 @@ def enough_records(method: Any, n: int) -> None:
 
 
 def promises_t(method: type) -> bool:
-    """Tell whether a method promises t-closeness itself; one that does must say so."""
+    """Tell whether a method promises t-closeness itself; one that does must declare it."""
     return bool(getattr(method, "promises_t", False))
 
 
@@ -96,14 +96,14 @@ _HEAVIEST = 1e300  # so that no coordinate overflows
 
 
 def steering_makers(tables: Sequence[Mapping[str, Any]], method: type) -> tuple[tuple[Any, float], ...]:
-    """Return what makes each artificial attribute, and its weight; refuses methods that cannot be steered."""
+    """Return the maker and weight of each artificial attribute; refuse methods that cannot be steered."""
     if tables:
         _steerable(method)
     return tuple(_maker(table) for table in tables)
 
 
 def _maker(table: Mapping[str, Any]) -> tuple[Any, float]:
-    """Return what makes an artificial attribute, and its weight."""
+    """Return the maker of an artificial attribute, and its weight."""
     by, weight = table.get("by"), table.get("weight", 1.0)
     if by not in registry.keys("steer"):
         raise ParameterError(unknown("steer", "steering (by)", by, registry.keys("steer")))

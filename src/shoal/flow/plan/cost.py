@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shoal.recipe.recipe import Recipe
 
-#: Processor time of methods, as multiples of that of a first partition by MDAV; measured once, on the survey.
+#: Processor time of methods, in multiples of a first partition by MDAV; measured once, on the survey.
 _TIMES = {
     "mdav": 3.0,
     "blocks": 3.0,
@@ -23,18 +23,18 @@ _TIMES = {
     "kpqr": 30.0,
 }
 _CUTS = ("optimal_univariate", "individual_ranking")
-_UNKNOWN = 30.0  # of a method that nobody has measured
-_AUTO = 60.0  # seconds that the method auto takes at most, unless it is told
+_UNKNOWN = 30.0  # for a method that has not been measured
+_AUTO = 60.0  # seconds that the method auto takes at most, by default
 _RECORD = 4e-6  # to encode, release and audit a record
-_LINK = 1.2e-6  # to look for a record with one set of known attributes
+_LINK = 1.2e-6  # to look up a record with one set of known attributes
 _LINKS = 5_000_000  # at most; see the measure distance_linkage
 _SETS = 511
-_CUT = 3.5e-9  # to look at one place where an optimal cut may be
-_SORTS = {"insensitive": 5e-7, "least_error": 1e-5}  # by record and coordinate, of methods that sort each of these
+_CUT = 3.5e-9  # to examine one possible position of an optimal cut
+_SORTS = {"insensitive": 5e-7, "least_error": 1e-5}  # per record and coordinate, for methods that sort each coordinate
 
 
 def seconds_for(recipe: Recipe, n: int, d: int, *, measured: bool = True) -> float:
-    """Return about how many seconds of one core it takes to protect n records of d coordinates, and to measure it."""
+    """Estimate the seconds on one core to protect and measure n records of d coordinates."""
     from shoal.kernels.refine.refine import EFFORTS, seconds_of, seconds_to_start
 
     start, given = seconds_to_start(n, d, recipe.k), recipe.set.get("seconds")
@@ -43,7 +43,7 @@ def seconds_for(recipe: Recipe, n: int, d: int, *, measured: bool = True) -> flo
     elif recipe.method == "auto":
         first = 2 * _AUTO
     elif recipe.method == "anneal":
-        effort = str(recipe.set.get("effort"))  # what cannot be is refused when it is tried
+        effort = str(recipe.set.get("effort"))  # invalid values are refused when it is tried
         first = 2 * seconds_of(EFFORTS.get(effort, EFFORTS["default"]), n, d, recipe.k)
     elif recipe.method in _SORTS:
         first = _SORTS[recipe.method] * n * d
@@ -51,8 +51,8 @@ def seconds_for(recipe: Recipe, n: int, d: int, *, measured: bool = True) -> flo
         first = _TIMES.get(recipe.method, _UNKNOWN) * start
         if recipe.method in _CUTS and 2 * recipe.k <= n:
             first += _CUT * n * recipe.k * d
-    besides = _measuring(recipe, n) if measured else 0.0
-    return first + _refining(recipe, n, d) + (_RECORD + 1e-7 * d) * n + besides
+    measuring = _measuring(recipe, n) if measured else 0.0
+    return first + _refining(recipe, n, d) + (_RECORD + 1e-7 * d) * n + measuring
 
 
 def _refining(recipe: Recipe, n: int, d: int) -> float:

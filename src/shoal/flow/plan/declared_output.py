@@ -1,7 +1,7 @@
-"""Declared output: the table as the recipe declares it, where ε is claimed for original records.
+"""Declared output: the table as the recipe declares it, if ε is claimed for original records.
 
-Then everything about the output other than the noisy values comes from the recipe, never from the data: which columns
-there are and in which order, their kinds and digits, their categories, the number of rows, and how text is written.
+Then everything about the output except the noisy values comes from the recipe, never from the data: the columns and
+their order, kinds, digits and categories, the number of rows, and the text format.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def covers_originals(recipe: Recipe) -> bool:
 
 
 def whole_lists(recipe: Recipe, table: Table) -> dict[str, list[str]]:
-    """Return the columns whose categories are all of their taxonomy, whether or not a record has them."""
+    """Return the columns that list all categories of their taxonomy, whether or not a record has them."""
     if not covers_originals(recipe):
         return {}
     trees = {column.name: column.taxonomy for column in table.schema.columns}
@@ -38,7 +38,7 @@ def whole_lists(recipe: Recipe, table: Table) -> dict[str, list[str]]:
 
 
 def undeclared(recipe: Recipe) -> list[str]:
-    """Return what the recipe lacks, as one sentence to copy from, and what it declares that cannot hold.
+    """Return what the recipe lacks, as one sentence to copy from, and which of its declarations cannot hold.
 
     >>> noise = {"release": "laplace", "epsilon": 1.0, "claim": "original"}
     >>> undeclared(Recipe(quasi=["age"], bounds={"age": [0, 120]}, **noise))[0].partition("Add ")[2]
@@ -64,7 +64,7 @@ def undeclared(recipe: Recipe) -> list[str]:
 
 
 def completed(recipe: Recipe) -> Recipe:
-    """Return the recipe with the kinds that it lacks, by the bounds: whole numbers bound integers.
+    """Complete the recipe with missing kinds, inferred from the bounds: whole-number bounds mean integers.
 
     >>> noise = {"release": "laplace", "epsilon": 1.0, "claim": "original"}
     >>> completed(Recipe(quasi=["pay"], bounds={"pay": [0, 99.5]}, **noise)).kinds["pay"].value
@@ -105,7 +105,7 @@ def _taxonomies(recipe: Recipe) -> str:
 
 
 def _table(field: str, entries: Mapping[str, str]) -> str:
-    """Return a field of the recipe as TOML has it."""
+    """Return a field of the recipe in TOML syntax."""
     inner = ", ".join(f"{_key(name)} = {value}" for name, value in entries.items())
     return f"{field} = {{ {inner} }}" if entries else ""
 
@@ -115,7 +115,7 @@ def _key(name: str) -> str:
 
 
 def _roles(recipe: Recipe) -> list[str]:
-    """Return what is wrong with columns that would be released without noise, or that make records differ."""
+    """Return what is wrong with columns that would be released without noise, or that distinguish records."""
     found: list[str] = []
     kept: list[Any] = [*recipe.confidential, *recipe.strata]
     if kept:
@@ -133,7 +133,7 @@ def _roles(recipe: Recipe) -> list[str]:
 
 
 def declared_schema(recipe: Recipe) -> Schema:
-    """Return what the recipe says of the quasi-identifiers, in its order; no cell is looked at."""
+    """Return the schema of the quasi-identifiers from the recipe, in its order; no cell is read."""
     import pyarrow as pa
 
     def of_quasi(said: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,12 +150,12 @@ def declared_table(
     dialect: Dialect | None,
     mixed: Mapping[str, Sequence[Any]] | None = None,
 ) -> Table:
-    """Return the quasi-identifiers of a table, in the order and in the types that the recipe declares.
+    """Return the quasi-identifiers of a table, in the order and types that the recipe declares.
 
-    Numbers are float64, and integers among them whole. Categories are a dictionary of all that the
-    taxonomy has, by name. With ``when_missing = "fill"``, a cell that is missing, cannot be read or is no category of
-    the taxonomy becomes the middle of the bounds, or the first category in the line of the taxonomy. The table depends
-    on the data in its values only, and each value on one cell.
+    Numbers are float64; integers are whole. Categories are a dictionary of all categories in the taxonomy, sorted by
+    name. With ``when_missing = "fill"``, a cell that is missing, unreadable or not in the taxonomy becomes the midpoint
+    of the bounds, or the first category in the taxonomy's line. The table depends on the data only in its values, and
+    each value depends on one cell.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def declared_table(
     dialect
         How the cells of a text file are written.
     mixed
-        Quasi-identifiers that Arrow cannot hold, because their values are of several types.
+        Quasi-identifiers with values of mixed types, which Arrow cannot hold.
 
     Raises
     ------
@@ -202,13 +202,13 @@ def declared_table(
 
 
 def _numbers(meant: Column, cells: pa.ChunkedArray, recipe: Recipe, dialect: Dialect | None) -> tuple[pa.Array, bool]:
-    """Return the numbers of a column, and whether all cells hold one."""
+    """Return the numbers of a column, and whether every cell has one."""
     import numpy as np
     import pyarrow as pa
 
     found = cellwise.numbers(cells, dialect or Dialect())
     missing = np.isnan(found)
-    if isinstance(recipe.bounds, Mapping):  # else they come from the data, and nothing is promised
+    if isinstance(recipe.bounds, Mapping):  # otherwise they come from the data, and nothing is promised
         domain = Domain(*map(float, recipe.bounds[meant.name]))
         found = np.where(missing, domain.low + domain.width / 2, found)
     return pa.array(np.rint(found) if meant.kind is Kind.INTEGER else found), not missing.any()
@@ -217,7 +217,7 @@ def _numbers(meant: Column, cells: pa.ChunkedArray, recipe: Recipe, dialect: Dia
 def _categories(
     meant: Column, cells: pa.ChunkedArray, recipe: Recipe, dialect: Dialect | None
 ) -> tuple[pa.Array, bool]:
-    """Return the categories of a column, and whether all cells hold one."""
+    """Return the categories of a column, and whether every cell has one."""
     import numpy as np
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Feasibility: refusals of demands that no partition of the data can meet, decided by the summary alone."""
+"""Feasibility: refusal of demands that no partition of the data can meet, based on the summary alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shoal.types import Finding, Release, Schema, Table
 
 
 def refuse_small_strata(summary: Summary, recipe: Recipe, k: int) -> None:
-    """Refuse strata that no class of k records fits into."""
+    """Refuse strata that hold fewer than k records."""
     if summary.strata is None:
         return
     sizes = summary.strata.counts
@@ -32,7 +32,7 @@ def refuse_small_strata(summary: Summary, recipe: Recipe, k: int) -> None:
 
 
 def refuse_ungrouped(summary: Summary, recipe: Recipe) -> None:
-    """Refuse records that name no group to stay together with."""
+    """Refuse records without a group, if groups are never split."""
     if summary.ungrouped:
         raise DataError(
             f"Column {recipe.together!r}: it must be known of every record with whom it stays together, "
@@ -41,7 +41,7 @@ def refuse_ungrouped(summary: Summary, recipe: Recipe) -> None:
 
 
 def refuse_varying_groups(summary: Summary, recipe: Recipe, schema: Schema) -> None:
-    """Refuse attributes that are declared to be of the group, but differ among its records."""
+    """Refuse group attributes that differ among the records of a group."""
     faults = []
     for name in recipe.household_level if summary.by_group else ():
         several, count = _varying(summary.by_group[name])
@@ -55,7 +55,7 @@ def refuse_varying_groups(summary: Summary, recipe: Recipe, schema: Schema) -> N
 
 
 def refuse_split_groups(summary: Summary, recipe: Recipe, schema: Schema) -> None:
-    """Refuse groups whose records are in several strata: they could not stay together."""
+    """Refuse groups that span several strata: they could not be kept whole."""
     if "" not in summary.by_group:
         return
     several, count = _varying(summary.by_group[""])
@@ -68,13 +68,13 @@ def refuse_split_groups(summary: Summary, recipe: Recipe, schema: Schema) -> Non
 
 
 def refuse_infeasible(summary: Summary, recipe: Recipe, schema: Schema, required: Sequence[Required]) -> None:
-    """Refuse requirements that do not hold even if classes are as large as they can be.
+    """Refuse requirements that fail even for the largest possible classes.
 
-    A class can hold all records at most, or all of a stratum. The sentence says which level these achieve.
+    A class can hold at most all records, or all of a stratum. The sentence says which level these achieve.
     """
     from shoal.privacy.k_anonymity import KAnonymity
 
-    asked = [one for one in required if one.key != "n_t_closeness"]  # which t implies
+    asked = [one for one in required if one.key != "n_t_closeness"]  # implied by t
     found: list[Finding] = []
     if recipe.counted is not None:
         asked.insert(0, Required("k_anonymity", KAnonymity(recipe.k)))
@@ -89,9 +89,9 @@ def refuse_infeasible(summary: Summary, recipe: Recipe, schema: Schema, required
 
 
 def _people(summary: Summary, recipe: Recipe, schema: Schema) -> Release:
-    """Return the people of each stratum: a row for each record, or where records have weights, for each person."""
+    """Return the people of each stratum: one row per record, or, with weights, per person."""
     tally = summary.people
-    assert tally is not None  # it is counted wherever people are
+    assert tally is not None  # always counted if people are
     weighted = recipe.weight is not None and recipe.release_weight != "record"
     rows = tally.rows if weighted and tally.weights is not None else tally.records()
     weights = (rows.column("weight").to_numpy() if tally.weights is None else tally.weights) if weighted else None
@@ -132,17 +132,17 @@ def _sentence(finding: Finding, strata: Sequence[str]) -> str:
 
 
 def _lacking(finding: Finding) -> tuple[str, float, float]:
-    """Return what is required and not achieved: (name, required, achieved), a further number of the model first."""
+    """Return a requirement that is not achieved: (name, required, achieved), an extra parameter first."""
     given = dict(finding.given)
     for name, achieved in finding.found:
         if name in given and achieved < given[name]:
             return name, given[name], achieved
-    assert finding.required is not None  # for it does not hold
+    assert finding.required is not None  # because it does not hold
     return finding.level, finding.required, finding.achieved
 
 
 def _towards(value: float, *, down: bool) -> str:
-    """Return a number with few digits, rounded to the side that can be had.
+    """Format a number with few digits, rounded towards the side that is achievable.
 
     >>> _towards(2.99999999, down=True), _towards(0.123456789, down=False), _towards(4, down=True)
     ('2.99999', '0.123457', '4')

@@ -1,4 +1,4 @@
-"""The demands of a recipe as a floor under explored settings: weaker ones are shown, never recommended."""
+"""Recipe demands as a floor for explored settings: weaker settings are shown, never recommended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shoal.types.results.privacy_ledger import sequential
 
 
 def demands(recipe: Recipe) -> dict[str, float]:
-    """Return the k and the t that a recipe demands; a default that nobody gave is no demand.
+    """Return the k and t that a recipe demands; a default value is not a demand.
 
     >>> demands(Recipe(quasi=["age"])), demands(Recipe(quasi=["age"], k=5))
     ({}, {'k': 5})
@@ -24,7 +24,7 @@ def demands(recipe: Recipe) -> dict[str, float]:
 
 
 def shortfall(demanded: Mapping[str, float], k: int, t: float | None = None) -> str:
-    """Return in which levels a setting is weaker than what is demanded, in words; "" if in none.
+    """Return in words how a setting is weaker than demanded; "" if it is not.
 
     >>> shortfall({"k": 5, "t": 0.2}, 3, 0.1), shortfall({"k": 5}, 10)
     ('weaker than the recipe: k < 5', '')
@@ -38,20 +38,20 @@ def shortfall(demanded: Mapping[str, float], k: int, t: float | None = None) -> 
 
 
 def unmet(demanded: Mapping[str, float]) -> str:
-    """Return why nothing is recommended, where every setting that ran is weaker than the recipe."""
+    """Return why nothing is recommended, if every setting that ran is weaker than the recipe."""
     said = demands_in_words(demanded)
     return f"No setting that ran meets the recipe's demand of {said}. Try settings that do, or change the recipe."
 
 
 def of_demands(settings: Sequence[Setting], demanded: Mapping[str, float]) -> Iterator[str]:
-    """Say how many settings ran that are weaker than the recipe."""
+    """Report how many of the settings that ran are weaker than the recipe."""
     if weaker := sum(setting.state == "ran" and not setting.meets for setting in settings):
         those = f"{weaker:,} weaker settings are" if weaker > 1 else "1 weaker setting is"
         yield (f"The recipe demands {demands_in_words(demanded)}: {those} shown for comparison, and never recommended.")
 
 
 def refuse_weaker_noise(recipe: Recipe, noisy: Recipe) -> None:
-    """Refuse to explore with an ε above the recipe's, or for a weaker claim: the result may be saved and released."""
+    """Refuse to explore with a larger ε or weaker claim than the recipe's: the result may be released."""
     faults = [] if recipe.epsilon is None else _above(recipe.epsilon, noisy.epsilon)
     if recipe.claim == "original" and noisy.claim != "original":
         faults.append(
@@ -62,12 +62,12 @@ def refuse_weaker_noise(recipe: Recipe, noisy: Recipe) -> None:
 
 
 def _above(most: Any, epsilon: Any) -> list[str]:
-    """Return where ε is above the recipe's; either may be one number for all columns, or one for each."""
+    """Return where ε exceeds the recipe's; either may be one number for all columns, or one per column."""
     if not isinstance(most, Mapping):
         levels = [("epsilon", most, sequential(epsilon.values()) if isinstance(epsilon, Mapping) else epsilon)]
     elif isinstance(epsilon, Mapping):
         levels = [(f"epsilon of {name!r}", most[name], own) for name, own in epsilon.items()]
-    else:  # all columns share it, and one of them may get nearly all
+    else:  # all columns share it, and one column may get nearly all of it
         levels = [("epsilon", min(most.values()), epsilon)]
     return [
         f"Explore: {name} must be at most {high:g}, as in the recipe, got {asked:g}. Lower it, or change the recipe."

@@ -1,4 +1,4 @@
-"""The plan of a run: everything that is decided before any class is formed, and every refusal, raised together."""
+"""Plan of a run: every decision and every refusal before any class is formed, raised together."""
 
 from __future__ import annotations
 
@@ -35,32 +35,32 @@ from shoal.types import Requirement, Schema, Table
 
 
 class TableStep(Protocol):
-    """A change of the table that needs no classes, such as recoding a column or suppressing cells."""
+    """A change to the table that needs no classes, such as recoding a column or suppressing cells."""
 
     def apply(self, table: Table) -> Table:
-        """Return the table as classes are to be formed of it."""
+        """Return the table from which classes are formed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """How a table will be protected. Engines carry it out; they differ in where the blocks run, never in the result.
+    """How a table will be protected. Engines execute it; they differ in where the blocks run, never in the result.
 
     Attributes
     ----------
     recipe, schema, summary
-        What the plan was made from.
+        The inputs of the plan.
     method, release, encoding
-        What forms classes, releases them and makes points, each with its parameters.
+        The components that form classes, release them and make points, each with its parameters.
     steering
-        What makes artificial coordinates, and the weight of each.
+        The makers of artificial coordinates, each with its weight.
     requirements
-        Demands on confidential values and on shares of people, as methods see them.
+        Demands on confidential values and on people's shares, as methods see them.
     repairs
-        Whether classes are repaired after the method: it does not see to all demands itself.
+        Whether classes are repaired after the method, because it does not meet all demands itself.
     merges_strata
-        Whether strata of fewer than k records join others.
+        Whether strata of fewer than k records are merged with others.
     certify
-        Whether the loss is bounded from below.
+        Whether to compute a lower bound on the loss.
     steps
         Changes to the table before classes are formed, in order: the place of recoding and suppression.
     """
@@ -80,20 +80,20 @@ class Plan:
 
     @property
     def missing(self) -> str:
-        """What a missing quasi-identifier is encoded as."""
+        """How a missing quasi-identifier is encoded."""
         return "fill" if self.recipe.when_missing == "fill" else "category"
 
     @property
     def required(self) -> list[Required]:
-        """The models at the levels that must hold, besides k."""
+        """The required models and levels, other than k."""
         return required_in(self.recipe)
 
     def seconds(self, coordinates: int) -> float:
-        """Return an estimate of the processor seconds that the run takes with points of so many coordinates."""
+        """Estimate the processor seconds of the run, for points of this many coordinates."""
         return seconds_for(self.recipe, self.summary.records, coordinates, measured=False)
 
     def with_key(self, key: bytes | None) -> Plan:
-        """Return the plan with the key of an earlier run, by which a release deals values."""
+        """Return the plan with the key of an earlier run, by which a release assigns values."""
         if key is None or not deals_by_key(self.recipe):
             return self
         return replace(self, release=replace(self.release, key=key))
@@ -106,7 +106,7 @@ class _Refusals:
     found: list[ShoalError] = field(default_factory=list)
 
     def tried(self, check: Callable[[], Any]) -> Any:
-        """Return the result of a check, or None where it refuses."""
+        """Return the result of a check, or None if it refuses."""
         try:
             return check()
         except ShoalError as error:
@@ -122,15 +122,15 @@ def make_plan(
     Parameters
     ----------
     recipe
-        What is asked for.
+        The request.
     schema
         The columns of the table.
     summary
-        What must be known of their values.
+        The facts about their values that the plan needs.
     certify
-        Whether the loss is to be bounded from below.
+        Whether to compute a lower bound on the loss.
     sink
-        What writes the output: parameters of `set` may be for it.
+        The sink of the output, which may take parameters from `set`.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def make_plan(
 def _checks(
     recipe: Recipe, schema: Schema, summary: Summary, method: Any, release: Any, *, certify: bool
 ) -> list[Callable[[], None]]:
-    """Return everything that can refuse the run before strata are known to stay as they are."""
+    """Return the checks that can refuse the run before strata are final."""
     checks: list[Callable[[], None]] = [
         partial(_refuse_certificate, recipe, method, certify=certify),
         partial(enough_records, method, summary.records),
@@ -198,19 +198,19 @@ def refuse_in_strata(summary: Summary, recipe: Recipe, schema: Schema, method: A
 
 
 def merges_strata(recipe: Recipe, method: Any) -> bool:
-    """Tell whether strata of fewer than k records join others."""
+    """Tell whether strata of fewer than k records are merged with others."""
     return recipe.small_strata == "merge" and promises_k(method)
 
 
 def needs_repair(recipe: Recipe, method: Any) -> bool:
-    """Tell whether more is demanded than the method sees to itself."""
+    """Tell whether the recipe demands more than the method guarantees."""
     counting = recipe.subject is not None or bool(recipe.household_level)
     more = bool(recipe.require) or (counting and promises_k(method))
     return more or (recipe.t is not None and not promises_t(type(method)))
 
 
 def _with_enough_persons(method: Any, recipe: Recipe) -> Any:
-    """Return a method whose classes hold as many people as a bound on their shares takes at least."""
+    """Return a method whose classes hold enough people for a bound on their shares."""
     from shoal.kernels.models.rule_tables import least_persons
 
     bounds = [one for one in as_requirements(resolve("Recipe", recipe.require), ()) if not one.attribute]
@@ -219,7 +219,7 @@ def _with_enough_persons(method: Any, recipe: Recipe) -> Any:
 
 
 def _refuse_certificate(recipe: Recipe, method: Any, *, certify: bool) -> None:
-    """Refuse to certify a method without k, and a run in which the bound would tell of the data."""
+    """Refuse to certify a method without k, and a run in which the bound would reveal data."""
     if certify and not promises_k(method):
         raise ParameterError(
             f"{type(method).__name__}: nothing can be certified, for this method forms no classes of at least k "
@@ -233,13 +233,13 @@ def _refuse_certificate(recipe: Recipe, method: Any, *, certify: bool) -> None:
 
 
 def _refuse_weights_in_blocks(recipe: Recipe) -> None:
-    """Refuse weights that would weigh the means of several blocks."""
+    """Refuse weights that would weight the means of several blocks."""
     if len(recipe.all_blocks) > 1 and not recipe.nested:
         refuse_weighted_blocks(recipe)
 
 
 def refuse_weighted_blocks(recipe: Recipe) -> None:
-    """Refuse weighted means where a record is in a class of each of several blocks."""
+    """Refuse weighted means if a record is in a class of each of several blocks."""
     if recipe.weight is not None and recipe.release_weight != "record":
         raise ParameterError(
             f"Recipe: release_weight must be 'record' where quasi-identifiers are partitioned in several blocks, got "

@@ -1,4 +1,4 @@
-"""The promise of a release: everything that its audit must find."""
+"""Promise of a release: everything that its audit must find."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shoal.types.results.privacy_ledger import sequential
 
 @dataclass(frozen=True, eq=False)
 class Promise:
-    """What the audit must find in a release, derived from the recipe; of the partition, only its blocks are believed.
+    """What the audit must find in a release, derived from the recipe; only the blocks come from the partition.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Promise:
     persons
         Models about single people: at their levels, or for information.
     blocks
-        Attributes that are k-anonymous together, in the recipe's order; each quasi-identifier is in one block.
+        Sets of attributes with joint k-anonymity, in the recipe's order; each quasi-identifier is in one block.
     nested
         Whether the classes of the second block lie within those of the first.
     counted
@@ -41,15 +41,15 @@ class Promise:
     weight, weights_of_classes
         The weight column, and whether its class mean is released in its place.
     hidden_figures
-        Whether shares of people depend on weights or subjects that are not released.
+        Whether people's shares depend on weights or subjects that are not released.
     epsilon, claim
-        The most that noise may spend, and for which records; None: no noise is promised.
+        The largest ε that noise may spend, and for which records; None: no noise is promised.
     two_tables
         Whether confidential columns are released in a second table.
     seeded
-        Whether values were dealt by a public seed, so that nothing is promised of them.
+        Whether values were assigned by a public seed, so that nothing is promised for them.
     reviewed
-        Columns released unchanged that a person has looked at.
+        Columns released unchanged that a person has reviewed.
     """
 
     quasi: tuple[str, ...]
@@ -85,7 +85,7 @@ class Promise:
         return all(block.promised_t for block in self.blocks)
 
     def of_second_table(self, link: str) -> Promise:
-        """Return what must hold of the table of confidential columns: what everybody can audit, over the classes."""
+        """Return the promise for the table of confidential columns: what anyone can audit, over the classes."""
         (block,) = self.blocks
         return Promise(
             (link,),
@@ -97,7 +97,7 @@ class Promise:
 
 
 def promise_of(recipe: Recipe, partition: Partition) -> Promise:
-    """Return the promise of a recipe whose classes are formed.
+    """Return the promise of a recipe after its classes are formed.
 
     Raises
     ------
@@ -132,12 +132,12 @@ def promise_of(recipe: Recipe, partition: Partition) -> Promise:
 
 
 def hides_figures(recipe: Recipe) -> bool:
-    """Tell whether shares of people depend on data that are not released: subjects, or weights as they were."""
+    """Tell whether people's shares depend on unreleased data: subjects or original weights."""
     return recipe.counted is not None or (recipe.weight is not None and recipe.release_weight != "record")
 
 
 def _blocks(recipe: Recipe, partition: Partition) -> tuple[Block, ...]:
-    """Return the blocks with their attributes in the recipe's order; a quasi-identifier in no block, or two, fails."""
+    """Return the blocks with attributes in the recipe's order; fail on a quasi-identifier in no block or two."""
     order = [name for block in recipe.all_blocks for name in block]
     if sorted(order) != sorted(name for block in partition.blocks for name in block.attributes):
         raise GuaranteeError(

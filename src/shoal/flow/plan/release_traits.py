@@ -1,4 +1,4 @@
-"""What releases differ in: whose cells leave, and what is promised of them."""
+"""Traits of releases: where their cells come from, and what they promise."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def refuse_noise(recipe: Recipe, method: type) -> None:
-    """Refuse what a recipe asks for besides noise and what would break the claim, or lacks and the claim needs."""
+    """Refuse a recipe with noise that asks for something that breaks the claim, or lacks something it needs."""
     if recipe.epsilon is None:
         return
     faults = []
@@ -68,7 +68,7 @@ def refuse_noise(recipe: Recipe, method: type) -> None:
 
 
 def with_noise(recipe: Recipe, epsilon: Any, bounds: Any, claim: str | None) -> Recipe:
-    """Return a recipe with what was said of noise besides it; the release is then ``laplace``, unless it says another.
+    """Return a recipe with noise settings given separately; its release becomes ``laplace`` unless it names another.
 
     >>> made = with_noise(Recipe(quasi=["age"]), 1.0, {"age": [0, 120]}, None)
     >>> made.release, made.epsilon, made.claim
@@ -84,16 +84,16 @@ def with_noise(recipe: Recipe, epsilon: Any, bounds: Any, claim: str | None) -> 
             f"Explore: {listing(list(said))} must be given with epsilon, got none: only noise needs it. Say how much "
             f"may be told, for example epsilon = 1, or leave it out."
         )
-    plain = base["release"] == "centroid"  # what is taken where nobody says
+    plain = base["release"] == "centroid"  # the default
     made = recipe.override(**({"release": "laplace"} if plain else {}), **said)
     refuse_weaker_noise(recipe, made)
     return made
 
 
 def bounded(points: Points, recipe: Recipe, table: Table) -> Points:
-    """Return points within the bounds, and how wide these are; as they were, if nobody gave any.
+    """Return points clamped to the bounds, with the bounds' widths; unchanged if there are no bounds.
 
-    For the claim ``original`` coordinates are scaled by the bounds, never by the data, and domains are put in line.
+    For the claim ``original``, coordinates are scaled by the bounds, never by the data, and domains are put in line.
     """
     import numpy as np
 
@@ -110,7 +110,7 @@ def bounded(points: Points, recipe: Recipe, table: Table) -> Points:
         if recipe.claim == "original":
             footings[j] = Footing(domain.low, domain.width, 0)  # from 0 to 1
         coordinates[:, j] = coordinate(domain.clamped(attribute.values), footings[j])[:, 0]
-        with np.errstate(over="ignore"):  # bounds may be as far off as numbers go
+        with np.errstate(over="ignore"):  # bounds may be as far apart as floats allow
             lows[j], high = np.nan_to_num(coordinate(np.array(domain), footings[j])[:, 0])
             widths[j] = np.nan_to_num(high - lows[j])
     points = replace(points, coordinates=coordinates, footings=tuple(footings), widths=widths, lows=lows)
@@ -118,9 +118,9 @@ def bounded(points: Points, recipe: Recipe, table: Table) -> Points:
 
 
 def _in_line(points: Points, table: Table) -> tuple[Axis, ...]:
-    """Return the domains of the attributes in line, by bounds and taxonomies alone; categories first.
+    """Return the domains of the attributes in line, from bounds and taxonomies alone; categories first.
 
-    Few cells in front are gone through once; what comes after is gone through once for each of them.
+    A leading domain with few cells is traversed once; each later one is traversed once per cell before it.
     """
     import numpy as np
 
@@ -141,33 +141,33 @@ GROUPING = "k_anonymity"
 
 
 def as_written(release: Any) -> bool:
-    """Tell whether the cells that leave are cells of the table, as they were written; such a release must say so."""
+    """Tell whether the release contains cells of the table as they were written; it must declare this."""
     return bool(getattr(type(release), "as_written", False))
 
 
 def guarantee(recipe: Recipe) -> str:
-    """Return the model that the release of a recipe promises: k-anonymity by grouping, unless it says otherwise."""
+    """Return the model that a recipe's release promises: k-anonymity by grouping unless declared otherwise."""
     return str(getattr(registry.load("release", recipe.release), "guarantee", GROUPING))
 
 
 def by_grouping(recipe: Recipe) -> bool:
-    """Tell whether the classes can be seen in what leaves: records that are equal in their quasi-identifiers."""
+    """Tell whether the release shows its classes: records that are equal in their quasi-identifiers."""
     return guarantee(recipe) == GROUPING
 
 
 def in_two_tables(recipe: Recipe) -> bool:
-    """Tell whether confidential columns leave in a second table; such a release must say so."""
+    """Tell whether confidential columns are released in a second table; the release must declare this."""
     return bool(getattr(registry.load("release", recipe.release), "two_tables", False))
 
 
 def deals_by_key(recipe: Recipe) -> bool:
-    """Tell whether the release of a recipe deals values by a secret key, which its receipt keeps."""
+    """Tell whether a recipe's release assigns values by a secret key, which its receipt stores."""
     deals = getattr(registry.load("release", recipe.release), "deals_by_key", False)
     return bool(deals) and recipe.set.get("not_private_seed") is None
 
 
 def refuse_what_cannot_be_released(release: Any, recipe: Recipe, schema: Schema) -> None:
-    """Refuse what a recipe asks for and its release cannot give, and a table that it does not take."""
+    """Refuse requests that the release cannot fulfil, and tables that it does not accept."""
     owner = type(release).__name__
     if in_two_tables(recipe):
         _refuse_in_two_tables(owner, recipe)
@@ -186,12 +186,12 @@ def refuse_what_cannot_be_released(release: Any, recipe: Recipe, schema: Schema)
             f"{owner}: when_missing must be 'category' or 'exclude', got 'fill': cells leave as they were "
             f"written, and none is filled. Take one of these, or the release centroid."
         )
-    if hasattr(release, "refuse"):  # a release that does not take every table
+    if hasattr(release, "refuse"):  # a release that does not accept every table
         release.refuse(schema)
 
 
 def _refuse_in_two_tables(owner: str, recipe: Recipe) -> None:
-    """Refuse what a recipe asks for and cannot be said of classes whose members leave as they are."""
+    """Refuse requests that do not apply to classes whose members are released unchanged."""
     faults = []
     if len(recipe.all_blocks) > 1:
         faults.append(
@@ -217,17 +217,17 @@ def _refuse_in_two_tables(owner: str, recipe: Recipe) -> None:
 
 
 def with_origins(release: Release, typed: pa.Table) -> pa.Table:
-    """Return the values of cells that were written by other records, for the measures."""
+    """Return the values of cells that came from other records, for the measures."""
     import pyarrow as pa
 
     return pa.table({name: typed.column(name).take(pa.array(rows)) for name, rows in release.origins.items()})
 
 
 def comparable_with_original(release: Release) -> Release:
-    """Return a release whose quasi-identifiers are read as values, after as before, for an audit that compares them.
+    """Parse the quasi-identifiers as values, before and after, for an audit that compares them.
 
-    What a file declares to be missing is a value here: it must have been there before, too. Another package
-    has other words for it: there it is missing, before and after.
+    A value that a file declares missing is a value here: it must also occur before. Another statistical package uses
+    other codes: there it counts as missing, before and after.
     """
     if release.original is None:
         return release
@@ -238,7 +238,7 @@ def comparable_with_original(release: Release) -> Release:
 
 
 def _undeclared(data: pa.Table, before: pa.Table, after: pa.Table) -> pa.Table:
-    """Return columns without what files declare to be missing, where they do not declare the same."""
+    """Set declared missing values to missing in columns, if the files do not declare the same."""
     from shoal.schema.roles import without_user_missing
     from shoal.types.data.statistical_files import Variable
 
@@ -255,7 +255,7 @@ def _undeclared(data: pa.Table, before: pa.Table, after: pa.Table) -> pa.Table:
 
 
 def _read(data: pa.Table, release: Release) -> pa.Table:
-    """Return the columns with their cells of text read, whatever files note of them and whatever their order is."""
+    """Parse the text cells of the columns, ignoring file metadata and category order."""
     import pyarrow as pa
 
     from shoal.schema.cells import is_text

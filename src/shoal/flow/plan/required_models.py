@@ -1,4 +1,4 @@
-"""What must hold of a table, and what is reported besides: the models that an audit looks through."""
+"""Required and reported models: everything that an audit checks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shoal.types import Finding, Release, Requirement
 
 
 def required_in(recipe: Recipe) -> list[Required]:
-    """Return everything that a recipe requires besides k, t among it."""
+    """Return every requirement of a recipe except k, including t."""
     from shoal.privacy.n_t_closeness import NTCloseness
     from shoal.privacy.t_closeness import TCloseness
 
@@ -24,19 +24,19 @@ def required_in(recipe: Recipe) -> list[Required]:
 
 
 def of_values(required: Sequence[Required]) -> list[Required]:
-    """Return what is required of confidential columns."""
+    """Return the requirements on confidential columns."""
     return [one for one in required if of_confidential(one.key)]
 
 
 def of_persons_in(recipe: Recipe) -> list[Required]:
-    """Return the models about single persons: at the level that a recipe requires, or for information."""
+    """Return the models about single people: at the level that a recipe requires, or for information."""
     asked = {one.key: one for one in resolve("Recipe", recipe.require) if of_persons(one.key)}
     keys = [key for key in registry.keys("privacy") if of_persons(key)]
     return [asked.get(key) or Required(key, registry.load("privacy", key)()) for key in keys]
 
 
 def as_requirements(required: Sequence[Required], names: Sequence[str]) -> tuple[Requirement, ...]:
-    """Return what is required of persons, and of each of some confidential attributes, as methods see it."""
+    """Convert the requirements on people and on confidential attributes to the form that methods use."""
     persons = [Requirement(one.key, "", one.levels) for one in required if of_persons(one.key)]
     return (
         *persons,
@@ -50,7 +50,7 @@ def as_requirements(required: Sequence[Required], names: Sequence[str]) -> tuple
 
 
 def reported_besides(required: Sequence[Required], confidential: Sequence[str]) -> list[Required]:
-    """Return the models that are looked at for information, where nothing is required by them."""
+    """Return the models that are audited for information, because nothing is required by them."""
     found = []
     for key in registry.keys("privacy"):
         model = registry.load("privacy", key)
@@ -64,7 +64,7 @@ def reported_besides(required: Sequence[Required], confidential: Sequence[str]) 
 
 
 def about_confidential(owner: str, required: Sequence[Required], confidential: Sequence[str]) -> None:
-    """Refuse requirements of columns that are not said to be confidential."""
+    """Refuse requirements on columns that are not confidential."""
     for fault in misplaced(owner, required, confidential, " (--confidential)"):
         raise ParameterError(fault)
 
@@ -72,7 +72,7 @@ def about_confidential(owner: str, required: Sequence[Required], confidential: S
 def findings_of(
     release: Release, names: Sequence[str], required: Sequence[Required], confidential: Sequence[str]
 ) -> list[Finding]:
-    """Audit a release by each model; it must be possible to read the confidential columns."""
+    """Audit a release by each model; its confidential columns must be readable."""
     found: list[Finding] = []
     for one in required:
         if of_confidential(one.key):

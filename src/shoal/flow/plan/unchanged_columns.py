@@ -1,7 +1,7 @@
-"""Uniqueness by columns that are released unchanged.
+"""Uniqueness on columns that are released unchanged.
 
-Such columns can identify records however well the quasi-identifiers are protected. Counts are made of the output and
-of the classes only, so that an exchange of two members of a class does not change them.
+Such columns can identify records however well the quasi-identifiers are protected. The counts use only the output and
+the classes, so exchanging two members of a class does not change them.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 #: Roles whose columns are always released unchanged; a weight is if the recipe says so.
 UNCHANGED = (Role.OTHER, Role.CONFIDENTIAL, Role.STRATA)
-_LARGEST = 1 << 62  # a combination of values is numbered by one int64
+_LARGEST = 1 << 62  # a combination of values is encoded as one int64
 
 
 class Coded(NamedTuple):
     """The value of each record as a number from 0."""
 
     codes: NDArray[np.int64]
-    distinct: int  #: number of different values, a missing one among them
+    distinct: int  #: number of distinct values; a missing value counts as one
 
 
 def count_unchanged(release: Release, promise: Promise) -> Unchanged:
-    """Count the records of a release that are unique by the columns that it leaves unchanged.
+    """Count the records of a release that are unique on its unchanged columns.
 
-    **Complexity.** O(n log n) for n records and each column; a column in which all values differ is not sorted.
+    **Complexity.** O(n log n) for n records, per column; a column of distinct values is not sorted.
     """
     n = release.data.num_rows
     names = _unchanged_columns(release, promise)
@@ -50,7 +50,7 @@ def count_unchanged(release: Release, promise: Promise) -> Unchanged:
 
 
 def count_unique(records: int, columns: Mapping[str, Coded], reviewed: Sequence[str]) -> Unchanged:
-    """Count the records that are unique by all of some columns, and by those that are not reviewed."""
+    """Count the records that are unique on all given columns, and on those that are not reviewed."""
     unique = unique_records(list(columns.values()))
     looked_at = tuple(name for name in columns if name in reviewed)
     rest = [one for name, one in columns.items() if name not in looked_at]
@@ -75,7 +75,7 @@ def unique_records(columns: Sequence[Coded]) -> int:
 
 
 def combination_sizes(columns: Sequence[Coded]) -> NDArray[np.int64]:
-    """Return how many records have each combination of values that occurs."""
+    """Return the number of records with each combination of values that occurs."""
     keys, most = columns[0]
     for codes, count in columns[1:]:
         if most * count >= _LARGEST:
@@ -88,7 +88,7 @@ def combination_sizes(columns: Sequence[Coded]) -> NDArray[np.int64]:
 
 
 def coded(column: pa.ChunkedArray) -> Coded:
-    """Number the values of a column; a missing value is a value.
+    """Number the values of a column; a missing value counts as a value.
 
     >>> import pyarrow as pa
     >>> coded(pa.chunked_array([["b", None, "b"]])).distinct
@@ -114,7 +114,7 @@ def coded(column: pa.ChunkedArray) -> Coded:
 
 
 def _as_text(column: pa.ChunkedArray) -> Coded:
-    """Number values that Arrow cannot compare, such as lists and structures, by how they are written."""
+    """Number values that Arrow cannot compare, such as lists and structures, by their text."""
     import pyarrow as pa
 
     return coded(pa.chunked_array([pa.array([repr(value) for value in column.to_pylist()], pa.large_string())]))
@@ -125,7 +125,7 @@ def _cells(release: Release, name: str) -> pa.ChunkedArray:
 
 
 def _unchanged_columns(release: Release, promise: Promise) -> list[str]:
-    """Return the columns of the output that are released unchanged; with two tables, those of the first one."""
+    """Return the output columns that are released unchanged; with two tables, those of the first."""
     weight = promise.two_tables or not promise.weights_of_classes
     roles = (*UNCHANGED, *([Role.WEIGHT] if weight else []))
     there = {*release.data.column_names, *release.read} - {release.link}
@@ -133,7 +133,7 @@ def _unchanged_columns(release: Release, promise: Promise) -> list[str]:
 
 
 def _classes(release: Release, promise: Promise) -> Coded | None:
-    """Return the class of each record; None where it has none of at least k, or one in each of several blocks."""
+    """Return each record's class; None without classes of at least k, or with one in each of several blocks."""
     from shoal.privacy.counting.classes import classes_of
 
     blocks = promise.blocks

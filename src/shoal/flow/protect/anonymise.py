@@ -1,4 +1,4 @@
-"""Table → Run: its classes formed, released and measured, but not audited yet."""
+"""Table → Run: classes formed, released and measured; the audit follows."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 def plan_for(table: Table, recipe: Recipe, *, certify: bool = False, sink: type | None = None) -> Plan:
-    """Return the plan for a table that is in memory."""
+    """Return the plan for a table in memory."""
     return make_plan(recipe, table.schema, summarise(table, recipe), certify=certify, sink=sink)
 
 
 def anonymise(plan: Plan, table: Table) -> Run:
-    """Form the classes of a table, release them, measure the loss, and bound it from below if the plan says so."""
+    """Form the classes of a table, release them, measure the loss, and bound it if the plan says so."""
     recipe = plan.recipe
     made = form(plan, table)
     points, partition, strata = made.points, made.partition, made.strata
@@ -71,7 +71,7 @@ def anonymise(plan: Plan, table: Table) -> Run:
 
 
 def measured(run: Run) -> Run:
-    """Return a run with every measure, those that take time among them, for a report."""
+    """Return a run with every measure, including slow ones, for a report."""
     comparison = in_order_of_values(run.comparison)
     readings = (*read_measures(comparison, measures()).readings, *of_partition(comparison))
     return replace(run, comparison=comparison, readings=Readings(readings))
@@ -96,7 +96,7 @@ def versions() -> dict[str, str]:
 
 
 def _released(made: Formed, weights: NDArray[np.float64] | None) -> tuple[Release, pa.Table]:
-    """Release the classes, from cells as they are written or from values; and return the values to be measured."""
+    """Release the classes, from written cells or from values; also return the values to measure."""
     copies = as_written(made.release)
     table = made.table if copies else made.typed
     released: Release = made.release.release(table, made.points, made.partition, weights, made.rng)
@@ -115,9 +115,9 @@ def _column(values: pa.Array) -> pa.ChunkedArray:
 
 
 def _without_unused(release: Release) -> Release:
-    """Return a release whose quasi-identifiers have no categories that none of its records has.
+    """Drop categories of quasi-identifiers that none of the released records has.
 
-    Under the claim ``original`` they keep those that the recipe declares: which ones occur depends on the data.
+    Under the claim ``original`` the categories that the recipe declares stay: which ones occur depends on the data.
     """
     if release.ledger is not None and release.ledger.claim == "original":
         return release
@@ -127,7 +127,7 @@ def _without_unused(release: Release) -> Release:
 
 
 def _refuse_codes(release: Release) -> None:
-    """Refuse values of classes that the file of the table would take for missing ones, which they are not."""
+    """Refuse class values that the table's file format would read as missing."""
     from shoal.schema.roles import without_user_missing
 
     faults = []

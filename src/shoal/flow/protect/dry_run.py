@@ -1,4 +1,4 @@
-"""A dry run: the plan, the refusals and an estimate of the time; nothing is written."""
+"""Dry run: the plan, the refusals and a time estimate; nothing is written."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def plan_file(
     besides: Besides = NOTHING,
     certify: bool = False,
 ) -> Planned:
-    """Plan to protect a file, without forming a class; the output, if it is named, is checked and not touched."""
+    """Plan to protect a file, without forming a class; a named output is checked but not touched."""
     faults: list[ShoalError] = []
     sink = None
     if target is not None:
@@ -61,7 +61,7 @@ def _keep_apart(source: Place, target: Place, recipe: Recipe, besides: Besides, 
 
 
 def _check_places(source: Place, target: Place, recipe: Recipe, besides: Besides, *, force: bool) -> None:
-    """Refuse files that exist or cannot be written; a database is not asked before the run."""
+    """Refuse files that exist or cannot be written; a database is not contacted before the run."""
     from shoal.io.sinks._atomic import check_target
 
     places = (target, beside(target)) if in_two_tables(recipe) else (target,)
@@ -99,7 +99,7 @@ def _planned(whole: Table, recipe: Recipe, faults: list[ShoalError], *, certify:
 
 
 def _described(column: ColumnSummary) -> str:
-    """Return what is known of a column in words; never a value.
+    """Describe a column in words; never a value.
 
     >>> from collections import Counter
     >>> _described(ColumnSummary(3, 0.5, 9.25, Counter({1: 1, 2: 8})))
@@ -115,7 +115,7 @@ def _described(column: ColumnSummary) -> str:
 
 
 def _decisions(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Say what was decided, topic by topic."""
+    """Yield the decisions, topic by topic."""
     recipe, summary = plan.recipe, plan.summary
     if promises_k(plan.method):
         least = plan.method.k

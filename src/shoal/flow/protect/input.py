@@ -1,4 +1,4 @@
-"""The table to protect, read from a file or a frame."""
+"""Input of a run: the table to protect, read from a file or a frame."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def read_file(place: Place, recipe: Recipe, *, textual: bool) -> Table:
-    """Read the table to protect, for an output that is text or not; where the claim needs it, as it is declared.
+    """Read the table to protect, for a text or other output; as the recipe declares it if the claim needs that.
 
-    Then a text output is written as the recipe says, whatever the input looks like.
+    In that case a text output follows the recipe, whatever the input looks like.
     """
     from shoal.io.sources.csv import Csv
 
@@ -37,7 +37,7 @@ def read_file(place: Place, recipe: Recipe, *, textual: bool) -> Table:
 
 
 def read_frame(frame: Any, recipe: Recipe) -> tuple[Table, pa.Table]:
-    """Return a frame as a table; where the claim needs it, as it is declared. And its columns in Arrow as they were."""
+    """Return a frame as a table (as declared, if the claim needs that), and its columns in Arrow."""
     import narwhals as nw
 
     from shoal.io.sources.frame import Frame

@@ -1,4 +1,4 @@
-"""Protect a frame or a file, from source to audit."""
+"""`protect` for a frame or a file, from source to audit."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-#: What pickling keeps of a run: what may be published, and nothing that was computed record by record.
+#: The parts of a run that pickling keeps: publishable ones, and nothing that was computed record by record.
 _PICKLED = ("partition", "audit", "readings", "schema", "certificate", "left_out", "ledger", "notes")
 
 
@@ -57,15 +57,15 @@ class Protected:
     Attributes
     ----------
     data
-        The protected table; a frame of the kind that was given.
+        The protected table; a frame of the same kind as the input.
     recipe
-        What was asked for.
+        The recipe of the run.
     run
-        The record of the run; None once the result was pickled.
+        The record of the run; None after pickling.
     confidential, beside
-        The second table, where the release makes two, and where it was written.
+        The second table, if the release makes two, and where it was written.
     proof
-        Makes what evidence of a frame consists of.
+        Makes the data for evidence of a frame.
     rows
         For each released row the number of its row in the input, from 0; None: all rows, in the order of the input.
     """
@@ -77,7 +77,7 @@ class Protected:
     beside: str = ""
     proof: Callable[[], Proof] | None = field(default=None, repr=False)
     rows: NDArray[np.int64] | None = field(default=None, repr=False)
-    kept: Mapping[str, Any] = field(default_factory=dict, repr=False)  #: what pickling kept of the run
+    kept: Mapping[str, Any] = field(default_factory=dict, repr=False)  #: the parts of the run that pickling kept
 
     def _of_run(self, name: str) -> Any:
         return self.kept[name] if self.run is None else getattr(self.run, name)
@@ -102,13 +102,13 @@ class Protected:
 
     @property
     def schema(self) -> Schema:
-        """The meaning of the input's columns."""
+        """The schema of the input's columns."""
         found: Schema = self._of_run("schema")
         return found
 
     @property
     def certificate(self) -> Certificate | None:
-        """A lower bound on the SSE, if one was asked for."""
+        """A lower bound on the SSE, if requested."""
         found: Certificate | None = self._of_run("certificate")
         return found
 
@@ -120,7 +120,7 @@ class Protected:
 
     @property
     def left_out(self) -> int:
-        """Number of records that were excluded because a quasi-identifier is missing."""
+        """Number of records excluded because a quasi-identifier is missing."""
         return int(self._of_run("left_out"))
 
     @property
@@ -130,11 +130,11 @@ class Protected:
 
     @property
     def comparison(self) -> Comparison | None:
-        """The table before and after; None once the result was pickled."""
+        """The table before and after; None after pickling."""
         return None if self.run is None else self.run.comparison
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what pickling keeps: the original records, and whatever could give them away, are dropped."""
+        """Return the state for pickling, without the original records or anything that could reveal them."""
         kept = {name: self._of_run(name) for name in _PICKLED}
         dropped = {"run": None, "proof": None, "rows": None, "kept": kept}
         return {**vars(self), **dropped}
@@ -143,7 +143,7 @@ class Protected:
         return replace(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Protected:
-        """Return a result with data of its own; the rest cannot be changed and is shared."""
+        """Return a result with its own copy of the data; the rest is immutable and shared."""
         return replace(self, data=copy.deepcopy(self.data, memo), confidential=copy.deepcopy(self.confidential, memo))
 
     def _whole_run(self, what: str) -> Run:
@@ -155,14 +155,14 @@ class Protected:
         return self.run
 
     def report(self, path: str | Path, edition: str = "internal", *, force: bool = False) -> None:
-        """Write a report that people read: one HTML file, which needs nothing else.
+        """Write a human-readable report: one self-contained HTML file.
 
         Parameters
         ----------
         path
-            Where it goes; the name ends in .html.
+            Output path, ending in .html.
         edition
-            ``internal``, or ``external``: without what would help an intruder.
+            ``internal``, or ``external``: without details that would help an attacker.
         force
             Replace the file if it exists.
         """
@@ -182,22 +182,22 @@ class Protected:
         Parameters
         ----------
         path
-            Where it goes; the name ends in .json.
+            Output path, ending in .json.
         receipt
-            Where to write a receipt as well; see :meth:`receipt`. The evidence then holds a commitment to the input,
-            which only the receipt opens.
+            Path of a receipt to write as well; see :meth:`receipt`. The evidence then holds a commitment to the
+            input, which only the receipt opens.
         force
             Replace the files if they exist.
         """
         self._prove("Evidence", "evidence", Besides(evidence=Path(path), receipt=path_or_none(receipt)), force=force)
 
     def receipt(self, path: str | Path, *, force: bool = False) -> None:
-        """Write a receipt, for yourself only: a JSON file of mode 0600, by which the run can be repeated.
+        """Write a receipt, to be kept private: a JSON file of mode 0600 that makes the run repeatable.
 
         Parameters
         ----------
         path
-            Where it goes; the name ends in .json.
+            Output path, ending in .json.
         force
             Replace the file if it exists.
         """
@@ -216,7 +216,7 @@ class Protected:
 def protect_frame(
     frame: Any, recipe: Recipe, *, certify: bool = False, keep_metadata: bool = False, repeat: Path | None = None
 ) -> Protected:
-    """Protect a frame of pandas, polars or pyarrow; the same kind comes back, audited as it is handed over."""
+    """Protect a frame of pandas, polars or pyarrow; return the same kind, audited in its final form."""
     from shoal.io.sinks.frame import Frame as FrameSink
     from shoal.io.sources.frame import Frame as FrameSource
     from shoal.io.sources.frame import index_as_columns
@@ -270,7 +270,7 @@ def _as_handed_over(release: Release, native: Any) -> Release:
 
 
 def _receipt(run: Run, table: Table, order: RowOrder, source: Callable[[], Digest]) -> Callable[[], Receipt]:
-    """Return what makes the receipt of a run; the input is digested when a receipt is wanted."""
+    """Return a function that makes the receipt of a run; it digests the input only when called."""
 
     def receipt() -> Receipt:
         column = next(iter(table.schema.names(Role.SUBJECT)), None)
@@ -282,10 +282,10 @@ def _receipt(run: Run, table: Table, order: RowOrder, source: Callable[[], Diges
 
 
 def _as_frames(frame: Any, release: Release, table: Table, recipe: Recipe) -> tuple[Any, Any]:
-    """Return the frame with what is new in it, without what does not leave; and a second one, where there are two."""
+    """Return the frame with released values and without removed columns; and a second one, if there are two."""
     from shoal.io.sinks.frame import Frame as FrameSink
 
-    if covers_originals(recipe):  # nothing of the frame is kept, be it types, an index or other columns
+    if covers_originals(recipe):  # nothing of the input frame is kept: no types, index or other columns
         return FrameSink().fresh(frame, release.data), None
     schema, left = table.schema, release.data.column_names
     weights = schema.names(Role.WEIGHT)
@@ -317,7 +317,7 @@ def protect_file(
     keep_metadata: bool = False,
     repeat: Path | None = None,
 ) -> Protected:
-    """Protect a file; the output appears whole and audited, or not at all, and so does what is written besides."""
+    """Protect a file; the audited output and all side files appear together, or none of them."""
     sink = open_sink(target, recipe.set)
     second = beside(target) if in_two_tables(recipe) else None
     earlier = None if repeat is None else read_receipt(repeat, recipe)
@@ -369,9 +369,9 @@ def protect_file(
 
 
 def _written(release: Release, sink: Any, target: Place, hidden: tuple[Any, ...]) -> Release:
-    """Write the tables of a release, and return it as it was written: in the types, and the text, of the format."""
-    if hasattr(sink, "fitted"):  # a format that has not all types says what it makes of them, or refuses
-        before = None if release.original is None else sink.fitted(release.original)  # or "" would differ from none
+    """Write the tables of a release, and return it as written, in the format's types and text."""
+    if hasattr(sink, "fitted"):  # a format that lacks some types converts or refuses them
+        before = None if release.original is None else sink.fitted(release.original)  # else "" ≠ missing
         release = replace(release, data=sink.fitted(release.data), original=before)
     dialect = sink.dialect_for(target.at, release.dialect) if sink.textual else None
     sink.write(release.data, hidden[0], dialect)
@@ -380,6 +380,6 @@ def _written(release: Release, sink: Any, target: Place, hidden: tuple[Any, ...]
 
 
 def _read_back(release: Release, hidden: tuple[Any, ...]) -> Release:
-    """Read what was written, table by table."""
+    """Read the written tables back."""
     apart = None if release.apart is None else _read_back(release.apart, hidden[1:])
     return replace(read_back(hidden[0], release, release.dialect), apart=apart)

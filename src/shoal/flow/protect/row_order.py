@@ -1,6 +1,6 @@
-"""Row order: whether the input is sorted by something that is not released as it is, and the shuffle that hides it.
+"""Row order: detects an input sorted by a column that is not released unchanged, and shuffles it.
 
-In a file that is sorted by income, the position of a row gives its income away, whatever is released of it.
+In a file sorted by income, the position of a row reveals its income, whatever values are released.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 
 _FEWEST_PAIRS = 20
-_SORTED = 95  # percent of the pairs of neighbours that differ
+_SORTED = 95  # percent of the neighbouring pairs that differ
 _SLICES = 8
 _SHORTEST_SLICE = 4096
-_PARSED = (Role.QUASI, Role.CONFIDENTIAL, Role.WEIGHT)  # whose cells are read later on in any case
+_PARSED = (Role.QUASI, Role.CONFIDENTIAL, Role.WEIGHT)  # roles whose cells are parsed later in any case
 
 
 @dataclass(frozen=True, eq=False)
 class RowOrder:
-    """The rows to release, in their order.
+    """The rows to release, in order.
 
     Attributes
     ----------
     rows
         For each released row the number of its row in the input, from 0; None: all rows in the order of the input.
     shuffled
-        For each released row its place among the rows that were kept; None: in the order of the input.
+        For each released row its position among the kept rows; None: in the order of the input.
     note
-        What the user should know of it.
+        A note for the user.
     """
 
     rows: NDArray[np.int64] | None = field(repr=False)
@@ -49,37 +49,37 @@ class RowOrder:
     note: str = ""
 
     def arranged(self, table: Table) -> Table:
-        """Return a table of the rows that were kept in the order in which they are released."""
+        """Return a table of the kept rows in release order."""
         return table if self.shuffled is None else table.rows(self.shuffled)
 
     def marked(self, release: Release) -> Release:
-        """Return a release that says whether its rows are shuffled."""
+        """Return a release that records whether its rows are shuffled."""
         return replace(release, shuffled=self.shuffled is not None)
 
 
 def order_rows(
     table: Table, kept: NDArray[np.int64] | None, recipe: Recipe, *, is_frame: bool, repeat: Receipt | None = None
 ) -> RowOrder:
-    """Decide in which order rows are released, and draw a random order where the recipe asks for one.
+    """Decide the order in which rows are released, and draw a random order if the recipe asks for one.
 
     Parameters
     ----------
     table
-        The rows that are released, in the order of the input.
+        The rows to release, in the order of the input.
     kept
-        Their numbers in the input; None: these are all rows.
+        Their row numbers in the input; None: all rows.
     recipe
-        Its `row_order` decides. ``auto`` shuffles files that are sorted by a column which is masked, removed or
-        confidential, and whatever ε is claimed of original records for.
+        Its `row_order` decides. ``auto`` shuffles a file that is sorted by a masked, removed or confidential
+        column, and any output for which ε is claimed for original records.
     is_frame
-        Under ``auto`` a frame keeps its order, and a note says what it is sorted by.
+        Under ``auto`` a frame keeps its order, and a note names the column that it is sorted by.
     repeat
-        The receipt of an earlier run, whose order is taken instead of a new one.
+        The receipt of an earlier run, whose order is reused.
 
     Raises
     ------
     DataError
-        If the receipt is about other rows.
+        If the receipt belongs to other rows.
     """
     if repeat is not None:
         return _repeated(repeat, len(table), kept)
@@ -92,7 +92,7 @@ def order_rows(
 
 
 def _decision(table: Table, recipe: Recipe, *, is_frame: bool) -> tuple[bool, str]:
-    """Return whether to shuffle the rows, and what to say of it."""
+    """Return whether to shuffle the rows, and a note."""
     if recipe.row_order != "auto":
         return recipe.row_order == "shuffle", ""
     if recipe.claim == "original":
@@ -109,10 +109,10 @@ def _decision(table: Table, recipe: Recipe, *, is_frame: bool) -> tuple[bool, st
 
 
 def sorted_by(table: Table, recipe: Recipe) -> str | None:
-    """Return the first column that the rows are sorted by and that is masked, removed or confidential, if there is one.
+    """Return the first masked, removed or confidential column by which the rows are sorted, if any.
 
-    Of the pairs of neighbouring rows that differ in it, which must be at least 20, at least 95 % go up, or at least
-    95 % go down. Pairs with a missing value do not count.
+    Of the pairs of neighbouring rows that differ in it, of at least 20, at least 95 % increase or at least 95 %
+    decrease. Pairs with a missing value do not count.
     """
     roles = {Role.QUASI, Role.IDENTIFIER, Role.SUBJECT, Role.CONFIDENTIAL}
     if recipe.release_weight != "record":
@@ -123,27 +123,27 @@ def sorted_by(table: Table, recipe: Recipe) -> str | None:
 
 
 def _is_sorted(table: Table, name: str) -> bool:
-    """Tell whether rows are sorted by a column. Of one that is not, usually an eighth of the rows is looked at."""
+    """Tell whether rows are sorted by a column; for an unsorted one an eighth of the rows usually suffices."""
     n = len(table)
     step = max(-(-n // _SLICES), _SHORTEST_SLICE)
     whole = _comparable(table, name) if table.schema[name].role in _PARSED else None
     up = down = 0
     for start in range(0, n - 1, step):
-        end = step + 1  # the first row of the next slice among them
+        end = step + 1  # includes the first row of the next slice
         if whole is None:
             column = _comparable(replace(table, data=table.data.select([name]).slice(start, end)), name)
         else:
             column = whole.slice(start, end)
         rises, falls = _steps(column)
         up, down = up + rises, down + falls
-        most = up + down + max(n - 1 - start - step, 0)  # pairs that can differ after all
+        most = up + down + max(n - 1 - start - step, 0)  # pairs that can still differ
         if 100 * min(up, down) > (100 - _SORTED) * most:
             return False
     return up + down >= _FEWEST_PAIRS and 100 * max(up, down) >= _SORTED * (up + down)
 
 
 def _comparable(table: Table, name: str) -> pa.ChunkedArray:
-    """Return the values of a column; one that cannot be read is compared as it is written."""
+    """Return the values of a column; an unreadable one is compared as text."""
     import pyarrow as pa
 
     try:
@@ -153,20 +153,20 @@ def _comparable(table: Table, name: str) -> pa.ChunkedArray:
 
 
 def _steps(column: pa.ChunkedArray) -> tuple[int, int]:
-    """Return how many rows have a higher value than the row before them, and how many a lower one."""
+    """Return how many rows have a higher value than the previous row, and how many a lower one."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     before, after = column.slice(0, len(column) - 1), column.slice(1)
     try:
         found = pc.sum(pc.less(before, after)), pc.sum(pc.greater(before, after))
-    except pa.ArrowException:  # lists and the like have no order
+    except pa.ArrowException:  # lists and similar types have no order
         return 0, 0
     return found[0].as_py() or 0, found[1].as_py() or 0
 
 
 def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column that can be compared: ordered categories by rank, others by what they are called."""
+    """Return a column in comparable form: ordered categories by rank, others by name."""
     import pyarrow as pa
 
     kind = column.type
@@ -181,8 +181,8 @@ def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def permutation(n: int, households: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
     """Draw a permutation of n rows, each equally likely, from a secret key.
 
-    Where the rows of every household are neighbours they are in the result, too: households are permuted, and rows
-    within their household. Otherwise rows are permuted one by one, for nobody can see which of them belong together.
+    If the rows of every household are adjacent, they stay adjacent: households are permuted, and rows within each
+    household. Otherwise rows are permuted one by one, because the output does not show which of them form a household.
 
     >>> sorted(permutation(4).tolist())
     [0, 1, 2, 3]
@@ -198,14 +198,14 @@ def permutation(n: int, households: NDArray[np.int64] | None = None) -> NDArray[
 
 
 def _stream(key: bytes, what: str, n: int) -> NDArray[np.uint64]:
-    """Return random numbers that nobody can compute without the key."""
+    """Return random numbers that cannot be computed without the key."""
     import numpy as np
 
     return np.frombuffer(hashlib.shake_256(key + what.encode()).digest(8 * n), "<u8")
 
 
 def _repeated(receipt: Receipt, n: int, kept: NDArray[np.int64] | None) -> RowOrder:
-    """Return the order of an earlier run, if that released the same rows."""
+    """Return the order of an earlier run, if it released the same rows."""
     import numpy as np
 
     ours = np.arange(n) if kept is None else kept
@@ -221,12 +221,12 @@ def _repeated(receipt: Receipt, n: int, kept: NDArray[np.int64] | None) -> RowOr
 
 
 def lined_up(original: Table, receipt: Receipt, released: int) -> Table:
-    """Return the rows of an original in the order of a released table, as its receipt says.
+    """Return the rows of an original in the order of a released table, by its receipt.
 
     Raises
     ------
     DataError
-        If the receipt is about tables of other sizes.
+        If the receipt belongs to tables of other sizes.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Side files of a run: recipe, report, evidence, receipt. All appear with the output or none, each in its own place."""
+"""Side files of a run: recipe, report, evidence, receipt; all appear with the output, or none does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shoal.types import Run
 
 
 def keep_apart(source: Place, target: Place, besides: Mapping[str, Path]) -> None:
-    """Raise if the output would replace the input, or what is written besides one of them, or each other."""
+    """Refuse outputs and side files that would replace the input or each other."""
     if _same(source, target):
         raise ParameterError(f"{target}: the output must not be the input. Give the output another name.")
     for what, path in besides.items():
@@ -32,14 +32,14 @@ def keep_apart(source: Place, target: Place, besides: Mapping[str, Path]) -> Non
 
 
 def keep_receipt(receipt: Path | None, target: Place, besides: Mapping[str, Path]) -> None:
-    """Raise if the receipt of the run that is repeated would be replaced, unless by the receipt of this one."""
+    """Refuse to replace the receipt of the repeated run, unless by the receipt of this run."""
     paths = [Place(path) for what, path in besides.items() if what != "receipt"]
     if receipt is not None and any(_same(Place(receipt), other) for other in (target, *paths)):
         raise ParameterError(f"{receipt}: must stay, for it is the receipt of --repeat. Name another file.")
 
 
 def _same(one: Place, other: Place) -> bool:
-    """Tell whether two places are one, be it through links or under another name of this machine."""
+    """Tell whether two places are the same, even through links or another name of this machine."""
     from shoal.io.sinks._atomic import same_file
 
     if isinstance(one.at, Path) and isinstance(other.at, Path):
@@ -66,7 +66,7 @@ EDITIONS = ("internal", "external")
 
 @dataclass(frozen=True)
 class Besides:
-    """Where it goes; None: nowhere."""
+    """Paths of the side files; None: not written."""
 
     recipe: Path | None = None
     report: Path | None = None
@@ -87,13 +87,13 @@ class Besides:
 
     @property
     def paths(self) -> dict[str, Path]:
-        """What goes where."""
+        """The side files by kind."""
         named = {"recipe": self.recipe, "report": self.report, "evidence": self.evidence, "receipt": self.receipt}
         return {what: path for what, path in named.items() if path is not None}
 
     @contextmanager
     def staged(self, *, force: bool) -> Iterator[dict[str, Path]]:
-        """Give a hidden file for each; on leaving the block they get their names. Only its owner reads a receipt."""
+        """Yield a hidden file for each; they get their names when the block ends. A receipt is owner-readable only."""
         from shoal.io.sinks._atomic import atomic
 
         with ExitStack() as stack:
@@ -103,7 +103,7 @@ class Besides:
             }
 
     def write_recipe(self, hidden: dict[str, Path], recipe: Recipe) -> None:
-        """Write the recipe, if it is wanted."""
+        """Write the recipe, if requested."""
         if self.recipe is not None:
             hidden["recipe"].write_text(recipe.to_toml(self.recipe.parent), encoding="utf-8")
 
@@ -112,7 +112,7 @@ class Besides:
         hidden["report"].write_text(rendered(run, self.edition), encoding="utf-8")
 
     def write_proof(self, hidden: dict[str, Path], run: Run, proof: Proof) -> None:
-        """Write the evidence and the receipt, whichever is wanted; with both, the evidence commits to the input."""
+        """Write the evidence and the receipt, as requested; with both, the evidence commits to the input."""
         receipt = None if self.receipt is None else proof.receipt()
         if receipt is not None:
             hidden["receipt"].write_text(receipt.render(), encoding="utf-8")
@@ -125,12 +125,12 @@ NOTHING = Besides()
 
 
 def path_or_none(path: str | Path | None) -> Path | None:
-    """Return a path; None where nothing is to be written."""
+    """Return a path; None if nothing is to be written."""
     return None if path is None else Path(path)
 
 
 def rendered(run: Run, edition: str) -> str:
-    """Return the report of a run."""
+    """Render the report of a run."""
     from shoal.parameters import build
     from shoal.report.html import Html
 
@@ -138,14 +138,14 @@ def rendered(run: Run, edition: str) -> str:
 
 
 def read_receipt(path: Path, recipe: Recipe) -> Receipt:
-    """Read the receipt of a run that is to be repeated by a recipe."""
+    """Read the receipt of a run that a recipe repeats."""
     receipt = Receipt.read(path)
     _refuse_nothing_to_repeat(receipt, recipe)
     return receipt
 
 
 def refuse_other_input(receipt: Receipt, source: Digest) -> None:
-    """Refuse to repeat a run on another input than that of its receipt."""
+    """Refuse to repeat a run on an input that its receipt does not match."""
     if not receipt.commitment.opens(source):
         raise DataError(
             "Repeat: the receipt must be of this input, but its commitment does not match the input. Give the input of "
@@ -154,7 +154,7 @@ def refuse_other_input(receipt: Receipt, source: Digest) -> None:
 
 
 def _refuse_nothing_to_repeat(receipt: Receipt, recipe: Recipe) -> None:
-    """Refuse a receipt that cannot say what a recipe draws at random."""
+    """Refuse a receipt that lacks what the recipe draws at random."""
     if recipe.set.get("not_private_seed") is not None:
         raise ParameterError(
             "Repeat: not_private_seed must be left out, for it and the receipt would both say what is drawn. Leave out "

@@ -1,1 +1,1 @@
-"""Stages that several commands share: reading, values, subjects, measures."""
+"""Stages shared by several commands: reading, values, subjects, measures."""

@@ -1,4 +1,4 @@
-"""Columns → attributes and weights; what does not fit is said at once."""
+"""Columns → attributes and weights; faults are collected and raised together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def confidential_columns(table: Table, names: Sequence[str] | None = None) -> tuple[Confidential, ...]:
-    """Return the confidential attributes of a table, or some columns as such."""
+    """Return the confidential attributes of a table, or the named columns as such."""
     chosen = table.schema.names(Role.CONFIDENTIAL) if names is None else names
 
     def of(name: str) -> Confidential:
@@ -33,7 +33,7 @@ def confidential_columns(table: Table, names: Sequence[str] | None = None) -> tu
 
 
 def confidential_arrays(given: ArrayLike, n: int) -> tuple[Confidential, ...]:
-    """Return the confidential attributes of bare points: one for each column; numbers are ordered, text is not."""
+    """Return the confidential attributes of bare points, one per column; numbers are ordered, text is not."""
     array = np.asarray(given)
     columns = array.T if array.ndim == 2 else [array]
     if array.ndim not in (1, 2) or array.shape[0] != n:
@@ -57,7 +57,7 @@ def confidential_arrays(given: ArrayLike, n: int) -> tuple[Confidential, ...]:
 
 @dataclass(frozen=True, eq=False)
 class _Encoded:
-    """A column as an attribute, its values if they differ from its cells, and how it writes a moment."""
+    """A column as an attribute, its values if they differ from its cells, and its datetime format."""
 
     attribute: Attribute
     typed: pa.ChunkedArray | None
@@ -65,9 +65,9 @@ class _Encoded:
 
 
 def encode(table: Table, names: Sequence[str], *, missing: str = "refuse") -> tuple[Table, list[Attribute]]:
-    """Return the table with cells of these columns as values, and the attributes; raises all faults at once.
+    """Return the table with parsed cells in these columns, and the attributes; raises all faults at once.
 
-    `missing` says what a missing value is: ``category``, ``fill``, or ``refuse``.
+    `missing` says how a missing value is treated: ``category``, ``fill``, or ``refuse``.
     """
     faults: list[str] = []
     found: dict[str, _Encoded] = {}
@@ -100,7 +100,7 @@ def _encoded(table: Table, name: str, missing: str) -> _Encoded:
         if missing != "refuse":
             column = without_nan(column)
         attribute = attribute_of(meant, in_order(meant, column), encoder, missing, given.type)
-    except pa.ArrowException:  # whose message may hold a value
+    except pa.ArrowException:  # its message may contain a value
         raise DataError(
             f"Column {name!r}: {column.type} cannot be {meant.kind.value}. Give it another kind or role."
         ) from None
@@ -108,7 +108,7 @@ def _encoded(table: Table, name: str, missing: str) -> _Encoded:
 
 
 def numbers_in(table: Table, name: str, what: str) -> NDArray[np.float64]:
-    """Return the values of a column of numbers or moments."""
+    """Return the values of a numeric or datetime column."""
     (attribute,) = encode(table, [name])[1]
     if not isinstance(attribute, Numbers):
         raise SchemaError(f"Column {name!r}: {what} must be of numbers or moments. Name another column.")
@@ -116,7 +116,7 @@ def numbers_in(table: Table, name: str, what: str) -> NDArray[np.float64]:
 
 
 def _refuse_commas(column: Column, table: Table) -> None:
-    """Refuse numbers that would pass for categories, because nobody said that they have a decimal comma."""
+    """Refuse numbers with an undeclared decimal comma, which would be read as categories."""
     from shoal.schema.cells import has_decimal_comma, is_text
 
     cells = table.data.column(column.name)
@@ -130,7 +130,7 @@ def _refuse_commas(column: Column, table: Table) -> None:
 
 
 def weights_in(table: Table) -> NDArray[np.float64] | None:
-    """Return the sampling weight of each record; None if there are none."""
+    """Return each record's sampling weight; None without a weight column."""
     names = table.schema.names(Role.WEIGHT)
     return table.once(("weights", names, None), lambda: _weights(table, names[0])) if names else None
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def subjects_of(table: Table, *, exact: bool = False) -> NDArray[np.int64] | None:
-    """Return the number of the subject of each record; None if no column names them.
+    """Return the subject number of each record; None without a subject column.
 
-    Spellings that may well be one subject are one, unless `exact`; all records without a subject are of one.
+    Spellings that probably denote one subject are merged, unless `exact`; records without a subject share one number.
     """
     names = table.schema.names(Role.SUBJECT)
     if not names:
@@ -30,16 +30,16 @@ def subjects_of(table: Table, *, exact: bool = False) -> NDArray[np.int64] | Non
 
 
 def named(data: pa.Table, name: str | None) -> pa.ChunkedArray | None:
-    """Return whom records are about, for audits: codes that mean no answer name nobody. None if no column says it."""
+    """Return the subject of each record for audits; no-answer codes count as missing. None: no such column."""
     from shoal.schema.roles import without_user_missing
 
     return None if name is None else without_user_missing(data.schema.field(name), data.column(name))
 
 
 def told_apart(table: Table, name: str, *, exact: bool = False) -> pa.ChunkedArray:
-    """Return a column so that one subject is not taken for two; where there is none, the value is missing.
+    """Return a column in which spellings of one subject are equal; a record without a subject is missing.
 
-    `exact`: every spelling is another subject, unless it is blank.
+    With `exact`, every non-blank spelling is a separate subject.
     """
     return table.once(("people", (name,), exact), lambda: _told_apart(table, name, exact=exact))
 
@@ -68,9 +68,9 @@ def _told_apart(table: Table, name: str, *, exact: bool) -> pa.ChunkedArray:
 
 
 def respelled(table: Table, recipe: Recipe) -> str:
-    """Return a sentence on the spellings that were taken for another one of the same group; nothing if there are none.
+    """Return a sentence on spellings that were merged into the same group; empty if there are none.
 
-    It ends refusals, which these may be the reason for.
+    It is appended to refusals, which the merging may have caused.
     """
     name = recipe.counted
     if name is None or recipe.subject_exact:
@@ -84,7 +84,7 @@ def respelled(table: Table, recipe: Recipe) -> str:
 
 
 def _bytes_as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return text that is stored as bytes, or in views, as text; other bytes as they are."""
+    """Convert text stored as bytes or views to text; leave other bytes unchanged."""
     import pyarrow as pa
 
     kind = column.type
@@ -93,12 +93,12 @@ def _bytes_as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column
     try:
         return column.cast(pa.large_string())
-    except pa.ArrowException:  # these bytes are no text
+    except pa.ArrowException:  # these bytes are not text
         return column
 
 
 def strata_of(table: Table) -> NDArray[np.int64] | None:
-    """Return the stratum of each record, from 0; None if no column names them."""
+    """Return the stratum of each record, from 0; None without strata columns."""
     names = table.schema.names(Role.STRATA)
     return table.once(("strata", names, None), lambda: _strata(table, names)) if names else None
 

@@ -1,4 +1,4 @@
-"""Before and after → Readings."""
+"""Measures of a table before and after → Readings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-_OF_PARTITION = ("il_sse", "sse")  # readings that are also taken of exact means
+_OF_PARTITION = ("il_sse", "sse")  # readings that are also taken for exact means
 
 
 def compared(
@@ -23,34 +23,34 @@ def compared(
     schema: Schema,
     before: pa.Table,
     after: pa.Table,
-    besides: Sequence[str] = (),
+    extra: Sequence[str] = (),
     exact: Mapping[str, pa.ChunkedArray] | None = None,
 ) -> Comparison:
-    """Put a table before and after on the same footing, row by row.
+    """Put a table before and after on the same scale, row by row.
 
     Parameters
     ----------
     attributes
-        The columns that are compared, as they were.
+        The columns to compare, from the original.
     schema
-        What the columns mean.
+        The meaning of the columns.
     before, after
-        The columns as values.
-    besides
-        Further columns that somebody asks about; they are in both tables.
+        The columns as parsed values.
+    extra
+        Further columns that a measure needs, present in both tables.
     exact
-        Released columns before they were rounded; None: nobody knows.
+        Released columns before rounding; None: unknown.
     """
     import numpy as np
 
     from shoal.points.compared import classes_in, in_own_terms
     from shoal.points.encoding import compare
 
-    with np.errstate(all="ignore"):  # a masked value may lie so far off that its square is infinite
+    with np.errstate(all="ignore"):  # the square of an extreme masked value may overflow
         found = compare(attributes, [after.column(a.name) for a in attributes], exact)
     terms = {
         name: in_own_terms(schema[name].kind, before.column(name), after.column(name))
-        for name in dict.fromkeys((*found.attributes, *besides))
+        for name in dict.fromkeys((*found.attributes, *extra))
     }
     return replace(
         found,
@@ -61,16 +61,16 @@ def compared(
 
 
 def measures(settings: Mapping[str, Any] | None = None, *, quick: bool = False, only: Sequence[str] = ()) -> list[Any]:
-    """Make the measures, each with those of the settings that it declares.
+    """Make the measures, each with the settings that it declares.
 
     Parameters
     ----------
     settings
-        Parameters by name; one that no measure has is an error.
+        Parameters by name; one that no measure declares is an error.
     quick
-        Only those that take no time.
+        Only the fast ones.
     only
-        Only these, by key or by their name in JSON, and what they are made of. Empty: all.
+        Only these, by key or JSON name, and their components. Empty: all.
     """
     given = settings or {}
     makers = {_name(maker): maker for maker in _makers()}
@@ -91,12 +91,12 @@ def _makers() -> list[Any]:
 
 
 def _name(maker: Any) -> str:
-    """Return the name of a measure in JSON."""
+    """Return the JSON name of a measure."""
     return getattr(maker, "short", "") or str(maker.__module__.rpartition(".")[2])
 
 
 def _with_their_parts(only: Sequence[str], makers: Mapping[str, Any]) -> set[str]:
-    """Return the names of some measures, and of those that they are made of."""
+    """Return the names of some measures and of their components."""
     keys = {str(maker.__module__.rpartition(".")[2]): name for name, maker in makers.items()}
     known = {**{name: name for name in makers}, **keys}
     raise_all(ParameterError, [unknown("Compare", "measure", name, known) for name in only if name not in known])
@@ -109,7 +109,7 @@ def _with_their_parts(only: Sequence[str], makers: Mapping[str, Any]) -> set[str
 
 
 def read_measures(comparison: Comparison, chosen: Sequence[Any]) -> Readings:
-    """Read measures of a comparison: first those that look at it, then those made of what others read."""
+    """Compute measures of a comparison: first those of the data, then those combined from others."""
     import numpy as np
 
     found: dict[int, Reading] = {}
@@ -126,9 +126,9 @@ def read_measures(comparison: Comparison, chosen: Sequence[Any]) -> Readings:
 
 
 def of_partition(comparison: Comparison) -> tuple[Reading, ...]:
-    """Read the loss of the partition: of exact means, before anything was rounded.
+    """Compute the loss of the partition, from exact means before rounding.
 
-    It is what methods are compared by; the loss of what is released comes on top of it.
+    Methods are compared by this figure; the loss of the release includes rounding as well.
     """
     if comparison.exact is None:
         return ()
@@ -139,5 +139,5 @@ def of_partition(comparison: Comparison) -> tuple[Reading, ...]:
 
 
 def _made_of(measure: Any) -> tuple[str, ...]:
-    """Return the names of the readings that a measure is made of; of most none."""
+    """Return the names of the readings that a measure combines; for most measures none."""
     return getattr(measure, "of", ())

@@ -1,4 +1,4 @@
-"""Source → Table + Schema."""
+"""Input reading: Source → Table + Schema."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def listed(field: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Return names as a tuple; one text would pass for a list of its letters."""
+    """Return names as a tuple; refuse a bare string, which would be split into letters."""
     if isinstance(names, str):
         what = "names" if field == "measures" else "column names"
         raise ParameterError(f"{field} must be a list of {what}, got {shown(names)}. Put it in a list.")
@@ -26,7 +26,7 @@ def listed(field: str, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def open_source(place: Place, text: Mapping[str, Any]) -> Any:
-    """Return the source that reads a place, told what was said about text files; others must not be told."""
+    """Return the source for a place, with the text settings; only text sources take them."""
     from shoal import registry
 
     source = registry.for_place("io.sources", place.at)
@@ -42,7 +42,7 @@ def _is_textual(source: type) -> bool:
 
 
 def is_textual(place: Place) -> bool:
-    """Tell whether a place is a text file, of which much must be said that others say themselves."""
+    """Tell whether a place is a text file, which needs settings that other formats store themselves."""
     from shoal import registry
 
     return _is_textual(registry.for_place("io.sources", place.at))
@@ -53,9 +53,9 @@ def _name(place: Place) -> str:
 
 
 def read_table(place: Place, recipe: Recipe, *, textual: bool) -> Table:
-    """Read a table with its schema. For an output that is not text, cells become values from the start.
+    """Read a table with its schema. For an output that is not text, cells are parsed from the start.
 
-    What is said about text holds for the output where the input is none.
+    If the input is not text, the text settings apply to the output.
     """
     if textual and recipe.text and not is_textual(place):
         from shoal.io.sources.csv import Csv
@@ -69,14 +69,14 @@ def read_table(place: Place, recipe: Recipe, *, textual: bool) -> Table:
 
 
 def _as_values(table: Table, dialect: Dialect) -> Table:
-    """Return the table with values for cells; a column that would lose something by it stays text."""
+    """Return the table with parsed cells; a column that parsing would change stays text."""
     from shoal.flow.stages.values import as_values
     from shoal.schema.cells import lossless, tidy, values, without_missing
 
     typed = {}
     for column in table.schema.columns:
         cells = table.data.column(column.name)
-        if column.role is Role.QUASI and column.kind in (Kind.NOMINAL, Kind.ORDINAL):  # of which some may be missing
+        if column.role is Role.QUASI and column.kind in (Kind.NOMINAL, Kind.ORDINAL):  # some of these may be missing
             typed[column.name] = tidy(cells, dialect) if column.order else as_values(column.name, table, exact=True)
         elif column.role in (Role.QUASI, Role.WEIGHT) or lossless(cells, column.kind, dialect):
             typed[column.name] = values(cells, column.name, column.kind, dialect)
@@ -86,7 +86,7 @@ def _as_values(table: Table, dialect: Dialect) -> Table:
 
 
 def schema_for(data: pa.Table, recipe: Recipe, dialect: Dialect | None, unread: tuple[str, ...] = ()) -> Schema:
-    """Return what a recipe and the columns themselves say of a table."""
+    """Return the schema of a table from the recipe and the columns themselves."""
     from shoal.schema.roles import schema_of
 
     names = [*data.column_names, *unread]

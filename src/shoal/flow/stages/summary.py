@@ -1,7 +1,7 @@
 """Summary of a table: counts, ranges, digits, categories, and the distributions of confidential values.
 
-Everything that a plan is decided by is in the summary. Summaries of the parts of a table can be merged, so that a plan
-can be made for a table that is never in memory at once.
+Every decision of a plan is based on the summary. Summaries of parts of a table can be merged, so that a plan can be
+made for a table that does not fit in memory.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class ColumnSummary:
     """
 
     missing: int
-    low: Any = None  #: the smallest value; None: there is none
+    low: Any = None  #: the smallest value; None without values
     high: Any = None
     decimals: Counter[int] = field(default_factory=Counter)  #: values other than 0, by number of decimals
-    categories: Counter[str] = field(default_factory=Counter)  #: how many records have each category
+    categories: Counter[str] = field(default_factory=Counter)  #: number of records per category
 
     def merged(self, other: ColumnSummary) -> ColumnSummary:
         """Return the summary of this part of the column and another part."""
@@ -60,7 +60,7 @@ class ColumnSummary:
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Each combination of values once, with the number of records that have it and, where asked, their weight.
+    """Each combination of values once, with its number of records and, where requested, their weight.
 
     >>> import pyarrow as pa
     >>> tally = Tally.of(pa.table({"a": [1, 1, 2], "b": [0, 0, 0]}))
@@ -79,7 +79,7 @@ class Tally:
         counts: NDArray[np.int64] | None = None,
         weights: NDArray[np.float64] | None = None,
     ) -> Tally:
-        """Count the rows of a table; with `counts`, each row stands for so many records."""
+        """Count the rows of a table; with `counts`, each row stands for that many records."""
         codes = np.zeros(data.num_rows, np.int64)
         for name in data.column_names:
             own = categories(name, data.column(name), "cannot be counted. Give the column another role.")
@@ -101,34 +101,34 @@ class Tally:
         return Tally.of(rows, np.concatenate((self.counts, other.counts)), weights)
 
     def records(self) -> pa.Table:
-        """Return one row for each record that was counted."""
+        """Return one row for each counted record."""
         return self.rows.take(np.repeat(np.arange(len(self.counts)), self.counts))
 
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """What a plan must know of the data.
+    """The facts about the data that a plan needs.
 
     Attributes
     ----------
     records
-        How many records there are.
+        Number of records.
     columns
         The quasi-identifiers, by name.
     strata
-        How many records each stratum holds; None: there are no strata.
+        Number of records in each stratum; None without strata.
     values
-        For each confidential column the values in each stratum, if something is required of them.
+        The values of each confidential column in each stratum, if something is required of them.
     people
-        The people, or groups, in each stratum with their weights, if k or a requirement counts them.
+        The people or groups in each stratum with their weights, if k or a requirement counts them.
     ungrouped
-        How many records name no group that they must stay together with.
+        Number of records without a group, if groups are never split.
     by_group
-        For each column that must not differ within a group, and for the strata under "", the values in each group.
+        For each column that must be constant within a group, and for the strata under "", the values in each group.
     unit
-        What a weight of 1 in `people` stands for.
+        The amount that a weight of 1 in `people` stands for.
     faults
-        Why columns could not be read.
+        Reasons why columns could not be read.
     """
 
     records: int
@@ -142,7 +142,7 @@ class Summary:
     faults: tuple[ShoalError, ...] = ()
 
     def merged(self, other: Summary) -> Summary:
-        """Return the summary of this part of a table and another part, which has the same columns."""
+        """Return the summary of this part of a table and another part with the same columns."""
         unit = max(self.unit, other.unit)
         return Summary(
             self.records + other.records,
@@ -167,7 +167,7 @@ def _both(one: Tally | None, other: Tally | None) -> Tally | None:
 
 
 def summarise(table: Table, recipe: Recipe) -> Summary:
-    """Summarise a table as far as a recipe asks about it; columns that cannot be read are named in its faults."""
+    """Summarise a table as far as a recipe needs; unreadable columns are listed in its faults."""
     faults: list[ShoalError] = []
 
     def tried(make: Callable[[], T], otherwise: T) -> T:
@@ -222,7 +222,7 @@ def _of_column(attribute: Attribute, typed: Table) -> ColumnSummary:
 
 def _strata(table: Table) -> Tally | None:
     names = table.schema.names(Role.STRATA)
-    if strata_of(table) is None:  # which refuses columns that cannot be strata
+    if strata_of(table) is None:  # refuses columns that cannot be strata
         return None
     return Tally.of(table.data.select(list(names)))
 
@@ -237,14 +237,14 @@ def _values(table: Table) -> dict[str, Tally]:
 
 
 def _people(table: Table, recipe: Recipe, weights: NDArray[np.float64] | None) -> Tally:
-    """Return the people of each stratum with their weights; where no column names them, every record is one."""
+    """Return the people of each stratum with their weights; without a subject column, every record is one."""
     import pyarrow as pa
 
     names = list(table.schema.names(Role.STRATA))
     columns = [table.data.column(name) for name in names]
     subject = named(table.data, recipe.counted)
     if subject is not None and recipe.counted is not None:
-        subjects_of(table, exact=recipe.subject_exact)  # refuses a column that cannot name people
+        subjects_of(table, exact=recipe.subject_exact)  # refuses a column that cannot identify people
         counted = _columns((*names, recipe.counted), (*columns, subject))
         return Tally.of(counted, weights=np.ones(len(table)) if weights is None else weights)
     weight = pa.chunked_array([np.ones(len(table)) if weights is None else weights])
@@ -252,7 +252,7 @@ def _people(table: Table, recipe: Recipe, weights: NDArray[np.float64] | None) -
 
 
 def _by_group(table: Table, typed: Table, recipe: Recipe) -> dict[str, Tally]:
-    """Return the values of each column that must be the same for all records of a group, and their strata."""
+    """Return the values of each column that must be constant within a group, and of the strata."""
     assert recipe.together is not None
     groups = told_apart(table, recipe.together, exact=recipe.subject_exact)
     found = {

@@ -1,4 +1,4 @@
-"""Values of columns: cells of text parsed once, categories numbered, records with missing values left out."""
+"""Values of columns: text cells parsed once, categories coded, incomplete records excluded."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def categories(name: str, column: pa.ChunkedArray, otherwise: str) -> NDArray[np.int64]:
-    """Return a number for each different value of a column, a missing one among them.
+    """Return a code for each distinct value of a column; a missing value has its own code.
 
-    `otherwise` is what to say of a column of lists or structures: what it cannot do, and what to do about it.
+    `otherwise` completes the error for a column of lists or structures: what cannot be done, and the remedy.
     """
     import pyarrow as pa
 
@@ -40,10 +40,10 @@ _READ = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATETIME)
 
 
 def as_values(name: str, table: Table, *, exact: bool = False) -> pa.ChunkedArray:
-    """Return a column whose cells are read: as numbers or dates where its kind says so, as missing where they are.
+    """Return a column with parsed cells: numbers or dates according to its kind, and missing values.
 
-    A quasi-identifier of integers is read as numbers with decimals, which its means may have, unless it is to be
-    `exact`: as the table came. Each column is parsed once.
+    An integer quasi-identifier is parsed as floats, because its means may have decimals; with `exact` it keeps its own
+    type. Each column is parsed once.
     """
     return table.once((PARSED, (name,), exact), lambda: _parsed(name, table, exact=exact))
 
@@ -55,29 +55,29 @@ def _parsed(name: str, table: Table, *, exact: bool) -> pa.ChunkedArray:
     if not is_text(column):
         return in_order(table.schema[name], column)
     if role is Role.QUASI and kind is Kind.INTEGER and not exact:
-        kind = Kind.CONTINUOUS  # means of integers leave as they are
+        kind = Kind.CONTINUOUS  # means of integers are released unrounded
     if kind in _READ:
         return values(column, name, kind, dialect)
     read = column if table.dialect is None else tidy(column, dialect)
     if table.schema[name].order:
         return in_order(table.schema[name], read)
-    for number in (Kind.INTEGER, Kind.CONTINUOUS) if kind is Kind.ORDINAL else ():  # 1 leaves as 1, not as 1.0
+    for number in (Kind.INTEGER, Kind.CONTINUOUS) if kind is Kind.ORDINAL else ():  # 1 is released as 1, not 1.0
         if readable(tidy(column, dialect), number, dialect):
             return values(column, name, number, dialect)
     return read
 
 
 def with_values(release: Release, names: Sequence[str]) -> Release:
-    """Return a release with the cells of some columns also read as values, for the audits that look at values."""
+    """Return a release with some columns also parsed as values, for audits that need values."""
     table = Table(release.data, release.schema, release.dialect)
     unread = [name for name in names if name not in release.read]
     if not unread:
-        return release  # with what audits have found of it so far
+        return release  # keeps the audit results cached on it
     return replace(release, read={**release.read, **{name: as_values(name, table) for name in unread}})
 
 
 def complete_rows(table: Table, recipe: Recipe) -> NDArray[np.int64] | None:
-    """Return the records that leave, where some are excluded; None if all leave."""
+    """Return the rows of released records if some are excluded; None if all are released."""
     import numpy as np
 
     from shoal.schema.cells import without_nan
@@ -90,7 +90,7 @@ def complete_rows(table: Table, recipe: Recipe) -> NDArray[np.int64] | None:
             lacking |= np.asarray(without_nan(as_values(name, table, exact=True)).is_null().to_numpy())
         except DataError as error:
             faults.append(str(error))
-    raise_all(DataError, faults)  # now, while rows have the numbers that they have in the file
+    raise_all(DataError, faults)  # now, while row numbers are those of the file
     if not lacking.any():
         return None
     if lacking.all():
@@ -102,7 +102,7 @@ def complete_rows(table: Table, recipe: Recipe) -> NDArray[np.int64] | None:
 
 
 def only_rows(table: Table, rows: NDArray[np.int64] | None) -> Table:
-    """Return the table of some records; of all, where none are named. Categories that only others had are gone."""
+    """Return the table of some records, or of all if None; categories of other records are dropped."""
     if rows is None:
         return table
     data = table.data.take(rows)

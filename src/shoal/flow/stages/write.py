@@ -1,4 +1,4 @@
-"""Write a table or a text, whole or not at all: staged first, and only when it is complete under its name."""
+"""Atomic writing of tables and text: staged first, then renamed when complete."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def open_sink(place: Place, settings: Mapping[str, Any] | None = None) -> Any:
-    """Return the sink that writes to a place; of some settings it takes those that it declares."""
+    """Return the sink for a place, with those settings that it declares."""
     maker = registry.for_place("io.sinks", place.at)
     given = settings or {}
     said = {declared.name: given[declared.name] for declared in declarations(maker) if declared.name in given}
@@ -26,9 +26,9 @@ def open_sink(place: Place, settings: Mapping[str, Any] | None = None) -> Any:
 
 
 def staged(sink: Any, place: Place, *, force: bool) -> AbstractContextManager[Any]:
-    """Give something that the sink writes and its source reads; on leaving the block it gets its name, all at once.
+    """Yield a target for the sink to write and its source to read; it gets its name when the block ends.
 
-    A file is hidden until then. What a URL leads to is staged by its sink.
+    A file is hidden until then. The target of a URL is staged by its sink.
     """
     if isinstance(place.at, Path):
         return atomic(place.at, force=force)
@@ -37,7 +37,7 @@ def staged(sink: Any, place: Place, *, force: bool) -> AbstractContextManager[An
 
 
 def staged_both(sink: Any, first: Place, second: Place, *, force: bool) -> AbstractContextManager[tuple[Any, Any]]:
-    """Give two of these; on leaving the block both get their names, or neither."""
+    """Yield two such targets; when the block ends both get their names, or neither."""
     if isinstance(first.at, Path) and isinstance(second.at, Path):
         return both(first.at, second.at, force=force)
     held: AbstractContextManager[tuple[Any, Any]] = sink.staged_both(first.at, second, force=force)
@@ -53,6 +53,6 @@ def write_table(data: pa.Table, target: Place, *, force: bool, keep_metadata: bo
 
 
 def write_text(text: str, target: Path, *, force: bool) -> None:
-    """Write a text to a file."""
+    """Write text to a file."""
     with atomic(target, force=force) as hidden:
         hidden.write_text(text, encoding="utf-8")

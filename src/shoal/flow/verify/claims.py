@@ -1,4 +1,4 @@
-"""The claims of an evidence, each looked at anew in what left."""
+"""Claims of evidence, each recomputed from the released table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shoal.recipe.requirements import of_confidential
 from shoal.report.evidence import Evidence
 from shoal.types import Check, Finding, Role, Verdict
 
-_CLOSE = 1e-9  # logarithms and sums may differ in their last digits from machine to machine
+_CLOSE = 1e-9  # logarithms and sums may differ in the last digits between machines
 
 
 def claims_of(evidence: Evidence) -> tuple[Finding, ...]:
@@ -42,10 +42,10 @@ def claims_of(evidence: Evidence) -> tuple[Finding, ...]:
 
 
 def look_again(claim: Finding, left: Left, *, in_subjects: bool) -> Check:
-    """Audit what a claim is about from the table alone, and compare.
+    """Audit the subject of a claim from the table alone, and compare.
 
-    k in subjects cannot be counted, for these did not leave. A class has no more subjects than records, so what is seen
-    can refute the claim, but never show that it holds.
+    k in subjects cannot be counted, because subjects are not released. A class has no more subjects than records, so
+    the table can refute the claim but never prove it.
     """
     import pyarrow as pa
 
@@ -53,7 +53,7 @@ def look_again(claim: Finding, left: Left, *, in_subjects: bool) -> Check:
         found = _audited(claim, left)
     except (DataError, SchemaError, ParameterError) as error:
         return Check(claim.subject, Verdict.FAILS, str(error))
-    except pa.ArrowException:  # whose message may hold a value
+    except pa.ArrowException:  # its message may contain a value
         return Check(claim.subject, Verdict.FAILS, "the output holds values that cannot be audited")
     if in_subjects:
         return _in_subjects(claim, found)
@@ -69,9 +69,9 @@ def look_again(claim: Finding, left: Left, *, in_subjects: bool) -> Check:
 
 
 def _in_subjects(claim: Finding, found: Finding) -> Check:
-    """Compare with a count of records what is claimed of subjects: it may refute the claim, but not more."""
+    """Compare a claim about subjects with a count of records, which can refute it but not prove it."""
     least = max(claim.achieved, claim.required or 0)
-    found = found if claim.achieved > 1 else replace(found, found=())  # of which nothing is told
+    found = found if claim.achieved > 1 else replace(found, found=())  # nothing of it is published
     other = [what for what in _differing(claim, found) if what not in ("what is achieved", "whether it holds")]
     if other or not claim.holds:
         why = f"the evidence says otherwise than the output shows in {listing(other or ['whether it holds'])}"
@@ -84,9 +84,9 @@ def _in_subjects(claim: Finding, found: Finding) -> Check:
 
 
 def look_at_persons(claim: Finding, left: Left, hidden: str) -> Check:
-    """Compare a share of a person with what records alone show: the largest is no less, and classes are as many.
+    """Compare a person's share with what records alone show: a lower bound on the largest share, and the classes.
 
-    `hidden` says what the share depends on that is not in the output.
+    `hidden` names the unreleased data that the share depends on.
     """
     import pyarrow as pa
 
@@ -107,11 +107,11 @@ def look_at_persons(claim: Finding, left: Left, hidden: str) -> Check:
 
 
 def _audited(claim: Finding, left: Left) -> Finding:
-    """Return what a model finds in a table, with the levels of a claim."""
+    """Audit a table by the model and levels of a claim."""
     named = [*claim.attributes, *([] if claim.confidential is None else [claim.confidential])]
     if lacking := [name for name in named if name not in left.release.data.column_names]:
         raise SchemaError(f"the output lacks {listing(lacking)}")
-    weights = left.release.schema.names(Role.WEIGHT)  # which are added up class by class
+    weights = left.release.schema.names(Role.WEIGHT)  # weights are summed per class
     for name in (*weights, *left.release.schema.names(Role.QUASI), claim.confidential):
         if name is not None and name in left.faults:
             raise DataError(left.faults[name])
@@ -130,7 +130,7 @@ def _audited(claim: Finding, left: Left) -> Finding:
 
 
 def _differing(claim: Finding, found: Finding) -> list[str]:
-    """Return in which respects a claim is not what was found."""
+    """Return in which respects a claim differs from the finding."""
     pairs = {
         "what is achieved": (claim.achieved, found.achieved),
         "what is required": (claim.required, found.required),
@@ -144,7 +144,7 @@ def _differing(claim: Finding, found: Finding) -> list[str]:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Tell whether two plain values are the same, but for the last digits of numbers; what is not finite is nothing.
+    """Tell whether two plain values are equal up to the last digits of numbers; non-finite values equal None.
 
     >>> same({"t": 0.1 + 0.2}, {"t": 0.3}), same(5, 6), same(math.inf, None), same(True, 1)
     (True, False, True, False)

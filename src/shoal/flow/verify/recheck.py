@@ -1,4 +1,4 @@
-"""The audit of an output from scratch, by what a recipe promises, beside what an evidence claims."""
+"""Fresh audit of an output by its recipe's promises, compared with the claims of its evidence."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """A table as a verifier finds it: what it is called, its cells, and where they are unless in memory."""
+    """A table as a verifier finds it: its name, its cells, and its location unless in memory."""
 
     name: str
     data: pa.Table = field(repr=False)
@@ -46,14 +46,14 @@ class Seen:
     place: Place | None = None
 
     def digest(self, of: str) -> Digest:
-        """Return the digest of its bytes or of its content; of a table without bytes always of the content."""
+        """Return the digest of its bytes or content; a table without bytes always has a content digest."""
         if of == "bytes" and self.place is not None and isinstance(self.place.at, Path):
             return of_file(self.place.at)
         return of_table(self.data)
 
 
 def read_evidence(path: Path) -> Evidence:
-    """Read an evidence from its file."""
+    """Read evidence from its file."""
     try:
         text = read_bytes(path).decode("utf-8")
         found = Evidence.read(path.name, text)
@@ -64,7 +64,7 @@ def read_evidence(path: Path) -> Evidence:
 
 
 def outputs_of(said: Evidence, given: Any) -> list[Seen]:
-    """Read the tables that an evidence is about: one, or two of which the second lies beside the first."""
+    """Read the tables of an evidence: one, or two with the second next to the first."""
     ends = said["outputs"]
     if not 1 <= len(ends) <= 2:
         raise DataError(f"Evidence: there must be one output or two, got {len(ends)}. Give the file as it was written.")
@@ -77,7 +77,7 @@ def outputs_of(said: Evidence, given: Any) -> list[Seen]:
 
 
 def read_seen(said: Evidence | None, place: Place) -> Seen:
-    """Read a place; a text file as the evidence says that it is written."""
+    """Read a place; a text file is parsed as the evidence says."""
     source, text = registry.for_place("io.sources", place.at), None if said is None else said["text"]
     if text is not None and getattr(source, "textual", False):
         if place.options:
@@ -108,7 +108,7 @@ _K, _RANDOM = "k_anonymity", "probabilistic_k_anonymity"
 def audited(
     said: Evidence, recipe: Recipe, tables: Sequence[Seen], required: Sequence[Required] = ()
 ) -> Iterator[Check]:
-    """Audit the tables from scratch by what the recipe promises, and compare with what is claimed and required."""
+    """Audit the tables afresh by the recipe's promises, and compare with claims and requirements."""
     claims, link = claims_of(said), said["link"]
     lefts = [as_left(said, table.data, table.dialect) for table in tables]
     if (link is not None, len(tables) == 2) != (in_two_tables(recipe),) * 2:
@@ -127,7 +127,7 @@ def audited(
 
 
 def _look(claim: Finding, lefts: Sequence[Left], recipe: Recipe, link: str | None) -> Check:
-    """Look at one claim in the table that it is about."""
+    """Check one claim in its table."""
     if claim.model == "differential_privacy":
         verdict = Verdict.UNSEEN if claim.holds else Verdict.FAILS
         return Check(claim.subject, verdict, "noise cannot be seen in what left; the ledger is what the maker says")
@@ -147,14 +147,14 @@ def _look(claim: Finding, lefts: Sequence[Left], recipe: Recipe, link: str | Non
 
 
 def _hidden(recipe: Recipe) -> str:
-    """Say what shares of persons depend on that is not in the output; nothing: they can be counted."""
+    """Return the unreleased data that people's shares depend on; empty if the shares can be counted."""
     weights = recipe.weight is not None and recipe.release_weight != "record"
     found = {"subjects": recipe.counted is not None, "original weights": weights}
     return listing([name for name, hidden in found.items() if hidden])
 
 
 def _two_tables(claim: Finding, lefts: Sequence[Left], recipe: Recipe) -> Check:
-    """Look at what two tables show: as many confidential rows as records in each class. Whose they are is not seen."""
+    """Check that two tables match: as many confidential rows as records per class. Their links stay hidden."""
     if len(claim.attributes) != 1:
         return Check(claim.subject, Verdict.FAILS, "two tables are joined by one column, the evidence says otherwise")
     if any(claim.attributes[0] not in left.release.data.column_names for left in lefts):
@@ -178,7 +178,7 @@ def _counted(left: Left, name: str) -> dict[Any, int]:
 
 
 def _besides(checks: Sequence[Check]) -> Iterator[Check]:
-    """Return one check for all levels that are only reported."""
+    """Combine all levels that are only reported into one check."""
     said, failed = "Levels that are only reported", [check for check in checks if check.verdict is Verdict.FAILS]
     yield from (check for check in checks if check.verdict is Verdict.UNSEEN)
     if failed:
@@ -208,14 +208,14 @@ def _columns(said: Evidence, recipe: Recipe, tables: Sequence[Seen]) -> Check:
 
 
 def _meanings(said: Evidence, lefts: Sequence[Left]) -> Iterator[Check]:
-    """Say what the audit takes from the evidence: it decides how close values are, and cells do not show it."""
+    """Report what the audit takes from the evidence: closeness depends on it, and cells do not show it."""
     taken = [one for left in lefts for one in taken_on_trust(said, left)]
     if taken:
         yield Check("What cells mean", Verdict.UNSEEN, f"as the maker says: {listing(taken)}")
 
 
 def _summary(said: Evidence, recipe: Recipe, claims: Sequence[Finding]) -> Check:
-    """Compare what is said in short of the audit with its findings."""
+    """Compare the evidence's summary of the audit with its findings."""
     claim = "The summary of the audit is that of its findings"
     overall = [f for f in claims if f.model == _K and f.attributes == recipe.quasi]
     if not overall:
@@ -249,17 +249,18 @@ def verify(
     require: Mapping[str, Any] | None = None,
     strict: bool = False,
 ) -> Verification:
-    """Check an output with nothing but its evidence; with the receipt of the run, the input as well.
+    """Check an output against its evidence; with the receipt of the run, the input as well.
 
-    Output and input are places, or frames; of two released tables, two frames, or the place of the first. What is
-    required must be promised and confirmed. If strict, nothing about the output's protection may be left unverified.
+    Output and input are places or frames; two released tables are given as two frames, or as the place of the first.
+    Requirements must be promised and confirmed. With `strict`, every statement on the output's protection must be
+    verified.
 
     Raises
     ------
     DataError
-        If evidence, output, input or receipt cannot be read. Claims that are not true raise nothing.
+        If evidence, output, input or receipt cannot be read. False claims raise nothing.
     ParameterError
-        If there is an input and no receipt, or if a requirement names no model or no level that there is.
+        If there is an input without a receipt, or a requirement names an unknown model or level.
     """
     required = resolve("verify", require or {})
     if source is not None and receipt is None:
@@ -306,7 +307,7 @@ def _same_outputs(said: Evidence, tables: Sequence[Seen]) -> Iterator[Check]:
 
 
 def _recipe(said: Evidence) -> tuple[Recipe | None, Check]:
-    """Return the recipe of an evidence without what names categories, and whether it has its fingerprint."""
+    """Return an evidence's recipe without category names, and whether its fingerprint matches."""
     claim, given = "The recipe has its fingerprint", said["recipe"]
     plain = {name: value for name, value in given.items() if name not in ("orders", "taxonomies", "text")}
     try:

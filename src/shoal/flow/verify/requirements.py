@@ -1,4 +1,4 @@
-"""Requirements on evidence: every promise of the recipe must be among its claims, and every level asked for met."""
+"""Requirements on evidence: every promise of the recipe is claimed, and every requested level is met."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AT_MOST = frozenset({"t", "alpha", "share", "epsilon"})
 
 
 def promises_in(claims: Sequence[Finding]) -> tuple[Promise, ...]:
-    """Return the levels that are promised; the others are reported for information."""
+    """Return the promised levels; the others are reported for information."""
     return tuple(
         Promise(one.model, one.short, (*(level for _, level in one.given), required), one.attributes, one.confidential)
         for one in claims
@@ -27,13 +27,13 @@ def promises_in(claims: Sequence[Finding]) -> tuple[Promise, ...]:
 
 
 def promised_k(recipe: Recipe, claims: Sequence[Finding]) -> int | None:
-    """Return the k that is promised over all quasi-identifiers together; more columns make smaller classes."""
+    """Return the k that is promised over all quasi-identifiers jointly; more columns make smaller classes."""
     found = [one.required for one in claims if one.model == _K and one.promised and _over_all(one, recipe, None)]
     return max((int(k) for k in found if k is not None), default=None)
 
 
 def without_promise(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> Iterator[Check]:
-    """Say what a reader may expect, and the release does not promise: k over all columns together, a required t."""
+    """Report what a reader may expect but the release does not promise: joint k over all columns, a required t."""
     if not any(
         one.model in _PROTECTING and one.promised and one.required is not None and _over_all(one, recipe, link)
         for one in claims
@@ -87,12 +87,12 @@ def _asked(one: Required, column: str | None) -> str:
 
 
 def _over_all(finding: Finding, recipe: Recipe, link: str | None) -> bool:
-    """Tell whether a finding is about all quasi-identifiers together, or about the classes that join two tables."""
+    """Tell whether a finding covers all quasi-identifiers jointly, or the classes that join two tables."""
     return finding.model == _NOISE or finding.attributes == (link,) or set(recipe.quasi) <= set(finding.attributes)
 
 
 def _reaches(finding: Finding, one: Required) -> bool:
-    """Tell whether a promised level is as strict as the required one."""
+    """Tell whether a promised level is at least as strict as the required one."""
     promised = {**dict(finding.given), finding.level: finding.required}
     return all(
         _as_strict(name, promised.get(name), asked) if name == finding.level else promised.get(name) == asked
@@ -115,22 +115,22 @@ _CLOSE = ("t_closeness", "n_t_closeness")
 
 
 def guarantee_of(recipe: Recipe) -> str:
-    """Return the model that the release of a recipe promises, read from its file without running it."""
+    """Return the model that a recipe's release promises, read from its file without running it."""
     return str(registry.says("release", recipe.release, "guarantee") or _PROMISES_K)
 
 
 def in_two_tables(recipe: Recipe) -> bool:
-    """Tell whether confidential columns leave in a second table."""
+    """Tell whether confidential columns are released in a second table."""
     return bool(registry.says("release", recipe.release, "two_tables"))
 
 
 def seeded(recipe: Recipe) -> bool:
-    """Tell whether what is promised at random came from a seed, for a test, so that nothing is promised."""
+    """Tell whether the randomness came from a test seed, so that nothing is promised."""
     return guarantee_of(recipe) == _RANDOM and recipe.set.get("not_private_seed") is not None
 
 
 def all_claimed(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> Check:
-    """Compare what a recipe promises with what is claimed to have been audited."""
+    """Compare the promises of a recipe with the audited claims."""
     faults = [*_of_records(recipe, claims, link), *_of_values(recipe, claims, link), *_of_persons(recipe, claims, link)]
     said = "What the recipe promises was audited"
     if faults:
@@ -146,7 +146,7 @@ def all_claimed(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> 
 
 
 def _of_records(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> list[str]:
-    """Return the blocks in which k is promised and not claimed."""
+    """Return the blocks in which k is promised but not claimed."""
     if in_two_tables(recipe):
         key, names = guarantee_of(recipe), () if link is None else (link,)
         return [f"{key} = {recipe.k} over the class"] if names not in _claimed(claims, key, recipe.k) else []
@@ -158,7 +158,7 @@ def _of_records(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> 
     key = guarantee_of(recipe)
     claimed = _claimed(claims, key, recipe.k)
     wanted = list(recipe.all_blocks)
-    if registry.says("partition", recipe.method, "forms_blocks"):  # smaller ones: k is claimed in each
+    if registry.says("partition", recipe.method, "forms_blocks"):  # smaller blocks: k is claimed in each
         wanted = [names for names in claimed if set(names) <= set(recipe.quasi)]
         lacking = set(recipe.quasi).difference(*wanted)
         if lacking:
@@ -178,7 +178,7 @@ def _claimed(claims: Sequence[Finding], key: str, k: int) -> list[tuple[str, ...
 
 
 def _of_values(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> list[str]:
-    """Return what is required of confidential columns and not claimed."""
+    """Return the requirements on confidential columns that are not claimed."""
     over = [recipe.quasi, *([(*recipe.quasi, *recipe.strata)] if recipe.strata else [])]
     if link is not None:
         over = [(link,)]
@@ -192,7 +192,7 @@ def _of_values(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> l
 
 
 def _of_persons(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> list[str]:
-    """Return what is required of persons and not claimed; blocks that a method forms itself are claimed one by one."""
+    """Return the requirements on people that are not claimed; blocks that a method forms are claimed one by one."""
     faults = []
     for one in resolve("Recipe", recipe.require):
         if not of_persons(one.key):
@@ -212,7 +212,7 @@ def _of_persons(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> 
 
 
 def _is(claim: Finding, one: Required, name: str, names: tuple[str, ...], recipe: Recipe) -> bool:
-    """Tell whether a claim is about what is required, at its level; or says that it is not promised, and may."""
+    """Tell whether a claim matches a requirement at its level, or declares it not promised where it may."""
     if claim.confidential != name or claim.attributes != names:
         return False
     if not claim.promised:

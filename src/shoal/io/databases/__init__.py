@@ -1,1 +1,1 @@
-"""Connections, types and table names that database sources and sinks share."""
+"""Connections, types and table names shared by database sources and sinks."""

@@ -1,4 +1,4 @@
-"""Databases of DuckDB: files that are opened, failing in sentences that hold no value."""
+"""DuckDB connections, with errors as sentences that hold no value."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from shoal.registry import package
 
 @contextmanager
 def opened(url: Url, *, write: bool, file: Path | None = None) -> Iterator[Any]:
-    """Give a connection to the file of a URL, or to another that is not there yet.
+    """Yield a connection to the file of a URL, or to another file that does not exist yet.
 
     Raises
     ------
     DataError
-        If there is no such file, or it is no database.
+        If there is no such file, or it is not a database.
     EngineError
         If another program has it open.
     """
@@ -36,17 +36,17 @@ def opened(url: Url, *, write: bool, file: Path | None = None) -> Iterator[Any]:
     try:
         connection = duckdb.connect(str(path), read_only=not write)
     except duckdb.Error as error:
-        if isinstance(error, duckdb.ConnectionException) or "lock" in str(error).lower():  # it has no codes
+        if isinstance(error, duckdb.ConnectionException) or "lock" in str(error).lower():  # DuckDB has no error codes
             raise EngineError(f"{url}: is in use by somebody else. Try again when they are done.") from None
         raise DataError(f"{url}: is no DuckDB database, or is damaged. Fetch it again.") from None
     with closing(connection):
-        # a query must not see the variables of this program
+        # a query must not see this program's environment variables
         connection.execute("SET python_enable_replacements = false")
         yield connection
 
 
 class Late(ExitStack):
-    """A connection to write through, opened when it is first asked for: DuckDB lets in one program at a time."""
+    """A connection for writing, opened on first use: DuckDB admits one program at a time."""
 
     def __init__(self, url: Url, file: Path | None) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Late(ExitStack):
         return self.enter_context(opened(self._url, write=True, file=self._file))
 
     def begin(self) -> None:
-        """Begin the one transaction that everything is written in, unless it has begun."""
+        """Begin the only transaction, unless it has begun."""
         if not self._begun:
             self.now.execute("BEGIN")
             self._begun = True
@@ -67,7 +67,7 @@ class Late(ExitStack):
 
 @contextmanager
 def said(url: Url, what: str) -> Iterator[None]:
-    """Say in a sentence what goes wrong with the database inside the block; its own words may hold values."""
+    """Turn database errors inside the block into sentences; their own text may contain values."""
     import duckdb
 
     try:
@@ -81,7 +81,7 @@ def said(url: Url, what: str) -> Iterator[None]:
 
 
 def what_is(connection: Any, table: TableName) -> str | None:
-    """Return whether a name is that of a table (BASE TABLE), a view (VIEW) or nothing."""
+    """Return whether a name denotes a table (BASE TABLE), a view (VIEW) or nothing."""
     rows = connection.execute(
         "SELECT table_type FROM information_schema.tables WHERE lower(table_name) = lower(?) "
         "AND lower(table_schema) = lower(coalesce(?, current_schema())) AND table_catalog = current_database()",

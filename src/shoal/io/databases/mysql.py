@@ -1,4 +1,4 @@
-"""MySQL and MariaDB: how a session begins, and what their driver does not hand over as it is."""
+"""MySQL and MariaDB: session setup, and conversions that their driver lacks."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from shoal.errors import DataError, data_rows
 
 _DAY = dt.timedelta(days=1)
 
-#: What is said to the server first: moments with a zone are exchanged in UTC; nobody waits a day for a table.
+#: First statements of a session: timestamps are exchanged in UTC, and locks time out soon.
 SESSION = ("SET time_zone = '+00:00'", "SET SESSION lock_wait_timeout = 10")
-#: What is said besides before something is written: what does not fit is an error, not cut. Reading changes nothing.
+#: Further statements before writing: a value that does not fit is an error, not truncated. Reading needs none.
 WRITING = ("SET SESSION sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION')",)
 READING = ("SET SESSION TRANSACTION READ ONLY",)
 
 
 def is_mysql(dialect: Any) -> bool:
-    """Tell whether a dialect of SQLAlchemy is that of MySQL or MariaDB."""
+    """Tell whether a SQLAlchemy dialect is that of MySQL or MariaDB."""
     return str(dialect.name) in ("mysql", "mariadb")
 
 
 def begin_session(connection: Any, *, write: bool) -> None:
-    """Say to the server what holds for all of the session; `connection` is the driver's."""
+    """Set up the session; `connection` is the driver's."""
     with connection.cursor() as cursor:
         for statement in (*SESSION, *(WRITING if write else READING)):
             cursor.execute(statement)
 
 
 def described(connection: Any, table: str) -> list[tuple[str, str]]:
-    """Return the columns of a table or view, each with its type in MySQL's words; nothing if there is none."""
+    """Return the columns of a table or view, each with MySQL's type name; empty if it does not exist."""
     import sqlalchemy as sa
 
     try:
@@ -46,7 +46,7 @@ def described(connection: Any, table: str) -> list[tuple[str, str]]:
 
 
 def selected(column: str, declared: str) -> str:
-    """Return what to select for a column: floats are shown with six digits, and bits as bytes, unless computed with.
+    """Return the select expression of a column: MySQL shows floats with six digits and bits as bytes unless computed.
 
     >>> selected("`x`", "FLOAT(7, 2)"), selected("`x`", "DOUBLE")
     ('`x` * 1e0', '`x`')
@@ -56,7 +56,7 @@ def selected(column: str, declared: str) -> str:
 
 
 def arrow_type(declared: str) -> pa.DataType | None:
-    """Return the type of Arrow for what means something else here than elsewhere, or None.
+    """Return the Arrow type of a declaration with a special meaning here, or None.
 
     >>> arrow_type("TINYINT(1)"), arrow_type("int(10) unsigned"), arrow_type("TIMESTAMP(6)")
     (DataType(bool), DataType(uint32), TimestampType(timestamp[us, tz=UTC]))
@@ -78,18 +78,18 @@ def arrow_type(declared: str) -> pa.DataType | None:
 
 
 def types_found(cursor: Any) -> list[pa.DataType | None]:
-    """Return the types of what a query found, by the driver's numbers: dates and times; the values tell the others."""
+    """Return the types of a query's columns by the driver's numbers: dates and times; others follow the values."""
     moments = {7: pa.timestamp("us", "UTC"), 10: pa.date32(), 11: pa.time64("us"), 12: pa.timestamp("us")}
     return [moments.get(column[1]) for column in cursor.description or ()]
 
 
 def values(owner: object, name: str, held: Sequence[Any], kind: pa.DataType | None) -> Sequence[Any]:
-    """Return the values of a column as other drivers would hand them over.
+    """Return the values of a column as other drivers would return them.
 
     Raises
     ------
     DataError
-        If a date is none: MySQL lets 0000-00-00 be stored, which is neither a date nor a missing value.
+        If a date is invalid: MySQL can store 0000-00-00, which is neither a date nor a missing value.
     """
     if kind is None or not types.is_temporal(kind):
         return held

@@ -1,4 +1,4 @@
-"""Any SQL database, through SQLAlchemy: reached by URL, failing in sentences that hold neither password nor value."""
+"""SQL databases through SQLAlchemy: URL connections, with errors that hold neither password nor value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shoal.io.databases.tables import TableName
 from shoal.locations import Url
 from shoal.registry import package
 
-#: What errors mean, and their codes: SQLite's by name, PostgreSQL's by SQLSTATE, MySQL's and MariaDB's by number.
+#: Meanings of errors and their codes: SQLite's by name, PostgreSQL's by SQLSTATE, MySQL's and MariaDB's by number.
 _MEANINGS = {
     "is in use by somebody else. Try again when they are done": ("SQLITE_BUSY", "55P03", "1205"),
     "is no SQLite database, or is damaged. Fetch it again": ("SQLITE_NOTADB", "SQLITE_CORRUPT"),
@@ -35,21 +35,21 @@ _MEANINGS = {
 }  # fmt: skip
 _CODES = {code: words for words, codes in _MEANINGS.items() for code in codes}
 
-#: What they say when somebody else was faster.
+#: Codes for a conflict with another session.
 TAKEN = ("42P07", "23505", "42710", "1050")
 
 
 def code(error: BaseException | None) -> str | None:
-    """Return the code that a database gave an error."""
+    """Return the database's code for an error."""
     first = error.args[0] if error is not None and error.args else None
-    if isinstance(first, int):  # MySQL's, which tells more than its SQLSTATE
+    if isinstance(first, int):  # MySQL's own, which is more specific than its SQLSTATE
         return str(first)
     found = getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", None)
     return None if found is None else str(found)
 
 
 def sentence(url: Url, what: str, do: str, error: BaseException | None) -> str:
-    """Return what went wrong in a sentence: by its code if it has one that is known, else what was being done."""
+    """Describe an error in a sentence: by its code if that is known, else by what was being done."""
     found = code(error)
     if found in _CODES:
         return f"{url}: {_CODES[found]}."
@@ -69,16 +69,16 @@ _CHECK = "Check that the database runs and lets this user in, and the names in t
 
 @contextmanager
 def connected(url: Url, *, write: bool, file: Path | None = None) -> Iterator[Any]:
-    """Give a connection of SQLAlchemy; what is not committed inside the block is undone.
+    """Yield a SQLAlchemy connection; uncommitted work is rolled back when the block ends.
 
     Parameters
     ----------
     url
-        Which database.
+        The database.
     write
-        Whether something is to be written; else the database is asked to permit nothing of the kind.
+        Whether to write; if not, the session is made read-only.
     file
-        Another file than the URL's, for a database that is a file and is not there yet.
+        A file other than the URL's, for a file-based database that does not exist yet.
     """
     sa = package("sqlalchemy", "sql", url)
     with said(url, "could not be reached"):
@@ -115,7 +115,7 @@ def _engine(sa: Any, url: Url, *, write: bool, file: Path | None) -> Any:
 
 
 def _sqlite(sa: Any, file: Path, *, write: bool) -> Any:
-    """Return an engine for a file of SQLite that is there; SQLite itself would make one."""
+    """Return an engine for an existing SQLite file; SQLite itself would create one."""
     if file.is_dir():
         raise DataError(f"{file}: must be a file, got a folder. Name a file in it.")
     if not file.exists():
@@ -126,14 +126,14 @@ def _sqlite(sa: Any, file: Path, *, write: bool) -> Any:
         return sqlite3.connect(place, uri=True, isolation_level=None, check_same_thread=False)
 
     engine = sa.create_engine("sqlite://", creator=connect, hide_parameters=True, poolclass=sa.pool.NullPool)
-    begin = "BEGIN IMMEDIATE" if write else "BEGIN"  # Python's module would begin only after tables were made
+    begin = "BEGIN IMMEDIATE" if write else "BEGIN"  # Python's module would begin only after tables were created
     sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
     return engine
 
 
 @contextmanager
 def said(url: Url, what: str, do: str = _CHECK) -> Iterator[None]:
-    """Say in a sentence what goes wrong with a database inside the block; its own words may hold values."""
+    """Turn database errors inside the block into sentences; their own text may contain values."""
     import sqlalchemy as sa
 
     try:
@@ -142,18 +142,18 @@ def said(url: Url, what: str, do: str = _CHECK) -> Iterator[None]:
         raise
     except sa.exc.DBAPIError as error:
         raise EngineError(sentence(url, what, do, error.orig)) from None
-    except (sa.exc.SQLAlchemyError, sqlite3.Error, UnicodeError) as error:  # a text that is not in its encoding
+    except (sa.exc.SQLAlchemyError, sqlite3.Error, UnicodeError) as error:  # UnicodeError: text with a wrong encoding
         raise EngineError(sentence(url, what, do, error)) from None
 
 
 def quoted(connection: Any, table: TableName) -> str:
-    """Return the name of a table as its database writes it, for statements whose per cent signs the driver reads."""
+    """Return the quoted name of a table, for statements in which the driver interprets percent signs."""
     quote = connection.dialect.identifier_preparer.quote_identifier
     return ".".join(quote(part) for part in (table.schema, table.name) if part is not None)
 
 
 def described(connection: Any, url: Url, table: TableName) -> list[tuple[str, str]]:
-    """Return the columns of a table, each with the type that the database declares, in its words.
+    """Return the columns of a table, each with its declared type name.
 
     Raises
     ------
@@ -163,10 +163,10 @@ def described(connection: Any, url: Url, table: TableName) -> list[tuple[str, st
     import sqlalchemy as sa
 
     inspector = sa.inspect(connection)
-    if url.scheme == "sqlite":  # whose types are whatever somebody wrote
+    if url.scheme == "sqlite":  # types in SQLite are arbitrary text
         rows = connection.exec_driver_sql(f"PRAGMA table_xinfo({TableName(table.name).quoted()})").fetchall()
-        found = [(row[1], row[2]) for row in rows if row[6] != 1]  # not what virtual tables hide
-    elif mysql.is_mysql(connection.dialect):  # whose names and types SQLAlchemy does not all read
+        found = [(row[1], row[2]) for row in rows if row[6] != 1]  # skip hidden columns of virtual tables
+    elif mysql.is_mysql(connection.dialect):  # SQLAlchemy does not read all of its names and types
         found = mysql.described(connection, quoted(connection, table))
     else:
         try:

@@ -1,4 +1,4 @@
-"""Tables of databases: their names, and what is staged there before it has its name."""
+"""Names of database tables, and tables staged before they get their name."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _NAME = re.compile(rf"^(?:{_PART}\.)?{_PART}$")
 
 @dataclass(frozen=True)
 class TableName:
-    """The name of a table, and of the schema it is in if that is not the usual one.
+    """The name of a table, with its schema unless that is the default one.
 
-    Names are taken as they are written; a name that holds a dot is put into double quotes.
+    Names are taken literally; a name that contains a dot is written in double quotes.
 
     >>> TableName.read("survey", 'census."a.b"')
     TableName(name='a.b', schema='census')
@@ -29,7 +29,7 @@ class TableName:
 
     @classmethod
     def read(cls, owner: object, text: str | None) -> TableName:
-        """Read ``name`` or ``schema.name``."""
+        """Parse ``name`` or ``schema.name``."""
         found = _NAME.match(text or "")
         if found is None:
             raise ParameterError(
@@ -41,17 +41,17 @@ class TableName:
 
     @property
     def hidden(self) -> TableName:
-        """A name beside it that nobody can guess."""
+        """An unguessable name in the same schema."""
         return TableName(f"shoal_{secrets.token_hex(8)}", self.schema)
 
     def quoted(self) -> str:
-        """Return it as SQL writes it, in double quotes."""
+        """Return the name in double quotes, as in SQL."""
         return ".".join('"' + part.replace('"', '""') + '"' for part in (self.schema, self.name) if part is not None)
 
 
 @dataclass(frozen=True)
 class StagedTable:
-    """A table that has not its name yet, in a transaction that only its own connection sees."""
+    """A table without its final name, in a transaction that only its own connection sees."""
 
     scheme: str
     url: Url
@@ -60,5 +60,5 @@ class StagedTable:
 
 
 def exists_already(url: Url) -> ParameterError:
-    """Return the error about a table that would be replaced."""
+    """Return the error for a table that would be replaced."""
     return ParameterError(f"{url}: exists already; give --force to replace it, or another name.")

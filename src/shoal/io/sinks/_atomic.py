@@ -1,8 +1,8 @@
-"""Atomic files: a file appears under its name only when it is complete, and staged files of killed runs are removed.
+"""Atomic files: a file appears under its name only when complete; staged files of killed runs are removed.
 
-A staged file has a mark in its name, and a lock file with the same mark beside it. The run that made them holds the
-lock as long as it works. The operating system frees it when the run ends, however it ends: a mark whose lock is free
-belongs to nobody. Without such locks (Windows, some network drives) nothing is ever removed.
+A staged file has a mark in its name, and a lock file with the same mark next to it. The run that made them holds the
+lock while it works. The operating system frees it when the run ends, however it ends: a mark with a free lock has no
+owner. Without such locks (Windows, some network drives) nothing is ever removed.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _LOCK = re.compile(r"\.(shoal-[0-9a-f]{16})\.lock")
 
 
 def new_mark() -> str:
-    """Return a mark for the names of staged files, different each time."""
+    """Return a unique mark for the names of staged files."""
     return f"shoal-{secrets.token_hex(8)}"
 
 
 @contextmanager
 def locked(folder: Path, mark: str) -> Iterator[None]:
-    """Hold the lock of a mark; on leaving the block its lock file is gone, unless files with the mark are left.
+    """Hold the lock of a mark; when the block ends its lock file is removed, unless files with the mark remain.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder), new_mark()):
@@ -58,10 +58,10 @@ def locked(folder: Path, mark: str) -> Iterator[None]:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove staged files of runs that were killed: those whose lock nobody holds."""
+    """Remove staged files of killed runs: those whose lock is free."""
     if fcntl is None:
         return
-    with suppress(OSError):  # what cannot be removed must not stop a run
+    with suppress(OSError):  # a file that cannot be removed must not stop a run
         for name in os.listdir(folder):
             if found := _LOCK.fullmatch(name):
                 with suppress(OSError):
@@ -69,7 +69,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def _hold(lock: Path) -> int | None:
-    """Make a lock file and lock it; None where the system has no locks."""
+    """Create a lock file and lock it; None if the system has no locks."""
     if fcntl is None:
         return None
     while True:
@@ -86,7 +86,7 @@ def _hold(lock: Path) -> int | None:
 
 
 def _remove(folder: Path, mark: str, lock: Path) -> None:
-    """Remove the files of one mark, and its lock file last, unless its lock is held."""
+    """Remove the files of one mark, its lock file last, unless its lock is held."""
     assert fcntl is not None
     descriptor = os.open(lock, _OPEN)
     try:
@@ -100,7 +100,7 @@ def _remove(folder: Path, mark: str, lock: Path) -> None:
 
 
 def _marked(folder: Path, mark: str) -> list[str]:
-    """Return the staged files of a mark, with what databases write beside theirs."""
+    """Return the staged files of a mark, including the side files of databases."""
     return [name for name in os.listdir(folder) if name.startswith(".") and f".{mark}" in name[1:]]
 
 
@@ -118,7 +118,7 @@ _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Say in a sentence what goes wrong with the disk inside the block."""
+    """Turn disk errors inside the block into sentences."""
     try:
         yield
     except OSError as error:
@@ -131,7 +131,7 @@ def unwritable(
     again: str = "or choose another folder",
     forbidden: str = "the folder may not be written to",
 ) -> ShoalError:
-    """Return the error that says why a file cannot be written, and what to do, which may be to try it `again`.
+    """Return the error that says why a file cannot be written, and the remedy, which may be to try `again`.
 
     >>> unwritable(Path("a.csv"), OSError(errno.ENOSPC, "")).args[0]
     'a.csv: could not be written, the disk or the quota is full. Free some space, or choose another folder.'
@@ -162,32 +162,32 @@ _LONGEST_STEM = 64
 
 @contextmanager
 def atomic(path: Path, *, force: bool, private: bool = False) -> Iterator[Path]:
-    """Give a temporary path to write to; on leaving the block the file gets its name, all at once.
+    """Yield a temporary path to write to; when the block ends the file gets its name atomically.
 
-    Guarantee: if the block ends normally the file is on disk under its name. If it ends with any exception,
-    KeyboardInterrupt among them, what was under that name before is untouched and nothing is left behind.
-    Until it is complete only this user can read it. Without `force` no file is ever replaced, not even one
-    that somebody else makes meanwhile. A run that is killed (``kill -9``) leaves the staged file behind; the next one
-    that writes to the folder removes it.
+    Guarantee: if the block ends normally, the file is on disk under its name. If it ends with any exception, including
+    KeyboardInterrupt, an existing file of that name is untouched and nothing is left behind. Until it is complete only
+    this user can read it. Without `force` no file is ever replaced, not even one that another process creates in the
+    meantime. A killed run (``kill -9``) leaves the staged file behind; the next run that writes to the folder removes
+    it.
 
     Parameters
     ----------
     path
-        What the file shall be called. A symbolic link stays, and what it points to is written.
+        The final name. A symbolic link stays, and its target is written.
     force
-        Whether a file of that name may be replaced. Its permissions are kept.
+        Whether an existing file may be replaced. Its permissions are kept.
     private
         Give the file mode 0600, whatever was there before: only its owner can read it.
 
     Yields
     ------
     Path
-        A hidden file in the same folder, with the same suffix, empty.
+        A hidden, empty file in the same folder, with the same suffix.
 
     Raises
     ------
     ParameterError
-        If the file is there and `force` is not given, or if it is a folder or a device.
+        If the file exists and `force` is not given, or if it is a folder or a device.
     EngineError
         If the disk is full, the folder is missing or may not be written to.
 
@@ -211,7 +211,7 @@ def atomic(path: Path, *, force: bool, private: bool = False) -> Iterator[Path]:
             _sync(staged)
             os.chmod(staged, 0o600 if private else mode)
             _publish(path, target, staged, force=force)
-    except BrokenPipeError:  # somebody stopped listening to this program; the disk is well
+    except BrokenPipeError:  # the reader of this program's output is gone; the disk is fine
         raise
     except OSError as error:
         raise unwritable(path, error) from None
@@ -223,7 +223,7 @@ def atomic(path: Path, *, force: bool, private: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def _removed_at_last(staged: Path) -> Iterator[None]:
-    """Remove a staged file on leaving the block, whatever happens in it."""
+    """Remove a staged file when the block ends, whatever happens in it."""
     try:
         yield
     finally:
@@ -232,19 +232,19 @@ def _removed_at_last(staged: Path) -> Iterator[None]:
 
 
 def same_file(a: Path, b: Path) -> bool:
-    """Return whether two paths lead to one file, be it through symbolic or hard links.
+    """Return whether two paths lead to one file, also through symbolic or hard links.
 
     >>> same_file(Path("people.csv"), Path("./people.csv"))
     True
     """
     try:
         return os.path.samefile(a, b)
-    except OSError:  # one of them is not there
+    except OSError:  # one of them does not exist
         return os.path.realpath(a) == os.path.realpath(b)
 
 
 def check_target(path: Path, *, force: bool) -> None:
-    """Refuse a file that must not be replaced, or whose folder cannot be written to; nothing is written."""
+    """Refuse a file that must not be replaced, or whose folder is not writable; nothing is written."""
     target = Path(os.path.realpath(path))
     try:
         _mode(path, target, force=force)
@@ -261,7 +261,7 @@ def _exists(path: Path) -> ParameterError:
 
 
 def _mode(path: Path, target: Path, *, force: bool) -> int | None:
-    """Return the permissions of the file that is replaced, None if there is none; raise if it must not be written."""
+    """Return the permissions of the file to replace, None if there is none; raise if it must not be written."""
     try:
         there = target.stat()
     except FileNotFoundError:
@@ -276,7 +276,7 @@ def _mode(path: Path, target: Path, *, force: bool) -> int | None:
 
 
 def _usual_mode(staged: Path) -> int:
-    """Return the permissions of new files here, by making one: asking for the umask would change it."""
+    """Return the default permissions of new files by creating one: asking for the umask would change it."""
     with _removed_at_last(staged):
         descriptor = os.open(staged, _NEW, 0o666)
         try:
@@ -286,7 +286,7 @@ def _usual_mode(staged: Path) -> int:
 
 
 def _publish(path: Path, target: Path, staged: Path, *, force: bool) -> None:
-    """Give the file its name."""
+    """Give the file its final name."""
     if force:
         os.replace(staged, target)
     else:
@@ -299,13 +299,13 @@ def _publish(path: Path, target: Path, staged: Path, *, force: bool) -> None:
 
 
 def _publish_new(target: Path, staged: Path) -> None:
-    """Give the file its name, or raise FileExistsError if the name is taken."""
+    """Give the file its final name, or raise FileExistsError if the name is taken."""
     try:
         os.link(staged, target)
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        # A file system without hard links: take the name first, which only one can, then fill it.
+        # A file system without hard links: claim the name first, which only one process can, then fill it.
         os.close(os.open(target, _NEW, 0o600))
         os.replace(staged, target)
 
@@ -319,7 +319,7 @@ def _sync(file: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Bring the folder's entry to disk, where the file system can."""
+    """Flush the folder's directory entry to disk, where the file system can."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -333,10 +333,10 @@ def _sync_folder(folder: Path) -> None:
 
 @contextmanager
 def both(first: Path, second: Path, *, force: bool) -> Iterator[tuple[Path, Path]]:
-    """Give two temporary paths to write to; on leaving the block both files get their names.
+    """Yield two temporary paths to write to; when the block ends both files get their names.
 
-    Guarantee: as that of :func:`atomic`, for two files. If the first cannot get its name after the second has, the
-    second is what it was before. Only if the program is killed between these two steps is the second there alone.
+    Guarantee: that of :func:`atomic`, for two files. If the first cannot get its name after the second has, the second
+    is restored. Only if the program is killed between these two steps does the second exist without the first.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -349,7 +349,7 @@ def both(first: Path, second: Path, *, force: bool) -> Iterator[tuple[Path, Path
     mark = new_mark()
     kept = target.with_name(f".kept.{mark}{target.suffix}")
     published = False
-    with ExitStack() as stack:  # holds the lock of what is kept until it is back, or gone
+    with ExitStack() as stack:  # holds the lock of the backup until it is restored or removed
         try:
             with atomic(first, force=force) as one:
                 with atomic(second, force=force) as other:
@@ -367,7 +367,7 @@ def both(first: Path, second: Path, *, force: bool) -> Iterator[tuple[Path, Path
 
 
 def _keep(target: Path, kept: Path) -> None:
-    """Keep what is there, if something is, under another name."""
+    """Keep an existing file under another name."""
     if not target.exists():
         return
     try:

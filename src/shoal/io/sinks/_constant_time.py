@@ -1,4 +1,4 @@
-"""Constant time stamps in files whose writers put the current time there."""
+"""Constant time stamps in files whose writers insert the current time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import Any, BinaryIO
 
-#: The first moment that a zip archive can hold. Dates in files must not tell when a release was made, and writing a
+#: The earliest time that a zip archive can hold. Dates in files must not reveal when a release was made, and writing a
 #: release twice must give the same bytes.
 MOMENT = (1980, 1, 1, 0, 0, 0)
 

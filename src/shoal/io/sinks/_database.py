@@ -1,4 +1,4 @@
-"""What all databases have in common as sinks: two ways to stage tables."""
+"""Base class of database sinks: two ways to stage tables."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from shoal.types import Dialect
 
 @dataclass(frozen=True)
 class DatabaseSink(Checked):
-    """A table of a database, staged under another name until it is complete.
+    """A database table, staged under another name until it is complete.
 
-    A database defines `_check`, which looks whether a name is free before anything is written (messages are about
-    `owner`); `_held`, which gives a table to write to, in a new file or the database that is there, and on leaving
-    the block gives it its name and commits; and `_rename`, which does so for the second of two tables.
+    A database defines `_check`, which tests before writing whether a name is free (messages are about `owner`);
+    `_held`, which yields a table to write to, in a new file or the existing database, and when the block ends gives it
+    its name and commits; and `_rename`, which does so for the second of two tables.
     """
 
     textual: ClassVar[bool] = False  #: cells become values
@@ -32,14 +32,14 @@ class DatabaseSink(Checked):
 
     @contextmanager
     def staged(self, url: Url, *, force: bool) -> Iterator[StagedTable]:
-        """Give a table to write to; on leaving the block it gets its name.
+        """Yield a table to write to; when the block ends it gets its name.
 
         Raises
         ------
         ParameterError
-            If the table is there and `force` is not given, or if it is a view.
+            If the table exists and `force` is not given, or if it is a view.
         EngineError
-            If the database cannot be reached, is in use, or does not take it.
+            If the database cannot be reached, is in use, or rejects it.
         """
         name = TableName.read(url, self.table)
         if _is_new(url):
@@ -52,12 +52,12 @@ class DatabaseSink(Checked):
 
     @contextmanager
     def staged_both(self, url: Url, other: Place, *, force: bool) -> Iterator[tuple[StagedTable, StagedTable]]:
-        """Give two tables to write to, in one transaction; on leaving the block both get their names.
+        """Yield two tables to write to, in one transaction; when the block ends both get their names.
 
         Raises
         ------
         ParameterError
-            If the database makes tables at once, whatever the transaction: one of the two could appear alone.
+            If the database creates tables outside transactions: one of the two could appear without the other.
         """
         name, place = TableName.read(other, other.options.get("table")), other.at
         assert isinstance(place, Url)
@@ -69,14 +69,14 @@ class DatabaseSink(Checked):
             self._rename(second, name, force=force)
 
     def write(self, table: pa.Table, staged: StagedTable, dialect: Dialect | None) -> None:
-        """Write the table; a dialect is for text files, and databases ignore it.
+        """Write the table; the dialect is for text files, and ignored here.
 
         Raises
         ------
         DataError
-            If a column is of a type, or holds values, that the database does not keep exactly.
+            If a column has a type, or values, that the database does not store exactly.
         EngineError
-            If the database does not take it.
+            If the database rejects it.
         """
         raise NotImplementedError
 
@@ -91,5 +91,5 @@ class DatabaseSink(Checked):
 
 
 def _is_new(url: Url) -> bool:
-    """Tell whether a database is a file that is not there yet; then it appears whole, as files do."""
+    """Tell whether a database is a file that does not exist yet; then it appears whole, as files do."""
     return url.scheme in ("sqlite", "duckdb") and not url.file.exists()

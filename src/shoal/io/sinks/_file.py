@@ -1,4 +1,4 @@
-"""What all formats of files have in common as sinks."""
+"""Base class of file sinks."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
 
 
 class FileSink:
-    """A format of files; one whose cells are values defines `_write`."""
+    """A file format; one whose cells are values defines `_write`."""
 
     textual: ClassVar[bool] = False  #: whether cells are written as the text that they came as
 
     def write(self, table: pa.Table, path: Path, dialect: Dialect | None) -> None:
-        """Write the table; a dialect is for text files, and other formats ignore it.
+        """Write the table; the dialect is for text files, and ignored by other formats.
 
         Raises
         ------
         DataError
-            If a column is of a type, or holds values, that the format has not; the message never holds a value.
+            If a column has a type, or values, that the format lacks; the message never holds a value.
         SchemaError
-            If names of columns are such that the format has not.
+            If column names are not allowed in the format.
         EngineError
-            If the disk does not take it.
+            If the disk rejects it.
         """
         self._write(table, path)
 

@@ -29,18 +29,18 @@ SELECT quote_ident(pg_get_userbyid(relowner)), relrowsecurity, relkind FROM pg_c
 
 
 def inherit(connection: Any, url: Url, old: TableName, new: TableName) -> None:
-    """Give a new table the owner and the rights of the one that it will replace, in PostgreSQL.
+    """Give a new table the owner and the privileges of the one that it will replace, in PostgreSQL.
 
-    SQLite has neither; in MySQL and MariaDB rights are those of a name, whatever table has it.
+    SQLite has neither; in MySQL and MariaDB privileges belong to a name, whatever table has it.
 
     Raises
     ------
     ParameterError
-        If the old table lets each user see other rows, which the new one could not, or is no plain table.
+        If the old table has row-level security, which the new one would lack, or is not a plain table.
     """
     if connection.dialect.name != "postgresql":
         return
-    connection.exec_driver_sql("SET LOCAL lock_timeout = '10s'")  # somebody may be reading the old one for hours
+    connection.exec_driver_sql("SET LOCAL lock_timeout = '10s'")  # the old table may be in use for hours
     owner, by_row, kind = connection.exec_driver_sql(_TABLE, {"name": old.quoted()}).one()
     if by_row or kind != "r":
         raise ParameterError(
@@ -64,17 +64,17 @@ WHERE UNIQUE_CONSTRAINT_SCHEMA = coalesce(%s, database()) AND REFERENCED_TABLE_N
 
 
 def undoes_tables(dialect: Any) -> bool:
-    """Tell whether a transaction that is undone undoes the making of tables too."""
+    """Tell whether a rollback also undoes the creation of tables."""
     return dialect.name in ("sqlite", "postgresql", "mssql")
 
 
 def publish(staged: StagedTable, name: TableName, *, replacing: bool) -> TableName | None:
-    """Give a staged table its name, and commit; return the name that the one before has now, if it is still there.
+    """Give a staged table its final name, and commit; return the new name of the old table, if it still exists.
 
     Raises
     ------
     ParameterError
-        If somebody else took the name meanwhile, or the table that is there cannot be replaced.
+        If another session took the name in the meantime, or the existing table cannot be replaced.
     """
     with _if_taken(staged.url):
         if is_mysql(staged.connection.dialect):
@@ -85,7 +85,7 @@ def publish(staged: StagedTable, name: TableName, *, replacing: bool) -> TableNa
 
 
 def rename(staged: StagedTable, name: TableName, *, replacing: bool) -> None:
-    """Give a staged table its name, in a transaction that is committed with another table."""
+    """Give a staged table its final name, in a transaction that is committed with another table."""
     with _if_taken(staged.url):
         _rename(staged, name, replacing=replacing)
 
@@ -103,7 +103,7 @@ def _if_taken(url: Url) -> Iterator[None]:
 
 
 def _rename(staged: StagedTable, name: TableName, *, replacing: bool) -> None:
-    """Rename a table where making tables is part of a transaction; elsewhere nothing is replaced."""
+    """Rename a table where table creation is transactional; elsewhere nothing is replaced."""
     import sqlalchemy as sa
 
     connection, old = staged.connection, quoted(staged.connection, staged.table)
@@ -121,14 +121,14 @@ def _rename(staged: StagedTable, name: TableName, *, replacing: bool) -> None:
 
 
 def _exchange(staged: StagedTable, name: TableName, *, replacing: bool) -> TableName | None:
-    """Rename a table in MySQL or MariaDB, and in the same step the one before; this commits the rows, too."""
+    """Rename a table and its predecessor in one step in MySQL or MariaDB; this also commits the rows."""
     connection = staged.connection
     new, its = quoted(connection, staged.table), quoted(connection, name)
     if not replacing:
         connection.exec_driver_sql(f"RENAME TABLE {new} TO {its}")
         return None
     asked = (name.schema, name.name, name.name)
-    if connection.exec_driver_sql(_REFERRING, asked).scalar():  # they would follow the old table to its other name
+    if connection.exec_driver_sql(_REFERRING, asked).scalar():  # they would follow the old table to its new name
         raise ParameterError(
             f"{staged.url}: must not be referred to by keys of other tables to be replaced. Choose another name."
         )
@@ -137,19 +137,19 @@ def _exchange(staged: StagedTable, name: TableName, *, replacing: bool) -> Table
     return before
 
 
-#: SQLite keeps numbers as doubles, which hold so many digits; a decimal of more is kept as text.
+#: SQLite stores numbers as doubles, which hold this many digits; a decimal with more is stored as text.
 _DIGITS_OF_A_DOUBLE = 15
 _MYSQL = ("mysql", "mariadb")
 _SMALL_INTEGERS = (pa.int8(), pa.int16(), pa.uint8())
 
 
 def plain(owner: object, table: pa.Table) -> pa.Table:
-    """Return the table with types that databases have; categories become their values, moments have microseconds.
+    """Return the table in types that databases have; categories become values, timestamps have microseconds.
 
     Raises
     ------
     DataError
-        If columns hold lists, records or other things that a cell of a table cannot, or nanoseconds.
+        If columns hold lists, records or other values that a table cell cannot, or nanoseconds.
     """
     columns, faults = [], []
     for field, column in zip(table.schema, table.columns, strict=True):
@@ -170,7 +170,7 @@ def plain(owner: object, table: pa.Table) -> pa.Table:
 
 
 def check_finite(owner: object, table: pa.Table) -> None:
-    """Raise if a number is infinite or none, for databases that have no such numbers."""
+    """Raise if a number is infinite or NaN, for databases that have no such numbers."""
     floats = [name for name in table.column_names if types.is_floating(table.schema.field(name).type)]
     if wrong := [name for name in floats if pc.any(pc.invert(pc.is_finite(table[name]))).as_py()]:
         raise DataError(
@@ -202,20 +202,20 @@ def _plain(column: Any) -> Any:
 
 
 def sql_type(kind: Any, *, sqlite: bool) -> Any:
-    """Return the type of SQLAlchemy for a type of Arrow.
+    """Return the SQLAlchemy type for an Arrow type.
 
-    SQLite declares what shoal reads again; its own types are integer, float, text and bytes.
+    The SQLite declaration is the one that shoal reads back; its own types are integer, float, text and bytes.
     """
     words, typed = next(found for fits, *found in _types(kind) if fits(kind))
     return _Declared(words) if sqlite else typed
 
 
 def _types(kind: Any) -> list[tuple[Any, str, Any]]:
-    """Return what tells types of Arrow apart, what SQLite shall declare, and the type of SQLAlchemy."""
+    """Return tests of Arrow types, each with its SQLite declaration and SQLAlchemy type."""
     import sqlalchemy as sa
     from sqlalchemy.dialects import mssql, mysql, oracle
 
-    server: Any = mssql  # whose types have no types
+    server: Any = mssql  # its types are not typed
     digits, places = getattr(kind, "precision", None), getattr(kind, "scale", None)
     decimal = "DECIMAL" if digits is None or digits <= _DIGITS_OF_A_DOUBLE else "DECIMALTEXT"
     zone = getattr(kind, "tz", None) is not None
@@ -241,7 +241,7 @@ def _types(kind: Any) -> list[tuple[Any, str, Any]]:
 
 
 def _Declared(text: str) -> Any:  # noqa: N802 - the class needs SQLAlchemy, which is imported late
-    """Return a type that is declared in these words, and passes values as they are."""
+    """Return a type with this declaration that passes values unchanged."""
     from sqlalchemy.types import UserDefinedType
 
     class Words(UserDefinedType[Any]):
@@ -254,15 +254,15 @@ def _Declared(text: str) -> Any:  # noqa: N802 - the class needs SQLAlchemy, whi
 
 
 def values(column: pa.ChunkedArray, database: str) -> list[Any]:
-    """Return the values of a column as the driver of a database takes them; `database` is SQLAlchemy's name.
+    """Return the values of a column for the driver of a database; `database` is SQLAlchemy's name.
 
-    SQLite takes moments and decimals as text. MySQL's driver leaves out zones, and writes small decimals as floats.
+    SQLite takes timestamps and decimals as text. MySQL's driver drops zones, and writes small decimals as floats.
     """
     kind = column.type
     if database == "sqlite" and (types.is_temporal(kind) or types.is_decimal(kind)):
         column = to_text(pa.table({"": column}), Dialect(moment=" ")).column(0)
     if database in _MYSQL and types.is_timestamp(kind):
-        column = column.cast(pa.timestamp("us"))  # which is that of UTC, as the session's
+        column = column.cast(pa.timestamp("us"))  # in UTC, like the session
     found: list[Any] = column.to_pylist()
     if database in _MYSQL and types.is_decimal(kind):
         return [None if value is None else f"{value:f}" for value in found]

@@ -1,4 +1,4 @@
-"""Columns of any type → those that the files of statistical packages hold, or a sentence that says why not."""
+"""Conversion of columns to the types of statistical packages, or a sentence on why it is impossible."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from shoal.io.sinks._file import FileSink
 from shoal.types import called
 from shoal.types.data.statistical_files import Clock, FileNotes, Variable, declared_missing
 
-_LARGEST = 2**53  # beyond, a double does not hold every integer
+_LARGEST = 2**53  # beyond it, a double cannot hold every integer
 
 
 @dataclass(frozen=True)
 class Format:
-    """What a package can hold."""
+    """The capabilities of a package."""
 
     package: str
     title: str
-    clock: str  #: its format for moments
-    date: str  #: … and for dates
+    clock: str  #: its format for timestamps
+    date: str  #: its format for dates
     limit: float  #: numbers must be smaller
-    longest: int  #: bytes of a text
-    blanks: bool  #: whether texts may end in blanks
+    longest: int  #: maximum length of a text in bytes
+    blanks: bool  #: whether text may end in blanks
 
     def fitted(self, table: pa.Table) -> pa.Table:
-        """Return the table in types that come back from a file as they went: int64, float64, string, date, timestamp.
+        """Return the table in types that survive a round trip: int64, float64, string, date, timestamp.
 
-        NaN and the empty text are missing, for the package has no other word for it.
+        NaN and the empty text become missing, because the package cannot distinguish them.
 
         Raises
         ------
         DataError
-            Once, with every column that would lose something.
+            Once, with every column that would lose information.
         """
         columns, fields, faults = [], [], []
         for field, column in zip(table.schema, table.columns, strict=True):
@@ -75,9 +75,9 @@ class Format:
         return found, self._own(variable, found, "double")
 
     def _own(self, variable: Variable | None, column: Any, storage: str) -> Variable:
-        """Return what is known of a column, in the package's own words; formats of others mean nothing here."""
+        """Return a column's metadata in the package's own terms; formats of other packages are dropped."""
         if variable is not None and storage == "string" != variable.storage:
-            variable = _of_texts(variable)  # codes left as names of groups
+            variable = _of_texts(variable)  # codes were released as names of groups
         elif variable is not None and variable.package == self.package:
             return variable
         bare = variable or Variable(self.package)
@@ -105,7 +105,7 @@ class Format:
         if pc.any(pc.is_nan(found)).as_py():
             found = pc.if_else(pc.is_nan(found), pa.scalar(None, pa.float64()), found)
         large = pc.greater_equal(pc.abs(found), self.limit)
-        if variable is not None and variable.tagged:  # the numbers of letters are larger than any other
+        if variable is not None and variable.tagged:  # the numbers of letters exceed all others
             large = pc.and_(large, pc.invert(declared_missing(variable, found)))
         if count := pc.sum(large).as_py():
             raise _MisfitError(f"has numbers too large for the format in {count:,} records. Remove or rescale them.")
@@ -125,7 +125,7 @@ class Format:
         return text
 
     def _moments(self, column: Any, variable: Variable | None) -> tuple[Any, Variable]:
-        """Return moments as the clock of the format tells them, with a format that shows them."""
+        """Convert datetimes to the format's clock, with a format that displays them."""
         kind = column.type
         if pa.types.is_timestamp(kind) and kind.tz is not None:
             raise _MisfitError("has a time zone, which the format does not keep. Take it off, or make it text.")
@@ -141,7 +141,7 @@ class Format:
         return again, variable
 
     def _with_clock(self, variable: Variable | None, column: Any, format: str) -> tuple[Variable, Any]:
-        """Return a format that shows moments; what another package says of them is in the numbers of its own clock."""
+        """Return a format that displays datetimes; other packages' formats refer to their own clocks."""
         if variable is None:
             return Variable(self.package, format=format), column
         if variable.package == self.package:
@@ -152,7 +152,7 @@ class Format:
 
 
 def _of_texts(variable: Variable) -> Variable:
-    """Return what is still true of a variable whose numbers are texts now: a label of 1 is one of "1"."""
+    """Return the metadata that remains valid when a variable's numbers become text: a label of 1 is one of "1"."""
     declared: list[Any] = [pair for pair in variable.missing if not isinstance(pair[0], str)]
     labels = tuple(
         (called(value), label)
@@ -163,16 +163,16 @@ def _of_texts(variable: Variable) -> Variable:
 
 
 class _MisfitError(Exception):
-    """What keeps a column out of a file, in words that end its sentence."""
+    """The reason why a column does not fit a file, in words that end its sentence."""
 
 
 class StatisticalSink(FileSink):
-    """A file that pyreadstat writes."""
+    """A file written by pyreadstat."""
 
-    title: ClassVar[str]  #: what messages call the format
+    title: ClassVar[str]  #: name of the format in messages
 
     def fitted(self, table: pa.Table) -> pa.Table:
-        """Return the table as the file will hold it, or raise what :meth:`write` raises."""
+        """Return the table as the file will hold it; raises what :meth:`write` raises."""
         raise NotImplementedError
 
     def _write(self, table: pa.Table, path: Path) -> None:
@@ -187,14 +187,14 @@ class StatisticalSink(FileSink):
         raise NotImplementedError
 
     def _arguments(self, polars: Any, data: pa.Table, path: Path) -> tuple[list[Any], dict[str, Any]]:
-        """Return columns as polars has them, and what else pyreadstat's writer is told of a fitted table."""
+        """Return polars columns, and further arguments of pyreadstat's writer, for a fitted table."""
         raise NotImplementedError
 
 
 def _writer(path: Path, title: str) -> tuple[Any, Any]:
-    """Return pyreadstat's writer and polars, in whose frames it takes columns.
+    """Return pyreadstat's writer and polars, whose frames it takes.
 
-    The writer is the one behind `write_sav` and `write_dta`, for these do not pass on how columns are aligned.
+    The writer is the one behind `write_sav` and `write_dta`, because these do not pass on the alignment of columns.
     """
     try:
         import polars
@@ -209,12 +209,12 @@ def _writer(path: Path, title: str) -> tuple[Any, Any]:
 
 @contextmanager
 def _readstat(path: Path, title: str) -> Iterator[None]:
-    """Say in a sentence what goes wrong while pyreadstat writes."""
+    """Turn errors of pyreadstat's writer into sentences."""
     with writing(path), path.open("wb"):
-        pass  # it cannot say itself why a file does not open
+        pass  # it does not say itself why a file cannot be opened
     try:
         yield
-    except Exception as error:  # its messages may hold a value, unless they come from the library below it
+    except Exception as error:  # its messages may contain a value, unless they come from the library below it
         if type(error).__name__ != "ReadstatError":
             raise DataError(f"{path.name}: could not be written as a {title} file. Write Parquet instead.") from None
         said = str(error)
@@ -225,25 +225,26 @@ def _readstat(path: Path, title: str) -> Iterator[None]:
 
 
 def variables_of(table: pa.Table) -> dict[str, Variable]:
-    """Return what is known of each column of a fitted table."""
+    """Return the metadata of each column of a fitted table."""
     return {field.name: Variable.of(field) for field in table.schema}  # type: ignore[misc]
 
 
 def notes_of(table: pa.Table, package: str) -> FileNotes:
-    """Return what is known of the table."""
+    """Return the metadata of the table."""
     return FileNotes.of(table.schema) or FileNotes(package)
 
 
 def numbers_of(column: pa.ChunkedArray, variable: Variable) -> pa.ChunkedArray:
-    """Return a column as the file holds it: moments as numbers."""
+    """Return a column as the file holds it: datetimes as numbers."""
     clock = Clock.of(variable.package, variable.format)
     return clock.numbers(column) if clock is not None else column
 
 
 def padded(column: pa.ChunkedArray, width: int) -> pa.ChunkedArray:
-    """Return texts with "" for those that are missing, and the first as wide as the variable is.
+    """Return texts with "" for missing ones, and the first padded to the width of the variable.
 
-    The widest text decides how wide the variable is written. It ends at its first NUL, so nothing is added to it.
+    The widest text determines the width of the variable in the file. It ends at its first NUL, so nothing is added to
+    it.
     """
     first = (column[0].as_py() or "") if len(column) else ""
     wide = first + "\0" * (width - len(first.encode()))
@@ -252,7 +253,7 @@ def padded(column: pa.ChunkedArray, width: int) -> pa.ChunkedArray:
 
 
 def cut(text: str | None, most: int, *, characters: bool = False) -> str | None:
-    """Return a label no longer than the format allows.
+    """Truncate a label to the maximum length of the format.
 
     >>> cut("größe", 4), cut("größe", 4, characters=True)
     ('grö', 'größ')

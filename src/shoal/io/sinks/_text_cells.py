@@ -1,4 +1,4 @@
-"""Columns of any type → the text of their cells."""
+"""Conversion of columns of any type to text cells."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from shoal.errors import DataError, raise_all
 from shoal.types import Dialect
 from shoal.types.data.statistical_files import untagged
 
-#: From the first on Arrow writes doubles with an exponent; people expect digits, up to the second.
+#: From the first number on Arrow writes doubles with an exponent; readers expect plain digits, up to the second.
 _EXPONENT_FROM, _EXPONENT_WANTED = 1e10, 1e16
 
 
 def to_text(table: pa.Table, dialect: Dialect) -> pa.Table:
-    """Return the table with every column as text, null where it is null.
+    """Return the table with every column as text; nulls stay null.
 
-    Floats have the fewest digits that read back as the same number, and -0.0 is 0; times are ISO 8601.
+    Floats have the fewest digits that parse as the same number, and -0.0 is 0; times are ISO 8601.
 
     Raises
     ------
     DataError
-        If columns hold lists, records, bytes or other things that a cell of text cannot.
+        If columns hold lists, records, bytes or other values that a text cell cannot.
 
     >>> import pyarrow as pa
     >>> to_text(pa.table({"age": [31.5, None]}), Dialect(decimal=","))["age"].to_pylist()
@@ -107,6 +107,6 @@ def _moment(column: Any, dialect: Dialect) -> Any:
 
 
 def _trimmed(text: Any, end: str) -> Any:
-    """Return times without the zeros that end their fractions of a second."""
+    """Return times without trailing zeros in their fractions of a second."""
     text = pc.replace_substring_regex(text, rf"(\.[0-9]*[1-9])0+({end})", r"\1\2")
     return pc.replace_substring_regex(text, rf"\.0+({end})", r"\1")

@@ -1,4 +1,4 @@
-"""Text files with a delimiter, written as the input was."""
+"""Delimited text files, written like the input."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _BYTES = 1 << 28
 
 @dataclass(frozen=True)
 class Csv(FileSink):
-    """Text files with a delimiter, written as the input was.
+    """Delimited text files, written like the input.
 
-    Only cells that need quotes get them: those that hold a delimiter, a quote or a line end, and the empty
-    text, which is written as two quotes because a null is written as nothing. In a table of one column a null
-    therefore is a blank line, which shoal reads as a null again.
+    Only cells that need quotes get them: those that contain a delimiter, a quote or a line end, and the empty text,
+    which is written as two quotes because a null is written as nothing. In a table of one column a null is therefore a
+    blank line, which shoal reads as a null again.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".txt", ".tab", ".data")
-    textual: ClassVar[bool] = True  #: cells leave as they came
+    textual: ClassVar[bool] = True  #: cells are released as they came
 
     @staticmethod
     def dialect_for(path: Path, dialect: Dialect | None = None) -> Dialect:
-        """Return how a file of this name is written: as its table was, but with tabs where the name says so.
+        """Return the dialect for a file name: that of its table, but with tabs if the name says so.
 
-        A table that was no text file before is written with commas, in UTF-8.
+        A table that did not come from a text file is written with commas, in UTF-8.
 
         >>> Csv.dialect_for(Path("a.tsv"), Dialect(delimiter=";", decimal=",")).delimiter
         '\\t'
@@ -67,7 +67,7 @@ class Csv(FileSink):
 
 
 def _encoder(encoding: str) -> tuple[Callable[[str], bytes], bool]:
-    """Return what encodes one text after another, and whether there is nothing to do because it is UTF-8."""
+    """Return an encoder for successive texts, and whether it is a no-op because the encoding is UTF-8."""
     try:
         codec = codecs.lookup(encoding)
         return codecs.getincrementalencoder(encoding)().encode, codec.name == "utf-8"
@@ -78,12 +78,12 @@ def _encoder(encoding: str) -> tuple[Callable[[str], bytes], bool]:
 
 
 def _pieces(text: pa.Table, dialect: Dialect) -> Iterator[memoryview]:
-    """Give the file piece by piece, in UTF-8."""
+    """Yield the file piece by piece, in UTF-8."""
     yield memoryview(_header(text.column_names, dialect).encode())
     if text.num_rows < _ROWS * max(column.num_chunks for column in text.columns):
-        text = text.combine_chunks()  # every piece costs time for each of its columns
+        text = text.combine_chunks()  # every piece has a cost per column
     for batch in text.to_batches(max_chunksize=max(_ROWS, _CELLS // text.num_columns)):
-        parts = max(1, -(-batch.nbytes // _BYTES))  # the texts of one Arrow array end at 2 GiB
+        parts = max(1, -(-batch.nbytes // _BYTES))  # the text of one Arrow array is limited to 2 GiB
         rows = -(-batch.num_rows // parts)
         for start in range(0, batch.num_rows, max(1, rows)):
             yield _joined(batch.slice(start, rows), dialect)
@@ -91,7 +91,7 @@ def _pieces(text: pa.Table, dialect: Dialect) -> Iterator[memoryview]:
 
 def _header(names: list[str], dialect: Dialect) -> str:
     quote = dialect.quote
-    marks = (dialect.delimiter, quote, "\r", "\n", "\ufeff")  # the last would pass for a byte order mark
+    marks = (dialect.delimiter, quote, "\r", "\n", "\ufeff")  # the last would be read as a byte order mark
     cells = [
         quote + name.replace(quote, quote * 2) + quote if not name or any(m in name for m in marks) else name
         for name in names
@@ -100,7 +100,7 @@ def _header(names: list[str], dialect: Dialect) -> str:
 
 
 def _joined(batch: Any, dialect: Dialect) -> memoryview:
-    """Return the rows of a batch as the file has them."""
+    """Return the rows of a batch as they appear in the file."""
     import pyarrow.compute as pc
 
     cells = [_quoted(column, dialect) for column in batch.columns]
@@ -110,7 +110,7 @@ def _joined(batch: Any, dialect: Dialect) -> memoryview:
 
 
 def _values(texts: Any) -> memoryview:
-    """Return the texts of an array one after another, without what an offset or a slice leaves out."""
+    """Return the concatenated texts of an array, within its offset and slice."""
     import numpy as np
 
     _, offsets, values = texts.buffers()
@@ -129,7 +129,7 @@ def _quoted(cells: Any, dialect: Dialect) -> Any:
     needs: Any = pc.equal(cells, pa.scalar(""))
     held = bytes(_values(cells))
     for mark in marks:
-        if mark.encode() in held:  # most columns hold none, and to look through the bytes is fast
+        if mark.encode() in held:  # most columns contain none, and searching the bytes is fast
             needs = pc.or_(needs, pc.match_substring(cells, mark))
     needs = pc.fill_null(needs, False)
     if not pc.any(needs).as_py():
@@ -139,7 +139,7 @@ def _quoted(cells: Any, dialect: Dialect) -> Any:
 
 
 def _unencodable(text: pa.Table, encoding: str) -> str:
-    """Return the sentence that says which columns have characters that the encoding lacks."""
+    """Return the sentence that names the columns with characters that the encoding lacks."""
 
     def lacks(cell: str | None) -> bool:
         try:

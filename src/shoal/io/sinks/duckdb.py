@@ -1,4 +1,4 @@
-"""A table of a DuckDB database, by URL: written in a transaction, audited, and only then given its name."""
+"""DuckDB table by URL: written in a transaction, audited, and only then given its name."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _VIEW = "shoal_release"
 
 @dataclass(frozen=True)
 class Duckdb(DatabaseSink):
-    """A table of a DuckDB database, with the types of the release.
+    """A table in a DuckDB database, with the types of the release.
 
-    **Guarantee.** As that of the sink `sql`: the table is there complete, or the database is as it was. A database
-    that was not there appears whole, as files do.
+    **Guarantee.** That of the sink `sql`: the table is complete, or the database is unchanged. A new database appears
+    whole, as files do.
     """
 
     schemes: ClassVar[tuple[str, ...]] = ("duckdb",)
@@ -37,9 +37,9 @@ class Duckdb(DatabaseSink):
     @contextmanager
     def _held(self, url: Url, name: TableName, *, force: bool, file: Path | None) -> Iterator[StagedTable]:
         if file is not None:
-            file.unlink()  # DuckDB takes an empty file for a damaged one
+            file.unlink()  # DuckDB considers an empty file damaged
         try:
-            with Late(url, file) as late:  # closing undoes what is not committed
+            with Late(url, file) as late:  # closing rolls back uncommitted work
                 table = StagedTable(url.scheme, url, late, name.hidden)
                 yield table
                 with said(url, "did not take the table"):
@@ -68,7 +68,7 @@ class Duckdb(DatabaseSink):
 
 
 def _with_intervals(url: Url, table: pa.Table) -> pa.Table:
-    """Return the table with durations in microseconds, as the database keeps them; it would cut finer ones silently."""
+    """Return the table with durations in microseconds, as stored; the database would silently cut finer ones."""
     faults = []
     for at, field in enumerate(table.schema):
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
@@ -95,7 +95,7 @@ def _holds_durations(kind: pa.DataType) -> bool:
 
 
 def _rename(staged: StagedTable, name: TableName, *, force: bool) -> None:
-    """Give the table its name, in place of one that was there."""
+    """Give the table its final name, replacing an existing one."""
     connection = staged.connection.now
     if _check_free(connection, staged.url, name, force=force):
         connection.execute(f"DROP TABLE {name.quoted()}")
@@ -103,7 +103,7 @@ def _rename(staged: StagedTable, name: TableName, *, force: bool) -> None:
 
 
 def _check_free(connection: Any, url: Url, name: TableName, *, force: bool) -> bool:
-    """Return whether a table is there that may be replaced; raise if it may not."""
+    """Return whether an existing table may be replaced; raise if it may not."""
     there = what_is(connection, name)
     if there == "VIEW":
         raise ParameterError(f"{url}: must be a table, got a view. Choose another name.")

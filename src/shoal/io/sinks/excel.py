@@ -1,4 +1,4 @@
-"""Workbooks of Excel: one sheet, written cell by cell as what it is."""
+"""Excel workbooks with one sheet of typed cells."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from shoal.parameters import Checked, Param
 from shoal.registry import package
 
 _LONGEST = 32_767
-_FIRST_DAY = dt.date(1900, 3, 1)  # before it, Excel counts a day that never was
+_FIRST_DAY = dt.date(1900, 3, 1)  # before it, Excel counts a day that never existed
 _DIGITS = 15
 _LARGEST = 2**53
-_CONTROL = r"[\x00-\x08\x0b-\x1f]"  # XML has no way to write them, or changes them
+_CONTROL = r"[\x00-\x08\x0b-\x1f]"  # XML cannot represent them, or changes them
 
 
 def faults_of(owner: str, table: pa.Table) -> list[str]:
@@ -43,7 +43,7 @@ def faults_of(owner: str, table: pa.Table) -> list[str]:
 
 
 def _nothing_in(table: pa.Table) -> list[int]:
-    """Return the rows that would be blank, and lost; in a sheet of one column only those at the bottom are."""
+    """Return the rows that would be blank, and lost; in a sheet of one column only those at the bottom."""
     if not table.num_columns or not table.num_rows:
         return []
     blank = np.logical_and.reduce([np.asarray(column.is_null().to_numpy()) for column in table.columns])
@@ -88,7 +88,7 @@ def _faults(owner: str, name: str, column: Any) -> Iterator[str]:
 
 
 def plain(column: Any) -> Any:
-    """Return a column of values: categories and wider texts as what they stand for."""
+    """Return a column of plain values: categories decoded, wide texts converted."""
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
         return plain(column.cast(kind.storage_type))
@@ -100,7 +100,7 @@ def plain(column: Any) -> Any:
 
 
 def cells(sheet: Any, column: Any) -> list[Any]:
-    """Return what openpyxl takes for each value of a column."""
+    """Return openpyxl cells for the values of a column."""
     column = plain(column)
     if types.is_decimal(column.type):
         column = column.cast(pa.float64())
@@ -115,7 +115,7 @@ def cells(sheet: Any, column: Any) -> list[Any]:
 
 
 def _all_digits(sheet: Any, value: float | None) -> Any:
-    """Return a cell with all digits of a number, of which openpyxl writes 16 and some need 17."""
+    """Return a cell with all digits of a number: openpyxl writes 16, and some need 17."""
     if value is None or float(f"{value:.16g}") == value:
         return value
     from openpyxl.cell import WriteOnlyCell
@@ -126,7 +126,7 @@ def _all_digits(sheet: Any, value: float | None) -> Any:
 
 
 def as_text(sheet: Any, value: str | None) -> Any:
-    """Return a cell of text, also where openpyxl would take it for a formula or an error."""
+    """Return a text cell, also for text that openpyxl would read as a formula or an error."""
     if value is None or not value.startswith(("=", "#")):
         return value
     from openpyxl.cell import WriteOnlyCell
@@ -143,10 +143,10 @@ _NOT_IN_NAMES = "[]:*?/\\"
 
 @dataclass(frozen=True)
 class Excel(FileSink, Checked):
-    """Workbooks of Excel with one sheet; text stays text, also where it begins with ``=``.
+    """Excel workbooks with one sheet; text stays text, even if it begins with ``=``.
 
-    What Excel cannot hold is refused: more than 1,048,576 rows with the header, texts of more than 32,767 characters,
-    zones, days before March 1900, moments finer than a millisecond, integers of more than 15 digits.
+    Values that Excel cannot hold are refused: more than 1,048,576 rows including the header, texts of more than 32,767
+    characters, zones, dates before March 1900, times finer than a millisecond, integers of more than 15 digits.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".xlsx",)
@@ -181,9 +181,9 @@ class Excel(FileSink, Checked):
 
 
 def _save(book: Any, path: Path) -> None:
-    """Save a workbook whose properties name nobody and no time; its own `save` writes the current one."""
+    """Save a workbook whose properties hold no author and no time; its own `save` writes the current time."""
     from openpyxl.packaging.core import DocumentProperties
     from openpyxl.writer.excel import ExcelWriter
 
     book.properties = DocumentProperties(creator="shoal", created=dt.datetime(*MOMENT), modified=dt.datetime(*MOMENT))
-    ExcelWriter(book, UndatedZip(path)).save()  # which closes the archive
+    ExcelWriter(book, UndatedZip(path)).save()  # closes the archive

@@ -17,9 +17,9 @@ from shoal.types.data.released import released, released_column
 
 
 def pandas_released(frame: Any, *, attrs: Mapping[Any, Any], keep: bool, whole: Mapping[str, Sequence[Any]]) -> Any:
-    """Return a frame of pandas whose columns have the categories that occur, or those of `whole`.
+    """Return a pandas frame with only the categories that occur, or those of `whole`.
 
-    Ordered categories stay in their order; others are sorted, so that their order says nothing about that of rows. With
+    Ordered categories keep their order; others are sorted, so that their order does not reveal that of rows. With
     `keep` the frame has these attrs, and its columns keep their common name.
     """
     pd = nw.get_native_namespace(frame)
@@ -52,7 +52,7 @@ def _pandas_categories(column: Any, whole: Sequence[Any] | None) -> Any:
 
 
 def _sorted(categories: Any) -> Any:
-    """Return categories in order; those of several types by type, and then as Python writes them."""
+    """Sort categories; those of several types by type, then by their Python text."""
     try:
         return categories.sort_values()
     except TypeError:
@@ -60,10 +60,10 @@ def _sorted(categories: Any) -> Any:
 
 
 def polars_released(frame: Any, *, keep: bool, whole: Mapping[str, Sequence[Any]]) -> Any:
-    """Return a frame of polars whose Enums have the categories that occur, or those of `whole`, in their order.
+    """Return a polars frame whose Enums have only the categories that occur, or those of `whole`, in their order.
 
-    A Categorical needs nothing: whatever other categories polars has in memory, files, pickles and Arrow tables get
-    those that occur, in the order of the rows. Named sets of categories become the unnamed one, unless `keep`.
+    A Categorical needs no change: whatever other categories polars has in memory, files, pickles and Arrow tables get
+    those that occur, in row order. Named sets of categories become unnamed, unless `keep`.
     """
     import polars as pl
 
@@ -72,12 +72,12 @@ def polars_released(frame: Any, *, keep: bool, whole: Mapping[str, Sequence[Any]
         given = whole.get(column.name) if isinstance(column.dtype, pl.Enum) else None
         kind = _polars_type(column, keep) if given is None else pl.Enum(list(given))
         if kind != column.dtype:
-            fresh.append(column.cast(_as_text(kind)).cast(kind))  # inside arrays polars casts texts only
+            fresh.append(column.cast(_as_text(kind)).cast(kind))  # inside arrays polars casts only from text
     return frame.with_columns(fresh)
 
 
 def _as_text(kind: Any) -> Any:
-    """Return a type of polars with texts for categories."""
+    """Return a polars type with text in place of categories."""
     import polars as pl
 
     if isinstance(kind, pl.Enum | pl.Categorical):
@@ -92,7 +92,7 @@ def _as_text(kind: Any) -> Any:
 
 
 def _polars_type(column: Any, keep: bool) -> Any:
-    """Return the type of a column with the categories that occur, also inside lists and records."""
+    """Return the type of a column with only the categories that occur, also inside lists and records."""
     import polars as pl
 
     kind = column.dtype
@@ -100,7 +100,7 @@ def _polars_type(column: Any, keep: bool) -> Any:
         used = set(column.unique().to_list())
         return pl.Enum([name for name in kind.categories if name in used])
     if isinstance(kind, pl.Categorical):
-        named = getattr(kind, "categories", None)  # which older versions of polars have not
+        named = getattr(kind, "categories", None)  # missing in older versions of polars
         return kind if keep or named is None or named.is_global() else pl.Categorical()
     if isinstance(kind, pl.List):
         return pl.List(_polars_type(column.drop_nulls().explode(), keep))
@@ -119,7 +119,7 @@ class Frame:
     def rows(self, native: Any, positions: NDArray[np.int64]) -> Any:
         """Return a frame of some of the rows of another, by position, in their order.
 
-        Categories that only the others had are gone, but for those of polars, which it keeps for all frames.
+        Categories of other rows are dropped, except in polars, which shares them among all frames.
         """
         frame: nw.DataFrame[Any] = nw.from_native(native, eager_only=True)
         if frame.implementation.is_pyarrow():
@@ -132,9 +132,9 @@ class Frame:
         return found
 
     def fresh(self, native: Any, columns: pa.Table) -> Any:
-        """Return a new frame of the same library with these columns, of which nothing is taken from the old one.
+        """Return a new frame of the same library with these columns, and nothing from the old one.
 
-        Integers are int64, numbers float64; categories are all that the dictionary of a column has, in its order.
+        Integers are int64, numbers float64; categories are the whole dictionary of a column, in its order.
 
         >>> import pyarrow as pa
         >>> Frame().fresh(pa.table({"id": [1]}), pa.table({"age": [31.5, 44.0]})).to_pydict()
@@ -156,15 +156,15 @@ class Frame:
         ).to_native()
 
     def in_order(self, native: Any, names: Sequence[str]) -> Any:
-        """Return a frame whose columns are in this order."""
+        """Return a frame with its columns in this order."""
         return nw.from_native(native, eager_only=True).select(*names).to_native()
 
     def write(self, native: Any, columns: pa.Table, drop: Collection[str]) -> Any:
-        """Return a copy of a frame with new values in some columns, others dropped, and the rest as it was.
+        """Return a copy of a frame with new values in some columns, others dropped, and the rest unchanged.
 
-        Rows go by position. The index and the attrs of pandas do not leave: they could name people. A
-        column that the frame did not have comes last. The given frame is not changed, and no memory of Arrow is shared
-        with it, which could hold more than can be seen of a column.
+        Rows are matched by position. The index and the attrs of pandas are removed: they could name people. A new
+        column comes last. The given frame is not changed, and no Arrow memory is shared with it, which could hold more
+        than the column shows.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class Frame:
         columns
             The new values, one row for each of the frame's.
         drop
-            Names of columns that do not leave.
+            Names of columns to remove.
 
         >>> import pyarrow as pa
         >>> frame = pa.table({"id": [1, 2], "age": [31, 44], "sex": ["f", "m"]})
@@ -193,7 +193,7 @@ class Frame:
             new = {name: _pandas(native, name, columns.column(name)) for name in columns.column_names}
             return _with_new(native.drop(columns=gone).copy(), {**_arrow_copies(native, {*gone, *new}), **new})
         fresh = nw.from_arrow(columns, backend=frame.implementation)
-        every = np.arange(len(frame))  # polars copies what is taken by position
+        every = np.arange(len(frame))  # polars copies rows taken by position
         return frame.drop(gone)[every, :].with_columns(*fresh.iter_columns()).to_native()
 
     def released(
@@ -205,9 +205,9 @@ class Frame:
         keep: bool = False,
         whole: Mapping[str, Sequence[Any]] | None = None,
     ) -> Any:
-        """Return a frame ready to be handed over: only categories that occur, no metadata; of pyarrow also as copies.
+        """Return a frame ready to be returned: only categories that occur, no metadata; for pyarrow also copied.
 
-        Parameters are those of :func:`shoal.types.data.released.released`; with `keep`, a frame of pandas has these
+        Parameters are those of :func:`shoal.types.data.released.released`; with `keep`, a pandas frame has these
         `attrs`.
 
         >>> import pandas as pd
@@ -224,14 +224,14 @@ class Frame:
 
 
 def _pyarrow_rows(table: pa.Table, positions: NDArray[np.int64]) -> pa.Table:
-    """Return some rows of a table, also of types of which Arrow cannot take some."""
+    """Return some rows of a table, also of types that Arrow's take does not support."""
     found = plain(table).take(positions)
     columns = {field.name: as_it_was(without_unused(found.column(field.name)), field.type) for field in table.schema}
     return with_columns(found, columns)
 
 
 def _pyarrow(table: pa.Table, columns: pa.Table, drop: list[str]) -> pa.Table:
-    """Return the table with new columns, and with the metadata of those that it had."""
+    """Return the table with new columns, keeping the metadata of existing ones."""
     table = table.drop_columns(drop)
     for field, column in zip(columns.schema, columns.columns, strict=True):
         place = table.schema.get_field_index(field.name)
@@ -246,7 +246,7 @@ def _pyarrow(table: pa.Table, columns: pa.Table, drop: list[str]) -> pa.Table:
 
 
 def _arrow_copies(frame: Any, but: Collection[str]) -> dict[str, Any]:
-    """Return copies of the columns that pandas keeps in Arrow, which it would share with the given frame."""
+    """Copy the columns that pandas stores in Arrow, which it would share with the given frame."""
     pd = nw.get_native_namespace(frame)
     found = {}
     for name, kind in frame.dtypes.items():
@@ -260,9 +260,9 @@ def _arrow_copies(frame: Any, but: Collection[str]) -> dict[str, Any]:
 
 
 def _with_new(frame: Any, new: dict[str, Any]) -> Any:
-    """Return the frame with new columns, rows numbered from 0: an index is a column in disguise and could name people.
+    """Return the frame with new columns and rows numbered from 0: an index could name people like any column.
 
-    So could the notes of a frame.
+    So could the attrs of a frame.
     """
     frame = frame.reset_index(drop=True)
     for name, values in new.items():
@@ -272,7 +272,7 @@ def _with_new(frame: Any, new: dict[str, Any]) -> Any:
 
 
 def _pandas(native: Any, name: str, column: Any) -> Any:
-    """Return the column as an array of pandas, kept in memory in the way of the column that it replaces."""
+    """Return the column as a pandas array, stored like the column it replaces."""
     pd = nw.get_native_namespace(native)
     old = native.dtypes[name] if name in native.columns else None
     if isinstance(old, pd.ArrowDtype):
@@ -283,7 +283,7 @@ def _pandas(native: Any, name: str, column: Any) -> Any:
 
 
 def _nullable(pd: Any) -> dict[Any, Any]:
-    """Return the types of pandas that keep missing values apart, for the types of Arrow."""
+    """Return the nullable pandas types for Arrow types."""
     names = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64")
     found = {getattr(pa, name.lower())(): getattr(pd, f"{name}Dtype")() for name in names}
     return found | {

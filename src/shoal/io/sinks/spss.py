@@ -30,7 +30,7 @@ class Spss(StatisticalSink):
     def fitted(self, table: pa.Table) -> pa.Table:
         """Return the table as the file will hold it.
 
-        Missing values with letters, as Stata has them, become values that are declared to be missing.
+        Missing values with letters, as in Stata, become values that are declared missing.
         """
         check_names(table.column_names)
         data = _FORMAT.fitted(table)
@@ -91,7 +91,7 @@ def _column(column: Any, variable: Variable) -> Any:
 
 
 def _has_negative_zero(column: Any) -> bool:
-    """Tell whether a zero has a sign, which would be lost by leaving out the bytes of small integers."""
+    """Tell whether there is a negative zero, whose sign compression of small integers would lose."""
     if not pa.types.is_floating(column.type):
         return False
     x = np.asarray(column.fill_null(1.0).to_numpy())

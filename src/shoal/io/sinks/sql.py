@@ -1,4 +1,4 @@
-"""A table of any SQL database, by URL: written under another name, audited, and only then given its own."""
+"""SQL table by URL: written under another name, audited, and only then given its own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from shoal.locations import Url
 from shoal.types import Dialect
 
 _ROWS = 1 << 13
-#: Texts keep all their letters, and two that differ in capitals or accents differ for the database too.
+#: Texts keep all their characters, and the database distinguishes case and accents.
 _MYSQL = {"engine": "InnoDB", "charset": "utf8mb4", "collate": "utf8mb4_bin"}
 _OPTIONS: dict[str, Any] = {
     f"{name}_{option}": value for name in ("mysql", "mariadb") for option, value in _MYSQL.items()
@@ -30,22 +30,22 @@ _OPTIONS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Sql(DatabaseSink):
-    """A table of SQLite, PostgreSQL, MySQL or MariaDB; of Oracle and SQL Server too, which were never tried.
+    """A table in SQLite, PostgreSQL, MySQL or MariaDB; also in Oracle and SQL Server, which are untested.
 
-    **Guarantee.** If the block of :meth:`staged` ends normally, the table is there under its name, complete. If it ends
-    with any exception, KeyboardInterrupt among them, no table has changed. Without `force` no table is ever replaced,
-    not even one that somebody else makes meanwhile. In SQLite, PostgreSQL and SQL Server everything happens in one
-    transaction, so that the database is as it was also if the program is killed. A database of SQLite that was not
-    there appears whole, as files do.
+    **Guarantee.** If the block of :meth:`staged` ends normally, the table exists under its name, complete. If it ends
+    with any exception, including KeyboardInterrupt, no table has changed. Without `force` no table is ever replaced,
+    not even one that another session creates in the meantime. In SQLite, PostgreSQL and SQL Server everything happens
+    in one transaction, so the database is unchanged even if the program is killed. A new SQLite database appears whole,
+    as files do.
 
-    **Departures.** MySQL, MariaDB and Oracle make tables at once, whatever the transaction. There the table is made
-    under a random name, ``shoal_…``, which others may see; its rows are in a transaction, and others see none. It gets
-    its name in one step, in which the one that was there gets a random one and is dropped. If anything fails, what has
-    a random name is dropped. If the program is killed, or the server does not answer, it may stay: a table without
-    rows before the audit, with them after it, or the one that was there. Oracle renames one table at a time, so
-    nothing is replaced there.
+    **Departures.** MySQL, MariaDB and Oracle create tables outside transactions. There the table is created under a
+    random name, ``shoal_…``, which others may see; its rows are in a transaction, so others see none. It gets its name
+    in one step, in which an existing table gets a random name and is then dropped. If anything fails, tables with
+    random names are dropped. If the program is killed, or the server does not answer, one may remain: a table without
+    rows before the audit, with rows after it, or the previous table. Oracle renames one table at a time, so nothing is
+    replaced there.
 
-    **Complexity.** O(n) rows written and read once more; the transaction begins with the first row written, not
+    **Complexity.** O(n) rows, written once and read once; the transaction begins with the first row written, not
     before.
     """
 
@@ -81,7 +81,7 @@ class Sql(DatabaseSink):
             _drop(url, before)
 
     def write(self, table: pa.Table, staged: StagedTable, dialect: Dialect | None) -> None:
-        """Make the table and write its rows, so many at a time."""
+        """Create the table and write its rows in batches."""
         import sqlalchemy as sa
 
         table, connection = plain(staged.url, table), staged.connection
@@ -104,17 +104,17 @@ class Sql(DatabaseSink):
 
 
 def _publish(staged: StagedTable, name: TableName, *, force: bool) -> TableName | None:
-    """Give the table its name, and commit; return what the one that was there is called now, if it still is."""
+    """Give the table its name, and commit; return the new name of the previous table, if it still exists."""
     connection, url = staged.connection, staged.url
     try:
         with said(url, "did not take the table"):
             return publish(staged, name, replacing=_check_free(connection, url, name, force=force))
     finally:
-        connection.rollback()  # of what is not committed
+        connection.rollback()  # of uncommitted work
 
 
 def _drop(url: Url, table: TableName) -> None:
-    """Drop a table that has no name to be known by; through another connection, since the first may be in any state."""
+    """Drop a table with a random name; through another connection, since the first may be in any state."""
     import sqlalchemy as sa
 
     try:
@@ -126,7 +126,7 @@ def _drop(url: Url, table: TableName) -> None:
 
 
 def _check_free(connection: Any, url: Url, name: TableName, *, force: bool) -> bool:
-    """Return whether a table is there that may be replaced; raise if it may not."""
+    """Return whether an existing table may be replaced; raise if it may not."""
     import sqlalchemy as sa
 
     inspector, (most, unit, size) = sa.inspect(connection), _longest(connection)
@@ -141,7 +141,7 @@ def _check_free(connection: Any, url: Url, name: TableName, *, force: bool) -> b
 
 
 def _check_names(connection: Any, url: Url, columns: list[str]) -> None:
-    """Raise if names are longer than the database's: PostgreSQL would cut them silently."""
+    """Raise if names are too long for the database: PostgreSQL would silently truncate them."""
     most, unit, size = _longest(connection)
     if long := [i for i, name in enumerate(columns, 1) if size(name) > most]:
         raise ParameterError(
@@ -150,7 +150,7 @@ def _check_names(connection: Any, url: Url, columns: list[str]) -> None:
 
 
 def _longest(connection: Any) -> tuple[int, str, Callable[[str], int]]:
-    """Return how long a name may be, in which unit, and how that is counted."""
+    """Return the maximum length of a name, its unit, and a function that counts it."""
     if is_mysql(connection.dialect):
         return 64, "characters", len
     return connection.dialect.max_identifier_length, "bytes", lambda name: len(name.encode())

@@ -16,14 +16,14 @@ from shoal.io.sinks._statistical_types import Format, StatisticalSink, cut, note
 from shoal.parameters import Checked, Param
 from shoal.types.data.statistical_files import Variable, declared_missing, tag, tag_range, tags
 
-#: The least and the largest integer of Stata.
+#: Stata's smallest and largest integer.
 ENDS = (-2_147_483_647, 2_147_483_620)
 
 
 def lettered(name: str, column: Any, variable: Variable) -> tuple[Any, Variable]:
-    """Return a column of numbers whose declared missing values are .a, .b, … in the order of their codes.
+    """Return a numeric column whose declared missing values become .a, .b, … in the order of their codes.
 
-    Integers too large for Stata's are doubles, and so is a column in which nothing else is left, as the file has them.
+    Integers too large for Stata become doubles, and so does a column with nothing else left, as the file has them.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def lettered(name: str, column: Any, variable: Variable) -> tuple[Any, Variable]
 
 
 def _codes(column: Any, flags: Any, variable: Variable) -> list[Any]:
-    """Return the codes that are there or that have a label, in their order."""
+    """Return the codes that occur or have a label, in order."""
     present = column.filter(flags).unique().to_pylist()
     labelled = [value for value, _ in variable.labels if not isinstance(value, str) and _is_missing(value, variable)]
     if variable.tagged:
@@ -71,7 +71,7 @@ def _is_missing(value: float, variable: Variable) -> bool:
 
 
 def _replaced(column: Any, new: dict[Any, Any], kind: Any) -> Any:
-    """Return a column with other values for some."""
+    """Replace some values of a column."""
     found = column.cast(kind)
     for code, value in new.items():
         found = pc.if_else(pc.equal(column, pa.scalar(code).cast(column.type)), pa.scalar(value, kind), found)
@@ -79,14 +79,14 @@ def _replaced(column: Any, new: dict[Any, Any], kind: Any) -> Any:
 
 
 def letter_of(code: Any) -> str | None:
-    """Return the letter of a number that stands for one."""
+    """Return the letter that a number represents."""
     return tags(whole=True).get(code) or tags(whole=False).get(code)
 
 
 def with_letters(column: Any, variable: Variable) -> tuple[list[Any], list[str]]:
     """Return the values with letters for codes, as pyreadstat takes them, and the letters of values and labels.
 
-    Where there are none, there are no values either.
+    Without letters, there are no values either.
     """
     letters = {letter for value, _ in variable.labels if (letter := letter_of(value)) is not None}
     if not variable.tagged and not letters:
@@ -99,7 +99,7 @@ def with_letters(column: Any, variable: Variable) -> tuple[list[Any], list[str]]
 _RESERVED = (
     r"(_all|_b|byte|_coef|_cons|double|float|if|in|int|long|_n|_N|_pi|_pred|_rc|_skip|str[0-9]+|strL|using|with)"
 )
-_UNICODE, _LONG_TEXTS = 14, 13  # the first versions that have them
+_UNICODE, _LONG_TEXTS = 14, 13  # the first versions with these features
 _LARGEST = 8.988_465_674_311_579e307
 
 
@@ -117,7 +117,7 @@ class Stata(StatisticalSink, Checked):
     def fitted(self, table: pa.Table) -> pa.Table:
         """Return the table as the file will hold it.
 
-        Values that are declared to be missing, as in SPSS, become .a, .b, … in the order of their codes.
+        Values that are declared missing, as in SPSS, become .a, .b, … in the order of their codes.
         """
         longest = 2_000_000_000 if self.stata_version >= _LONG_TEXTS else 243
         form = Format("stata", "Stata", "%tc", "%td", _LARGEST, longest, blanks=True)
@@ -149,7 +149,7 @@ class Stata(StatisticalSink, Checked):
         }
 
     def _check(self, table: pa.Table) -> None:
-        """Refuse names, characters and labels that the format has not."""
+        """Refuse names, characters and labels that the format lacks."""
         variables = variables_of(table)
         faults = []
         if odd := [repr(name) for name in table.column_names if not self._allowed(name)]:
@@ -178,7 +178,7 @@ class Stata(StatisticalSink, Checked):
         return re.fullmatch(r"[^\W\d]\w{0,31}", name, plain) is not None and not re.fullmatch(_RESERVED, name)
 
     def _not_ascii(self, table: pa.Table) -> list[str]:
-        """Return the faults of texts, labels and all, that versions without Unicode would garble."""
+        """Return the faults of texts and labels that versions without Unicode would garble."""
         remedy = f"Stata {self.stata_version} has ASCII characters only. Set stata_version to 14, or replace them."
         faults = []
         for name, variable in variables_of(table).items():
@@ -197,7 +197,7 @@ class Stata(StatisticalSink, Checked):
 def _series(polars: Any, name: str, column: Any, variable: Variable, version: int) -> tuple[Any, list[str]]:
     """Return a column as pyreadstat takes it, and the letters of its missing values."""
     if pa.types.is_string(column.type):
-        unlimited = variable.width == 0 and version >= _LONG_TEXTS  # one as wide as this is written as strL
+        unlimited = variable.width == 0 and version >= _LONG_TEXTS  # one of this width is written as strL
         return polars.Series(name, polars.from_arrow(padded(column, 2_045 if unlimited else variable.width))), []
     column = numbers_of(column, variable)
     if variable.storage.startswith("int") and pa.types.is_floating(column.type) and _still_whole(column):
@@ -223,7 +223,7 @@ def _labelable(value: float) -> bool:
 
 
 def _labels(variable: Variable) -> dict[int | str, str]:
-    """Return value labels with integers and letters; texts have none in Stata."""
+    """Return value labels with integers and letters; text has none in Stata."""
     if variable.storage == "string":
         return {}
     return {letter_of(value) or int(value): label for value, label in variable.labels if not isinstance(value, str)}

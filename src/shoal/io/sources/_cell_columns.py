@@ -1,4 +1,4 @@
-"""Values of Python, as drivers and workbooks give them → columns of Arrow, each with values of one kind."""
+"""Python values from drivers and workbooks → Arrow columns, each with values of one kind."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _WORDS: dict[type, str] = {
 
 
 def column(owner: object, name: str, values: Sequence[Any], declared: pa.DataType | None = None) -> pa.Array:
-    """Return values in the type that was declared, or in the one that they have if they do not fit it.
+    """Return values in the declared type, or in their own type if they do not fit it.
 
     Raises
     ------
     DataError
-        If values are of several kinds: the column, the kinds and the rows of the rarest, never a value.
+        If values are of several kinds: names the column, the kinds and the rows of the rarest, never a value.
 
     >>> column("people.xlsx", "age", [31, None, 44.5]).to_pylist()
     [31.0, None, 44.5]
@@ -53,8 +53,8 @@ def column(owner: object, name: str, values: Sequence[Any], declared: pa.DataTyp
 
 
 def _as_declared(values: Sequence[Any], kinds: set[type], declared: pa.DataType) -> pa.Array | None:
-    """Return the values in a declared type, if all fit it and lose nothing by it."""
-    read: Any = None  # what makes a value of that type from one that is stored in another
+    """Return the values in a declared type, if all fit it without loss."""
+    read: Any = None  # converts a value that is stored in another type
     if types.is_boolean(declared) and kinds == {int}:
         read = {0: False, 1: True}.__getitem__
     elif types.is_date(declared) and kinds == {str}:
@@ -66,7 +66,7 @@ def _as_declared(values: Sequence[Any], kinds: set[type], declared: pa.DataType)
     elif types.is_decimal(declared) and kinds <= {int, float, str}:
         read = Decimal if kinds == {str} else lambda value: _quantised(value, declared.scale)
     elif types.is_temporal(declared) and int in kinds:
-        return None  # seconds of somebody's own, which Arrow would take for days
+        return None  # seconds with a custom meaning, which Arrow would take for days
     elif kinds == {dt.datetime} and not _all_zoned(values, bool(getattr(declared, "tz", None))):
         return None
     try:
@@ -82,7 +82,7 @@ def _date(text: str) -> dt.date:
 
 
 def _moment(text: str, *, zoned: bool) -> dt.datetime:
-    """Read a moment, and refuse what Python would cut off: more than six decimals."""
+    """Parse a timestamp; refuse more than six decimals, which Python would cut off."""
     found = dt.datetime.fromisoformat(text)
     if (found.tzinfo is not None) != zoned or len(text.partition(".")[2].partition("+")[0].rstrip("Z")) > 6:
         raise ValueError("another kind of moment")
@@ -90,7 +90,7 @@ def _moment(text: str, *, zoned: bool) -> dt.datetime:
 
 
 def _quantised(value: float | str, scale: int) -> Decimal:
-    """Return the decimal that a number was written for: the shortest digits that read as it."""
+    """Return the decimal that a number was written as: the shortest digits that parse to it."""
     return Decimal(str(value)).quantize(Decimal(1).scaleb(-scale))
 
 
@@ -99,10 +99,10 @@ def _all_zoned(values: Sequence[Any], zoned: bool) -> bool:
 
 
 def _as_found(owner: object, name: str, values: Sequence[Any], kinds: Counter[type]) -> pa.Array:
-    """Return the values in the type that they have."""
+    """Return the values in their own type."""
     held = set(kinds)
     if held == {int, float}:
-        if all(value is None or float(value) == value for value in values):  # beyond 2⁵³ Arrow would not look
+        if all(value is None or float(value) == value for value in values):  # Arrow does not check beyond 2⁵³
             values = [value if value is None else float(value) for value in values]
         return pa.array(values, pa.float64())
     if held == {Decimal, int} or (held == {int} and any(not -(2**63) <= (v or 0) < 2**63 for v in values)):

@@ -1,4 +1,4 @@
-"""What all databases have in common as sources."""
+"""Base class of database sources."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shoal.types import Dialect
 
 @dataclass(frozen=True)
 class DatabaseSource(Checked):
-    """A table of a database, by its name as the database writes it, or what a query finds, which may change nothing."""
+    """A database table, by its exact name, or the result of a read-only query."""
 
     table: Annotated[str | None, Param("The table, or schema.table.")] = None
     query: Annotated[str | None, Param("A query in place of a table.")] = None
@@ -33,7 +33,7 @@ class DatabaseSource(Checked):
         DataError
             If there is no such file or table, it has no rows, or a column holds values of several kinds.
         EngineError
-            If the database cannot be reached, is in use, or cannot do what it is asked.
+            If the database cannot be reached, is in use, or cannot execute the request.
         """
         if isinstance(at, StagedTable):
             return check_table(str(at.url), self._read(at.connection, at.url, at.table)), None
@@ -49,4 +49,4 @@ class DatabaseSource(Checked):
         raise NotImplementedError
 
     def _read(self, connection: Any, url: Url, name: TableName | None) -> pa.Table:
-        raise NotImplementedError  # without a name it is the query that is read
+        raise NotImplementedError  # without a name, read the query

@@ -1,4 +1,4 @@
-"""Open a file, and check that what came out of it is a table."""
+"""Base class of file sources: opening a file, and checking that it holds a table."""
 
 from __future__ import annotations
 
@@ -23,31 +23,32 @@ class FileSource:
         Raises
         ------
         DataError
-            If the file cannot be read, is damaged, holds what its format cannot mean, or has no rows or columns.
+            If the file cannot be read, is damaged, has content that its format does not allow, or no rows or
+            columns.
         SchemaError
-            If names of columns are empty or there twice.
+            If column names are empty or duplicated.
         ParameterError
-            If the package that reads the format is not installed, or a part of the file is named that is not there.
+            If the package that reads the format is not installed, or a named part of the file does not exist.
         """
         return check_table(path.name, self._table(path)), None
 
     def _table(self, path: Path) -> pa.Table:
-        """Return what the file holds, not yet checked."""
+        """Return the contents of the file, not yet checked."""
         raise NotImplementedError
 
 
 def damaged(path: Path, title: str) -> DataError:
-    """Return the error about a file that is not of its format."""
+    """Return the error for a file that is not of its format."""
     return DataError(f"{path.name}: is no {title} file, or is damaged or cut short. Fetch it again.")
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return all bytes of a file, or say why they cannot be had.
+    """Return all bytes of a file, or say why it cannot be read.
 
     Raises
     ------
     DataError
-        If there is no such file, if it is a folder, or if it may not or cannot be read.
+        If the file does not exist, is a folder, or may not or cannot be read.
     """
     try:
         return path.read_bytes()
@@ -56,7 +57,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def unreadable(path: object, error: Exception, do: str = "Check the disk it is on") -> str:
-    """Return the sentence that says why a file cannot be opened, and what to do if it is for none of the usual reasons.
+    """Return the sentence that says why a file cannot be opened, with the remedy `do` for an unusual reason.
 
     >>> unreadable("people.csv", FileNotFoundError())
     'people.csv: there is no such file. Check the path.'
@@ -71,7 +72,7 @@ def unreadable(path: object, error: Exception, do: str = "Check the disk it is o
 
 
 def check_names(owner: str, names: Sequence[object]) -> None:
-    """Raise one error about all column names that are empty, no text, or there twice.
+    """Raise one error about all column names that are empty, not text, or duplicated.
 
     >>> check_names("people.csv", ["age", "", "age"])
     Traceback (most recent call last):
@@ -90,7 +91,7 @@ def check_names(owner: str, names: Sequence[object]) -> None:
         faults.append(f"{owner}: every column must have a name; column{plural} {listing(empty)} {have} none. Name it.")
     named = Counter(name for name in names if not (isinstance(name, str) and not name.strip()))
     twice = [name for name, count in named.items() if count > 1]
-    if any(isinstance(name, str) and not any(map(str.isalpha, name)) for name in twice):  # values, rather than names
+    if any(isinstance(name, str) and not any(map(str.isalpha, name)) for name in twice):  # values rather than names
         places = [i for i, name in enumerate(names, 1) if name in twice]
         faults.append(
             f"{owner}: the names of columns must differ; those of columns {listing(places)} do not, and look like "
@@ -105,7 +106,7 @@ def check_names(owner: str, names: Sequence[object]) -> None:
 
 
 def check_table(owner: str, table: pa.Table) -> pa.Table:
-    """Return the table if it has rows, and columns whose names differ; raise otherwise."""
+    """Return the table if it has rows, and columns with distinct names; raise otherwise."""
     if table.num_columns == 0:
         raise DataError(f"{owner}: must have at least one column, got none. Check that it is the right file.")
     check_names(owner, table.column_names)

@@ -1,7 +1,7 @@
-"""Files of statistical packages → columns, with what the file knows of each, through pyreadstat.
+"""Isolated reader for files of statistical packages: columns with their metadata, through pyreadstat.
 
-One process serves all reads of a program, since starting it takes longer than most files. It ends with the program.
-Tables come through a pipe: nothing is written to a disk.
+One process serves all reads of a program, since starting it takes longer than reading most files. It ends with the
+program. Tables come through a pipe: nothing is written to disk.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _PATIENCE = 10.0  # seconds
 _SERVE = "from shoal.io.sources._isolated_reader import serve; serve()"
 
 
-class Damaged(Exception):  # noqa: N818 - said in a sentence by whoever knows the format
-    """Raised if a file could not be read, be it that its reader refused or that it died."""
+class Damaged(Exception):  # noqa: N818 - turned into a sentence by the format's source
+    """Raised if a file could not be read, because its reader refused it or crashed."""
 
 
 class _Apart:
-    """The process, started when it is first asked and again when it has died."""
+    """The process, started on first use and again after it has died."""
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
@@ -45,7 +45,7 @@ class _Apart:
         self._one = threading.Lock()
 
     def read(self, request: dict[str, Any]) -> pa.Table:
-        """Return the table that a file holds; raise Damaged or MemoryError if none is to be had."""
+        """Return the table in a file; raise Damaged or MemoryError if it cannot be read."""
         with self._one:
             child = self._running()
             try:
@@ -54,17 +54,17 @@ class _Apart:
                 answer = _pipe(child.stdout).read(1)
                 if answer == _TABLE:
                     return pa.ipc.open_stream(_pipe(child.stdout)).read_all()
-            except (OSError, pa.ArrowException):  # it died before it could answer, or while it did
+            except (OSError, pa.ArrowException):  # it died before or during its answer
                 answer = b""
-            except BaseException:  # Ctrl-C: what is under way is of no use any more
+            except BaseException:  # Ctrl-C: the current answer is useless now
                 self.end()
                 raise
             died = answer not in (_DAMAGED, _TOO_LARGE)
             if died:
                 with suppress(subprocess.TimeoutExpired):
-                    child.wait(_PATIENCE)  # how it ended is known only then
+                    child.wait(_PATIENCE)  # its exit status is known only then
                 self.end()
-        if answer == _TOO_LARGE or (died and child.returncode == -signal.SIGKILL):  # as happens for want of memory
+        if answer == _TOO_LARGE or (died and child.returncode == -signal.SIGKILL):  # killed for lack of memory
             raise MemoryError
         raise Damaged
 
@@ -81,7 +81,7 @@ class _Apart:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": places},
-                start_new_session=True,  # Ctrl-C is for this program, which ends the other
+                start_new_session=True,  # Ctrl-C goes to this program, which ends the other
             )
         except OSError:
             raise EngineError("The process that reads the file could not be started. Close other programs.") from None
@@ -92,12 +92,12 @@ class _Apart:
         return child
 
     def end(self) -> None:
-        """End the process, if it is this program's own."""
+        """End the process, if it belongs to this program."""
         child, self._child = self._child, None
         if child is not None and self._owner == os.getpid():
             child.kill()
             child.wait()
-            with suppress(OSError):  # of what is still to be sent
+            with suppress(OSError):  # from unsent data
                 _pipe(child.stdin).close()
             _pipe(child.stdout).close()
 
@@ -112,12 +112,12 @@ atexit.register(_apart.end)
 
 
 def read_apart(path: Path, package: str, reader: str, most: int) -> pa.Table:
-    """Return what :func:`shoal.io.sources._isolated_reader.read` does, of a process that may die of it.
+    """Call :func:`shoal.io.sources._isolated_reader.read` in a process that may crash.
 
     Raises
     ------
     Damaged
-        If the file is not read.
+        If the file cannot be read.
     MemoryError
         If there is too little memory for it.
     """
@@ -125,7 +125,7 @@ def read_apart(path: Path, package: str, reader: str, most: int) -> pa.Table:
 
 
 def serve() -> None:
-    """Read files as long as somebody asks; this is what the process does."""
+    """Serve read requests; the main function of the process."""
     with os.fdopen(os.dup(1), "wb") as answers, open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), 1)  # the library may print
         answers.write(_READY)
@@ -136,7 +136,7 @@ def serve() -> None:
                 table = read(Path(request["path"]), request["package"], request["reader"], request["most"])
             except MemoryError:
                 answers.write(_TOO_LARGE)
-            except Exception:  # a damaged file raises anything
+            except Exception:  # a damaged file may raise anything
                 answers.write(_DAMAGED)
             else:
                 answers.write(_TABLE)
@@ -146,13 +146,13 @@ def serve() -> None:
             answers.flush()
 
 
-_LARGEST = 2.0**53  # beyond, a double does not hold every integer
+_LARGEST = 2.0**53  # beyond it, a double cannot hold every integer
 
 
 def read(path: Path, package: str, reader: str, most: int) -> pa.Table:
-    """Read a file with one of pyreadstat's readers; `most` is how many values the file can hold.
+    """Read a file with one of pyreadstat's readers; `most` is the largest number of values the file can hold.
 
-    Whatever is wrong with the file raises whatever it likes, with messages that may hold a value.
+    A faulty file may raise any exception, with messages that may contain a value.
     """
     import pyreadstat
 
@@ -161,9 +161,9 @@ def read(path: Path, package: str, reader: str, most: int) -> pa.Table:
 
 
 def _table(read: Any, path: Path, package: str, most: int) -> pa.Table:
-    """Return values and what is known of them; a file that claims more values than it can hold is not read."""
+    """Return values and their metadata; refuse a file that claims more values than it can hold."""
     options = {"output_format": "dict", "disable_datetime_conversion": True}
-    if read.__name__ != "read_xport":  # where missing values have no letters that pyreadstat could tell
+    if read.__name__ != "read_xport":  # its missing values have no letters that pyreadstat could report
         options["user_missing"] = True
     values, meta = read(str(path), metadataonly=True, **options)
     if (meta.number_rows or 0) * (meta.number_columns or 0) > most:
@@ -180,12 +180,12 @@ def _table(read: Any, path: Path, package: str, most: int) -> pa.Table:
 
 
 def _variable(name: str, package: str, meta: Any) -> Variable:
-    """Return what the file says of a variable."""
+    """Return the file's metadata on a variable."""
     labels = meta.variable_value_labels.get(name, {})
     ranges = meta.missing_ranges.get(name, [])
     width = meta.variable_storage_width[name]
     if package == "stata":
-        width = max(width - 1, 0)  # it counts the NUL at the end, which is no part of the text
+        width = max(width - 1, 0)  # it counts the NUL at the end, which is not part of the text
     return Variable(
         package=package,
         label=meta.column_names_to_labels[name],
@@ -202,10 +202,10 @@ def _variable(name: str, package: str, meta: Any) -> Variable:
 
 
 def _column(values: list[Any], variable: Variable) -> tuple[pa.ChunkedArray, Variable]:
-    """Return the values in the type that fits them: text, moments, integers where all are whole, or numbers."""
+    """Return the values in the type that fits: text, datetimes, integers if all are whole, or numbers."""
     if variable.storage == "string":
         text = pa.chunked_array([pa.array(values, pa.string())])
-        empty = pc.equal(text, "")  # the only way there is to have no text
+        empty = pc.equal(text, "")  # the only representation of a missing text
         return pc.if_else(empty, pa.scalar(None, pa.string()), text), variable
     whole = variable.storage.startswith("int")
     values, variable = _with_tags(values, variable, whole)
@@ -220,7 +220,7 @@ def _column(values: list[Any], variable: Variable) -> tuple[pa.ChunkedArray, Var
 
 
 def _with_tags(values: list[Any], variable: Variable, whole: bool) -> tuple[list[Any], Variable]:
-    """Return values and labels with numbers for missing values that have letters; SAS has one without a letter."""
+    """Return values and labels with numbers for missing values with letters; SAS has one without a letter."""
     codes: Any = {value: _code(value, whole) for value, _ in variable.labels if isinstance(value, str)}
     variable = variable.relabelled({key: code for key, code in codes.items() if code is not None})
     if not variable.tagged:
@@ -234,7 +234,7 @@ def _code(letter: str, whole: bool) -> int | float | None:
 
 
 def _counts(variable: Variable) -> bool:
-    """Tell whether integers are meant where all values are whole: categories, or a format without decimals."""
+    """Tell whether whole values are meant as integers: categories, or a format without decimals."""
     if variable.measure in ("nominal", "ordinal"):
         return True
     return (
@@ -243,7 +243,7 @@ def _counts(variable: Variable) -> bool:
 
 
 def _integers(numbers: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return doubles as integers, if these would be the same doubles again."""
+    """Convert doubles to integers, if they convert back to the same doubles."""
     x = np.asarray(numbers.fill_null(0.0).to_numpy())
     with np.errstate(invalid="ignore"):
         same = (x == np.rint(x)) & (np.abs(x) <= _LARGEST) & ~((x == 0) & np.signbit(x))

@@ -1,4 +1,4 @@
-"""Files of statistical packages, read in a process of their own."""
+"""Base class of statistical-package sources, read in a separate process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shoal.errors import DataError, ParameterError
 from shoal.io.sources._file import FileSource, damaged, unreadable
 from shoal.io.sources._isolated_reader import Damaged, read_apart
 
-_TRANSPORTED = 80  # bytes of a record of SAS transport files, which say nowhere how many rows they hold
+_TRANSPORTED = 80  # bytes per record of SAS transport files, which do not store their number of rows
 
 
 class StatisticalFile(FileSource):
@@ -20,8 +20,8 @@ class StatisticalFile(FileSource):
 
     package: ClassVar[str]  #: spss, stata or sas
     reader: ClassVar[str]  #: name of pyreadstat's function; SAS transport files have their own
-    title: ClassVar[str]  #: what messages call the format
-    #: How many values a byte of the file can hold at most: a damaged file may claim more than any memory has.
+    title: ClassVar[str]  #: name of the format in messages
+    #: Maximum number of values per byte of the file: a damaged file may claim more than fits in memory.
     cells_per_byte: ClassVar[int]
 
     def _table(self, path: Path) -> pa.Table:

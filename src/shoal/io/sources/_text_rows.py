@@ -36,7 +36,7 @@ _GZIP = b"\x1f\x8b"
 
 
 def codec(owner: str, encoding: str) -> str:
-    """Return the usual name of an encoding of text.
+    """Return the canonical name of a text encoding.
 
     >>> codec("Csv", "Latin-1")
     'iso8859-1'
@@ -52,10 +52,10 @@ def codec(owner: str, encoding: str) -> str:
 
 
 def to_utf8(owner: str, raw: bytes, encoding: str | None) -> tuple[bytes, str]:
-    """Return the text in UTF-8 without byte order mark, and the encoding it came in.
+    """Return the text in UTF-8 without byte order mark, and its original encoding.
 
-    A byte order mark decides if no encoding is given, else it is UTF-8. UTF-8 is not checked here but while
-    it is parsed, which is faster; see :func:`check_utf8`.
+    Without a given encoding a byte order mark decides, else UTF-8 is assumed. UTF-8 is not checked here but while it is
+    parsed, which is faster; see :func:`check_utf8`.
 
     >>> to_utf8("people.csv", b"\\xef\\xbb\\xbfage", None)
     (b'age', 'utf-8-sig')
@@ -72,10 +72,10 @@ def to_utf8(owner: str, raw: bytes, encoding: str | None) -> tuple[bytes, str]:
 
 
 def arrow_buffer(*parts: bytes | memoryview) -> pa.Buffer:
-    """Return the parts one after the other, in memory of Arrow.
+    """Return the concatenated parts, in Arrow memory.
 
-    Arrow's threads may hold the buffer longer than a read that has failed. Memory of Python would be released by such a
-    thread, which aborts the program if it is just ending.
+    Arrow's threads may hold the buffer longer than a failed read. Such a thread would release Python memory, which
+    aborts the program if it is just ending.
 
     >>> arrow_buffer(b"a,", b"b").to_pybytes()
     b'a,b'
@@ -91,7 +91,7 @@ def arrow_buffer(*parts: bytes | memoryview) -> pa.Buffer:
 
 
 def check_utf8(owner: str, text: bytes) -> None:
-    """Raise if the text is not UTF-8, saying in which line."""
+    """Raise if the text is not UTF-8, naming the line."""
     _decoded(owner, text, "utf-8")
 
 
@@ -125,7 +125,7 @@ _MARK = "."
 
 @dataclass(frozen=True)
 class Rows:
-    """What follows the header.
+    """The rows after the header.
 
     Attributes
     ----------
@@ -147,19 +147,19 @@ class Rows:
     quote: str
 
     def read(self) -> pa.Table:
-        """Return every cell as it is written; a cell with nothing in it, not even quotes, is null.
+        """Return every cell as written; a cell with nothing in it, not even quotes, is null.
 
         Raises
         ------
         DataError
-            If rows do not have as many cells as the header, a quote is never closed, or it is not UTF-8.
+            If rows do not have as many cells as the header, a quote is never closed, or the text is not UTF-8.
         """
         import pyarrow as pa
 
         quoted = self.text.find(self.quote.encode(), self.start) >= 0
         data = self._data(quoted)
         for block in self._blocks(len(data)):
-            with suppress(pa.ArrowException):  # a row that does not fit or is larger than the block, or no UTF-8
+            with suppress(pa.ArrowException):  # a row that does not fit or exceeds the block, or invalid UTF-8
                 table = self._parse(data, block, quoted)
                 return self._unmarked(table, 0) if quoted else table
         check_utf8(self.owner, self.text)
@@ -176,7 +176,7 @@ class Rows:
     def _parse(self, data: pa.Buffer, block: int, quoted: bool, bad: list[int | None] | None = None) -> pa.Table:
         """Parse the rows, in threads; with a list, skip rows that do not fit and note their numbers, in this thread.
 
-        Arrow's threads go on for a while after one of them has failed. If they called Python then, and the program
+        Arrow's threads continue for a while after one of them has failed. If they called Python then, and the program
         ended, it would be aborted: so only a single thread does.
         """
         import pyarrow as pa
@@ -196,7 +196,7 @@ class Rows:
             parse_options=csv.ParseOptions(
                 delimiter=self.delimiter,
                 quote_char=self.quote,
-                newlines_in_values=quoted,  # slower, so only where there are quotes
+                newlines_in_values=quoted,  # slower, so only if there are quotes
                 ignore_empty_lines=len(self.names) > 1,
                 invalid_row_handler=handler,
             ),
@@ -209,7 +209,7 @@ class Rows:
         )
 
     def _blocks(self, size: int) -> Iterator[int]:
-        """Give sizes of blocks to try, up to one block for everything: a row must fit into its block."""
+        """Yield block sizes to try, up to one block for everything: a row must fit into its block."""
         block = min(max(_BLOCK, _ROWS_IN_BLOCK * self.start), _LARGEST_BLOCK)
         yield block
         while block < min(size, _LARGEST_BLOCK):
@@ -217,10 +217,10 @@ class Rows:
             yield block
 
     def _data(self, quoted: bool) -> pa.Buffer:
-        """Return what follows the header, for Arrow to parse.
+        """Return the text after the header, for Arrow to parse.
 
-        Where there are quotes it ends with one more row, which a quote that is never closed would swallow. Where
-        the first cell begins with U+FEFF there is another before it, which Arrow takes for a byte order mark.
+        If there are quotes it ends with one more row, which an unclosed quote would swallow. If the first cell begins
+        with U+FEFF, another one is put before it, which Arrow takes for a byte order mark.
         """
         lead = BOM_UTF8 if self.text.startswith(BOM_UTF8, self.start) else b""
         ended = self.text.endswith((b"\n", b"\r"))
@@ -229,7 +229,7 @@ class Rows:
         return arrow_buffer(lead, memoryview(self.text)[self.start :], end, mark.encode())
 
     def _unmarked(self, table: pa.Table, bad: int) -> pa.Table:
-        """Return the table without the last row, if that is the one that was added."""
+        """Return the table without the added last row."""
         if table.num_rows and table.column(table.num_columns - 1)[-1].as_py() == _MARK:
             return table.slice(0, table.num_rows - 1)
         raise DataError(

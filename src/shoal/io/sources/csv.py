@@ -1,4 +1,4 @@
-"""Text files with a delimiter: comma, semicolon, tab or another, found by looking."""
+"""Delimited text files: comma, semicolon, tab or another delimiter, detected from the text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-#: What may part cells, likelier first where two part them equally well: commas also occur inside numbers.
+#: Possible delimiters, likelier first where two fit equally well: commas also occur inside numbers.
 DELIMITERS = ("\t", ";", "|", ",")
 _SAMPLE = 1 << 16
 _RECORDS = 200
@@ -29,7 +29,7 @@ _RECORDS = 200
 
 @dataclass(frozen=True)
 class Header:
-    """The first record of a text file: its cells, where the rows begin, and how its line ends."""
+    """The first record of a text file: its cells, where the rows begin, and its line end."""
 
     names: tuple[str, ...]
     end: int
@@ -37,18 +37,18 @@ class Header:
 
 
 def find_delimiter(text: bytes, quote: str, *, decimal: str = ".", first: str | None = None) -> str | None:
-    """Return the delimiter that parts the first records into equally many cells, or None for a single column.
+    """Return the delimiter that splits the first records into equally many cells, or None for a single column.
 
     Parameters
     ----------
     text
         The file in UTF-8.
     quote
-        What stands around cells that hold a delimiter.
+        The quote character around cells that contain a delimiter.
     decimal
-        The decimal mark, which is not taken for a delimiter.
+        The decimal mark, which is never taken for a delimiter.
     first
-        The delimiter that the file's name speaks for: taken if it is in the header at all.
+        The delimiter suggested by the file's name: taken if it occurs in the header.
 
     >>> find_delimiter(b"age;income\\n31;1,5\\n44;2,5\\n", '"')
     ';'
@@ -67,9 +67,9 @@ def find_delimiter(text: bytes, quote: str, *, decimal: str = ".", first: str | 
 
 
 def in_header(text: bytes, names: Collection[str], quote: str) -> str | None:
-    """Return the delimiter that parts the header into cells among which all names are; None if there is none.
+    """Return the delimiter that splits the header into cells that include all names; None if there is none.
 
-    No record is looked at, so none can change the answer.
+    Only the header is read, so no record can change the answer.
 
     >>> in_header(b"age;income\\n31,1;5,2\\n44,3;2,5\\n", ["age", "income"], '"')
     ';'
@@ -108,7 +108,7 @@ def read_header(owner: str, text: bytes, delimiter: str, quote: str) -> Header:
     names = None
     try:
         names = next((r for r in csv.reader(lines, delimiter=delimiter, quotechar=quote) if r), None)
-    except UnicodeDecodeError:  # the error holds the bytes, so what follows must not be raised from here
+    except UnicodeDecodeError:  # the error holds the bytes, so nothing may be raised from here
         lines.valid = False
     except csv.Error:
         raise SchemaError(
@@ -127,7 +127,7 @@ def read_header(owner: str, text: bytes, delimiter: str, quote: str) -> Header:
 
 
 class _Lines(Iterator[str]):
-    """The lines of a text, counting the bytes that were taken."""
+    """The lines of a text, with a count of the bytes read."""
 
     def __init__(self, text: bytes) -> None:
         self._lines = io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", newline="")
@@ -146,12 +146,12 @@ _TAB_SUFFIXES = (".tsv", ".tab")
 
 @dataclass(frozen=True)
 class Csv(Checked):
-    """Text files with a delimiter: comma, semicolon, tab or another, found by looking.
+    """Delimited text files: comma, semicolon, tab or another delimiter, detected from the text.
 
-    Every column is text, every cell exactly as the file has it, so that ``007`` and ``1.50`` survive. An
-    empty cell is null, an empty cell in quotes is the empty text. Cells that `missing` lists stay as they are:
-    the dialect tells those who interpret cells. Rows are counted from 1, the header not counted. Blank lines
-    hold no record; only in a file of one column a blank line is a row whose cell is null.
+    Every column is text, every cell exactly as in the file, so that ``007`` and ``1.50`` survive. An empty cell is
+    null, an empty cell in quotes is the empty text. Cells that `missing` lists stay unchanged: the dialect passes them
+    to later stages. Rows are counted from 1, without the header. Blank lines hold no record; only in a file of one
+    column is a blank line a row whose cell is null.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".txt", ".tab", ".data", ".csv.gz", ".tsv.gz")
@@ -188,7 +188,7 @@ class Csv(Checked):
 
     @classmethod
     def of(cls, dialect: Dialect) -> Csv:
-        """Return the source that reads what was written in this dialect, without looking for anything.
+        """Return the source that reads text written in this dialect, without detection.
 
         >>> Csv.of(Dialect(delimiter=";", decimal=",")).delimiter
         ';'
@@ -196,22 +196,22 @@ class Csv(Checked):
         return cls(**{f.name: getattr(dialect, f.name) for f in fields(cls)})
 
     def dialect(self) -> Dialect:
-        """Return how to write a file as this source would read it."""
+        """Return the dialect for writing a file that this source would read."""
         delimiter = self.delimiter or (";" if self.decimal == "," else ",")
         missing = tuple(self.missing)
         return Dialect(delimiter, self.quote, self.encoding or "utf-8", self.decimal, "\n", missing, self.datetime)
 
     def read(self, path: Path, *, names: Collection[str] = ()) -> tuple[pa.Table, Dialect | None]:
-        """Return the file's cells as text, and how to write them again.
+        """Return the file's cells as text, and the dialect to write them again.
 
-        With `names` of columns, the delimiter is found in the header alone: it parts the header into these names.
+        With column `names`, the delimiter is found in the header alone: it splits the header into these names.
 
         Raises
         ------
         DataError
             If the file cannot be read or parsed, or has no rows.
         SchemaError
-            If names in the header are empty or there twice.
+            If names in the header are empty or duplicated.
         """
         name = path.name
         encoding = None if self.encoding is None else codec("Csv", self.encoding)
@@ -232,7 +232,7 @@ class Csv(Checked):
 
 
 def _reads_back(pattern: str) -> bool:
-    """Tell whether a format of dates reads the date it writes."""
+    """Tell whether a date format parses the date it writes."""
     moment = dt.datetime(2001, 2, 3, 14, 5, 6)
     try:
         return dt.datetime.strptime(moment.strftime(pattern), pattern).date() == moment.date()
@@ -241,5 +241,5 @@ def _reads_back(pattern: str) -> bool:
 
 
 def _absent(text: bytes) -> str:
-    """Return a delimiter that the text does not hold, for a file of one column."""
+    """Return a delimiter that the text does not contain, for a file of one column."""
     return next((mark for mark in map(chr, range(1, 32)) if mark not in "\r\n" and mark.encode() not in text), "\t")

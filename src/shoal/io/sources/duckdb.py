@@ -1,4 +1,4 @@
-"""A table of a DuckDB database, or what a query finds in it, by URL."""
+"""DuckDB table or query result by URL."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from shoal.locations import Url
 
 @dataclass(frozen=True)
 class Duckdb(DatabaseSource):
-    """A table of a DuckDB database, or what a query finds in it: ``duckdb:///people.duckdb?table=survey``.
+    """A table in a DuckDB database, or the result of a query: ``duckdb:///people.duckdb?table=survey``.
 
-    DuckDB hands over Arrow, so types are its own. Intervals are durations, unless some have months or years: these
-    have no fixed length, and the column stays as it is. The file is opened for reading only.
+    DuckDB returns Arrow, so types are its own. Intervals become durations, unless some have months or years: these have
+    no fixed length, and the column stays unchanged. The file is opened read-only.
     """
 
     schemes: ClassVar[tuple[str, ...]] = ("duckdb",)
@@ -42,9 +42,9 @@ class Duckdb(DatabaseSource):
 
 
 def _with_durations(found: Any) -> pa.Table:
-    """Return the rows that were found, with intervals of a fixed length as durations in microseconds.
+    """Return the found rows, with intervals of a fixed length as durations in microseconds.
 
-    Microseconds are counted in the database: what it hands over has nanoseconds, which overflow after 292 years.
+    The database counts the microseconds: it returns nanoseconds, which overflow after 292 years.
     """
     names = list(found.columns)
     places = [at for at, kind in enumerate(found.types) if str(kind) == "INTERVAL"]

@@ -1,4 +1,4 @@
-"""Workbooks of Excel: one sheet with a header and rows."""
+"""Excel workbooks: one sheet with a header and rows."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _ATTRIBUTE = re.compile(rb"([\w:]+)=\"([^\"]*)\"")
 
 
 def hidden_traps(path: Path, place: int) -> tuple[int, int]:
-    """Return how many merged ranges, and how many formulas without a value, the sheet at a place (from 0) has."""
+    """Return the numbers of merged ranges and of formulas without a value in the sheet at a position (from 0)."""
     with zipfile.ZipFile(path) as archive:
         sheets = [_attributes(text) for text in _SHEET.findall(archive.read("xl/workbook.xml"))]
         relations = [_attributes(text) for text in _RELATION.findall(archive.read("xl/_rels/workbook.xml.rels"))]
         targets = {one.get("Id"): one.get("Target", "") for one in relations}
         target = targets[next(value for name, value in sheets[place].items() if name.endswith(":id"))]
         text = archive.read(target.lstrip("/") if target.startswith("/") else f"xl/{target}")
-    # a text that is empty is a value
+    # an empty text is a value
     lacking = [found for found in _UNCOMPUTED.findall(text) if b't="str"' not in found]
     return len(_MERGED.findall(text)), len(lacking)
 
@@ -47,18 +47,17 @@ def _attributes(text: bytes) -> dict[str, str]:
     return {name.decode(): value.decode() for name, value in _ATTRIBUTE.findall(text)}
 
 
-#: What openpyxl raises over files that are no workbooks, or damaged ones.
+#: Exceptions of openpyxl for damaged files, or files that are not workbooks.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, KeyError, IndexError, ValueError, TypeError, AttributeError, SyntaxError)
 
 
 @dataclass(frozen=True)
 class Excel(FileSource, Checked):
-    """Workbooks of Excel: one sheet, whose first row names the columns; ``people.xlsx?sheet=Data`` says which.
+    """Excel workbooks: one sheet, whose first row names the columns; ``people.xlsx?sheet=Data`` selects it.
 
-    Cells are what Excel says they are: a text ``007`` stays text, dates stay dates, empty cells are missing, formulas
-    count as the value that Excel computed last. What could be read in two ways is refused: a column with cells of
-    several kinds, merged cells, errors such as #N/A, formulas without a value, rows with nothing in them, several
-    sheets of which none is named.
+    Cells have Excel's types: a text ``007`` stays text, dates stay dates, empty cells are missing, formulas count as
+    the value that Excel computed last. Ambiguous content is refused: a column with cells of several kinds, merged
+    cells, errors such as #N/A, formulas without a value, blank rows, several sheets without a selection.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".xlsx", ".xlsm")
@@ -80,14 +79,14 @@ class Excel(FileSource, Checked):
         return {**parts, **{one.tag.rpartition("}")[2]: one.text or "" for one in core}}
 
     def _cells(self, path: Path) -> tuple[list[Any], list[list[Any]]]:
-        """Return the header, and the cells below it without what is empty at the right and at the bottom."""
+        """Return the header and the cells below it, without empty cells at the right and at the bottom."""
         library = package("openpyxl", "excel", path.name)
         try:
             book = library.load_workbook(path, read_only=True, data_only=True)
             try:
                 sheet = self._sheet(path.name, book)
                 merged, uncomputed = hidden_traps(path, book.sheetnames.index(sheet.title))
-                sheet.reset_dimensions()  # what a file says of its size may be wrong
+                sheet.reset_dimensions()  # the size that a file declares may be wrong
                 cells = [list(row) for row in sheet.iter_rows()]
             finally:
                 book.close()
@@ -130,7 +129,7 @@ def _trimmed(owner: str, cells: list[list[Any]]) -> tuple[list[Any], list[list[A
         raise DataError(f"{owner}: must hold a header and rows, got an empty sheet. Check that it is the right one.")
     width = max((j for row in cells for j, cell in enumerate(row, 1) if cell.value is not None), default=0)
     blank = [i for i, row in enumerate(cells[1:]) if all(cell.value is None for cell in row)]
-    if blank and width > 1:  # a record of nobody would count as one more
+    if blank and width > 1:  # a blank row would count as one more record
         raise DataError(
             f"{owner}: every row must hold a record, {len(blank):,} hold nothing: {data_rows(blank)}. Delete them."
         )
@@ -140,7 +139,7 @@ def _trimmed(owner: str, cells: list[list[Any]]) -> tuple[list[Any], list[list[A
 
 
 def _name(value: Any) -> Any:
-    """Return the name of a column; a year is one too."""
+    """Return the name of a column, which may be a year."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -155,10 +154,10 @@ def _refuse_errors(owner: str, names: Sequence[str], rows: list[list[Any]]) -> N
 
 
 def _column(owner: str, name: str, cells: list[Any]) -> pa.Array:
-    """Return cells as a column; days at midnight are dates, unless they are formatted with a time."""
+    """Return cells as a column; datetimes at midnight are dates, unless they are formatted with a time."""
     values = [None if cell is None else _moment(cell.value) for cell in cells]
     if any(value is not None and not isinstance(value, str) for value in values):
-        values = [None if value == "" else value for value in values]  # what a formula gives where it gives nothing
+        values = [None if value == "" else value for value in values]  # a formula without a result
     moments = [(value, cell) for value, cell in zip(values, cells, strict=True) if isinstance(value, dt.datetime)]
     if moments and all(value.time() == dt.time() and not _has_hours(cell) for value, cell in moments):
         values = [value.date() if isinstance(value, dt.datetime) else value for value in values]
@@ -167,7 +166,7 @@ def _column(owner: str, name: str, cells: list[Any]) -> pa.Array:
 
 
 def _moment(value: Any) -> Any:
-    """Return a moment to the millisecond, which is what Excel keeps."""
+    """Round a datetime to the millisecond, Excel's precision."""
     if not isinstance(value, dt.datetime):
         return value
     return dt.datetime.min + dt.timedelta(milliseconds=round((value - dt.datetime.min) / dt.timedelta(milliseconds=1)))

@@ -20,14 +20,14 @@ class Frame:
     """Frames in memory: a DataFrame of pandas or polars, or a Table of pyarrow."""
 
     def read(self, native: Any) -> tuple[pa.Table, tuple[str, ...]]:
-        """Return the columns in Arrow, rows by position, and the names of those that Arrow cannot hold.
+        """Return the columns in Arrow, rows by position, and the names of columns that Arrow cannot hold.
 
         Raises
         ------
         ParameterError
-            If it is no frame.
+            If it is not a frame.
         SchemaError
-            If names of columns are no text, empty or there twice.
+            If column names are not text, empty or duplicated.
         DataError
             If there are no rows or no columns.
 
@@ -43,10 +43,10 @@ class Frame:
         columns: dict[str, Any] = {}
         for name, kind in frame.schema.items():
             if frame.implementation.is_polars() and kind == nw.Object:
-                continue  # polars would hand over addresses in memory
+                continue  # polars would return memory addresses
             try:
                 columns[name] = frame[name].to_arrow()
-            except Exception:  # the frame's own library may raise anything, with the value in its message
+            except Exception:  # the frame's own library may raise anything, with a value in its message
                 continue
         if len(frame) and frame.columns and not columns:
             raise DataError("Frame: no column is of a type that Arrow can hold. Convert the columns.")
@@ -55,9 +55,9 @@ class Frame:
 
 
 def index_as_columns(native: Any, names: Collection[str]) -> tuple[Any, list[str], str]:
-    """Return a frame whose index is made columns where it is named, with their names and a note on the rest.
+    """Convert named levels of the index to columns; return the frame, their names and a note on other levels.
 
-    Only pandas has an index. It may name people, so it is not released. One that only numbers rows needs no note.
+    Only pandas has an index. It may name people, so it is not released. An index of row numbers needs no note.
     """
     if not known.is_pandas_dataframe(native):
         return native, [], ""
@@ -70,7 +70,7 @@ def index_as_columns(native: Any, names: Collection[str]) -> tuple[Any, list[str
 
 
 def _names(native: Any) -> list[object]:
-    """Return the names of a frame's columns, asking before narwhals does because it refuses doubled ones."""
+    """Return the names of a frame's columns, before narwhals does, because it refuses duplicates."""
     if known.is_pandas_dataframe(native) or known.is_polars_dataframe(native):
         return list(native.columns)
     if known.is_pyarrow_table(native):

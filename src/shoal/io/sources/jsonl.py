@@ -1,4 +1,4 @@
-"""JSON Lines: one object in each line, its fields are the columns."""
+"""JSON Lines: one object per line; its fields are the columns."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True)
 class Jsonl(FileSource, Checked):
-    """JSON Lines, as streams are written: an object in each line; a field that a line does not have is missing.
+    """JSON Lines, as streams are written: an object per line; a field that a line lacks is missing.
 
-    Numbers, texts and truth values are columns of these; fields that hold lists or objects are columns that only a
-    role of none can have.
+    Numbers, text and booleans become columns of these types; fields that hold lists or objects become columns that
+    cannot have a role.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
@@ -36,7 +36,7 @@ class Jsonl(FileSource, Checked):
             )
         longest = max(map(len, text.splitlines())) + 2
         reading = json.ReadOptions(use_threads=True, block_size=max(1 << 20, 2 * longest))
-        with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # they hold values, so nothing is raised from them
+        with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # they contain values: do not chain them
             return json.read_json(pa.BufferReader(arrow_buffer(text)), read_options=reading)
         raise DataError(
             f"{path.name}: every line must be a JSON object, and a field must be of one type in all of them. "

@@ -15,7 +15,7 @@ from shoal.io.sources._file import FileSource, damaged, unreadable
 
 @dataclass(frozen=True)
 class Parquet(FileSource):
-    """Apache Parquet files, with the types and metadata that they carry."""
+    """Apache Parquet files, with their types and metadata."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
 
@@ -27,7 +27,7 @@ class Parquet(FileSource):
         except (pa.ArrowException, UnicodeDecodeError, EOFError):
             raise damaged(path, "Parquet") from None
         except OSError as error:
-            if error.errno is None:  # Arrow's own, about what is in the file
+            if error.errno is None:  # Arrow's own error, about the contents of the file
                 raise DataError(f"{path.name}: is damaged or cut short. Fetch it again.") from None
             raise DataError(unreadable(path, error)) from None
         return table

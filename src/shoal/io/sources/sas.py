@@ -10,8 +10,8 @@ from shoal.io.sources._statistical import StatisticalFile
 
 @dataclass(frozen=True)
 class Sas(StatisticalFile):
-    """SAS files and transport files, with labels and formats; they are read, and not written."""
+    """SAS files and transport files, with labels and formats; read-only."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".sas7bdat", ".xpt")
     package, reader, title = "sas", "read_sas7bdat", "SAS"
-    cells_per_byte = 2_048  # runs of up to 4,096 equal bytes are two bytes where a file is compressed
+    cells_per_byte = 2_048  # in a compressed file two bytes may encode a run of up to 4,096 equal bytes

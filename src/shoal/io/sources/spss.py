@@ -10,11 +10,11 @@ from shoal.io.sources._statistical import StatisticalFile
 
 @dataclass(frozen=True)
 class Spss(StatisticalFile):
-    """SPSS files, with labels, measures, formats and the values that they declare to be missing.
+    """SPSS files, with labels, measures, formats and declared missing values.
 
-    Values that are declared to be missing stay values, with their declaration in the metadata of the column.
+    Declared missing values stay values, with their declaration in the metadata of the column.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".sav", ".zsav")
     package, reader, title = "spss", "read_sav", "SPSS"
-    cells_per_byte = 1_032  # a value is at least a byte, and zlib makes at most 1,032 of one, whatever the suffix
+    cells_per_byte = 1_032  # a value is at least a byte, and zlib expands one to at most 1,032, whatever the suffix

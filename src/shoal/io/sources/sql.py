@@ -1,4 +1,4 @@
-"""A table or the result of a query of any SQL database, by URL."""
+"""SQL table or query result by URL."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _DECIMALS = ("DECIMAL", "NUMERIC", "DECIMALTEXT", "NUMBER")
 
 
 def arrow_type(declared: str, database: str) -> pa.DataType | None:
-    """Return the type of Arrow for a declared type, or None where only the values can tell.
+    """Return the Arrow type for a declared type, or None if only the values can tell.
 
-    In SQLite an integer has 64 bits and a float is a double, whatever it is called. `database` is SQLAlchemy's name.
+    In SQLite an integer has 64 bits and a float is a double, whatever its name. `database` is SQLAlchemy's name.
 
     >>> arrow_type("NUMERIC(10, 2)", "postgresql")
     Decimal128Type(decimal128(10, 2))
@@ -78,11 +78,11 @@ def _decimal(sizes: list[int]) -> pa.DataType | None:
 
 @dataclass(frozen=True)
 class Sql(DatabaseSource):
-    """A table of any SQL database, or what a query finds in it: ``sqlite:///people.db?table=survey``.
+    """A table in any SQL database, or the result of a query: ``sqlite:///people.db?table=survey``.
 
-    Columns have the types that the database declares: integers, floats, decimals, truth values, dates, times with and
-    without a zone, text. What is declared but not kept (SQLite lets anything be stored) is taken as the values are; a
-    column of values of several kinds is refused. Other types, such as JSON, are read as text.
+    Columns have the types that the database declares: integers, floats, decimals, booleans, dates, times with and
+    without a zone, text. Values that do not match their declaration (SQLite can store anything anywhere) keep their own
+    type; a column with values of several kinds is refused. Other types, such as JSON, are read as text.
     """
 
     schemes: ClassVar[tuple[str, ...]] = ("sqlite", "postgresql", "postgres", "mysql", "mariadb", "oracle", "mssql")
@@ -95,7 +95,7 @@ class Sql(DatabaseSource):
         with said(url, *wrong):
             columns = [] if name is None else described(connection, url, name)
             if name is None:
-                raw = {"no_parameters": True}  # a % in it is a %
+                raw = {"no_parameters": True}  # a % in it is literal
                 result = connection.exec_driver_sql(self.query, execution_options=raw)
             else:
                 result = connection.exec_driver_sql(_select(connection, name, columns))
@@ -112,7 +112,7 @@ class Sql(DatabaseSource):
 
 
 def _select(connection: Any, name: TableName, columns: list[tuple[str, str]]) -> str:
-    """Return the query for a table, with the names as the database writes them."""
+    """Return the query for a table, with quoted names."""
     cells = [(quoted(connection, TableName(column)), declared) for column, declared in columns]
     if mysql.is_mysql(connection.dialect):
         cells = [(mysql.selected(cell, declared), declared) for cell, declared in cells]

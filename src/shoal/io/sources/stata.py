@@ -12,7 +12,7 @@ from shoal.io.sources._statistical import StatisticalFile
 class Stata(StatisticalFile):
     """Stata files of any version, with labels, formats and the letters of missing values.
 
-    Missing values .a to .z are numbers that no value can be, with their declaration in the metadata of the column.
+    Missing values .a to .z become numbers that no value can be, with their declaration in the metadata of the column.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".dta",)

@@ -1,4 +1,4 @@
-"""The charts of a report, as SVG that takes its colours from the page: light, dark or printed."""
+"""Charts of a report as SVG, coloured by the page: light, dark or printed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PAD = 10.0
 
 
 def histogram_chart(name: str, found: Histogram) -> Markup:
-    """Draw bars of the original, and the outline of what leaves over them."""
+    """Draw bars of the original, and the outline of the released values over them."""
     cells = found.places[-1][1]
     before = found.before or ()
     densities = [
@@ -47,7 +47,7 @@ def histogram_chart(name: str, found: Histogram) -> Markup:
     for at, written in found.ticks:
         parts.append(element("line", class_="axis", x1=_PAD + at * step, x2=_PAD + at * step, y1=floor, y2=floor + 3))
         parts.append(text(_PAD + at * step, _TALL - 6, written, "tick", text_anchor=_anchor(at / cells)))
-    said = "Bars: the original. Line: what leaves." if before else "Bars: what leaves."
+    said = "Bars: the original. Line: the release." if before else "Bars: the release."
     return drawing("histogram", f"Distribution of {folded(name)}", said, _WIDE, _TALL, parts)
 
 
@@ -84,12 +84,12 @@ def shares_chart(name: str, found: Shares) -> Markup:
             parts.append(element("rect", [title], class_=f"bar {kind}", **place, height=thick - 0.8))
         end = left + wide * max(share for _, share in bars) / top
         parts.append(text(end + 6, y + 14, percent(100 * found.after[at]), "tick"))
-    said = "For each category a bar for the original and one for what leaves; the number is of what leaves."
+    said = "For each category a bar for the original and one for the release; the number is that of the release."
     return drawing("shares", f"Categories of {folded(name)}", said, _WIDE, 8 + row * len(found.names), parts)
 
 
 def sizes_chart(sizes: NDArray[np.int64], k: int) -> Markup:
-    """Draw how many classes there are of each size."""
+    """Draw the number of classes of each size."""
     low, high = int(sizes.min()), int(sizes.max())
     step = max(1, -(-(high - low + 1) // 40))
     counts = np.bincount((sizes - low) // step)
@@ -110,12 +110,12 @@ def sizes_chart(sizes: NDArray[np.int64], k: int) -> Markup:
         if at % max(1, -(-len(counts) // 14)) == 0:
             parts.append(text(x + cell / 2, tall - 8, number(size, 12), "tick", text_anchor="middle"))
     parts.append(element("line", class_="axis", x1=_PAD, x2=wide - _PAD, y1=floor, y2=floor))
-    said = f"Below each bar the number of records of a class, above it how many such classes there are; k is {k}."
+    said = f"Below each bar the number of records of a class, above it the number of such classes; k is {k}."
     return drawing("sizes", "Sizes of the classes", said, wide, tall, parts)
 
 
 def heat_chart(title: str, values: NDArray[np.float64], names: Sequence[str], most: float) -> Markup:
-    """Draw a matrix: the stronger the colour the farther from 0, one colour for each side."""
+    """Draw a matrix: the stronger the colour, the farther from 0, with one colour per sign."""
     d = len(names)
     left, cell = 112.0, min((_WIDE - 112.0 - 4) / d, 40.0)
     size = left + d * cell + 4
@@ -140,12 +140,12 @@ def heat_chart(title: str, values: NDArray[np.float64], names: Sequence[str], mo
                 parts.append(
                     text(x + cell / 2, y + cell / 2 + 3.5, _brief(value), f"value{strong}", text_anchor="middle")
                 )
-    described = "A square for each two attributes; rows and columns have the same order."
+    described = "One square per pair of attributes; rows and columns have the same order."
     return drawing("heat", title, described, max(size, 280.0), 22 + d * cell, parts)
 
 
 def _brief(value: float) -> str:
-    """Return a correlation in as few signs as will do.
+    """Format a correlation in as few characters as possible.
 
     >>> _brief(0.534), _brief(-0.04), _brief(0.001)
     ('.53', '−.04', '0')
@@ -157,7 +157,7 @@ def _brief(value: float) -> str:
 
 
 def scale_chart(name: str, value: float, ends: tuple[float, float], *, low_is_better: bool | None) -> Markup:
-    """Draw where a reading lies between the least and the largest there can be."""
+    """Draw the position of a reading within its possible range."""
     wide, tall = 180.0, 14.0
     place = 6 + (wide - 12) * min(max((value - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
     better = "neither" if low_is_better is None else "low" if low_is_better else "high"

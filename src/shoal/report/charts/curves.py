@@ -17,25 +17,25 @@ _LEFT, _RIGHT, _TOP, _FOOT = 62.0, 22.0, 18.0, 46.0
 _LEAST = 1e-6  # percent: nothing is drawn lower
 _STEPS = (1.0, 2.0, 5.0)
 _TICKS = 8
-_LABEL = 60.0  # half the width of what is written above the least
+_LABEL = 60.0  # half the width of the label above the minimum
 
 
 class _Axis(NamedTuple):
-    """A logarithmic axis between two numbers, and the numbers written along it."""
+    """A logarithmic axis between two numbers, and its tick labels."""
 
     low: float
     high: float
     ticks: tuple[float, ...]
 
     def place(self, value: float) -> float:
-        """Return where a value lies, from 0 to 1; what is beyond lies at the end."""
+        """Return the position of a value, from 0 to 1, limited to the ends."""
         if self.high <= self.low:
             return 0.5
         return min(max(math.log(max(value, self.low) / self.low) / math.log(self.high / self.low), 0.0), 1.0)
 
 
 def axis(low: float, high: float) -> _Axis:
-    """Return an axis whose ticks are 1, 2 or 5 times powers of ten, or powers of ten where these would be too many.
+    """Return an axis whose ticks are 1, 2 or 5 times powers of ten, or powers of ten if these would be too many.
 
     >>> axis(2, 1000).ticks, axis(3, 40).ticks
     ((10.0, 100.0, 1000.0), (5.0, 10.0, 20.0))
@@ -49,7 +49,7 @@ def axis(low: float, high: float) -> _Axis:
 
 
 class _Field(NamedTuple):
-    """Where k and loss lie on the drawing."""
+    """The positions of k and loss on the drawing."""
 
     x: _Axis
     y: _Axis
@@ -62,7 +62,8 @@ class _Field(NamedTuple):
 
 
 def curves(found: Explored) -> Markup:
-    """Draw the expected loss of every way against k, a ring round the least; variable sizes are a level line.
+    """Draw the expected loss of every method against k, with a ring around the minimum; variable sizes are a level
+    line.
 
     Settings that are weaker than the recipe demands are grey, and lie beneath the others.
     """
@@ -84,7 +85,7 @@ def curves(found: Explored) -> Markup:
 
 
 def _curve(field: _Field, kind: int, along: Sequence[Setting], marked: Sequence[Setting], style: str) -> list[Markup]:
-    """Draw a line along settings of one way, and a mark for some of them."""
+    """Draw a line along settings of one method, and a mark for some of them."""
     if not marked:
         return []
     line = _line((field.at(one.asked[0], one.loss) for one in along), style)
@@ -92,7 +93,7 @@ def _curve(field: _Field, kind: int, along: Sequence[Setting], marked: Sequence[
 
 
 def split_curve(found: Explored, some: Sequence[Setting]) -> Markup:
-    """Draw one way as the sum of what microaggregation loses and what noise adds."""
+    """Draw one method as the sum of microaggregation loss and noise."""
     shown = [one for one in some if math.isfinite(one.loss)]
     field = _field(shown, [one.loss for one in shown], below=20.0)
     parts = _grid(field, found.loss)
@@ -106,26 +107,26 @@ def split_curve(found: Explored, some: Sequence[Setting]) -> Markup:
         places = [field.at(*pair) for pair in kept]
         if places:
             parts.append(_line(places, f"part {name}"))
-        if places and name == "noise":  # falls: to the left of it nothing is drawn
+        if places and name == "noise":  # falls: nothing is drawn to the left of it
             x, y = places[len(places) // 2]
             parts.append(text(x - 12, y + 8, name, "label", text_anchor="end"))
-        if places and name == "microaggregation":  # rises: to the right of it nothing is drawn
+        if places and name == "microaggregation":  # rises: nothing is drawn to the right of it
             x, y = places[3 * len(places) // 4]
             parts.append(text(x + 10, y + 18, name, "label"))
     strong = [one for one in shown if one.meets]
     parts += _ring(field, min(strong, key=lambda s: s.loss, default=None), found.recommended)
-    said = "The sum of the two is least where what one more record in a class loses is what it saves in noise."
+    said = "The sum is smallest where one more record per class loses as much as it saves in noise."
     return drawing("curves", f"Expected loss of {shown[0].method} and its parts", said, _WIDE, _TALL, parts)
 
 
 def best_sized(found: Explored) -> Setting | None:
-    """Return the least of the settings that meet the recipe's demands and whose classes k says the size of."""
+    """Return the setting with the least loss that meets the recipe's demands and whose class size k sets."""
     some = [s for s in found.settings if s.state == "ran" and s.sized and s.meets and math.isfinite(s.loss)]
     return min(some, key=lambda s: (s.loss, s.asked[0]), default=None)
 
 
 def _field(some: Sequence[Setting], values: Sequence[float], below: float = 2.0) -> _Field:
-    """Return where settings lie; there is room `below` times lower than the least."""
+    """Return the drawing area for settings, extended `below` times lower than the minimum."""
     ks = [one.asked[0] for one in some if one.sized] or [2, 10]
     least, most = max(min(values), _LEAST), max(*values, 10 * _LEAST)
     return _Field(axis(min(ks) / 1.06, max(ks) * 1.06), axis(least / below, most * 1.25))
@@ -161,10 +162,10 @@ def _point(kind: int, one: Setting, place: tuple[float, float]) -> Markup:
 
 
 def _level(field: _Field, kind: int, one: Setting, found: Explored) -> list[Markup]:
-    """Draw a setting that no k belongs to as a level line, with its mark at the right end; name the recommended."""
+    """Draw a setting without a k as a level line, marked at its right end; label it if recommended."""
     _, y = field.at(field.x.low, one.loss)
     right = _WIDE - _RIGHT
-    place = (right - 8.0 - 15.0 * (kind % 3), y)  # level lines may lie on each other, and marks must not
+    place = (right - 8.0 - 15.0 * (kind % 3), y)  # level lines may coincide, marks must not
     style = f"free l{kind % 6}" if one.meets else "free below"
     parts = [element("line", class_=style, x1=_LEFT, x2=right, y1=y, y2=y), _point(kind, one, place)]
     if one is found.recommended:
@@ -174,7 +175,7 @@ def _level(field: _Field, kind: int, one: Setting, found: Explored) -> list[Mark
 
 
 def _ring(field: _Field, one: Setting | None, best: Setting | None) -> list[Markup]:
-    """Mark the least along the curves, and say where it is."""
+    """Mark the minimum along the curves, and label it."""
     if one is None:
         return []
     x, y = field.at(one.asked[0], one.loss)
@@ -187,12 +188,12 @@ def _ring(field: _Field, one: Setting | None, best: Setting | None) -> list[Mark
 
 
 _PARTS_WIDE, _PARTS_LEFT, _PARTS_RIGHT, _ROW, _THICK = 640.0, 2.0, 110.0, 46.0, 18.0
-_APART = 5.0  # lines of a hatching
-_MOST = 4.0  # times the least: a longer bar is shortened, and says so
+_APART = 5.0  # distance of hatching lines
+_MOST = 4.0  # times the minimum: a longer bar is shortened, and marked as such
 
 
 def bars(found: Explored) -> Markup:
-    """Draw a bar for the least setting of each way; the noise is hatched, so that it is told without colours."""
+    """Draw a bar for the best setting of each method; the noise is hatched, to be distinct without colours."""
     least = least_of_each(found)
     most = min(max(one.loss for one in least), _MOST * max(least[0].loss, 1e-9)) or 1.0
     parts: list[Markup] = []
@@ -201,16 +202,16 @@ def bars(found: Explored) -> Markup:
             one, 6 + at * _ROW, (_PARTS_WIDE - _PARTS_LEFT - _PARTS_RIGHT) / most, most, best=one is found.recommended
         )
     said = (
-        "For the least setting of each way what microaggregation loses, and hatched what noise adds; bars with … are "
+        "For the best setting of each method the microaggregation loss, and hatched the noise; bars with … are "
         "shortened."
     )
-    return drawing("parts", "What the expected loss is made of", said, _PARTS_WIDE, 8 + _ROW * len(least), parts)
+    return drawing("parts", "Components of the expected loss", said, _PARTS_WIDE, 8 + _ROW * len(least), parts)
 
 
 def least_of_each(found: Explored) -> list[Setting]:
-    """Return the setting with the least expected loss of each way, the least first.
+    """Return the setting with the least expected loss of each method, the least first.
 
-    Those that meet the recipe's demands are compared, or all if none does.
+    Only settings that meet the recipe's demands are compared, or all if none does.
     """
     strong = any(one.meets for some in found.ways.values() for one in some)
     ways = ([s for s in some if math.isfinite(s.loss) and (s.meets or not strong)] for some in found.ways.values())
@@ -231,7 +232,7 @@ def _hatched(begin: float, end: float, top: float, high: float) -> Markup:
 def _bar(one: Setting, y: float, scale: float, most: float, *, best: bool) -> list[Markup]:
     lost = one.loss - one.noise
     cut = one.loss > most * (1 + 1e-9)
-    shown = most / one.loss if cut else 1.0  # a bar that is shortened keeps the proportion of its parts
+    shown = most / one.loss if cut else 1.0  # a shortened bar keeps the proportion of its parts
     ends = [_PARTS_LEFT, _PARTS_LEFT + scale * lost * shown, _PARTS_LEFT + scale * one.loss * shown]
     said = f"{one.name}: {one.figures[1]} % by microaggregation, {one.figures[2]} % by noise"
     parts = [text(_PARTS_LEFT, y + 11, folded(one.name, 60), "label strong-label" if best else "label")]  # fmt: skip

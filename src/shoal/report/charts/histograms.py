@@ -1,8 +1,8 @@
-"""How the values of an attribute are distributed, before and after, so that no bar stands for a few records.
+"""Histograms of an attribute before and after, in which no bar represents only a few records.
 
-What is drawn of the original must not show anybody's value. The least and the largest value of a column are
-somebody's, so the first and the last bar are open and begin at round numbers; a bar that would stand for fewer than
-`least` records grows into its neighbour; rare categories are one bar.
+A chart of the original must not show any person's value. The smallest and largest value of a column belong to single
+people, so the first and last bar are open and begin at round numbers; a bar that would represent fewer than `least`
+records is merged with its neighbour; rare categories share one bar.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from numpy.typing import NDArray
 from shoal.report.charts.numbers import moment, number
 from shoal.types import Codes, Pair
 
-_CELLS = 20  # about so many bars
-_TICKS = 5  # numbers that are written, at most
+_CELLS = 20  # approximate number of bars
+_TICKS = 5  # maximum number of tick labels
 _MONTHS = (1, 2, 3, 6, 12, 24, 36, 60, 120, 240, 600, 1200, 6000)
 _MONTH = 30.436875  # days
 
 
 class Marks(NamedTuple):
-    """Where one cell ends and the next begins, and what is written along the axis, in cells."""
+    """The edges between cells, and the labels along the axis, in cells."""
 
     edges: NDArray[np.float64]
     ticks: tuple[tuple[float, str], ...]
 
 
 def marks_between(low: float, high: float, *, whole: bool, dated: bool) -> Marks | None:
-    """Return round numbers from about `low` to about `high`; None if there are none between them.
+    """Return round numbers from about `low` to about `high`; None if nothing lies between them.
 
     >>> marks_between(0.0, 100.0, whole=False, dated=False).edges[:3].tolist()
     [0.0, 5.0, 10.0]
@@ -41,12 +41,12 @@ def marks_between(low: float, high: float, *, whole: bool, dated: bool) -> Marks
     raw = (high - low) / _CELLS
     if not (math.isfinite(raw) and raw > 0 and max(abs(low), abs(high)) < 1e15 * raw):
         return None
-    if dated and raw > 20 and abs(low) < 2e5 and abs(high) < 5e5:  # years that everybody can read
+    if dated and raw > 20 and abs(low) < 2e5 and abs(high) < 5e5:  # plain calendar years
         return _of_months(low, high, raw)
     step = _round_up(raw)
     if whole:
         step = max(step, 1.0) if step != 2.5 else 5.0
-    if whole and step == 1.0:  # a bar for each number, written below its middle
+    if whole and step == 1.0:  # a bar for each number, labelled at its middle
         numbers = np.arange(math.floor(low), math.ceil(high) + 1, dtype=np.float64)
         return Marks(numbers[1:] - 0.5, _some((at + 0.5, number(float(v), 12)) for at, v in enumerate(numbers)))
     edges = step * np.arange(math.ceil(low / step), math.floor(high / step) + 1, dtype=np.float64)
@@ -63,13 +63,13 @@ def _of_months(low: float, high: float, raw: float) -> Marks:
 
 
 def _round_up(raw: float) -> float:
-    """Return the least of 1, 2, 2.5 or 5 times a power of ten that is not below."""
+    """Return the smallest of 1, 2, 2.5 or 5 times a power of ten that is not below."""
     power: float = 10.0 ** math.floor(math.log10(raw))
     return next(factor * power for factor in (1.0, 2.0, 2.5, 5.0, 10.0) if factor * power >= raw * (1 - 1e-9))
 
 
 def _brief(step: float) -> Callable[[float], str]:
-    """Return how numbers are written that lie a step apart: all with as many decimals as they need."""
+    """Return a formatter for numbers a step apart: all with as many decimals as needed."""
     places = max(0, -math.floor(math.log10(step) + 1e-9)) + (f"{step:e}"[2] == "5")
 
     def written(value: float) -> str:
@@ -85,7 +85,7 @@ def _written(edges: NDArray[np.float64], text: Callable[[float], str]) -> Iterab
 
 
 def _some(ticks: Iterable[tuple[float, str]]) -> tuple[tuple[float, str], ...]:
-    """Return so many of the ticks that they do not touch each other."""
+    """Return a subset of the ticks whose labels do not overlap."""
     found = tuple(ticks)
     apart = -(-len(found) // _TICKS)
     return found[:: max(apart, 1)]
@@ -97,21 +97,21 @@ _BARS = 12  # categories that are drawn one by one
 
 
 class Histogram(NamedTuple):
-    """Bars over an axis of cells, each one step of the axis wide; the first and the last cell are open."""
+    """Bars over an axis of cells, one axis step wide each; the first and the last cell are open."""
 
     places: tuple[tuple[int, int], ...]  #: where each bar begins and ends, in cells
-    before: tuple[float, ...] | None  #: for each bar its share of the records; None: not shown
+    before: tuple[float, ...] | None  #: the share of records of each bar; None: not shown
     after: tuple[float, ...]
-    ticks: tuple[tuple[float, str], ...]  #: places on the axis, in cells, and what is written there
+    ticks: tuple[tuple[float, str], ...]  #: positions on the axis, in cells, and their labels
 
 
 class Shares(NamedTuple):
-    """Categories, the most frequent first or in their order; what is rare is one of them."""
+    """Categories, most frequent first or in their order; rare ones share one bar."""
 
     names: tuple[str, ...]
     before: tuple[float, ...] | None
     after: tuple[float, ...]
-    rare: int  #: how many categories the last bar stands for; 0: none
+    rare: int  #: number of categories in the last bar; 0: no such bar
 
 
 def histogram(pair: Pair, least: int, *, whole: bool, dated: bool, masked_only: bool = False) -> Histogram | None:
@@ -122,13 +122,13 @@ def histogram(pair: Pair, least: int, *, whole: bool, dated: bool, masked_only: 
     pair
         The column before and after.
     least
-        The smallest number of records that a bar may stand for.
+        The smallest number of records that a bar may represent.
     whole, dated
         Whether the numbers are whole, or days since 1970.
     masked_only
-        Leave the original out, also where bars begin and end.
+        Omit the original, and do not use it for the edges of bars.
 
-    **Guarantee.** Every bar stands for no record at all or for at least `least`, before and after.
+    **Guarantee.** Every bar represents no record at all or at least `least`, before and after.
 
     >>> x = np.repeat([1.0, 2.0, 3.0, 900.0], [40, 30, 30, 1])
     >>> histogram(Pair(x, x), 5, whole=True, dated=False).places
@@ -151,7 +151,7 @@ def histogram(pair: Pair, least: int, *, whole: bool, dated: bool, masked_only: 
 
 
 def _merged(counts: Sequence[NDArray[np.int64]], least: int) -> tuple[tuple[int, int], ...]:
-    """Return where bars begin and end when those of too few records have grown into their neighbours."""
+    """Return where bars begin and end after those of too few records are merged with their neighbours."""
     places = [(cell, cell + 1) for cell in range(len(counts[0]))]
     held = [tuple(int(c[cell]) for c in counts) for cell in range(len(counts[0]))]
     while len(places) > 1:
@@ -160,7 +160,7 @@ def _merged(counts: Sequence[NDArray[np.int64]], least: int) -> tuple[tuple[int,
             break
         at = min(small, key=lambda one: (sum(held[one]), one))
         beside = [other for other in (at - 1, at + 1) if 0 <= other < len(places)]
-        # an empty neighbour would not help: first those that hold something
+        # an empty neighbour would not help: try non-empty ones first
         into = min(beside, key=lambda other: (not any(held[other]), sum(held[other]), other))
         low, high = min(at, into), max(at, into)
         places[low : high + 1] = [(places[low][0], places[high][1])]
@@ -169,11 +169,11 @@ def _merged(counts: Sequence[NDArray[np.int64]], least: int) -> tuple[tuple[int,
 
 
 def shares(codes: Codes, least: int, *, masked_only: bool = False) -> Shares | None:
-    """Return the shares of categories; those of fewer than `least` records, or too many to draw, are one bar.
+    """Return the shares of categories; those of fewer than `least` records, or too many to draw, share one bar.
 
     None if nothing may be drawn: the name of a category that only few records have is their value.
 
-    **Guarantee.** Every bar stands for no record at all or for at least `least`, before and after.
+    **Guarantee.** Every bar represents no record at all or at least `least`, before and after.
 
     >>> codes = np.repeat([0, 1, 2, 3], [9, 8, 2, 4])
     >>> shares(Codes(codes, codes, ("a", "b", "c", "d")), 5).names
@@ -186,7 +186,7 @@ def shares(codes: Codes, least: int, *, masked_only: bool = False) -> Shares | N
     order = np.lexsort((np.arange(size), -counts.max(axis=0)))
     chosen = [int(c) for c in order if frequent[c]][:_BARS]
     rest = counts.sum(axis=1) - counts[:, chosen].sum(axis=1)
-    while chosen and np.any((rest > 0) & (rest < least)):  # the last bar, too, must stand for enough
+    while chosen and np.any((rest > 0) & (rest < least)):  # the last bar, too, must represent enough records
         rest = rest + counts[:, chosen.pop()]
     totals = counts.sum(axis=1)
     if not chosen or not totals.min():
@@ -203,7 +203,7 @@ def shares(codes: Codes, least: int, *, masked_only: bool = False) -> Shares | N
 
 
 def missing(column: NDArray[np.float64] | NDArray[np.int64], least: int) -> str:
-    """Say how many values are missing, but not exactly if they are few."""
+    """Describe how many values are missing, without an exact number if they are few."""
     gone = int(np.count_nonzero(np.isnan(column) if column.dtype.kind == "f" else column < 0))
     if not gone:
         return ""

@@ -1,4 +1,4 @@
-"""Numbers and names as people read them: few digits, thousands apart, and no name longer than a line."""
+"""Formatting of numbers and names for readers: few digits, thousands separators, no name longer than a line."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 from markupsafe import Markup, escape
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_DECIMALS = 2  # of what outsiders may read of correlations and changes
+_DECIMALS = 2  # of correlations and changes in the external edition
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Return a number with a few significant digits; what is not a number as a dash.
+    """Format a number with a few significant digits; NaN is a dash.
 
     >>> number(1234567.8), number(0.12345), number(-3), number(0.0000012), number(math.nan)
     ('1,234,568', '0.1235', '−3', '1.2 × 10⁻⁶', '—')
@@ -36,7 +36,7 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def percent(value: float, *, signed: bool = False) -> str:
-    """Return a percentage with one decimal, with its sign if it is a change.
+    """Format a percentage with one decimal, with its sign if it is a change.
 
     >>> percent(12.345), percent(3.0, signed=True), percent(-0.01, signed=True)
     ('12.3 %', '+3.0 %', '0.0 %')
@@ -60,7 +60,7 @@ def rounded(value: Any) -> Any:
 
 
 def moment(days: float) -> str:
-    """Return days since 1970 as a date; as a number of days where the calendar has none.
+    """Format days since 1970 as a date, or as a number of days outside the calendar.
 
     >>> moment(0.0), moment(1e9)
     ('1970-01-01', '1,000,000,000 days')
@@ -72,7 +72,7 @@ def moment(days: float) -> str:
 
 
 def plain(text: str) -> str:
-    """Return text without what a page cannot hold, or would obey: control characters, those of direction too.
+    """Replace characters that a page cannot hold or would interpret: control and direction characters.
 
     >>> plain("pay\\x00"), plain("pay\\u202erent")
     ('pay�', 'pay�rent')
@@ -86,13 +86,13 @@ def _obeyed(sign: int) -> bool:
 
 
 def _isolated(name: str) -> str:
-    """Return a name that is written from right to left so that what stands around it stays in its order."""
+    """Isolate a right-to-left name, so that the text around it keeps its order."""
     backwards = any(unicodedata.bidirectional(sign) in ("R", "AL") for sign in name)
     return f"\u2068{name}\u2069" if backwards else name
 
 
 def folded(name: str, most: int = 48) -> str:
-    """Return a name that fits in a line: of a long one both ends.
+    """Shorten a name to fit in a line, keeping both ends.
 
     >>> folded("income"), folded("a" * 40 + "z", 11)
     ('income', 'aaaaaaa…aaz')
@@ -105,7 +105,7 @@ def folded(name: str, most: int = 48) -> str:
 
 
 def joined(names: Sequence[str], most: int = 12) -> str:
-    """Return names in a row, as in a sentence, and how many more there are.
+    """Join names as in a sentence, with the number of omitted ones.
 
     >>> joined(["a"]), joined(["a", "b", "c"]), joined(list("abcd"), 2)
     ('a', 'a, b and c', 'a, b and 2 more')
@@ -117,7 +117,7 @@ def joined(names: Sequence[str], most: int = 12) -> str:
 
 
 def counted(many: int, one: str, several: str = "") -> str:
-    """Return how many there are of something.
+    """Return a count with its noun.
 
     >>> counted(1, "record"), counted(5000, "record"), counted(2, "class", "classes")
     ('1 record', '5,000 records', '2 classes')
@@ -126,7 +126,7 @@ def counted(many: int, one: str, several: str = "") -> str:
 
 
 def element(name: str, inside: Iterable[Markup | str] = (), **attributes: float | str) -> Markup:
-    """Return an element; text inside is escaped. An underscore in the name of an attribute is a hyphen.
+    """Return an element; text inside is escaped. An underscore in an attribute name becomes a hyphen.
 
     >>> str(element("text", ["a < b"], x=1.0, text_anchor="end"))
     '<text x="1" text-anchor="end">a &lt; b</text>'
@@ -147,7 +147,7 @@ def _short(value: float | str) -> str:
 
 
 def drawing(kind: str, title: str, description: str, width: float, height: float, parts: Iterable[Markup]) -> Markup:
-    """Return a drawing that says to those who do not see it what it shows."""
+    """Return a drawing with a description for readers who cannot see it."""
     named = (element("title", [title]), element("desc", [description]))
     return element(
         "svg",
@@ -159,6 +159,6 @@ def drawing(kind: str, title: str, description: str, width: float, height: float
 
 
 def text(x: float, y: float, written: str, style: str = "", **attributes: float | str) -> Markup:
-    """Return a text at a place."""
+    """Return a text at a position."""
     styled = {"class_": style} if style else {}
     return element("text", [written], x=x, y=y, **styled, **attributes)

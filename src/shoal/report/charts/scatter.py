@@ -1,4 +1,4 @@
-"""Settings as points, loss against risk: SVG that takes its colours from the page, light, dark or printed."""
+"""Scatter chart of settings, loss against risk, as SVG coloured by the page: light, dark or printed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from shoal.types import Explored, Setting
 _WIDE, _TALL = 520.0, 360.0
 _LEFT, _RIGHT, _TOP, _FOOT = 46.0, 16.0, 16.0, 44.0
 _R = 5.0
-_LABEL = 42.0  # width of what is written beside a point
-_CROWDED = 6.0  # times the median that the largest value may be on an even axis
-_KINDS = 6  # colours there are; the shapes go round together with them
+_LABEL = 42.0  # width of the label next to a point
+_CROWDED = 6.0  # times the median: the largest value allowed on a linear axis
+_KINDS = 6  # number of colours; shapes cycle with them
 _CORNERS = {1: (4, 45.0), 2: (3, -90.0), 3: (4, 0.0), 4: (3, 90.0), 5: (5, -90.0)}  # 0 is a circle
 
 
 def scatter(found: Explored) -> str:
-    """Draw every setting that ran, the frontier through those that no other beats, and a ring round the recommended.
+    """Draw every setting that ran, the frontier through undominated ones, and a ring around the recommended one.
 
     Settings that are weaker than the recipe demands are grey, and lie beneath the others.
     """
@@ -27,7 +27,7 @@ def scatter(found: Explored) -> str:
     kinds = methods_of(found)
     scale = _Scale(shown)
     parts = [*_axes(scale, found), _line(found.frontier, scale)]
-    for setting in sorted(shown, key=lambda s: (s.meets, s.frontier)):  # those that matter on top
+    for setting in sorted(shown, key=lambda s: (s.meets, s.frontier)):  # important ones on top
         x, y = scale.at(setting)
         said = f"{setting.name}: loss {setting.loss:.2f} %, risk {setting.risk:.2f} %"
         said += "" if setting.meets else f"; {setting.note}"
@@ -52,7 +52,7 @@ def methods_of(found: Explored) -> list[str]:
 
 
 def mark(kind: int, x: float, y: float) -> str:
-    """Return the symbol of a method: a colour and a shape, so that either tells it.
+    """Return the symbol of a method: a colour and a shape, each unique to it.
 
     >>> mark(0, 10.0, 20.0)
     '<circle class="m0" cx="10.0" cy="20.0" r="4.6"/>'
@@ -67,7 +67,7 @@ def mark(kind: int, x: float, y: float) -> str:
 
 
 class _Axis:
-    """Where values lie along an axis from 0 to 1: evenly, or by square roots where most would crowd in a corner.
+    """Positions along an axis from 0 to 1: linear, or by square roots if most values would crowd in a corner.
 
     >>> _Axis([1.0, 2.0, 3.0]).ticks, _Axis([1.0, 2.0, 2.5, 90.0]).ticks
     ([0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 2.0, 10.0, 25.0, 50.0, 100.0])
@@ -91,7 +91,7 @@ class _Axis:
 
 
 class _Scale:
-    """Where a loss and a risk lie on the drawing."""
+    """Positions of loss and risk on the drawing."""
 
     def __init__(self, settings: Sequence[Setting]) -> None:
         self.x, self.y = _Axis([s.loss for s in settings]), _Axis([s.risk for s in settings])
@@ -107,7 +107,7 @@ class _Scale:
 
 
 def rounds(largest: float) -> list[float]:
-    """Return round numbers from 0 to somewhat above the largest, four to eight of them.
+    """Return four to eight round numbers from 0 to somewhat above the largest.
 
     >>> rounds(7.2), rounds(0.0)
     ([0.0, 2.0, 4.0, 6.0, 8.0], [0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
@@ -147,7 +147,7 @@ def _line(frontier: Sequence[Setting], scale: _Scale) -> str:
 
 
 def _labels(frontier: Sequence[Setting], scale: _Scale) -> list[str]:
-    """Write k beside the points of the frontier, where it changes and does not touch what is written already."""
+    """Label points of the frontier with k where it changes and the label does not overlap another."""
     parts: list[str] = []
     last, written = 0, [(-99.0, -99.0)]
     for setting in frontier:

@@ -1,4 +1,4 @@
-"""Attributes in a report: a card for each, and how means, deviations and correlations changed."""
+"""Attributes section: a card per attribute, and changes of means, deviations and correlations."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from shoal.types import Codes, Comparison, Kind, Pair, Run
 
 Floats = NDArray[np.float64]
 
-_ROWS = 65_536  # taken at once, so that a million records need no more room than these
+_ROWS = 65_536  # rows per batch, which bounds the memory for any number of records
 
 
 class Moments(NamedTuple):
-    """Mean and deviation of an attribute before and after; NaN where a few records would show through."""
+    """Mean and deviation of an attribute before and after; NaN if a few records would show through."""
 
     means: tuple[float, float]
     deviations: tuple[float, float]
@@ -33,8 +33,8 @@ class Moments(NamedTuple):
 def moments(pair: Pair, least: int) -> Moments:
     """Return the moments of the records that have a value before and after.
 
-    A mean over fewer than `least` records, and one of which a single record makes more than half, says too much about
-    somebody; likewise a deviation.
+    A mean over fewer than `least` records, or one that a single record dominates by more than half, reveals too much
+    about one person; the same goes for a deviation.
 
     >>> moments(Pair(np.arange(10.0), np.repeat([2.0, 7.0], 5)), 3).means
     (4.5, 4.5)
@@ -43,21 +43,21 @@ def moments(pair: Pair, least: int) -> Moments:
     columns = [pair.before[there], pair.after[there]]
     if len(columns[0]) < least:
         return Moments((np.nan, np.nan), (np.nan, np.nan), np.nan, np.nan)
-    with np.errstate(all="ignore"):  # sums of the largest floats there are may be infinite
+    with np.errstate(all="ignore"):  # sums of the largest floats may be infinite
         means, deviations = [c.mean() for c in columns], [c.std() for c in columns]
         change = 100 * (means[1] - means[0]) / deviations[0] if deviations[0] > 0 else np.nan
         wider = 100 * (deviations[1] / deviations[0] - 1) if deviations[0] > 0 else np.nan
         shown = [float(m) if _nobody_dominates(np.abs(c)) else np.nan for m, c in zip(means, columns, strict=True)]
         spread = zip(deviations, means, columns, strict=True)
         around = [float(s) if _nobody_dominates((c - m) ** 2) else np.nan for s, m, c in spread]
-    # what left is known, so that a change would give away what is not shown of the original
+    # the released value is known, so a change would reveal the hidden original one
     change = np.nan if np.isnan(shown[0]) else float(change)
     wider = np.nan if np.isnan(around[0]) else float(wider)
     return Moments((shown[0], shown[1]), (around[0], around[1]), change, wider)
 
 
 def _nobody_dominates(parts: Floats) -> bool:
-    """Tell whether no record makes more than half of a sum."""
+    """Tell whether no record makes up more than half of a sum."""
     total = parts.sum()
     return bool(np.isfinite(total) and (total == 0 or 2 * parts.max() <= total))
 
@@ -65,7 +65,7 @@ def _nobody_dominates(parts: Floats) -> bool:
 def correlations(numbers: Mapping[str, Pair], names: Sequence[str], least: int) -> tuple[Floats, Floats]:
     """Return the correlations before and after, each pair of attributes over the records that have all four values.
 
-    NaN where there are fewer than `least` of these, or where an attribute does not vary.
+    NaN if there are fewer than `least` of these, or if an attribute does not vary.
     """
     pairs = [numbers[name] for name in names]
     known = [np.isfinite(p.before) & np.isfinite(p.after) for p in pairs]
@@ -77,7 +77,7 @@ def correlations(numbers: Mapping[str, Pair], names: Sequence[str], least: int) 
 
 
 def _correlations(columns: list[Floats], known: list[NDArray[np.bool_]], least: int) -> Floats:
-    """Return the correlations of columns, from sums over what is known of both."""
+    """Return the correlations of columns, from sums over the records known in both."""
     d = len(columns)
     scales = [(c[k].mean(), c[k].std()) if k.any() else (0.0, 1.0) for c, k in zip(columns, known, strict=True)]
     both, one, square, many = (np.zeros((d, d)) for _ in range(4))
@@ -98,7 +98,7 @@ def _correlations(columns: list[Floats], known: list[NDArray[np.bool_]], least: 
 
 
 class Stratum(NamedTuple):
-    """What changed in a stratum: the largest change of any attribute, each in its unit."""
+    """The changes in a stratum: the largest change of any attribute, each in its unit."""
 
     name: str
     records: int
@@ -108,7 +108,7 @@ class Stratum(NamedTuple):
 
 
 def strata_of(comparison: Comparison, least: int, most: int) -> list[Stratum]:
-    """Return what changed in each stratum; the first `most` of those that hold at least `least` records."""
+    """Return the changes in each stratum; the first `most` of those with at least `least` records."""
     if comparison.strata is None:
         return []
     order = np.argsort(comparison.strata, kind="stable")
@@ -131,13 +131,13 @@ def _stratum(comparison: Comparison, number: int, rows: NDArray[np.int64], least
 
 
 def _largest(changes: list[float]) -> float:
-    """Return the change that is farthest from none, with its sign."""
+    """Return the change with the largest magnitude, with its sign."""
     known = [change for change in changes if np.isfinite(change)]
     return max(known, key=abs) if known else np.nan
 
 
 def variation(codes: Codes, rows: NDArray[np.int64] | slice = slice(None)) -> float:
-    """Return half the sum of the changes of shares, in percent, of records that have a category before and after.
+    """Return the total variation distance of shares, in percent, for records with a category before and after.
 
     >>> variation(Codes(np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1]), ("a", "b")))
     25.0
@@ -151,15 +151,15 @@ def variation(codes: Codes, rows: NDArray[np.int64] | slice = slice(None)) -> fl
     return float(50 * np.abs(difference).sum() / np.count_nonzero(there))
 
 
-DRAWN = 30  # attributes that are drawn
+DRAWN = 30  # maximum number of drawn attributes
 _CORRELATED = 20
-_STRATA = 40  # that are shown
-_FEW = 8  # numbers whose correlations can be read in a small chart
+_STRATA = 40  # maximum number of shown strata
+_FEW = 8  # number of attributes whose correlations are readable in a small chart
 _TOO_FEW = "Not drawn: fewer than two bars of at least {} records."
 
 
 class Card(NamedTuple):
-    """An attribute: its name, folded and in full, what is to be said, and its chart."""
+    """An attribute: its name, shortened and in full, a description, and its chart."""
 
     name: str
     full: str
@@ -168,7 +168,7 @@ class Card(NamedTuple):
 
 
 def of_attributes(account: Run, least: int, *, external: bool) -> dict[str, Any]:
-    """Return all that the page says of attributes; without a comparison there is nothing to say."""
+    """Return the page's contents on attributes; empty without a comparison."""
     found = account.comparison
     if not len(found):
         return {key: [] for key in ("attributes", "moments", "heats", "strata")}
@@ -176,7 +176,7 @@ def of_attributes(account: Run, least: int, *, external: bool) -> dict[str, Any]
     found = found if compared else _released_only(found)
     heads, rows = moment_rows(account, found, least, external=external, compared=compared)
     charts, most = heats(found, least, external=external, compared=compared)
-    wide = f" of the first {_CORRELATED} numbers" if len(found.numeric) > _CORRELATED else ""
+    wide = f" among the first {_CORRELATED}" if len(found.numeric) > _CORRELATED else ""
     return {
         "compared": compared,
         "attributes": cards(account, found, least, external=external),
@@ -187,13 +187,13 @@ def of_attributes(account: Run, least: int, *, external: bool) -> dict[str, Any]
         "heats": charts,
         "heat_most": number(most, 2),
         "heat_many": len(found.numeric) > _FEW,
-        "heat_words": f"Pearson's correlation of every two attributes that are numbers{wide}.",
+        "heat_words": f"Pearson correlation of each pair of numeric attributes{wide}.",
         "strata": [] if external else _strata(found, least),
     }
 
 
 def _released_only(comparison: Comparison) -> Comparison:
-    """Return a comparison of the released table with itself, in the order of its values: nothing of the original."""
+    """Compare the released table with itself, sorted by its values: nothing of the original remains."""
     order = np.lexsort(comparison.masked.T[::-1])
     found = comparison.rows(order)
     return replace(
@@ -205,10 +205,10 @@ def _released_only(comparison: Comparison) -> Comparison:
 
 
 _DRAWN = {
-    False: "Both in the same bars. The first and the last hold all that is below or above, and a bar that would stand "
-    "for fewer than {least} records grew into its neighbour, so that nobody's value is shown.",
-    True: "As they leave. The first and the last bar hold all that is below or above; none stands for fewer than "
-    "{least} records.",
+    False: "Original and release in the same bars. The first and last bar include all lower or higher values, and a "
+    "bar of fewer than {least} records is merged with its neighbour, so that no person's value is shown.",
+    True: "As released. The first and last bar include all lower or higher values; no bar has fewer than {least} "
+    "records.",
 }
 
 
@@ -271,7 +271,7 @@ def _kind(account: Run, name: str) -> str:
 
 
 def _dated(account: Run, comparison: Comparison, name: str) -> bool:
-    """Tell whether numbers are days since 1970; times of day and durations are none."""
+    """Tell whether numbers are days since 1970, as opposed to times of day and durations."""
     after = comparison.numbers[name].after
     after = after[np.isfinite(after)]
     return account.schema[name].kind is Kind.DATETIME and len(after) > 0 and bool(np.ptp(after) > 1)
@@ -280,7 +280,7 @@ def _dated(account: Run, comparison: Comparison, name: str) -> bool:
 def moment_rows(
     account: Run, comparison: Comparison, least: int, *, external: bool, compared: bool = True
 ) -> tuple[tuple[str, ...], list[tuple[str, list[str]]]]:
-    """Return the heads of columns and a row for each number: mean and deviation, and how they changed if `compared`."""
+    """Return column heads and a row per numeric attribute: mean, deviation, and their changes if `compared`."""
     rows = []
     for name in comparison.numeric:
         found = moments(comparison.numbers[name], least)
@@ -299,7 +299,7 @@ def moment_rows(
 
 
 def _change(value: float, *, external: bool, compared: bool) -> list[str]:
-    """Return how far a figure moved, in percent, rounded to 2 decimals first for outsiders; nothing if not compared."""
+    """Return the change of a figure in percent, rounded to 2 decimals if external; empty if not compared."""
     return [percent(rounded(value) if external else value, signed=True)] if compared else []
 
 
@@ -318,9 +318,9 @@ def _as_days(days: float) -> str:
 def heats(
     comparison: Comparison, least: int, *, external: bool, compared: bool = True
 ) -> tuple[list[tuple[str, Markup]], float]:
-    """Return the correlations of numbers as charts, and the largest change; nothing if there are not two numbers.
+    """Return the correlations of numeric attributes as charts, and the largest change; empty for fewer than two.
 
-    Outsiders see them with 2 decimals, and changes only if `compared`.
+    The external edition has 2 decimals, and changes only if `compared`.
     """
     names = comparison.numeric[:_CORRELATED]
     if len(names) < 2:

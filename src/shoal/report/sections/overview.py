@@ -1,4 +1,4 @@
-"""What a report says of the run as a whole: the first figures, class sizes, certificate, versions."""
+"""Overview section: key figures, class sizes, certificate, versions."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Row(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """The ledger as a table, with what it means."""
+    """The ledger as a table, with its meaning."""
 
     words: str
-    blocks: bool  #: whether their numbers are told
+    blocks: bool  #: whether block numbers are shown
     heads: tuple[str, ...]
     rows: tuple[Row, ...]
     meaning: str
 
 
 def budget(account: Run, *, external: bool) -> Budget | None:
-    """Return the table of the ledger; None where no noise was added. Outsiders are not told of blocks and classes."""
+    """Return the table of the ledger; None without noise. The external edition omits blocks and classes."""
     ledger = account.ledger
     if ledger is None:
         return None
@@ -45,31 +45,31 @@ def budget(account: Run, *, external: bool) -> Budget | None:
         for line in ledger.lines
         if not external or line.entry is not None or line.block is None
     )
-    words = f"Where the privacy budget went: {total}, claimed for {ledger.claim} records. Noise from {ledger.noise}."
+    words = f"Privacy budget: {total}, claimed for {ledger.claim} records. Noise from {ledger.noise}."
     meaning = CLAIMS[ledger.claim] if external else "; ".join((ledger.meaning, *ledger.beyond))
-    return Budget(words, not external, _HEADS[:shown], rows, f"{meaning}. How it adds up: {ledger.composition}.")
+    return Budget(words, not external, _HEADS[:shown], rows, f"{meaning}. Composition: {ledger.composition}.")
 
 
-#: Readings that stand among the first figures, where they were read.
+#: Readings among the key figures, if they were taken.
 _FIRST = (("il_sse", "Information loss"), ("dld", "Linked records"))
 
 
 class Sizes(NamedTuple):
-    """Class sizes in words and drawn."""
+    """Class sizes in words and as a chart."""
 
     words: str
     chart: Markup | str
 
 
 def places(account: Run, *, external: bool) -> list[str]:
-    """Return where the table came from and went to, in one text if there is one; outsiders see only the latter."""
+    """Return the names of input and output in one text, if known; the external edition shows only the output."""
     named = [account.target] if external else [account.source, account.target]
     told = " → ".join(folded(place) for place in named if place)
     return [told] if told else []
 
 
 def facts(account: Run) -> list[tuple[str, str]]:
-    """Return the figures that people look for first."""
+    """Return the key figures."""
     asked = _asked(account)
     k = min((f.achieved for f in asked), default=account.audit.overall.achieved)
     found = [
@@ -84,7 +84,7 @@ def facts(account: Run) -> list[tuple[str, str]]:
 
 
 def _over_all(account: Run, asked: list[Finding]) -> Finding:
-    """Return the finding over all quasi-identifiers, if it was asked for, else what was."""
+    """Return the finding over all quasi-identifiers if it was required, else the first required one."""
     whole = [finding for finding in asked if finding.attributes == account.audit.quasi]
     return next(iter([*whole, *asked]), account.audit.overall)
 
@@ -95,7 +95,7 @@ def _asked(account: Run) -> list[Finding]:
 
 
 def notes(account: Run) -> list[str]:
-    """Return what the audit has to say besides, each once."""
+    """Return the notes of the audit, each once."""
     told = dict.fromkeys(f"{f.model}: {f.note}." for f in account.audit.findings if f.note)
     weights = dict(account.audit.overall.found)
     if "weighted_k" in weights:
@@ -104,25 +104,25 @@ def notes(account: Run) -> list[str]:
 
 
 def sizes(account: Run, *, external: bool) -> Sizes:
-    """Return how large classes are; for outsiders without the number of classes of each size."""
+    """Describe class sizes; the external edition omits the number of classes of each size."""
     many = account.sizes
     if not len(many):
-        return Sizes("There are no classes, for there are no records.", "")
+        return Sizes("There are no classes, because there are no records.", "")
     smallest, average, largest = int(many.min()), float(many.mean()), int(many.max())
     grouped = account.recipe.get("release") not in ("swap", "anatomy")
-    what = "classes" if grouped else "combinations of quasi-identifiers as they leave, which is not what is promised"
+    what = "classes" if grouped else "released combinations of quasi-identifiers, whose size is not promised"
     if external:
         words = f"{len(many):,} {what}: at least {counted(smallest, 'record')}, on average {number(average, 3)}."
         return Sizes(words, "")
     words = (
         f"{len(many):,} {what}: the smallest has {counted(smallest, 'record')}, the average {number(average, 3)}, the "
-        f"largest {largest:,}. Below each bar the size, above it how many there are."
+        f"largest {largest:,}. The size is below each bar, the number of classes above it."
     )
     return Sizes(words, sizes_chart(many, int(account.recipe.get("k", 0))))
 
 
 def certificate(account: Run) -> list[tuple[str, str]]:
-    """Return how far classes may be from the best there are, if it was asked for."""
+    """Return the bound on the distance of the classes from the optimum, if requested."""
     found = account.certificate
     if found is None:
         return []
@@ -134,7 +134,7 @@ def certificate(account: Run) -> list[tuple[str, str]]:
 
 
 def versions(account: Run, *, external: bool) -> list[tuple[str, str]]:
-    """Return what the run depended on; for outsiders neither the seed nor what would confirm a guess of it."""
+    """Return the versions of dependencies; the external edition omits the seed and anything that could confirm it."""
     shown = {"shoal": account.versions["shoal"]} if external and "shoal" in account.versions else {}
     rows = [(name, version) for name, version in (shown if external else account.versions).items()]
     if external:

@@ -1,4 +1,4 @@
-"""Readings that may be published: those that an exchange of two members of a class does not change."""
+"""Publishable readings: those that do not change when two members of a class are exchanged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shoal.types.results.reading import significant
 
 
 def publishes(release: str) -> bool:
-    """Tell whether figures about the originals may accompany a release; its class must say so.
+    """Tell whether figures about the originals may accompany a release; its class must declare it.
 
     >>> publishes("centroid"), publishes("swap")
     (True, False)
@@ -21,9 +21,9 @@ def publishes(release: str) -> bool:
 def published(readings: Readings, release: str) -> Readings:
     """Return the readings that may accompany a release: bare values with 3 significant digits.
 
-    A measure says ``exchangeable = True`` if its value depends only on which original vectors of quasi-identifiers were
-    released as which, however often each pair occurs, and neither on confidential columns nor on the order of rows. The
-    release says ``publishes_readings = True``. Whatever says nothing is not published.
+    A measure declares ``exchangeable = True`` if its value depends only on which original vectors of quasi-identifiers
+    were released as which, however often each pair occurs, and neither on confidential columns nor on the order of
+    rows. The release declares ``publishes_readings = True``. Without a declaration nothing is published.
 
     >>> read = (Reading("mae", 0.123456, "low", (0.0, 9.0)), Reading("inference", 7.5, "low", (0.0, 100.0)))
     >>> published(Readings(read), "centroid").to_dict(), published(Readings(read), "swap").to_dict()
@@ -36,13 +36,13 @@ def published(readings: Readings, release: str) -> Readings:
 
 
 def outward(account: Run) -> Run:
-    """Return what outsiders may read of a run: published readings, and no certificate.
+    """Return the part of a run for the external edition: published readings, and no certificate.
 
     Counts of records that unchanged columns make unique stay, and so do warnings: they depend on the output and on the
-    sets of rows that are classes, neither of which changes when two members of a class are exchanged.
+    sets of rows that form classes, and both stay the same when two members of a class are exchanged.
 
-    With several blocks, values of one block may change places while those of another stay. Then only readings that look
-    at each attribute by itself are the same, which a measure declares by ``by_attribute = True``.
+    With several blocks, values of one block may be exchanged while those of another stay. Then only readings that treat
+    each attribute separately are unchanged, which a measure declares by ``by_attribute = True``.
     """
     found = published(account.readings, str(account.recipe.get("release", "centroid")))
     if account.blocks > 1:
@@ -51,7 +51,7 @@ def outward(account: Run) -> Run:
 
 
 def comparable(account: Run) -> bool:
-    """Tell whether outsiders may see originals and release side by side: correlations, and changes of attributes."""
+    """Tell whether the external edition may compare originals and release: correlations, changes of attributes."""
     return account.blocks == 1 and publishes(str(account.recipe.get("release", "centroid")))
 
 

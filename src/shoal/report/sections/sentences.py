@@ -1,4 +1,4 @@
-"""What was done, why, and what the audit says of it, in sentences."""
+"""Sentences of a report: the steps of the run, their reasons, and the findings of the audit."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from shoal.types import Finding, Role, Run
 
 _NOT = re.compile(r"\*\*What it does not promise\.\*\* (.*?)(?:\n\n|\Z)", re.DOTALL)
 
-#: What a release does besides the models, where its name does not say it.
+#: Properties of releases beyond their privacy model, if the name does not imply them.
 _RELEASES = {
-    "centroid": "Classes leave with a mean of their records, which may be a combination that nobody has.",
-    "medoid": "Every class leaves with the quasi-identifiers that one of its records had: they are somebody's, true of "
-    "that record and not of the others.",
-    "swap": "Every column keeps its values, rare ones too, and anyone who finds the class of somebody sees its "
-    "confidential values. The receipt of the run undoes it: keep it to yourself.",
-    "anatomy": "Quasi-identifiers leave as they were: who is in the table is not hidden. If all confidential rows of a "
-    "class share a value, it is known of everybody in it.",
+    "centroid": "Each class is released as the mean of its records, a combination that may belong to no record.",
+    "medoid": "Each class is released with the quasi-identifiers of one of its records: they are true of that record, "
+    "not of the others.",
+    "swap": "Every column keeps its values, including rare ones, and anyone who finds an individual's class sees its "
+    "confidential values. The receipt of the run reverses the swap: keep it private.",
+    "anatomy": "Quasi-identifiers are released unchanged: the people in the table are not hidden. If all confidential "
+    "rows of a class share a value, it is known of everyone in it.",
 }
 
 _ALWAYS = (
-    ("Somebody who knows more", "Who knows the other members of a class, or can rule them out, learns about the one "
-     "that is left."),
-    ("Several releases", "Each release of the same people keeps its promise on its own; two together may not."),
-    ("Your analysis", "That it gives the same result as before. Look at the loss below, and try it."),
+    ("Background knowledge", "An attacker who knows the other members of a class, or can rule them out, learns about "
+     "the remaining one."),
+    ("Several releases", "Each release of the same people keeps its promise by itself; two of them combined may not."),
+    ("Utility", "Your analysis may give a different result. Check the loss below, and try it."),
 )  # fmt: skip
 
 
@@ -37,12 +37,12 @@ class Promise(NamedTuple):
     """A privacy model that was audited because it is promised."""
 
     name: str
-    words: str  #: what it says
-    limits: str  #: what it does not say
+    words: str  #: its guarantee
+    limits: str  #: its limits
 
 
 def promises(account: Run) -> list[Promise]:
-    """Return the models that are promised, each once, in the words of their files."""
+    """Return the promised models, each once, in the words of their files."""
     models = dict.fromkeys(f.model for f in account.audit.findings if f.required is not None and f.promised)
     return [_promise(model) for model in models if model in registry.keys("privacy")]
 
@@ -63,8 +63,8 @@ def limits(account: Run) -> list[tuple[str, str]]:
         rows.append(
             (
                 "Other columns",
-                f"{joined(as_it_is)}: these are not hidden among others. If somebody can know them, they "
-                "belong to the quasi-identifiers.",
+                f"{joined(as_it_is)}: released unchanged. If an attacker can know them, declare them as "
+                "quasi-identifiers.",
             )
         )
     asked = {f.confidential for f in account.audit.findings if f.required is not None}
@@ -73,17 +73,17 @@ def limits(account: Run) -> list[tuple[str, str]]:
         rows.append(
             (
                 "Confidential values",
-                f"Nothing was asked for of {joined(bare)}. If all members of a class share a value, "
+                f"Nothing is required of {joined(bare)}. If all members of a class share a value, "
                 "it is known of all of them.",
             )
         )
     blocks = [f for f in account.audit.findings if f.model == "k_anonymity" and f.required is not None]
     if blocks and not any(set(account.audit.quasi) <= set(f.attributes) for f in blocks):
         rows.append(
-            ("All blocks together", "k holds in each block only. Who knows columns of several may find one record.")
+            ("All blocks jointly", "k holds within each block only. Columns of several blocks may identify one record.")
         )
     if any(not f.promised for f in account.audit.findings):
-        rows.append(("What is only reported", "Findings marked as not promised are what was found, not what is kept."))
+        rows.append(("Reported findings", "Findings marked as not promised describe this output only."))
     if shares := [f.achieved for f in account.audit.findings if dominated(f)]:
         rows.append(
             (
@@ -95,35 +95,35 @@ def limits(account: Run) -> list[tuple[str, str]]:
         )
     release = str(account.recipe.get("release", ""))
     if release == "swap" and account.recipe.get("set", {}).get("not_private_seed") is not None:
-        rows.append(("NOT PRIVATE", "Values were dealt by a seed, for a test: anyone can put them back."))
+        rows.append(("NOT PRIVATE", "Values were swapped with a seed, for a test: anyone can reverse the swap."))
     if release in _RELEASES:
         rows.append((f"By {release}", _RELEASES[release]))
     noise = (
         ("Differential privacy", "Classes depend on every record; no ε is promised.")
         if account.ledger is None
-        else ("What ε is for, and what not", f"{account.ledger.meaning}.")
+        else ("Scope of ε", f"{account.ledger.meaning}.")
     )
     return [*rows, noise, *_ALWAYS]
 
 
 _MISSING = {
-    "category": "A missing quasi-identifier is a category of its own: records without a value may share a class.",
-    "exclude": "Records with a missing quasi-identifier do not leave.",
-    "fill": "A missing quasi-identifier leaves with the value of its class.",
+    "category": "A missing quasi-identifier is a separate category: records without a value may share a class.",
+    "exclude": "Records with a missing quasi-identifier are excluded.",
+    "fill": "A missing quasi-identifier is released with the value of its class.",
 }
 
 
-_LINES = 8  # of requirements, below the verdict
+_LINES = 8  # maximum number of requirements listed below the verdict
 
 
 class Verdict(NamedTuple):
-    """What the audit says, first of all."""
+    """The verdict of the audit, at the top of the report."""
 
     holds: bool
     sentence: str
-    besides: tuple[str, ...]
-    why: str  #: why it can be believed
-    warnings: tuple[str, ...] = ()  #: what to look at before the table is published
+    requirements: tuple[str, ...]
+    why: str  #: why it can be trusted
+    warnings: tuple[str, ...] = ()  #: points to review before publication
 
     @property
     def tone(self) -> str:
@@ -132,29 +132,29 @@ class Verdict(NamedTuple):
 
 
 def verdict(account: Run) -> Verdict:
-    """Return what the independent audit found, in a sentence; what holds besides in others."""
+    """Return the finding of the independent audit in a sentence; requirements follow in others."""
     audit = account.audit
     if not audit.holds:
         failed = [f for f in audit.findings if not f.holds]
         told = "; ".join(f"{f.model} requires {f.levels[0]} and achieves {f.levels[1]}" for f in failed)
-        return Verdict(False, f"The audit did not find what was asked for: {told}.", (), _CHECKED)
+        return Verdict(False, f"The audit did not find what was required: {told}.", (), _CHECKED)
     asked = [f for f in audit.findings if f.required is not None and f.promised]
     of_all = [f for f in asked if f.confidential is None and not _with_strata(account, f)]
     of_records = [f for f in of_all if f.model != "dominance"]
-    besides = [f for f in asked if f.confidential is not None]
+    of_columns = [f for f in asked if f.confidential is not None]
     lines = [
-        f"In {folded(str(f.confidential))}, {_model(f)} was asked for at {f.levels[0]} and found at {f.levels[1]}."
-        for f in besides
+        f"In {folded(str(f.confidential))}, {_model(f)} was required at {f.levels[0]} and found at {f.levels[1]}."
+        for f in of_columns
     ]
     lines[:0] = [_of_persons(f) for f in of_all if f.model == "dominance"]
     if len(lines) > _LINES:
-        lines[_LINES:] = [f"And {counted(len(lines) - _LINES, 'requirement')} more, which hold: see the audit."]
+        lines[_LINES:] = [f"And {counted(len(lines) - _LINES, 'more requirement')}, all met: see the audit."]
     said = _of_records(account, of_records)
     warnings = tuple(map(plain, audit.warnings))
     return Verdict(True, said, tuple(lines), f"{_groups(account)}{_CHECKED}", warnings)
 
 
-_CHECKED = "An independent audit read the output as it leaves, and counted; nothing was taken on trust."
+_CHECKED = "An independent audit counted this in the released output; nothing was taken on trust."
 
 
 def _of_persons(finding: Finding) -> str:
@@ -165,11 +165,11 @@ def _of_persons(finding: Finding) -> str:
 
 def _groups(account: Run) -> str:
     together = account.recipe.get("together")
-    return "Groups are records that stay together, such as those of a household. " if together else ""
+    return "A group is a set of records that is never split, such as a household. " if together else ""
 
 
 def _with_strata(account: Run, finding: Finding) -> bool:
-    """Tell whether a finding is the same one once more, for those who know the stratum."""
+    """Tell whether a finding repeats another one with the strata added."""
     return bool(set(finding.attributes) & set(account.recipe.get("strata", ())))
 
 
@@ -190,12 +190,12 @@ def _of_records(account: Run, found: list[Finding]) -> str:
             return f"Every record shares its quasi-identifiers with {others}: the audit found k = {k}."
         return (
             f"In each of {len(found)} blocks, every record shares its quasi-identifiers with {others}: the audit found "
-            f"k = {k}. Over all blocks together k is {number(overall.achieved)}, which is not promised."
+            f"k = {k}. Over all blocks jointly k is {number(overall.achieved)}, which is not promised."
         )
     if chosen[0].model == "probabilistic_k_anonymity":
         return (
-            f"Values changed places within classes of at least {k}: nobody who knows somebody's quasi-identifiers "
-            f"picks the record with a chance above 1 in {k}."
+            f"Values were swapped within classes of at least {k}: an attacker who knows someone's quasi-identifiers "
+            f"picks the record with a probability of at most 1 in {k}."
         )
     if chosen[0].model == "anatomy_k":
         return f"Every record is joined with at least {k} confidential rows: the audit found k = {k}."
@@ -211,7 +211,7 @@ def _others(account: Run, others: int) -> str:
 
 
 def done(account: Run, *, external: bool) -> list[tuple[str, str]]:
-    """Return what was done, a title and a sentence each; for outsiders without what would help to undo it."""
+    """Return what was done, a title and a sentence each; the external edition omits what would help to undo it."""
     recipe = account.recipe
     method, release = str(recipe.get("method", "")), str(recipe.get("release", "centroid"))
     rows = [
@@ -237,14 +237,14 @@ _WEIGHTS = {
     "record": "{weight} is released as it is; no mean and no class depends on it.",
     "none": "Means of classes are weighted by {weight}, which is removed.",
 }
-_MERGED = " Strata that were too small were merged with the nearest, and leave as one."
+_MERGED = " Strata that were too small were merged with the nearest, and released as one."
 
 
 def _classes(account: Run) -> str:
     many = counted(len(account.sizes), "combination")
     return (
-        f"{counted(account.audit.records, 'record')} leave, with {many} of quasi-identifiers. Records that are alike "
-        f"were put into classes, so that nobody stands alone with what an intruder may know from elsewhere."
+        f"{counted(account.audit.records, 'record')} released, with {many} of quasi-identifiers. Similar records "
+        f"share a class, so that no record is unique on what an attacker may know from elsewhere."
     )
 
 
@@ -258,17 +258,17 @@ def _named(room: str, key: str) -> str:
 
 def _roles(account: Run, *, external: bool) -> list[tuple[str, str]]:
     names = account.schema.names
-    rows = [("Quasi-identifiers", f"{joined(account.audit.quasi)}: what an intruder may know from elsewhere.")]
+    rows = [
+        ("Quasi-identifiers", f"{joined(account.audit.quasi)}: attributes that an attacker may know from elsewhere.")
+    ]
     if account.audit.confidential:
-        rows.append(("Confidential", f"{joined(account.audit.confidential)}: what must not be learnt about somebody."))
+        rows.append(("Confidential", f"{joined(account.audit.confidential)}: values that must not be disclosed."))
     if (gone := names(Role.IDENTIFIER, Role.SUBJECT)) and not external:
-        rows.append(("Do not leave", f"{joined(gone)}: names of people, or what tells them apart."))
+        rows.append(("Removed", f"{joined(gone)}: direct identifiers, or columns that identify people."))
     elif gone:
-        rows.append(("Do not leave", "Columns that name people, or tell them apart."))
+        rows.append(("Removed", "Direct identifiers, and columns that identify people."))
     if others := names(Role.OTHER):
-        rows.append(
-            ("As they were", f"{joined(others)}: neither known from elsewhere nor confidential, as was decided.")
-        )
+        rows.append(("Unchanged", f"{joined(others)}: declared as neither known from elsewhere nor confidential."))
     return rows
 
 
@@ -276,24 +276,24 @@ def _counting(recipe: Mapping[str, Any], *, external: bool) -> list[tuple[str, s
     column = recipe.get("subject") or recipe.get("together")
     if not column:
         return [("k", f"{recipe['k']}, counted in records.")]
-    what = "subjects" if recipe.get("subject") else "groups of records that stay together, such as households"
+    what = "subjects" if recipe.get("subject") else "groups that are never split, such as households"
     of = "" if external else f" ({folded(str(column))})"
     rows = [("k", f"{recipe['k']}, counted in {what}{of}.")]
     if recipe.get("household_level"):
-        rows.append(("Of the group", f"{joined(recipe['household_level'])}: one value for all its members."))
+        rows.append(("Group level", f"{joined(recipe['household_level'])}: one value for all members of a group."))
     return rows
 
 
 def _closeness(recipe: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = []
     if (t := recipe.get("t")) is not None:
-        near = f"some {recipe['n']:,} records around it" if recipe.get("n") else "the whole table"
+        near = f"the {recipe['n']:,} records around it" if recipe.get("n") else "the whole table"
         rows.append(("t", f"{number(t)}: in every class each confidential column is distributed almost as in {near}."))
     if recipe.get("require"):
         persons = {name: level for name, level in recipe["require"].items() if name == "dominance"}
         values = {name: level for name, level in recipe["require"].items() if name not in persons}
         said = [f"{_listed(values)}, of confidential columns"] if values else []
-        said += [f"{_listed(persons)}, the most of a class that one person may hold"] if persons else []
+        said += [f"{_listed(persons)}, the largest share of a class that one person may hold"] if persons else []
         rows.append(("Also required", f"{'; '.join(said)}."))
     return rows
 
@@ -303,22 +303,22 @@ def _listed(values: Mapping[str, Any]) -> str:
 
 
 def _inside(account: Run) -> list[tuple[str, str]]:
-    """Return what only those may read who have the original table: how classes were formed, and who does not leave."""
+    """Return details for people who have the original table: how classes were formed, and excluded records."""
     recipe, rows = account.recipe, []
     if account.left_out:
-        rows.append(("Left out", f"{counted(account.left_out, 'record')}: a quasi-identifier is missing."))
+        rows.append(("Excluded", f"{counted(account.left_out, 'record')}: a quasi-identifier is missing."))
     if recipe.get("attribute_weights"):
         rows.append(("Attribute weights", f"Squared distances count {_listed(recipe['attribute_weights'])} times."))
     if len(recipe.get("blocks", ())) > 1:
-        rows.append(("Blocks", "; ".join(joined(block) for block in recipe["blocks"]) + ": each on its own."))
+        rows.append(("Blocks", "; ".join(joined(block) for block in recipe["blocks"]) + ": partitioned separately."))
     if recipe.get("steer"):
         made = ", ".join(folded(str(table.get("by", "an array"))) for table in recipe["steer"])
         rows.append(("Steering", f"By artificial attributes: {made}."))
     if recipe.get("refine"):
-        rows.append(("Refinement", f"Classes were improved afterwards, with effort {recipe['refine']}."))
+        rows.append(("Refinement", f"Classes were then refined, with effort {recipe['refine']}."))
     if recipe.get("set"):
         rows.append(("Parameters", f"{_listed(recipe['set'])}."))
     if account.note:
-        rows.append(("The method says", f"{account.note[:1].upper()}{account.note[1:].rstrip('.')}."))
+        rows.append(("Method note", f"{account.note[:1].upper()}{account.note[1:].rstrip('.')}."))
     rows += [("Note", note) for note in account.notes]
     return rows

@@ -1,8 +1,8 @@
-"""Findings and readings as rows of tables.
+"""Findings and readings as table rows.
 
-Whoever reads a report may have the output, too. With it a change of a statistic gives the statistic of the original,
-and of a few records that is somebody's value: a quantile always is, and a range is that of two. The normalised SSE of
-an attribute gives its range.
+A reader of the report may also have the output. Together with it, a change of a statistic reveals the original
+statistic, and for a few records that is a person's value: a quantile always is, and a range consists of two. The
+normalised SSE of an attribute reveals its range.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from shoal.report.charts.numbers import folded, joined, number, percent, plain
 from shoal.report.sections.attributes import moments
 from shoal.types import Finding, Reading, Run
 
-_STRATUM = re.compile(r" in (a stratum|stratum \d+)$| a stratum$")  # the section on strata tells what may be told
-_RAW = "raw"  # a sum in the attributes' own units, of which one record may make most
-_TAIL = 0.05  # of the records lie beyond the outermost quantiles
-_DECIMALS = 2  # of a quantile, in deviations: so that it is no value, but where values are
-#: Of single attributes: with the output they give an original mean, deviation, quantile, coefficient or range.
+_STRATUM = re.compile(r" in (a stratum|stratum \d+)$| a stratum$")  # the section on strata shows these
+_RAW = "raw"  # a sum in the attributes' own units, which one record may dominate
+_TAIL = 0.05  # share of the records beyond the outermost quantiles
+_DECIMALS = 2  # of a quantile, in deviations: coarse enough not to be a value
+#: Per attribute: with the output they reveal an original mean, deviation, quantile, coefficient or range.
 _INSIDE = ("means", "quantiles", "regression", "sse_normalised", "variances")
 
 
-#: Changes of single attributes, which with the output give what is not shown in the table of means.
+#: Changes of single attributes, which with the output reveal what the table of means hides.
 _CHANGES = ("means", "variances")
 
 
 @dataclass(frozen=True)
 class Telling:
-    """Who reads, and what must not be told: what stands for fewer than `least` of so many records.
+    """The reader, and what must be hidden: figures about fewer than `least` of the `records` records.
 
-    `hidden` are the attributes of which a single record makes most of the mean or the deviation.
+    `hidden` are the attributes whose mean or deviation a single record dominates.
     """
 
     records: int
@@ -48,7 +48,7 @@ class Telling:
 
     @classmethod
     def of(cls, account: Run, least: int, *, external: bool) -> Telling:
-        """Return what may be told of a run."""
+        """Determine what a report may show of a run."""
         found = account.comparison
         pairs = {name: found.numbers[name] for name in found.numeric}
         shown = {name: moments(pair, least) for name, pair in pairs.items()}
@@ -56,13 +56,13 @@ class Telling:
         return cls(account.audit.records, least, frozenset(few), external)
 
     def told(self, reading: Reading) -> Reading | None:
-        """Return a reading as it may be told; None if nothing of it may be.
+        """Return the part of a reading that may be shown; None if nothing may be.
 
         >>> found = Reading("quantiles", 0.1234, "low", (0.0, math.inf), parts=(("pay, 5 %", -0.1234),))
         >>> Telling(100, 5).told(found).parts, Telling(100, 5, external=True).told(found) is None
         ((('pay, 5 %', -0.12),), True)
         >>> Telling(99, 5).told(found).note
-        'fewer than 5 records lie beyond a quantile, so that it would be the value of somebody'
+        "fewer than 5 records lie beyond a quantile, so it would be one person's value"
         """
         if self.external and reading.measure in _INSIDE:
             return None
@@ -75,23 +75,23 @@ class Telling:
         return self._rounded(whole) if whole.measure == "quantiles" else whole
 
     def _of_many(self, reading: Reading) -> Reading:
-        """Return changes without the attributes of which a single record makes most."""
+        """Return changes without the attributes that a single record dominates."""
         kept = tuple(part for part in reading.parts if part[0] not in self.hidden)
         if len(kept) == len(reading.parts):
             return reading
-        few = f"attributes of which one record makes most are left out: {len(reading.parts) - len(kept):,}"
+        few = f"attributes that one record dominates are omitted: {len(reading.parts) - len(kept):,}"
         return replace(reading, value=max((abs(v) for _, v in kept), default=math.nan), parts=kept, note=few)
 
     def _rounded(self, reading: Reading) -> Reading:
-        """Return quantiles so that none is a value; nothing where few records lie beyond them."""
+        """Round quantiles so that none is a value; hide them if few records lie beyond them."""
         if _TAIL * self.records < self.least:
-            why = f"fewer than {self.least} records lie beyond a quantile, so that it would be the value of somebody"
+            why = f"fewer than {self.least} records lie beyond a quantile, so it would be one person's value"
             return replace(reading, value=math.nan, parts=(), note=why)
         parts = tuple((name, round(value, _DECIMALS)) for name, value in reading.parts)
         return replace(reading, value=round(reading.value, _DECIMALS), parts=parts)
 
 
-_PARTS = 40  # of a reading, that are shown
+_PARTS = 40  # maximum number of shown parts of a reading
 _HALF = 0.5  # of the weight of a class: beyond that its mean is mostly one person's value
 
 
@@ -108,7 +108,7 @@ class Audited(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A reading as a row: what was read, where it lies, and what it means."""
+    """A reading as a row: its value, its position on a scale, and its meaning."""
 
     name: str
     title: str
@@ -122,7 +122,7 @@ class Read(NamedTuple):
 
 
 def audited(account: Run, *, external: bool) -> list[Audited]:
-    """Return what was asked for, and what was found though it is not promised; for outsiders only the former."""
+    """Return required findings, and in the internal edition also those that are not promised."""
     asked = [
         f
         for f in account.audit.findings
@@ -158,7 +158,7 @@ class Singled(NamedTuple):
 
 
 def unchanged(account: Run) -> tuple[tuple[str, ...], list[Singled]]:
-    """Return what columns single out that are released unchanged: in sentences, and a row for each column."""
+    """Return the records made unique by unchanged columns: as sentences, and a row per column."""
     found = account.audit.unchanged
     if found is None or not found.columns:
         return (), []
@@ -186,8 +186,8 @@ def _over(attributes: Sequence[str], quasi: tuple[str, ...]) -> str:
     return joined(attributes, 6)
 
 
-def besides(account: Run) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Return what holds of confidential columns though nobody asked: the models, and a row for each column."""
+def reported(account: Run) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Return the levels of confidential columns without requirements: the models, and a row per column."""
     found = [f for f in account.audit.findings if f.confidential is not None and f.required is None and f.promised]
     shorts = list(dict.fromkeys(f.short for f in found))
     rows = []
@@ -198,7 +198,7 @@ def besides(account: Run) -> tuple[list[str], list[tuple[str, list[str]]]]:
 
 
 def readings(account: Run, room: str, telling: Telling) -> tuple[list[Read], list[tuple[str, str]]]:
-    """Return the readings of a room as they may be told, and those that could not be read with the reason."""
+    """Return the readings of a family that may be shown, and undefined ones with the reason."""
     external, keys = telling.external, registry.keys(room)
     shown = (telling.told(reading) for reading in account.readings.readings if reading.measure in keys)
     mine = [reading for reading in shown if reading is not None]
@@ -227,7 +227,7 @@ def _read(reading: Reading, room: str, *, external: bool) -> Read:
 
 
 def _ends(reading: Reading) -> tuple[float, float] | None:
-    """Return where a scale begins and ends; None if it has no end that people know."""
+    """Return the ends of a scale; None if it has no natural end."""
     low, high = reading.range
     if math.isinf(high) and reading.unit == "%" and 0 <= reading.value <= 100:
         high = 100.0
@@ -235,10 +235,10 @@ def _ends(reading: Reading) -> tuple[float, float] | None:
 
 
 def _in_words(reading: Reading, ends: tuple[float, float] | None, unit: str) -> str:
-    """Say what the least and the largest are, and which is better."""
+    """Describe the smallest and largest value, and which is better."""
     low, high = (f"{number(end)}{unit}" for end in (ends or reading.range))
     if reading.goal == "low":
-        return f"{low} is best, {high} is worst" if ends else f"{low} is best, there is no upper end"
+        return f"{low} is best, {high} is worst" if ends else f"{low} is best, without an upper limit"
     if reading.goal == "high":
-        return f"{high} is best, {low} is worst" if ends else f"the higher the better, from {low}"
-    return f"from {low} to {high}, neither is better" if ends else f"from {low} on, neither way is better"
+        return f"{high} is best, {low} is worst" if ends else f"higher is better, from {low}"
+    return f"from {low} to {high}, neither is better" if ends else f"{low} or more, neither is better"

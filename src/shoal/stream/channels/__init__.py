@@ -1,1 +1,1 @@
-"""Channels, from which tuples are read and to which classes are written: one file each."""
+"""Channels that read tuples and write classes: one file each."""

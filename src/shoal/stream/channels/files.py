@@ -26,15 +26,15 @@ from shoal.types.stream import Cursor, Incoming, Journey, Link, Outgoing
 
 
 class PipeLink:
-    """Records of a file or pipe, and a pipe for what leaves; nothing is kept."""
+    """Records from a file or pipe, and a pipe for the output; no state is kept."""
 
     def __init__(self, given: Input, journey: Journey) -> None:
         self._input = given
         self.header = given.header  #: the first record, if it names the fields
         self.cursor = Cursor()
-        self.finished = False  #: whether the stream is over, and all of it has left
+        self.finished = False  #: whether the stream has ended and all output is released
         self._preface = b""
-        self._untouched = True  # nothing has left yet
+        self._untouched = True  # nothing is released yet
         with ExitStack() as undo:
             self._out: Pipe | Growing = Pipe(journey.target)
             undo.callback(self._out.close)
@@ -42,7 +42,7 @@ class PipeLink:
             self._undo = undo.pop_all()
 
     def _letters(self, journey: Journey, undo: ExitStack, *, begins: bool) -> Growing | None:
-        """Open the file of dead letters."""
+        """Open the dead-letter file."""
         if journey.dead is None:
             return None
         if begins:
@@ -52,21 +52,21 @@ class PipeLink:
         return made
 
     def preface(self, line: bytes) -> None:
-        """Let a line stand before the first tuple."""
+        """Write a line before the first tuple."""
         self._preface = line + b"\n" if line else b""
 
     def lanes(self) -> Mapping[str, Cursor]:
-        """There is one lane, and it has no name."""
+        """Return the only lane, which has no name."""
         return {"": self.cursor}
 
     def fetch(self, most: int, seconds: float) -> Incoming | None:
-        """Return records, or None if none came in time."""
+        """Return records, or None if none arrived in time."""
         records, places = self._input.fetch(most, seconds)
         over = self._input.over
         return Incoming("", records, places, self._input.after, over) if records or over else None
 
     def commit(self, steps: Sequence[Outgoing]) -> None:
-        """Write what leaves, and then the letters."""
+        """Write the output, then the dead letters."""
         for step in steps:
             out, dead = self._rendered(step)
             self._untouched = False
@@ -89,7 +89,7 @@ class PipeLink:
         return self._input.over and step.cursor.place >= self._input.after
 
     def close(self) -> None:
-        """Let go of everything; what nothing came of is as it was before."""
+        """Close everything; undo what was prepared if nothing was released."""
         self._input.close()
         if self._untouched:
             self._undo.close()
@@ -99,23 +99,24 @@ class PipeLink:
             self._dead.close()
 
 
-_ROTATE = 1 << 23  # bytes of the journal from which it goes on in a new file
+_ROTATE = 1 << 23  # journal size in bytes from which a new file is started
 
 
 class Files:
     """Files and pipes.
 
-    The journal is a folder beside the output, ``OUT.journal``. What leaves in a step is written there first, with the
-    dead letters and the cursor, and only then to the output. After a crash the last steps are completed from it.
+    The journal is a folder next to the output, ``OUT.journal``. The output of each step is written there first, with
+    the dead letters and the cursor, and only then to the output file. After a crash the last steps are completed from
+    it.
 
-    **Guarantee.** Also across crashes every byte of the output was in the journal before, no byte of it is ever
+    **Guarantee.** Even across crashes, every byte of the output was in the journal first, no byte of it is ever
     replaced, and a step is in the output whole, or will be after the next start.
 
-    To standard output, or to what is no file, there is no journal: such a stream begins anew every time.
+    Standard output and other pipes have no journal: such a stream starts from the beginning every time.
     """
 
     def open(self, journey: Journey) -> Link:
-        """Return a link; refuse a journey whose promises are not those it was begun with."""
+        """Return a link; refuse a journey whose promises differ from those it was started with."""
         source: Bytes = Handle(journey.source) if journey.feed is None else Made(journey.feed)
         with ExitStack() as undo:
             undo.callback(source.close)
@@ -129,7 +130,7 @@ class Files:
 
 
 class _FileLink(PipeLink):
-    """Records of a file or pipe, and a file that grows, with a journal."""
+    """Records from a file or pipe, and an append-only file with a journal."""
 
     def __init__(self, given: Input, journey: Journey) -> None:
         self._input, self._preface = given, b""
@@ -140,7 +141,7 @@ class _FileLink(PipeLink):
         with ExitStack() as undo:
             if begins:
                 undo.callback(make_way(Path(journey.target), journey.force))
-            self._out: Growing = Growing(path, journey.target)  # nobody else reads or writes the journal from here on
+            self._out: Growing = Growing(path, journey.target)  # from here on, no other process uses the journal
             undo.callback(self._out.discard)
             self._dead = self._letters(journey, undo, begins=begins)
             with writing(str(self._journal.folder)):
@@ -155,7 +156,7 @@ class _FileLink(PipeLink):
             self._undo = undo.pop_all()
 
     def _begin(self, journey: Journey) -> tuple[Base, list[Step]]:
-        """Write the base of a stream that begins now."""
+        """Write the base of a new stream."""
         base = Base(journey.fingerprint, kept(journey), Cursor(), digest=self._input.digest(0))
         with writing(str(self._journal.folder)):
             self._journal.folder.mkdir(exist_ok=True)
@@ -163,7 +164,7 @@ class _FileLink(PipeLink):
         return base, []
 
     def _restore(self, base: Base, steps: list[Step]) -> None:
-        """Complete into the files what the journal holds."""
+        """Complete the files from the journal."""
         last = steps[-1] if steps else base
         self.cursor, self._digest, self.finished = last.cursor, last.digest, last.finished
         self._base, self._steps = base, bool(steps)
@@ -172,13 +173,13 @@ class _FileLink(PipeLink):
             self._dead.restore(base.dead, b"".join(step.dead for step in steps))
 
     def preface(self, line: bytes) -> None:
-        """Let a line stand before the first tuple, if nothing stands there yet."""
+        """Write a line before the first tuple, unless it is there already."""
         self._preface = line + b"\n" if line and not self._out.size else b""
 
     def fetch(self, most: int, seconds: float) -> Incoming | None:
-        """Return records, or None if none came in time.
+        """Return records, or None if none arrived in time.
 
-        Of a stream that is finished there are none; its input must be the one that it was finished with.
+        A finished stream has none; its input must be the one it was finished with.
         """
         if self.finished:
             same = self._input.ends_as_before(seconds)
@@ -186,7 +187,7 @@ class _FileLink(PipeLink):
         return super().fetch(most, seconds)
 
     def commit(self, steps: Sequence[Outgoing]) -> None:
-        """Write to the journal what leaves, and then to the output."""
+        """Write output to the journal first, then to the output file."""
         for step in steps:
             out, dead = self._rendered(step)
             digest = self._input.digest(step.cursor.place)
@@ -202,7 +203,7 @@ class _FileLink(PipeLink):
                 self._rotate()
 
     def _rotate(self) -> None:
-        """Go on in a new file of the journal, once the disk has all that left."""
+        """Continue in a new journal file, once all output is on disk."""
         self._out.sync()
         if self._dead is not None:
             self._dead.sync()
@@ -212,7 +213,7 @@ class _FileLink(PipeLink):
             self._journal.begin(msgspec.structs.replace(self._base, **sizes, **now))
 
     def close(self) -> None:
-        """Let go of everything; a stream that is over leaves a journal that only says so, and one of nothing none."""
+        """Close everything; a finished stream keeps only a final journal entry, and an empty one no journal."""
         if self._untouched:
             self._journal.remove()
             super().close()

@@ -1,4 +1,4 @@
-"""Kafka: a consumer group in, a transactional producer out, each partition anonymized on its own."""
+"""Kafka: a consumer group in, a transactional producer out; each partition is anonymized separately."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NATS JetStream: tuples come from one stream and leave to another, a class in one message."""
+"""NATS JetStream: tuples from one stream to another, one class per message."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from shoal.types.stream import Journey
 
 
 class Nats:
-    """Streams of NATS, written ``nats://HOST:PORT/STREAM``."""
+    """NATS streams, written ``nats://HOST:PORT/STREAM``."""
 
     def open(self, journey: Journey) -> NatsLink:
-        """Connect to both ends; refuse a journey whose promises are not those it was begun with."""
+        """Connect to both ends; refuse a journey whose promises differ from those it was started with."""
         source, target = _ends(journey)
         dead = None if journey.dead is None else _subject(journey.dead, target)
         with ExitStack() as opened:
@@ -51,7 +51,7 @@ def _ends(journey: Journey) -> tuple[Address, Address]:
 
 
 def _subject(dead: str, address: Address) -> str:
-    """Return where dead letters go: a subject of the output stream, so that they are stored with the classes."""
+    """Return the subject of dead letters, within the output stream, so that they are stored with the classes."""
     if dead.partition("://")[0].lower() == SCHEME:
         other = Address.read(dead, OUTPUT)
         if (other.servers, other.stream) == (address.servers, address.stream):

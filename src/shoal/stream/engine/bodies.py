@@ -1,4 +1,4 @@
-"""Tuples as they came, until they leave: what is neither quasi-identifier nor taken out goes along."""
+"""Pending tuples: the fields released with them, other than quasi-identifiers."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from shoal.stream.wire.fields import put
 
 @dataclass(eq=False)
 class Bodies:
-    """Some tuples that came.
+    """A batch of arrived tuples.
 
     Attributes
     ----------
     positions
         Their numbers in the stream, ascending.
     names
-        All fields that leave, in their order; empty: every tuple has its own.
+        All released fields, in order; empty: every tuple has its own.
     rest
-        What goes along: a list of tables of names and values, or a table of Arrow.
+        The fields released unchanged: a list of dicts, or an Arrow table.
     subjects
-        Whom they are about, if that is a field.
+        Their subjects, if a field identifies them.
     left
-        Which of them are gone.
+        Which of them have been released or dropped.
     """
 
     positions: NDArray[np.int64] = field(repr=False)
@@ -43,8 +43,8 @@ class Bodies:
         return len(self.positions)
 
     def find(self, positions: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return which of some tuples are among these, and where they are."""
-        if self.positions[-1] - self.positions[0] == len(self) - 1:  # they came one after the other
+        """Return which of some tuples are in this batch, and their indices."""
+        if self.positions[-1] - self.positions[0] == len(self) - 1:  # consecutive positions
             found = np.flatnonzero((positions >= self.positions[0]) & (positions <= self.positions[-1]))
             return found, positions[found] - self.positions[0]
         at = np.minimum(np.searchsorted(self.positions, positions), len(self) - 1)
@@ -52,43 +52,43 @@ class Bodies:
         return found, at[found]
 
     def rows(self, at: NDArray[np.int64]) -> list[dict[str, Any]]:
-        """Return what goes along with some of them, as tables of names and values."""
+        """Return the other fields of some of them, as dicts."""
         if isinstance(self.rest, list):
             return [self.rest[row] for row in at.tolist()]
         found = self.rest.take(at).to_pylist() if self.rest.num_columns else [{}] * len(at)
         return [dict.fromkeys(self.names) | row for row in found]
 
     def table(self, at: NDArray[np.int64]) -> pa.Table:
-        """Return what goes along with some of them as columns of Arrow."""
+        """Return the other fields of some of them, as Arrow columns."""
         if not isinstance(self.rest, list):
             return self.rest.take(at)
         return _in_columns(self.rows(at))
 
 
 def _in_columns(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Return tuples as columns of Arrow; each may have fields of its own."""
+    """Return tuples as Arrow columns; each may have its own fields."""
     names = dict.fromkeys(name for row in rows for name in row)
     return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
 
 
 class Kept:
-    """All tuples that wait, and what goes along with each."""
+    """All pending tuples with their other fields."""
 
     def __init__(self) -> None:
-        self._tables: dict[int, Bodies] = {}  # by the position of the first, ascending
+        self._tables: dict[int, Bodies] = {}  # by first position, ascending
         self._rows: dict[int, tuple[dict[str, Any], Any]] = {}
 
     def add_rows(self, first: int, rows: list[dict[str, Any]], subjects: Sequence[Any] | None) -> None:
-        """Keep tuples that came one by one."""
+        """Store tuples that arrived one by one."""
         who = subjects if subjects is not None else [None] * len(rows)
         self._rows.update(zip(range(first, first + len(rows)), zip(rows, who, strict=True), strict=True))
 
     def add_table(self, bodies: Bodies) -> None:
-        """Keep tuples that came in columns."""
+        """Store tuples that arrived as columns."""
         self._tables[int(bodies.positions[0])] = bodies
 
     def leave(self, positions: NDArray[np.int64]) -> tuple[tuple[Bodies, ...], int]:
-        """Let tuples go; return where they are found, and how many of them were not here any more."""
+        """Remove tuples; return where they are, and how many were already removed."""
         if not len(positions):
             return (), 0
         loose = sorted(self._rows.keys() & set(positions.tolist())) if self._rows else []
@@ -96,7 +96,7 @@ class Kept:
         found, lacking = [], len(positions) - len(loose)
         begins = np.fromiter(self._tables, np.int64, len(self._tables))
         for which in np.unique(np.searchsorted(begins, positions, "right")) - 1 if len(begins) else ():
-            if which < 0:  # came before all that are in tables
+            if which < 0:  # arrived before all batches
                 continue
             bodies = self._tables[int(begins[which])]
             rows, at = bodies.find(positions)
@@ -112,12 +112,12 @@ class Kept:
         return tuple(found), lacking
 
 
-#: What Arrow says of cells that it cannot hold; the message may hold one.
+#: Arrow's exceptions for cells that it cannot hold; their messages may contain a cell.
 UNFIT = (ValueError, TypeError, NotImplementedError, OverflowError)
 
 
 def columns_of(given: Any) -> dict[str, Any]:
-    """Return columns by name, of a mapping, or a frame of pandas, polars or Arrow."""
+    """Return columns by name from a mapping, or from a frame of pandas, polars or Arrow."""
     if isinstance(given, Mapping):
         found = {str(name): _masked(column) for name, column in given.items()}
         odd = [name for name, column in found.items() if not _is_column(column)]
@@ -127,11 +127,11 @@ def columns_of(given: Any) -> dict[str, Any]:
                 "others. Push a list for each name."
             )
         return found
-    if not hasattr(given, "column_names"):  # a frame of pandas or polars, not a table of Arrow
+    if not hasattr(given, "column_names"):  # a pandas or polars frame, not an Arrow table
         import narwhals as nw
 
         try:
-            given = nw.maybe_reset_index(nw.from_native(given, eager_only=True)).to_arrow()  # an index is no field
+            given = nw.maybe_reset_index(nw.from_native(given, eager_only=True)).to_arrow()  # an index is not a field
         except nw.exceptions.DuplicateError:
             raise DataError("StreamAnonymizer: columns must have different names, got one twice. Rename it.") from None
         except TypeError:
@@ -145,7 +145,7 @@ def columns_of(given: Any) -> dict[str, Any]:
 
 
 def _masked(column: Any) -> Any:
-    """Return a column without what a mask hides."""
+    """Return a column without masked values."""
     return column.tolist() if isinstance(column, np.ma.MaskedArray) else column
 
 
@@ -154,9 +154,9 @@ def _is_column(column: Any) -> bool:
 
 
 def as_arrow(column: Any) -> Any:
-    """Return a column as an array of Arrow of its own."""
+    """Return a column as an Arrow array with its own memory."""
     if isinstance(column, (pa.Array, pa.ChunkedArray)):
-        coded = pa.types.is_dictionary(column.type)  # the dictionary would leave whole, with values of all others
+        coded = pa.types.is_dictionary(column.type)  # a dictionary would release the values of other tuples
         return column.cast(column.type.value_type) if coded else column
     return pa.array(np.array(column) if isinstance(column, np.ndarray) else list(column))  # the caller may reuse it
 
@@ -165,13 +165,13 @@ def rows_of(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return columns as rows."""
     try:
         return list(pa.table({name: as_arrow(column) for name, column in columns.items()}).to_pylist())
-    except UNFIT:  # whose message may hold a cell
+    except UNFIT:  # its message may contain a cell
         raise SchemaError("StreamAnonymizer: a column mixes what no column can hold. Push tuples as dicts.") from None
 
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """Tuples that left, class after class, in the order in which they came in each.
+    """Released tuples, class by class, in order of arrival within each.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ class Released:
     classes
         The number of each one's class, from 0.
     values
-        For each quasi-identifier what stands for each class that formed.
+        For each quasi-identifier its released value in each class.
     """
 
     positions: NDArray[np.int64] = field(repr=False)
@@ -195,7 +195,7 @@ class Released:
 
     @cached_property
     def classes(self) -> NDArray[np.int64]:
-        """The number of each tuple's class."""
+        """The class number of each tuple."""
         return self._of + self.first
 
     @cached_property
@@ -203,7 +203,7 @@ class Released:
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     def to_pylist(self) -> list[dict[str, Any]]:
-        """Return the tuples as they leave."""
+        """Return the released tuples."""
         found: list[dict[str, Any]] = [{}] * len(self)
         for bodies in self.bodies:
             rows, at = bodies.find(self.positions)
@@ -217,16 +217,16 @@ class Released:
         return found
 
     def to_table(self) -> pa.Table:
-        """Return the tuples as they leave as a table of Arrow; a field that some tuples lack is null there.
+        """Return the released tuples as an Arrow table; a field that a tuple lacks is null.
 
         Raises
         ------
         SchemaError
-            If a field mixes what no column can hold; `to_pylist` returns it all the same.
+            If a field mixes types that no column can hold; `to_pylist` returns it anyway.
         """
         try:
             return self._table()
-        except UNFIT:  # whose message may hold a cell
+        except UNFIT:  # its message may contain a cell
             raise SchemaError(
                 "Released: a field mixes what no column can hold. Take to_pylist(), or push values of one type."
             ) from None

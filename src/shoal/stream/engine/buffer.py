@@ -1,7 +1,8 @@
-"""The buffer of a lane: tuples wait in it as points until they are released in classes.
+"""Buffer of a lane: tuples are pending in it as points until they are released in classes.
 
-Text is numbered by its hash, so the buffer remembers nothing about subjects once their tuples are released. If two
-subjects ever had the same number, they would count as one: a class would be larger than it must be, never smaller.
+Subjects in text form are identified by a hash, so the buffer remembers nothing about them once their tuples are
+released. If two subjects ever had the same hash, they would count as one: a class would be larger than necessary, never
+smaller.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _LEAST = 256
 
 
 class Buffer:
-    """Several arrays with the same number of rows, in the order in which these came.
+    """Several arrays with the same number of rows, in order of arrival.
 
     >>> buffer = Buffer([np.empty(0), np.empty((0, 2))])
     >>> buffer.append([np.array([1.0, 2.0]), np.zeros((2, 2))])
@@ -44,7 +45,7 @@ class Buffer:
         return self._rows
 
     def __getitem__(self, column: int) -> NDArray[Any]:
-        """Return one array; it is of use until rows are added or taken away."""
+        """Return one array; it is valid until rows are added or removed."""
         return self._columns[column][: self._rows]
 
     def append(self, columns: Sequence[NDArray[Any]]) -> None:
@@ -60,7 +61,7 @@ class Buffer:
         self._rows = more
 
     def keep(self, which: NDArray[np.bool_]) -> None:
-        """Take away all rows but some."""
+        """Remove all rows except some."""
         rows = np.flatnonzero(which)
         self._columns = [column[rows] for column in self._columns]
         self._rows = len(rows)
@@ -74,7 +75,7 @@ _NOBODY = "Column {name!r}: must be text or a number, got a list or a table. Cor
 def numbered(name: str, cells: Any, *, exact: bool = False) -> tuple[NDArray[np.int64], list[tuple[int, str]]]:
     """Return a number for each cell's subject, and which cells have none.
 
-    Spellings that may well be one subject are one, unless `exact`.
+    Spellings that probably denote one subject are merged, unless `exact`.
 
     >>> numbered("pid", [7, "7", 7.0, "07.0", "x", None])[0].tolist()[:4]
     [7, 7, 7, 7]
@@ -83,7 +84,7 @@ def numbered(name: str, cells: Any, *, exact: bool = False) -> tuple[NDArray[np.
     if isinstance(cells, np.ndarray) and cells.dtype.kind == "i":
         return cells.astype(np.int64), []
     found, faults = [], []
-    known: dict[str, int] = {}  # names come again and again
+    known: dict[str, int] = {}  # names recur
     for at, cell in enumerate(listed(cells)):
         if type(cell) is str and cell in known:
             found.append(known[cell])
@@ -115,27 +116,27 @@ def _text(cell: Any) -> str:
     return str(cell)
 
 
-_ALL = np.iinfo(np.int64).max  # a position that everything is below
+_ALL = np.iinfo(np.int64).max  # a position above all others
 _NONE = np.empty(0, np.int64)
 _POSITIONS, _SINCE, _CLAMPED, _SUBJECTS, _VALUES, _POINTS, _OWN = range(7)  # columns of the buffer
 
 
 class Encoded(NamedTuple):
-    """Tuples that fit, ready to wait; and why the others do not."""
+    """Valid tuples, ready for the buffer; and why the others are not."""
 
-    good: NDArray[np.int64]  #: which of the records are tuples
+    good: NDArray[np.int64]  #: indices of the records that are tuples
     columns: list[NDArray[Any]]  #: as in the buffer, without position and time
-    faults: list[tuple[int, str]]  #: the others, in order, and a sentence without any value
+    faults: list[tuple[int, str]]  #: the other records, in order, each with a sentence that shows no value
 
     def __repr__(self) -> str:
         return f"Encoded({len(self.good):,} good, {len(self.faults):,} not)"
 
 
 class Core:
-    """One lane: what waits, and what became of the rest.
+    """One lane: its pending tuples, and counts of the others.
 
-    It is deterministic in what it is given: after a restart, tuples that still waited come again, with their old
-    positions, and the same classes form. Only `delay_seconds` looks at a clock, the one of the caller.
+    It is deterministic in its input: after a restart, pending tuples arrive again with their old positions, and the
+    same classes form. Only `delay_seconds` depends on a clock, the caller's.
 
     >>> core = Core(StreamRecipe(quasi=["a"], bounds={"a": (0, 10)}, k=2, delay=2))
     >>> formed, faults = core.take([0, 1, 2, 3], {"a": [1, "x", 9, 2]})
@@ -153,7 +154,7 @@ class Core:
         self._forming: Forming = method.begin(
             self.domain.space, recipe.k, recipe.delay, self.domain.order_weight, demands
         )
-        self._old, self._last = 0, -1  # how many the method has seen; the position that came last
+        self._old, self._last = 0, -1  # number of tuples the method has seen; position of the last arrival
         self._nothing: Mapping[str, list[Any]] = {name: [] for name in recipe.quasi}
         self._buffer = Buffer(
             [np.empty(0, np.int64), np.empty(0), *self.encode({n: [] for n in recipe.wanted}).columns]
@@ -161,26 +162,26 @@ class Core:
 
     @property
     def waiting(self) -> NDArray[np.int64]:
-        """Positions of the tuples that wait, ascending."""
+        """Positions of the pending tuples, ascending."""
         return self._buffer[_POSITIONS].copy()
 
     @property
     def oldest(self) -> int | None:
-        """Position of the tuple that waits longest."""
+        """Position of the oldest pending tuple."""
         return int(self._buffer[_POSITIONS][0]) if len(self._buffer) else None
 
     @property
     def tally(self) -> Tally:
-        """What became of the tuples that no longer wait; `read` and `dead` are those of the cursor at the beginning."""
+        """Counts of tuples that are no longer pending; `read` and `dead` are those of the initial cursor."""
         return self._tally
 
     @property
     def memory(self) -> Mapping[str, Any]:
-        """What must be remembered besides, in plain JSON values."""
+        """Further state that must be remembered, in plain JSON values."""
         return self._demanding.memory if self._demanding is not None else {}
 
     def encode(self, columns: Mapping[str, Any]) -> Encoded:
-        """Read tuples, and change nothing."""
+        """Parse tuples, without changing anything."""
         taken = [a.take(columns[name]) for name, a in zip(self.recipe.quasi, self.domain.attributes, strict=True)]
         faults: dict[int, str] = {}
         for one in reversed(taken):
@@ -202,7 +203,7 @@ class Core:
         return Encoded(good, found, sorted(faults.items()))
 
     def fits(self, cells: Sequence[Any]) -> bool:
-        """Tell at a glance whether a tuple can be read, by its wanted fields; False: look closer."""
+        """Tell quickly whether a tuple is readable, from its wanted fields; False: check thoroughly."""
         who = "nobody" if self.recipe.subject is None else cells[len(self.recipe.quasi)]
         plain = type(who) is int or (type(who) is str and bool(who.strip()))
         if self._demanding is not None:
@@ -213,15 +214,15 @@ class Core:
     def take(
         self, positions: Sequence[int] | NDArray[np.int64], columns: Mapping[str, Any], now: float = 0.0
     ) -> tuple[Formed, list[tuple[int, str]]]:
-        """Let tuples come, with ascending positions; `columns` holds at least the fields that are wanted.
+        """Add tuples with ascending positions; `columns` holds at least the wanted fields.
 
-        Return what leaves, and which records are no tuples, and do not wait: their indices, and a sentence each.
+        Return the released classes, and the records that are not tuples: their indices, with a sentence each.
         """
         encoded = self.encode(columns)
         return self.accept(np.asarray(positions, np.int64)[encoded.good], encoded, now), encoded.faults
 
     def accept(self, positions: NDArray[np.int64], encoded: Encoded, now: float = 0.0) -> Formed:
-        """Let tuples come that fit."""
+        """Add valid tuples."""
         self._buffer.append([positions, np.full(len(positions), now), *encoded.columns])
         mine = self._buffer[_POSITIONS]
         self._last = int(positions[-1]) if len(positions) else self._last
@@ -230,13 +231,13 @@ class Core:
         return self._advance(0)
 
     def expire(self, now: float) -> Formed:
-        """Release the tuples that waited for `delay_seconds`. Too few for a class join the last one that forms now."""
+        """Release tuples pending for `delay_seconds`; too few for a class join the last one formed now."""
         seconds, since = self.recipe.delay_seconds, self._buffer[_SINCE]
-        late = np.flatnonzero(since <= now - seconds) if seconds is not None else _NONE  # a clock may have gone back
+        late = np.flatnonzero(since <= now - seconds) if seconds is not None else _NONE  # the clock may have gone back
         return self._advance(int(self._buffer[_POSITIONS][late[-1]]) + 1 if len(late) else 0, joining=True)
 
     def flush(self) -> Formed:
-        """Let all leave, the oldest first. Too few for a class at the end join the last one that forms now."""
+        """Release all tuples, oldest first; too few for a class at the end join the last one formed now."""
         return self._advance(_ALL, joining=True)
 
     def _advance(self, due: int, *, joining: bool = False) -> Formed:
@@ -244,7 +245,7 @@ class Core:
         subjects = positions if self.recipe.subject is None else self._buffer[_SUBJECTS]
         waiting = Waiting(self._buffer[_POINTS], positions, subjects, self._buffer[_VALUES], self._old)
         labels, moments = self._forming.advance(waiting, due)
-        if self._old == len(positions):  # nothing came since: the last that did may have left already
+        if self._old == len(positions):  # nothing arrived since: the newest tuple may be released already
             moments = np.full(len(moments), self._last)
         if joining and len(moments):
             labels = self._joined(labels, len(moments) - 1)
@@ -253,7 +254,7 @@ class Core:
         return formed
 
     def _joined(self, labels: NDArray[np.int64], last: int) -> NDArray[np.int64]:
-        """Let those for whom there was no class join the last one, unless it would miss a demand then."""
+        """Add tuples without a class to the last one, unless it would then miss a demand."""
         joined = np.where(labels == DROPPED, last, labels)
         if self._demanding is None or self._demanding.holds(self._buffer[_VALUES], joined == last):
             return joined
@@ -281,7 +282,7 @@ class Core:
             so_far,
             released=so_far.released + len(formed.positions),
             dropped=so_far.dropped + len(formed.dropped),
-            clamped=so_far.clamped + clamped,  # counted when they leave, so that a restart does not count them twice
+            clamped=so_far.clamped + clamped,  # counted on release, so that a restart does not count them twice
             classes=so_far.classes + len(formed.sizes),
             lost=so_far.lost + lost,
             spread=so_far.spread + spread,

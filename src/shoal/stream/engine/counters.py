@@ -16,24 +16,24 @@ from numpy.typing import NDArray
 from shoal.errors import DataError
 from shoal.types.stream import Tally
 
-_PARTS = 20  # of each power of two of a second: delays in seconds are known to within 4 %
+_PARTS = 20  # buckets per power of two of a second: delays in seconds are accurate to within 4 %
 _SMALLEST = 1e-4
-_SPAN = 10.0  # seconds over which the rate is taken
-_REASONS = 20  # so many different ones are told apart
+_SPAN = 10.0  # seconds over which the rate is averaged
+_REASONS = 20  # number of different reasons that are counted separately
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a stream has done so far; counts over all of it, delays and rate of this run."""
+    """Counters of a stream; counts cover the whole stream, delays and rate this run."""
 
     tally: Tally
     waiting: int
     lanes: int
     seconds: float  #: since the run began
-    rate: float  #: records each second, over the last seconds
-    delay: tuple[int, int, int]  #: in tuples: half of them waited no longer; 95 %; the longest
+    rate: float  #: records per second, over the last seconds
+    delay: tuple[int, int, int]  #: in tuples: median, 95th percentile, maximum
     delay_seconds: tuple[float, float, float]
-    reasons: Mapping[str, int] = field(default_factory=dict)  #: why records are dead, the most frequent first
+    reasons: Mapping[str, int] = field(default_factory=dict)  #: why records were rejected, most frequent first
 
     @property
     def loss(self) -> float:
@@ -41,7 +41,7 @@ class Snapshot:
         return 100.0 * self.tally.lost / self.tally.spread if self.tally.spread else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it in plain values."""
+        """Return everything in plain values."""
         count = self.tally
         names = ("half", "95 %", "longest")
         return {
@@ -58,7 +58,7 @@ class Snapshot:
 
 @dataclass
 class Gauge:
-    """Counts what comes and leaves. Written by the stream, read by others at any time."""
+    """Counts arrivals and releases. Written by the stream, read by others at any time."""
 
     began: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -70,13 +70,13 @@ class Gauge:
     _reasons: Counter[str] = field(default_factory=Counter, repr=False)
 
     def bad(self, reason: str) -> None:
-        """A record came that is no tuple."""
+        """Count a record that is not a tuple."""
         with self._lock:
             known = reason in self._reasons or len(self._reasons) < _REASONS
             self._reasons[reason if known else "other reasons."] += 1
 
     def came(self, count: int, now: float) -> None:
-        """Records came."""
+        """Count records that arrived."""
         with self._lock:
             self._came += count
             self._marks.append((now, self._came))
@@ -84,7 +84,7 @@ class Gauge:
                 self._marks.popleft()
 
     def left(self, delays: NDArray[np.int64], waited: NDArray[np.float64]) -> None:
-        """Tuples left, after so many others had come, and after so many seconds."""
+        """Count released tuples with their delays, in tuples and in seconds."""
         if not len(delays):
             return
         place = np.log2(np.maximum(waited, _SMALLEST) / _SMALLEST) * _PARTS
@@ -94,7 +94,7 @@ class Gauge:
             self._longest = max(self._longest, float(waited.max()))
 
     def snapshot(self, tallies: Iterable[tuple[Tally, int]], now: float) -> Snapshot:
-        """Return what happened so far, of lanes with these tallies and so many tuples that wait."""
+        """Return the counters, given the lanes' tallies and numbers of pending tuples."""
         known = list(tallies)
         total = Tally(*map(sum, zip(*(astuple(tally) for tally, _ in known), strict=True)))
         with self._lock:
@@ -125,7 +125,7 @@ def _added(counts: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.i
 
 
 def _levels(counts: NDArray[np.int64]) -> list[int]:
-    """Return the values below which half, 95 % and all of those counted are; ends included."""
+    """Return the median, the 95th percentile and the maximum of the counted values."""
     upto = np.cumsum(counts)
     if not upto[-1]:
         return [0, 0, 0]
@@ -137,7 +137,7 @@ _number = itemgetter(0)
 
 
 class Rejections:
-    """Counts the records of all lanes in the order in which they are read, and judges every 1,000 of them.
+    """Counts the records of all lanes in reading order, and judges every 1,000 of them.
 
     Rejected records are committed only after they were judged, so that a stream that stops here reads them again when
     it is resumed with a corrected recipe. Tuples are committed without waiting for that.
@@ -151,8 +151,8 @@ class Rejections:
     def __init__(self, most: float) -> None:
         self.most = most  #: largest share that may be rejected
         self.came = 0  #: how many records were read
-        self.judged = 0  #: so many of them were judged
-        self._begin = 0  # of the 1,000 that are being read
+        self.judged = 0  #: number of judged records
+        self._begin = 0  # of the current 1,000
         self._bad: list[tuple[int, str]] = []  # rejected records, and why
 
     def add(self, count: int, faults: Sequence[tuple[int, str]]) -> None:
@@ -168,13 +168,13 @@ class Rejections:
         while self._begin + WINDOW <= self.came:
             self._judge(self._begin, self._begin + WINDOW, WINDOW)
             self._begin += WINDOW
-        bad = self._judge(self._begin, self.came, WINDOW)  # it may have too many before it is full
+        bad = self._judge(self._begin, self.came, WINDOW)  # there may be too many before it is full
         certain = WINDOW - (self.came - self._begin - bad) <= self.most * WINDOW
         self.judged = self.came if certain else self._begin
         del self._bad[: self._before(self._begin - WINDOW)]
 
     def end(self) -> None:
-        """Judge the last 1,000 records, or all if there are fewer: nothing follows."""
+        """Judge the last 1,000 records, or all if there are fewer: the input has ended."""
         if self.came:
             first = max(self.came - WINDOW, 0)
             self._judge(first, self.came, self.came - first)
@@ -184,7 +184,7 @@ class Rejections:
         return bisect_left(self._bad, record, key=_number)
 
     def _judge(self, first: int, end: int, count: int) -> int:
-        """Return how many records were rejected, if that is not too large a part of `count`."""
+        """Return the number of rejected records; raise if it is too large a part of `count`."""
         found = self._bad[self._before(first) : self._before(end)]
         if len(found) <= self.most * count:
             return len(found)

@@ -1,8 +1,8 @@
-"""What classes of a stream must hold of confidential fields: the fields as codes, and what came so far.
+"""Demands on confidential fields of stream classes: fields as codes, and counts of past values.
 
-Only whether two are equal matters. What could be read as one value is one: 1, 1.0 and "1", for the kind of a field is
-not known here; flu and Flu; nothing, NaN (also as text) and blanks. Two values that get one number by accident count as
-one, and a class with fewer values never seems more diverse.
+Only equality of values matters. Cells that may denote one value are one: 1, 1.0 and "1", because the kind of a field is
+not known here; flu and Flu; null, NaN (also as text) and blanks. If two values get the same number by accident they
+count as one, so a class never seems more diverse than it is.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from shoal.stream.recipe.recipe import StreamRecipe
 from shoal.types import Kind, called
 from shoal.types.stream import Demand
 
-_HAIR = 1e-11  # entropies that are so near to what is demanded do not hold
+_HAIR = 1e-11  # entropies this close to the demanded level do not hold
 
 
 def held(demand: Demand, codes: Sequence[int], base: Sequence[int]) -> bool:
-    """Tell whether a class with these codes holds a demand.
+    """Tell whether a class with these codes meets a demand.
 
     >>> held(Demand("entropy_l_diversity", "ill", (("l", 2),)), [1, 1, 2, 2], ())
     True
@@ -65,7 +65,7 @@ def _close(demand: Demand, codes: Sequence[int], base: Sequence[int]) -> bool:
 
 
 def identities(cells: Any) -> NDArray[np.int64]:
-    """Return a number for each cell.
+    """Return a number for each cell; equal values have equal numbers.
 
     >>> found = identities([1, "1.0", 2, None, float("nan"), " "])
     >>> len(set(found.tolist())), found[0] == found[1], found[3] == found[4] == found[5]
@@ -102,12 +102,12 @@ def _identity(cell: Any) -> int:
 def _nested(cell: Any) -> str:
     try:
         return json.dumps(cell, sort_keys=True, default=str)
-    except (TypeError, ValueError):  # names that have no order
+    except (TypeError, ValueError):  # keys without an order
         return str(cell)
 
 
 def _number(cell: Any) -> float | None:
-    """Return what a cell is as a number; integers beyond all floats are one."""
+    """Return the numeric value of a cell; all integers beyond the range of floats count as one."""
     if isinstance(cell, (bool, np.bool_)):
         return None
     try:
@@ -126,10 +126,10 @@ _MEMORY = "so_far"
 
 
 class Demanding:
-    """The demands of a recipe, at work on one lane.
+    """The demands of a recipe, applied to one lane.
 
-    `memory` counts the tuples that are done, by bin: those that wait come again after a restart, and are counted then.
-    So what came so far is the same with a restart and without.
+    `memory` counts finished tuples by bin: pending ones arrive again after a restart and are counted then. So the
+    counts so far are the same with and without a restart.
 
     >>> recipe = StreamRecipe(quasi=["a"], bounds={"a": (0, 1)}, k=2, delay=9, confidential=["ill"], t=0.3,
     ...     categories={"ill": ["flu", "gout"]})
@@ -143,13 +143,13 @@ class Demanding:
     def __init__(self, recipe: StreamRecipe, memory: Mapping[str, Any] | None = None) -> None:
         self._asked = asked(recipe)
         self._bins = {one.attribute: Bins.of(recipe, one.attribute) for one in self._asked if one.model == CLOSE}
-        counted = {name: one.count for name, one in self._bins.items() if not one.given}  # for want of a reference
+        counted = {name: one.count for name, one in self._bins.items() if not one.given}  # without a reference
         so_far = _remembered(memory or {}, counted)
         self._done = {name: np.array(counts, np.int64) for name, counts in so_far.items()}
 
     @property
     def demands(self) -> tuple[Demand, ...]:
-        """What a method is told, with the counts of what was done before."""
+        """The demands as methods see them, with the counts of finished tuples."""
         found = []
         for one in self._asked:
             if one.model == CLOSE:
@@ -161,11 +161,11 @@ class Demanding:
 
     @property
     def memory(self) -> dict[str, Any]:
-        """What a cursor must remember: plain values, and few."""
+        """The state that a cursor must remember: a few plain values."""
         return {_MEMORY: {name: counts.tolist() for name, counts in self._done.items()}} if self._done else {}
 
     def take(self, columns: Mapping[str, Any]) -> tuple[NDArray[np.int64], dict[int, str]]:
-        """Return the codes of all cells, a column for each demand, and which records have a cell without one."""
+        """Return the codes of all cells, a column per demand, and which records have a cell without a code."""
         faults: dict[int, str] = {}
         found: list[NDArray[np.int64]] = []
         for one in self._asked:
@@ -178,7 +178,7 @@ class Demanding:
         return np.stack(found, axis=1), faults
 
     def holds(self, codes: NDArray[np.int64], inside: NDArray[np.bool_]) -> bool:
-        """Tell whether some of the tuples that wait would be a class that holds all demands, now that all came."""
+        """Tell whether some pending tuples would form a class that meets all demands, after all arrivals."""
         for at, one in enumerate(self.demands):
             base = np.array(one.base, np.int64)
             if one.model == CLOSE and one.grows:
@@ -188,7 +188,7 @@ class Demanding:
         return True
 
     def done(self, codes: NDArray[np.int64]) -> None:
-        """Count tuples that do not wait any more."""
+        """Count tuples that are no longer pending."""
         for at, one in enumerate(self._asked):
             if one.model == CLOSE and one.attribute in self._done:
                 counts = self._done[one.attribute]
@@ -208,7 +208,7 @@ def _remembered(memory: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str
 
 
 def witness_of(recipe: StreamRecipe, memory: Mapping[str, Any] | None = None) -> Witness | None:
-    """Return the witness of a lane; None if a recipe demands nothing but k. `memory` is that of its cursor.
+    """Return the witness of a lane; None if a recipe demands only k. `memory` is that of its cursor.
 
     >>> recipe = StreamRecipe(quasi=["a"], bounds={"a": (0, 1)}, k=2, delay=9, confidential=["ill"], require={"p": 2})
     >>> witness_of(recipe).look(9, {"ill": ["flu", "gout"]})
@@ -237,7 +237,7 @@ def digits_of(recipe: StreamRecipe) -> dict[str, Digits]:
 
 
 def _moments(bounds: tuple[Any, Any], unit: str) -> Digits:
-    """Return how fine moments may be: as a unit says, and no finer than their bounds."""
+    """Return how fine datetimes may be: by their unit, and no finer than their bounds."""
     dates = is_date(bounds[0])
     if dates and unit not in ("year", "month"):
         unit = "day"
@@ -247,7 +247,7 @@ def _moments(bounds: tuple[Any, Any], unit: str) -> Digits:
 
 
 def _told(recipe: StreamRecipe, demand: Demand) -> Asked:
-    """Return what the witness is told of a demand; of closeness also the domain of the field, and its reference."""
+    """Describe a demand for the witness; for closeness, with the domain of the field and its reference."""
     told = Asked(demand.model, demand.attribute, dict(demand.levels))
     if demand.model != CLOSE:
         return told

@@ -1,4 +1,4 @@
-"""The domain of a stream: its quasi-identifiers, and the space in which its tuples are points."""
+"""Domain of a stream: its quasi-identifiers, and the space in which its tuples are points."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from shoal.errors import ParameterError
 from shoal.stream.recipe.recipe import KEEP, StreamRecipe
 from shoal.types.stream import Space, StreamAttribute
 
-#: So many coordinates of a tuple are too many: every class is sought among all that wait, in all of them.
+#: The maximum number of coordinates: every class is searched for among all pending tuples, in all coordinates.
 MOST = 2048
-_LEAST = 1e-9  # a weight whose square can be told from nothing; any larger one keeps order too
+_LEAST = 1e-9  # a weight whose square differs from 0; any larger one preserves order too
 _ABOVE = 1.0 + 2.0**-20  # "just above" a bound, and more than rounding can lose
 
 
@@ -35,7 +35,7 @@ class Domain:
 
     @cached_property
     def scales(self) -> tuple[float, ...]:
-        """What coordinates of each attribute are multiplied with."""
+        """Scale factors of each attribute's coordinates."""
         return tuple(float(np.sqrt(self.recipe.weight(name))) for name in self.recipe.quasi)
 
     @cached_property
@@ -59,12 +59,12 @@ class Domain:
 
     @property
     def order_weight(self) -> float:
-        """The weight of the position; "keep": just above √(diameter / (2k − 1)), from where nothing is reordered."""
+        """The weight of the position; "keep": just above √(diameter / (2k − 1)), where order is preserved."""
         if self.recipe.order_weight != KEEP:
             return float(self.recipe.order_weight)
         return max(float(np.sqrt(self.space.diameter / (2 * self.recipe.k - 1)) * _ABOVE), _LEAST)
 
     def place(self, values: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
-        """Return coordinates of values of all attributes."""
+        """Return the coordinates of values of all attributes."""
         parts = zip(self.attributes, values, self.scales, strict=True)
         return np.concatenate([a.place(own) * scale for a, own, scale in parts], axis=1)

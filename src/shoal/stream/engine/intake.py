@@ -1,4 +1,4 @@
-"""Intake of tuples from a program: wanted fields, and fields that are released with them."""
+"""Intake of tuples from a program: wanted fields, and fields released with them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def fields_of(recipe: StreamRecipe, memory: Mapping[str, Any] | None = None) -> 
 
 
 def remembered(fields: Fields) -> dict[str, Any]:
-    """Return what a cursor must remember of them: nothing unless they were learnt."""
+    """Return what a cursor must remember of the fields: nothing unless they were learnt."""
     return {_MEMORY: sorted(fields.learnt)} if fields.learns and fields.fixed else {}
 
 
@@ -52,25 +52,25 @@ _SEVERAL = (Mapping, list, tuple, set, frozenset)
 
 
 class _Plan(NamedTuple):
-    """What becomes of tuples that have the same fields."""
+    """The treatment of tuples that have the same fields."""
 
-    blank: dict[Any, None]  #: the fields that are released, in their order
+    blank: dict[Any, None]  #: the released fields, in order
     along: tuple[Any, ...]  #: those among them that are released unchanged
-    scalars: tuple[Any, ...]  #: those of `along` in which no object or list may be
-    others: frozenset[Any]  #: those of `along` that nobody named
+    scalars: tuple[Any, ...]  #: those of `along` that must not hold an object or a list
+    others: frozenset[Any]  #: those of `along` that the recipe does not name
 
 
 class Rows(NamedTuple):
-    """Tuples that may come."""
+    """Tuples that are ready to be accepted."""
 
     columns: dict[str, list[Any]]  #: the wanted fields
-    rest: list[dict[str, Any]]  #: what is released with them; quasi-identifiers are blank
-    fields: Fields  #: what is released once they are accepted
+    rest: list[dict[str, Any]]  #: the fields released with them; quasi-identifiers are blank
+    fields: Fields  #: the fields released once the tuples are accepted
     plans: dict[Any, _Plan]
 
 
 class Intake:
-    """Takes tuples apart, and learns from the first ones which fields are released.
+    """Splits tuples into fields, and learns from the first ones which fields are released.
 
     Nothing is learnt from tuples until they are accepted.
     """
@@ -82,16 +82,16 @@ class Intake:
         self._needed = (*recipe.wanted, *recipe.identifier)
 
     def accept(self, found: Rows) -> None:
-        """Learn from tuples that were accepted."""
+        """Learn from accepted tuples."""
         self.fields, self._plans = found.fields, found.plans
 
     def settle(self) -> None:
-        """Learn no more: a class is released."""
+        """Stop learning: a class is released."""
         if self.fields.open:
             self.fields, self._plans = self.fields.settled(), {}
 
     def rows(self, tuples: Sequence[Any], until: int) -> Rows:
-        """Take tuples that are mappings; the first class may form when the one of index `until` − 1 comes."""
+        """Split tuples given as mappings; the first class may form when the one of index `until` − 1 arrives."""
         fields, plans = self.fields, self._plans
         learnt: set[Any] = set()
         rest: list[dict[str, Any]] = []
@@ -127,7 +127,7 @@ class Intake:
         return Rows(columns, rest, fields.seen(learnt) if open_ else fields, plans)
 
     def _plan(self, row: Mapping[Any, Any], fields: Fields, nested: Collection[Any]) -> _Plan:
-        """Return what becomes of a tuple; `nested` are its fields that hold an object or a list and must not."""
+        """Return the treatment of a tuple; `nested` are its fields that must not hold an object or a list but do."""
         self._check(row)
         fates = {name: _fate(fields, name, nested=name in nested) for name in row}
         blank = {name: None for name, fate in fates.items() if fate in (Fate.RELEASED, Fate.KEPT)}
@@ -136,7 +136,7 @@ class Intake:
         return _Plan(blank, along, scalars, frozenset(name for name in along if name not in fields.declared))
 
     def _nested(self, row: Mapping[Any, Any], fields: Fields) -> tuple[Any, dict[str, Any], frozenset[str]]:
-        """Take a tuple apart of which declared fields may be in objects."""
+        """Split a tuple whose declared fields may be inside objects."""
         found = sorted(leaves(row, fields.parents), key=lambda leaf: len(leaf.path))
         first: dict[str, Leaf] = {}
         for leaf in found:
@@ -156,11 +156,11 @@ class Intake:
         return {name: leaf.value for name, leaf in first.items()}, body, frozenset(others)
 
     def looks_into(self, columns: Mapping[str, Any]) -> bool:
-        """Tell whether declared fields may be in objects of columns, which are then taken row by row."""
+        """Tell whether declared fields may be inside objects of columns, which are then split row by row."""
         return any(name in columns for name in self.fields.parents)
 
     def columns(self, columns: Mapping[str, Any], first: int) -> tuple[dict[str, Any], Bodies, Fields]:
-        """Take columns; `first` is the number of the first tuple. Return also what is released once it is accepted."""
+        """Split columns; `first` is the number of the first tuple. Also return the fields released on acceptance."""
         recipe, fields = self._recipe, self.fields
         self._check(columns)
         lengths = {len(column) for column in columns.values()}
@@ -171,7 +171,7 @@ class Intake:
             rest = {name: as_arrow(columns[name]) for name in others}
             fates = {name: _fate(fields, name, nested=pa.types.is_nested(rest[name].type)) for name in others}
             table = pa.table({name: rest[name] for name in others if fates[name] is Fate.KEPT})
-        except UNFIT:  # whose message may hold a cell
+        except UNFIT:  # its message may contain a cell
             raise SchemaError(
                 "StreamAnonymizer: a column mixes what no column can hold. Push tuples as dicts."
             ) from None
@@ -184,7 +184,7 @@ class Intake:
         return {name: columns[name] for name in recipe.wanted}, bodies, fields.seen(learnt)
 
     def _check(self, names: Collection[Any]) -> None:
-        """Refuse a tuple that lacks a field, or has one where its class goes."""
+        """Refuse a tuple that lacks a field, or already has the class field."""
         lacking = [name for name in self._needed if name not in names]
         if lacking:
             raise DataError(
@@ -198,7 +198,7 @@ class Intake:
 
 
 def _fate(fields: Fields, name: Any, *, nested: bool, inner: bool = False) -> Fate:
-    """Return what becomes of a field; one that nobody declared may be refused."""
+    """Return the treatment of a field; an undeclared one may be refused."""
     fate = fields.fate(name, nested=nested, inner=inner)
     if fate is Fate.UNKNOWN and fields.unknown == "reject":
         raise DataError(f"StreamAnonymizer: a tuple has {undeclared(str(name), nested=nested)}. {TO_DECLARE}")

@@ -1,4 +1,4 @@
-"""One lane on its way: records come, tuples wait in the core, classes are rendered, pass the gate, and make a step."""
+"""One lane at work: records arrive, tuples are pending, classes are rendered, pass the gate, and form a step."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from shoal.stream.recipe.recipe import StreamRecipe
 from shoal.types.stream import Cursor, Formed, Incoming, Leaving, Letter, Outgoing, Tally, Wire
 
 _SHOWN = 30  # names of fields in a sentence
-_PLACE: Final = 2  # of a tuple that waits: where its place is
+_PLACE: Final = 2  # index of the position in a pending tuple
 
 
 @dataclass(frozen=True)
 class How:
-    """What all lanes of a stream share."""
+    """Settings shared by all lanes of a stream."""
 
     recipe: StreamRecipe
     wire: Wire
-    longest: int = 1 << 20  #: bytes that a record may have
-    payload: bool = False  #: whether dead letters hold the record
+    longest: int = 1 << 20  #: maximum size of a record in bytes
+    payload: bool = False  #: whether dead letters contain the record
     rejections: Rejections = field(default_factory=lambda: Rejections(1.0))
-    told: set[frozenset[str]] = field(default_factory=set)  #: fields of which it was said that they are released
+    told: set[frozenset[str]] = field(default_factory=set)  #: sets of fields already announced as released
 
 
 class Lane:
     """A lane at work.
 
-    **Guarantee.** Every record that was taken is in exactly one of these: it waits, it left, it was dropped, it is a
-    letter. A cursor says which, so that a lane that is begun anew from it takes up exactly those that waited. Rejected
-    records count as done only when their share was judged; until then they are read again too.
+    **Guarantee.** Every record that was read is in exactly one state: pending, released, dropped, or rejected as a dead
+    letter. A cursor records which, so that a lane restarted from it resumes with exactly the pending ones. Rejected
+    records count as finished only when their share was judged; until then they are read again too.
     """
 
     def __init__(self, name: str, how: How, cursor: Cursor, gate: Gate, gauge: Gauge) -> None:
@@ -55,21 +55,21 @@ class Lane:
         self._core = Core(how.recipe, cursor)
         self._fields = fields_of(how.recipe, cursor.memory)
         self._wire = how.wire.under(self._fields)
-        self._witness = witness_of(how.recipe, cursor.memory)  # of what is demanded besides k
-        self._next = cursor.position  # number of the record that comes next
+        self._witness = witness_of(how.recipe, cursor.memory)  # checks the demands other than k
+        self._next = cursor.position  # number of the next record
         self._done = np.unpackbits(np.frombuffer(cursor.done, np.uint8), bitorder="little").astype(bool)
         self._begun = cursor.position
         self._dead = cursor.tally.dead
-        # tuples that wait: body, record (for the gate), place in the input, subject (if subjects are counted)
+        # pending tuples: body, record (for the gate), position in the input, subject (if subjects are counted)
         self._waits: dict[int, tuple[Any, bytes, int, Any]] = {}
-        self._times: deque[tuple[int, float]] = deque()  # from which number on records came when
+        self._times: deque[tuple[int, float]] = deque()  # first number of each batch and its arrival time
         self._classes: list[Leaving] = []
-        self._letters: list[Letter] = []  # of the records that are being taken
-        self._held: list[tuple[int, Letter]] = []  # not committed, each with its number among all that were read
-        self._settled = 0  # tuples that are done, and not committed
+        self._letters: list[Letter] = []  # of the current batch
+        self._held: list[tuple[int, Letter]] = []  # not committed, each with its number among all records read
+        self._settled = 0  # finished tuples that are not committed
 
     def take(self, incoming: Incoming, now: float) -> None:
-        """Let records come."""
+        """Process arrived records."""
         first, count = self._next, len(incoming.records)
         self._next, self.after, self.ended = first + count, incoming.after, incoming.ended
         fresh = self._fresh(first, count)
@@ -83,7 +83,7 @@ class Lane:
         self._judge(positions)
 
     def _pieces(self, positions: NDArray[np.int64]) -> Iterator[slice]:
-        """Cut records where the first class may form: the fields of those before it are the ones that are released."""
+        """Split records where the first class may form: only fields seen before it are released."""
         at, count = 0, len(positions)
         while self._fields.open and at < count:
             oldest = int(positions[at]) if self._core.oldest is None else self._core.oldest
@@ -93,7 +93,7 @@ class Lane:
         yield slice(at, count)
 
     def _learn(self) -> None:
-        """Release no other fields from now on than those that were seen so far."""
+        """Fix the released fields to those seen so far."""
         if not self._fields.open:
             return
         self._fields = self._fields.settled()
@@ -108,7 +108,7 @@ class Lane:
             )
 
     def _judge(self, positions: NDArray[np.int64]) -> None:
-        """Count the records that were taken; too many rejected ones stop the stream."""
+        """Count the processed records; too many rejected ones stop the stream."""
         rejections, letters = self._how.rejections, sorted(self._letters, key=attrgetter("position"))
         at = np.searchsorted(positions, [letter.position for letter in letters]).tolist()
         self._held += [(rejections.came + index, letter) for index, letter in zip(at, letters, strict=True)]
@@ -117,16 +117,16 @@ class Lane:
 
     @property
     def pending(self) -> int:
-        """How many records are done, and not committed."""
+        """Number of finished records that are not committed."""
         return self._settled + self._judged
 
     @property
     def _judged(self) -> int:
-        """How many of the letters that are held may be committed."""
+        """Number of held letters that may be committed."""
         return bisect_left(self._held, self._how.rejections.judged, key=itemgetter(0)) if self._held else 0
 
     def _fresh(self, first: int, count: int) -> list[int] | None:
-        """Return which records of those that come are not done; None: all."""
+        """Return which of the arriving records are not finished; None: all."""
         done = self._done[first - self._begun : first - self._begun + count]
         return None if not done.any() else [i for i in range(count) if i >= len(done) or not done[i]]
 
@@ -167,16 +167,16 @@ class Lane:
         self._dead += 1
 
     def expire(self, now: float) -> None:
-        """Let those leave that waited for too many seconds."""
+        """Release tuples that have been pending for too many seconds."""
         if self._how.recipe.delay_seconds is not None:
             self._leave(self._core.expire(now), now)
 
     def flush(self, now: float) -> None:
-        """Let all leave that can: nothing comes any more."""
+        """Release all tuples that can be: the input has ended."""
         self._leave(self._core.flush(), now)
 
     def _leave(self, formed: Formed, now: float) -> None:
-        """Render classes, and let them pass the gate."""
+        """Render classes, and pass them through the gate."""
         if len(formed.positions) or len(formed.dropped):
             self._learn()
         name, counted = self.name, self._how.recipe.subject is not None
@@ -200,7 +200,7 @@ class Lane:
             self._measure(formed, now)
 
     def _measure(self, formed: Formed, now: float) -> None:
-        """Tell how long tuples waited."""
+        """Record the delays of tuples."""
         delays = np.repeat(formed.moments, formed.sizes) - formed.positions
         firsts, times = (np.array(column) for column in zip(*self._times, strict=True))
         came = times[np.maximum(np.searchsorted(firsts, formed.positions, "right") - 1, 0)]
@@ -210,7 +210,7 @@ class Lane:
             self._times.popleft()
 
     def step(self) -> Outgoing:
-        """Return what leaves since the last step, and the cursor after it."""
+        """Return the output since the last step, and the cursor after it."""
         judged = self._judged
         letters, self._held = [letter for _, letter in self._held[:judged]], self._held[judged:]
         made = Outgoing(self.name, self._classes, letters, self._cursor())
@@ -224,7 +224,7 @@ class Lane:
         again = np.union1d(waiting, np.fromiter(held, np.int64, len(held))) if held else waiting
         position = int(again[0]) if len(again) else self._next
         place = self.after if not len(again) else held[position] if position in held else self._waits[position][_PLACE]
-        before = self._done[self._next - self._begun :]  # done when the lane was begun, and not read again yet
+        before = self._done[self._next - self._begun :]  # finished before the lane was started, and not read again yet
         done = np.concatenate([np.ones(self._next - position, bool), before])
         done[again - position] = False
         memory = {**self._core.memory, **remembered(self._fields)}
@@ -233,12 +233,12 @@ class Lane:
 
     @property
     def tally(self) -> Tally:
-        """What happened so far."""
+        """Counts of everything that happened so far."""
         ahead = np.flatnonzero(self._done[self._next - self._begun :])
         read = self._next + (int(ahead[-1]) + 1 if len(ahead) else 0)
         return replace(self._core.tally, read=read, dead=self._dead)
 
     @property
     def waiting(self) -> int:
-        """How many tuples wait."""
+        """Number of pending tuples."""
         return len(self._waits)

@@ -1,4 +1,4 @@
-"""Runs a stream over a link: reads, lets lanes work, commits their steps, until it is over or told to stop."""
+"""Main loop of a stream: reads from a link, runs the lanes, and commits their steps until it ends or is stopped."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
 
 
 class StoppedError(BaseException):
-    """Told to stop while nothing could have left: there is nothing to wait for. Not for those who catch errors."""
+    """A stop signal while nothing could be released, so there is nothing to wait for. Not meant to be caught."""
 
 
 class Stopping:
-    """Listens for SIGTERM, SIGINT and SIGHUP while it is entered; then nothing more is read.
+    """Handles SIGTERM, SIGINT and SIGHUP while entered; after a signal nothing more is read.
 
-    If the stream has not stopped `seconds` after it was told to, it is stopped by an error. What was not committed by
-    then has not left, and is read again at the next start.
+    If the stream has not stopped `seconds` after the signal, an error stops it. Uncommitted output is not released, and
+    is read again at the next start.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -49,7 +49,7 @@ class Stopping:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """Leave the block by `StoppedError` when told to: it may wait for somebody for long, and commits nothing."""
+        """Leave the block by `StoppedError` on a signal: the block may wait for long, and commits nothing."""
         self._at_once = True
         try:
             yield
@@ -77,15 +77,15 @@ class Stopping:
             signal.signal(number, handler)
 
 
-_MOST = 8192  # records that are read at once
-_STEP = 16_384  # records that are done, from which they are committed
-_SECONDS = 0.05  # after which what is done is committed
-_IDLE = 0.1  # how long to wait for records
-_LOOK = 0.25  # how often those who watch are told
+_MOST = 8192  # records per read
+_STEP = 16_384  # number of finished records that triggers a commit
+_SECONDS = 0.05  # time after which finished records are committed
+_IDLE = 0.1  # time to wait for records
+_LOOK = 0.25  # interval of progress reports
 
 
 class Pace:
-    """How fast a stream is read: at full speed, or so many records each second."""
+    """The reading speed: unlimited, or a number of records per second."""
 
     def __init__(self, rate: float | None) -> None:
         if rate is not None and not 0 < rate < inf:
@@ -111,9 +111,9 @@ class Pace:
 class Running:
     """A stream at work.
 
-    **Guarantee.** A class leaves only in a step that is committed whole, with the cursor after it; what was read and
-    not committed is read again. Memory is bounded by what waits and one batch: nothing is read while a step is
-    committed.
+    **Guarantee.** A class is released only in a step that is committed whole, with the cursor after it; records that
+    were read but not committed are read again. Memory is bounded by the pending tuples and one batch: nothing is read
+    while a step is committed.
     """
 
     link: Link
@@ -130,7 +130,7 @@ class Running:
         self.latest = self.snapshot()
 
     def run(self, stopping: Stopping) -> Snapshot:
-        """Go on until everything has left, or it is told to stop."""
+        """Run until everything is released, or a signal arrives."""
         while stopping.asked is None and not self._settled():
             self._lanes()
             incoming = self._fetch()
@@ -151,7 +151,7 @@ class Running:
         return self.latest
 
     def _settled(self) -> bool:
-        """Whether everything has left for good; lanes that were taken away meanwhile are not over."""
+        """Whether everything is released for good; lanes revoked in the meantime are not finished."""
         if not self.over:
             return False
         self.how.rejections.end()
@@ -162,11 +162,11 @@ class Running:
 
     @property
     def over(self) -> bool:
-        """Whether all lanes have come to their end."""
+        """Whether all lanes have ended."""
         return bool(self.lanes) and all(lane.ended for lane in self.lanes.values())
 
     def _lanes(self) -> None:
-        """See which lanes are ours, and begin those that are new or came back."""
+        """Find out which lanes are ours, and start those that are new or came back."""
         now = self.link.lanes()
         for name in [name for name in self.lanes if name not in now]:
             del self.lanes[name]
@@ -191,7 +191,7 @@ class Running:
 
     def _take(self, incoming: Incoming, now: float) -> None:
         lane = self.lanes.get(incoming.lane)
-        if lane is None:  # it was taken away
+        if lane is None:  # it was revoked
             return
         if len(incoming.places) and incoming.places[0] < lane.after:  # it came back
             self._begin(incoming.lane, lane.committed)
@@ -211,5 +211,5 @@ class Running:
             self.watch(self.latest)
 
     def snapshot(self) -> Snapshot:
-        """Return what happened so far."""
+        """Return the counters so far."""
         return self.gauge.snapshot([(lane.tally, lane.waiting) for lane in self.lanes.values()], self.clock())

@@ -1,4 +1,4 @@
-"""CASTLE: clusters grow as tuples come; the one of a tuple that expires leaves, merged or split to about k."""
+"""CASTLE: clusters grow as tuples arrive; that of an expiring tuple is released, merged or split to about k."""
 
 from __future__ import annotations
 
@@ -18,27 +18,26 @@ from shoal.types.stream import Decided, Demand, Space, Waiting
 
 @dataclass(frozen=True)
 class Castle(Checked):
-    """CASTLE (Cao, Carminati, Ferrari and Tan), the baseline that others are compared with.
+    """CASTLE (Cao, Carminati, Ferrari and Tan), the baseline for comparison.
 
-    A tuple that comes goes into the cluster whose box it enlarges least, the smallest of several, if the box's loss,
-    its mean range, stays at most τ, the mean loss of the last μ classes; else into a new cluster, or, when there are β,
-    into the cluster all the same. When a tuple expires its cluster leaves. If it concerns fewer than k subjects, it is
-    merged first with those that enlarge it least; if it concerns 2k or more, it is split into classes of k around its
-    oldest tuples, and tuples that are left go to the nearest of these.
+    An arriving tuple joins the cluster whose box it enlarges least (the smallest in a tie) if the box's loss, its mean
+    range, stays at most τ, the mean loss of the last μ classes. Otherwise it starts a new cluster or, if there are
+    already β, joins that cluster anyway. When a tuple expires its cluster is released. A cluster of fewer than k
+    subjects is first merged with those that enlarge it least; one of 2k or more is split into classes of k around its
+    oldest tuples, and remaining tuples join the nearest of these.
 
-    **Guarantee.** Every class concerns k subjects or more. The delay is that of `nearest`.
+    **Guarantee.** Every class covers at least k subjects. The delay is that of `nearest`.
 
-    **Complexity.** O(βd) for each tuple, and O(δβ) for each class.
+    **Complexity.** O(βd) per tuple, and O(δβ) per class.
 
-    **Departures.** A class leaves as its means, as with every method here, not as ranges. Clusters that left are never
-    used again: CASTLE lets a tuple whose cluster is too small leave with the ranges of an old class that covers it.
-    Here it would leave outside any class of k that leaves at once and whole; so its cluster is merged instead. A tuple
-    whose cluster is smaller than most is dropped only if `drop_outliers` says so. What is chosen at random goes to the
-    one that came first. A category is as many coordinates as it has edges, and the position, where it has a weight, is
-    one more.
+    **Departures.** A class is released as its means, as with every method here, not as ranges. Released clusters are
+    never reused: CASTLE releases a tuple whose cluster is too small with the ranges of an old class that covers it.
+    Here it would then be released outside any class of k that is released at once and whole; so its cluster is merged
+    instead. A tuple whose cluster is smaller than most is dropped only if `drop_outliers` says so. Random choices go to
+    the tuple that arrived first. A category has as many coordinates as it has edges, and the position, if it has a
+    weight, is one more.
 
-    **What it does not promise.** That order is kept, with any weight. What was learnt about τ is not remembered across
-    a restart.
+    **What it does not promise.** Order is not preserved, with any weight. The learnt τ is forgotten at a restart.
 
     References: [CCFT11].
 
@@ -49,8 +48,8 @@ class Castle(Checked):
     [[0, 1, 0, 1], [2, 3]]
     """
 
-    keeps_order: ClassVar[bool] = False  #: whether a weight large enough keeps tuples in order
-    only_k: ClassVar[bool] = True  #: whether classes can hold nothing that is demanded besides k
+    keeps_order: ClassVar[bool] = False  #: whether a large enough weight keeps tuples in order
+    only_k: ClassVar[bool] = True  #: whether classes can meet no demand other than k
 
     beta: Annotated[int, Param("Most clusters at a time.", low=1, high=100_000)] = 50
     mu: Annotated[int, Param("Classes whose mean loss a cluster may have.", low=1, high=100_000)] = 100
@@ -59,7 +58,7 @@ class Castle(Checked):
     ] = False
 
     def begin(self, space: Space, k: int, delay: int, order_weight: float, demands: Sequence[Demand] = ()) -> _Keep:
-        """Return what forms the classes of one lane."""
+        """Return the rule that forms the classes of one lane."""
         if demands:
             raise ParameterError(
                 f"Castle: only k can be promised, {demands[0].model} is demanded. Take nearest or look_ahead instead."
@@ -75,6 +74,6 @@ class _Keep:
     slots: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     def advance(self, waiting: Waiting, due: int) -> Decided:
-        """Take what comes, then let expire what is due."""
+        """Add arriving tuples, then release what is due."""
         labels, moments, self.slots = castle(waiting, self.rule, self.slots, self.losses, self.ring, due)
         return Decided(labels, moments)

@@ -1,4 +1,4 @@
-"""Look ahead: a tuple that expires leaves with those near it that would not fare better in another class later."""
+"""Look-ahead: an expiring tuple is released with near ones that would not find a better class later."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _MORE = 0.5
 
 @dataclass(frozen=True)
 class LookAhead(Checked):
-    """Stream microaggregation whose classes are chosen by what their members would lose otherwise.
+    """Stream microaggregation that chooses classes by what their members would lose otherwise.
 
-    As in `nearest`, a tuple that expires leaves at once, in a class with others that wait. But not always with its
-    k − 1 nearest: a tuple in a crowd will find good company at any time, one at the edge may not. So each of the 3k
-    nearest has a price, what it would about lose in another class: its mean squared distance from the 2k − 1 nearest
-    that wait, times `young` if it has just come (others may come that are nearer) up to `old` if it is about to expire.
-    The class takes, one after the other, whom it costs least over its price, until it has k; then members and others
-    change places while the SSE less the prices falls; then it takes more, up to 2k − 1 in all, where adding one costs
-    less than half its price.
+    As in `nearest`, an expiring tuple is released at once, in a class with other pending tuples, but not always with
+    its k − 1 nearest: a tuple in a crowd will find close neighbours at any time, one at the edge may not. So each of
+    the 3k nearest has a price, its approximate loss in another class: its mean squared distance from the 2k − 1 nearest
+    pending tuples, times `young` if it has just arrived (closer ones may follow) up to `old` if it is about to expire.
+    The class repeatedly adds the tuple that costs least relative to its price until it has k; then members and others
+    are exchanged while the SSE less the prices falls; then it grows to at most 2k − 1 tuples, as long as adding one
+    costs less than half its price.
 
     **Guarantee.** Every class has k to 2k − 1 tuples, all of different subjects (demands may bring in more); the delay
     is that of `nearest`. With order_weight "keep" the class is that of `nearest`, and nothing is reordered.
 
-    **Complexity.** O(δd) for each tuple.
+    **Complexity.** O(δd) per tuple.
 
-    **Departures.** [DS17] Algorithm 2 asks for a class that is maximally homogeneous at the moment. This one gives
-    some of that away for the classes that come.
+    **Departures.** [DS17] Algorithm 2 asks for the most homogeneous class at the moment. This method gives up some
+    homogeneity for the benefit of later classes.
 
     References: [DS17] Algorithms 2 and 3.
 
@@ -45,13 +45,13 @@ class LookAhead(Checked):
     [0, -1, 0, -1, -1]
     """
 
-    keeps_order: ClassVar[bool] = True  #: whether a weight large enough keeps tuples in order
+    keeps_order: ClassVar[bool] = True  #: whether a large enough weight keeps tuples in order
 
     young: Annotated[float, Param("Part of its price that a tuple counts with when it comes.", low=0, high=1)] = 0.3
     old: Annotated[float, Param("Part of its price that a tuple counts with when it expires.", low=0, high=1)] = 0.7
 
     def begin(self, space: Space, k: int, delay: int, order_weight: float, demands: Sequence[Demand] = ()) -> _Ahead:
-        """Return what forms the classes of one lane."""
+        """Return the rule that forms the classes of one lane."""
         keeps = order_weight**2 * (2 * k - 1) > space.diameter
         reach = 1 if keeps else _REACH
         parts = float(self.young), float(self.old)  # of one type, or kernels would be compiled for each
@@ -64,5 +64,5 @@ class _Ahead:
     demanded: Demanded
 
     def advance(self, waiting: Waiting, due: int) -> Decided:
-        """Take what comes, then let expire what is due."""
+        """Add arriving tuples, then release what is due."""
         return Decided(*steps(waiting, self.rule, self.demanded, due))

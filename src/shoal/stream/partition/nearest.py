@@ -1,4 +1,4 @@
-"""Nearest: a tuple that expires leaves with the k − 1 nearest of those that wait ([DS17] Algorithms 2 and 3)."""
+"""Nearest: an expiring tuple is released with its k − 1 nearest pending tuples ([DS17] Algorithms 2 and 3)."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from shoal.types.stream import Decided, Demand, Forming, Space, Waiting
 class Nearest(Checked):
     """Stream microaggregation of Domingo-Ferrer and Soria-Comas, with the position as steering attribute.
 
-    Tuples wait. When the tuple of position i comes and one of position i − δ or less still waits, that one leaves: with
-    the k − 1 that are nearest to it, where the position counts as one more coordinate, times ω. If fewer than k wait,
-    it is dropped. Where subjects have several tuples, the nearest come into the class, one after the other, until it
-    has k subjects: repeated ones that are nearer stay in it (Note 1).
+    Tuples are pending on arrival. When the tuple of position i arrives and one of position i − δ or less is still
+    pending, the latter is released with its k − 1 nearest, where the position counts as one more coordinate, times ω.
+    If fewer than k are pending, it is dropped. If subjects have several tuples, the nearest tuples join the class, one
+    after another, until it has k subjects: repeated subjects that are nearer stay in it (Note 1).
 
-    With demands, a class that misses one is mended: others that wait come in, or change places with members, one at a
-    time, whoever costs least distance for what is mended. If that does not help the tuple is dropped.
+    With demands, a class that misses one is repaired: other pending tuples join, or are exchanged with members, one at
+    a time, at the least distance per improvement. If that fails the tuple is dropped.
 
-    **Guarantee.** Every class has k tuples, or as many as k subjects need. When tuple i has come, none of position
-    i − δ or less waits. With order_weight "keep" every class is of tuples that come one after the other among those
-    that wait, so nothing is reordered.
+    **Guarantee.** Every class has k tuples, or as many as k subjects need. When tuple i has arrived, none of position i
+    − δ or less is pending. With order_weight "keep" every class consists of consecutive pending tuples, so nothing is
+    reordered.
 
-    **Complexity.** O(δd/k) for each tuple, and O(δ(d + log δ)/k) with subjects.
+    **Complexity.** O(δd/k) per tuple, and O(δ(d + log δ)/k) with subjects.
 
-    **Departures.** "Maximally homogeneous" is read as: of the nearest tuples; ties to the one that came first. With
-    gaps in the positions, where records were no tuples, several may expire at once; the oldest goes first.
+    **Departures.** "Maximally homogeneous" is read as: the nearest tuples; ties go to the one that arrived first. With
+    gaps in the positions, from records that are not tuples, several may expire at once; the oldest is released first.
 
     References: [DS17] Algorithms 2 and 3, Note 1.
 
@@ -45,10 +45,10 @@ class Nearest(Checked):
     [[0, 1, 0, 1], [2, 3]]
     """
 
-    keeps_order: ClassVar[bool] = True  #: whether a weight large enough keeps tuples in order
+    keeps_order: ClassVar[bool] = True  #: whether a large enough weight keeps tuples in order
 
     def begin(self, space: Space, k: int, delay: int, order_weight: float, demands: Sequence[Demand] = ()) -> Forming:
-        """Return what forms the classes of one lane; with demands, classes that miss them are mended."""
+        """Return the rule that forms the classes of one lane; with demands, it repairs classes that miss them."""
         if not demands:
             return _Around(k, delay, order_weight)
         return _Mended(Rule(k, delay, order_weight, reach=1), laid_out(demands))
@@ -60,7 +60,7 @@ class _Mended:
     demanded: Demanded
 
     def advance(self, waiting: Waiting, due: int) -> Decided:
-        """Take what comes, then let expire what is due."""
+        """Add arriving tuples, then release what is due."""
         return Decided(*steps(waiting, self.rule, self.demanded, due))
 
 
@@ -71,7 +71,7 @@ class _Around:
     order_weight: float
 
     def advance(self, waiting: Waiting, due: int) -> Decided:
-        """Take what comes, then let expire what is due."""
+        """Add arriving tuples, then release what is due."""
         subjects = None
         if waiting.subjects is not waiting.positions:
             who, codes = np.unique(waiting.subjects, return_inverse=True)

@@ -20,13 +20,13 @@ from shoal.types.stream import Taken
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _PLAIN = (int, float)
 
-#: A field that is not there, or holds nothing.
+#: The reason for an absent or empty field.
 MISSING = "Column {name!r}: must have a value, got none. Correct the record."
 
 
 @dataclass(frozen=True)
 class Between:
-    """An attribute of numbers or moments between two bounds: one coordinate from 0 to 1."""
+    """A numeric or datetime attribute between two bounds: one coordinate from 0 to 1."""
 
     name: str
     low: Any
@@ -34,7 +34,7 @@ class Between:
 
     @property
     def middle(self) -> NDArray[np.float64]:
-        """Half of the way between the bounds."""
+        """The midpoint between the bounds."""
         return np.full(1, 0.5)
 
     def place(self, values: NDArray[Any]) -> NDArray[np.float64]:
@@ -44,7 +44,7 @@ class Between:
 
 
 def is_missing(cell: object) -> bool:
-    """Tell whether a cell holds nothing: none, NaN, text of blanks, or what is not known to be equal to itself."""
+    """Tell whether a cell is missing: None, NaN, blank text, or a value not known to equal itself."""
     if cell is None or cell is np.ma.masked:
         return True
     if isinstance(cell, (str, bytes)):
@@ -58,11 +58,11 @@ def is_missing(cell: object) -> bool:
 
 
 def listed(cells: Any) -> Sequence[Any]:
-    """Return cells as a list of plain values, whatever holds them."""
+    """Return cells as a list of plain values, from any container."""
     if isinstance(cells, (list, tuple)):
         return cells
     if isinstance(cells, np.ndarray) and cells.dtype.kind == "M":
-        cells = cells.astype("datetime64[us]")  # of which Python has moments; of nanoseconds it has not
+        cells = cells.astype("datetime64[us]")  # Python datetimes have microseconds, not nanoseconds
     for words in ("to_pylist", "tolist", "to_list"):
         if hasattr(cells, words):
             return list(getattr(cells, words)())
@@ -70,7 +70,7 @@ def listed(cells: Any) -> Sequence[Any]:
 
 
 def each(name: str, cells: Sequence[Any], read: Callable[[Any], Any], wanted: str) -> tuple[list[Any], list[Any]]:
-    """Read cells one by one; `read` returns None for what it cannot. Return values, and faults as sentences."""
+    """Parse cells one by one; `read` returns None for invalid ones. Return values, and faults as sentences."""
     values: list[Any] = []
     faults: list[tuple[int, str]] = []
     for at, cell in enumerate(cells):
@@ -83,7 +83,7 @@ def each(name: str, cells: Sequence[Any], read: Callable[[Any], Any], wanted: st
 
 
 def numbers(name: str, cells: Any, wanted: str) -> tuple[NDArray[np.float64], list[tuple[int, str]]]:
-    """Return cells as float64, and which of them are no finite numbers; text that reads as a number is one."""
+    """Return cells as float64, and which are not finite numbers; numeric text is accepted."""
     quick = _quick(cells)
     if quick is not None:
         odd = np.flatnonzero(~np.isfinite(quick))
@@ -97,14 +97,14 @@ def numbers(name: str, cells: Any, wanted: str) -> tuple[NDArray[np.float64], li
 
 
 def _quick(cells: Any) -> NDArray[np.float64] | None:
-    """Return what is numbers throughout, and None for what must be looked at one by one."""
+    """Return cells that are all numeric; None if they must be checked one by one."""
     if isinstance(cells, (list, tuple)):
         types = set(map(type, cells))
         if not types.issubset(_PLAIN):
             return None
         try:
             return np.array(cells, np.float64)
-        except OverflowError:  # an integer beyond all floats
+        except OverflowError:  # an integer beyond the range of floats
             return None
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
         return np.asarray(cells, np.float64)
@@ -136,27 +136,27 @@ def _number(cell: Any) -> float | None:
 
 @dataclass(frozen=True)
 class Categories:
-    """An attribute of categories that were named before, ordered or not."""
+    """An attribute of declared categories, ordered or not."""
 
     name: str
     categories: tuple[Any, ...] = field(repr=False)
-    among: str  #: where they were named, in messages
+    among: str  #: where they were declared, for messages
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
-        """The number of each category by what it is called; blanks are no value, and none of them."""
+        """The code of each category by name; blanks count as missing, and have none."""
         return {called(category): at for at, category in enumerate(self.categories) if called(category).strip()}
 
     def fits(self, cell: Any) -> bool:
-        """Tell at a glance whether a cell is one of the categories; if not, it may still be read."""
+        """Tell quickly whether a cell is one of the categories; if not, it may still be parsed."""
         return type(cell) is str and cell in self._numbers
 
     def take(self, cells: Any) -> Taken:
-        """Read categories; those that nobody named before are faults."""
+        """Parse categories; undeclared ones are faults."""
         items, number = listed(cells), self._numbers
         try:
-            quick = [number.get(cell, -1) for cell in items]  # text is called what it is
-        except TypeError:  # a list, a table: no category
+            quick = [number.get(cell, -1) for cell in items]  # text is its own name
+        except TypeError:  # a list or table: not a category
             quick = [-1] * len(items)
         if -1 not in quick:
             return Taken(np.array(quick, np.int64), np.zeros(len(items), np.bool_), [])
@@ -172,11 +172,11 @@ class Categories:
         return Taken(codes, np.zeros(len(items), np.bool_), faults)
 
     def plain(self, values: NDArray[Any]) -> list[Any]:
-        """Return categories as they were named before."""
+        """Return categories as they were declared."""
         return [self.categories[code] for code in values.tolist()]
 
 
-_EXACT = 2**53  # integers up to it are floats
+_EXACT = 2**53  # all integers up to it are exact floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,14 +197,14 @@ class Steps:
 
     @classmethod
     def between(cls, step: float, low: float, high: float) -> Steps:
-        """Return the multiples of a step between two bounds, all numbers as they are written."""
+        """Return the multiples of a step between two bounds, all taken as written in decimal."""
         exact = Fraction(str(step))
         first, last = (Fraction(str(end)) / exact for end in (low, high))
         return cls(exact.numerator, exact.denominator, ceil(first), floor(last))
 
     @property
     def fault(self) -> str | None:
-        """Say why there are no such values, or None."""
+        """Return why there are no such values, or None."""
         if self.lowest > self.highest:
             return "no multiple of it lies between the bounds. Lower it, or widen the bounds."
         if max(abs(self.lowest), abs(self.highest)) * self.top > _EXACT or self.bottom > _EXACT:
@@ -212,6 +212,6 @@ class Steps:
         return None
 
     def round(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the nearest multiples; of two the even one."""
+        """Return the nearest multiples; ties go to the even one."""
         times = np.rint(values * self.bottom / self.top)
         return np.asarray(np.clip(times, self.lowest, self.highest) * self.top / self.bottom + 0.0)

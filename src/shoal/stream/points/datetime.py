@@ -1,4 +1,4 @@
-"""Dates and times: one coordinate from 0 to 1 between the bounds; the centroid is the mean moment."""
+"""Dates and times: one coordinate from 0 to 1 between the bounds; the centroid is the mean."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _CALENDAR = {"year": "datetime64[Y]", "month": "datetime64[M]"}
 
 @dataclass(frozen=True)
 class Datetime(Between):
-    """An attribute of moments, counted in microseconds.
+    """A datetime attribute, counted in microseconds.
 
-    Bounds say how moments leave: as dates if both bounds are dates; else with the time, to the second unless a bound
-    has parts of one, and in UTC if bounds have a zone. Moments must have a zone if bounds have one, and only then.
-    A resolution makes them coarser: `day`, `hour`, `minute` and `second` to the nearest one within the bounds, `year`
-    and `month` to the first day of the year or month that the mean is in, which may be before the lower bound.
+    The bounds determine the output format: dates if both bounds are dates; otherwise with the time, to the second
+    unless a bound has fractions, and in UTC if the bounds have a zone. Values must have a zone exactly if the bounds
+    have one. A resolution makes them coarser: `day`, `hour`, `minute` and `second` round to the nearest one within the
+    bounds, `year` and `month` to the first day of the mean's year or month, which may be before the lower bound.
 
     >>> seen = Datetime.of(Known("seen", Kind.DATETIME, "2024-01-01", "2024-12-31"))
     >>> taken = seen.take(["2024-03-01", "2024-03-03", "2023-01-01", "soon"])
@@ -38,14 +38,14 @@ class Datetime(Between):
 
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.DATETIME,)
 
-    unit: int  #: what moments are rounded to, in microseconds
+    unit: int  #: rounding unit, in microseconds
     zoned: bool
-    dates: bool = False  #: whether dates leave, without a time
-    calendar: str = ""  #: year or month, if moments are moved to their first days
+    dates: bool = False  #: whether dates are released, without a time
+    calendar: str = ""  #: year or month, if values are moved to its first day
 
     @classmethod
     def of(cls, known: Known) -> Datetime:
-        """Take what is known; bounds that are no moments are refused before."""
+        """Make the attribute from its declaration; invalid bounds were refused before."""
         ends = [end for end in (moment(known.low), moment(known.high)) if end is not None]
         low, high = (_ticks(end) for end in ends)
         dates = all(is_date(end) for end in (known.low, known.high))
@@ -57,15 +57,15 @@ class Datetime(Between):
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The first and the last moment that can leave, unless they are moved to the first days of their months."""
+        """The earliest and latest releasable value, before any move to the first day of a month or year."""
         return -(-self.low // self.unit) * self.unit, self.high // self.unit * self.unit
 
     def fits(self, cell: Any) -> bool:
-        """Tell at a glance whether a cell is a moment: it never can be told so."""
+        """Return False: there is no quick check for datetimes."""
         return False
 
     def take(self, cells: Any) -> Taken:
-        """Read moments: ISO 8601 text, or dates and times of Python."""
+        """Parse datetimes: ISO 8601 text, or Python dates and times."""
 
         def read(cell: Any) -> int | None:
             found = moment(cell)
@@ -81,7 +81,7 @@ class Datetime(Between):
         return Taken(np.clip(ticks, self.low, self.high), (ticks < self.low) | (ticks > self.high), faults)
 
     def centroid(self, values: NDArray[Any], sizes: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the mean moment of each class, to the nearest unit, or the first day of its month or year."""
+        """Return the mean of each class, to the nearest unit, or the first day of its month or year."""
         if not len(sizes):
             return np.empty(0, np.int64)
         found = class_means_of_integers(values, np.repeat(np.arange(len(sizes)), sizes))
@@ -101,7 +101,7 @@ class Datetime(Between):
 
 
 def moment(cell: Any) -> dt.datetime | None:
-    """Return a cell as a moment, or None if it is none.
+    """Return a cell as a datetime, or None if it is not one.
 
     >>> moment("2024-03-01"), moment("soon")
     (datetime.datetime(2024, 3, 1, 0, 0), None)
@@ -126,7 +126,7 @@ def is_date(cell: Any) -> bool:
 
 
 def is_counted(found: dt.datetime | None) -> bool:
-    """Tell whether a moment is in the years 1 to 9999, in UTC too."""
+    """Tell whether a datetime is in the years 1 to 9999, also in UTC."""
     try:
         return found is not None and isinstance(_ticks(found), int)
     except OverflowError:

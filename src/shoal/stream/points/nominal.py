@@ -1,4 +1,4 @@
-"""Categories without an order: a coordinate for each edge of their tree; the centroid is the likest category."""
+"""Unordered categories: a coordinate per edge of their tree; the centroid is the most central category."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shoal.types.stream import Known
 
 @dataclass(frozen=True)
 class Nominal(Categories):
-    """An attribute of categories, all 1 apart or as far as their taxonomy says.
+    """An attribute of categories at distance 1 from each other, or as far apart as their taxonomy says.
 
     >>> work = Nominal.of(Known("work", Kind.NOMINAL, categories=("nurse", "baker")))
     >>> taken = work.take(["nurse", "baker", "nurse", "king"])
@@ -30,11 +30,11 @@ class Nominal(Categories):
 
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.NOMINAL,)
 
-    tree: Tree  #: of the categories, which are sorted by name
+    tree: Tree  #: of the categories, sorted by name
 
     @classmethod
     def of(cls, known: Known) -> Nominal:
-        """Take what is known."""
+        """Make the attribute from its declaration."""
         given = known.categories or tuple(known.taxonomy.paths if known.taxonomy is not None else ())
         categories = tuple(sorted(given, key=called))
         tree = tree_of([called(category) for category in categories], known.taxonomy)
@@ -54,7 +54,7 @@ class Nominal(Categories):
         return np.asarray(self._embedding[values])
 
     def centroid(self, values: NDArray[Any], sizes: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the category of least total distance to each class, of several the first by name."""
+        """Return the category with the least total distance to each class; ties go to the first by name."""
         if not len(sizes):
             return np.empty(0, np.int64)
         labels = np.repeat(np.arange(len(sizes)), sizes)

@@ -32,21 +32,21 @@ class Numeric(Between):
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.CONTINUOUS, Kind.INTEGER)
 
     integer: bool
-    steps: Steps | None  #: what means are rounded to; None: not at all
+    steps: Steps | None  #: multiples that means are rounded to; None: no rounding
 
     @classmethod
     def of(cls, known: Known) -> Numeric:
-        """Take what is known."""
+        """Make the attribute from its declaration."""
         step = known.resolution
         steps = Steps.between(step, known.low, known.high) if isinstance(step, int | float) else None
         return cls(known.name, float(known.low), float(known.high), known.kind is Kind.INTEGER, steps)
 
     def fits(self, cell: Any) -> bool:
-        """Tell at a glance whether a cell is a number between the bounds; if not, it may still be read."""
+        """Tell quickly whether a cell is a number between the bounds; if not, it may still be parsed."""
         return type(cell) in (int, float) and self.low <= cell <= self.high and (not self.integer or cell % 1 == 0)
 
     def take(self, cells: Any) -> Taken:
-        """Read cells; numbers outside the bounds are moved to them."""
+        """Parse cells; numbers outside the bounds are clamped to them."""
         wanted = "an integer" if self.integer else "a finite number"
         sentence = f"must be {wanted}, got something else. Correct the record, or give it another kind."
         values, faults = numbers(self.name, cells, sentence)

@@ -16,7 +16,7 @@ from shoal.types.stream import Known
 
 @dataclass(frozen=True)
 class Ordinal(Categories):
-    """An attribute of ordered categories, as far apart as their ranks.
+    """An attribute of ordered categories; distances are differences of ranks.
 
     >>> size = Ordinal.of(Known("size", Kind.ORDINAL, categories=("low", "middle", "high")))
     >>> taken = size.take(["high", "low", "huge", "low"])
@@ -30,12 +30,12 @@ class Ordinal(Categories):
 
     @classmethod
     def of(cls, known: Known) -> Ordinal:
-        """Take what is known."""
+        """Make the attribute from its declaration."""
         return cls(known.name, known.categories, "its order")
 
     @property
     def middle(self) -> NDArray[np.float64]:
-        """Half of the way between the lowest and the highest."""
+        """The midpoint between the lowest and the highest."""
         return np.full(1, 0.5 if len(self.categories) > 1 else 0.0)
 
     def place(self, values: NDArray[Any]) -> NDArray[np.float64]:

@@ -24,27 +24,27 @@ if TYPE_CHECKING:
     from shoal.stream.recipe.recipe import StreamRecipe
 
 
-BINS = 32  #: of equal width between two bounds
-SINGLE = 64  #: so many integers have a bin each
+BINS = 32  #: number of bins of equal width between two bounds
+SINGLE = 64  #: up to this many integers get a bin each
 _WIDE = 1e308
 
 
 @dataclass(frozen=True)
 class Bins:
-    """Cells of a field as numbers of bins.
+    """Cells of a field as bin numbers.
 
-    Categories have a bin each. Numbers and moments have bins between edges: a value on an edge is in the upper bin.
+    Categories have a bin each. Numbers and datetimes have bins between edges: a value on an edge is in the upper bin.
     """
 
     attribute: StreamAttribute
     ordered: bool
     count: int
-    edges: NDArray[Any] | None = field(default=None, repr=False)  #: None: values are numbers of bins already
-    given: tuple[int, ...] = field(default=(), repr=False)  #: how often each occurs in the reference; empty: none is
+    edges: NDArray[Any] | None = field(default=None, repr=False)  #: None: values are bin numbers already
+    given: tuple[int, ...] = field(default=(), repr=False)  #: counts in the reference; empty without a reference
 
     @classmethod
     def of(cls, recipe: StreamRecipe, name: str) -> Bins:
-        """Take what a recipe says of a field; what it must say is checked before."""
+        """Make the bins that a recipe declares for a field; the declaration was checked before."""
         said: Mapping[str, Any] = recipe.reference.get(name, {})
         kind = kind_of(recipe, name)
         serves = registry.claims("stream.points", "kinds")[kind]
@@ -70,7 +70,7 @@ class Bins:
 
 
 def kind_of(recipe: StreamRecipe, name: str) -> Kind:
-    """Return the kind of a confidential field; where only shares of categories are said of it, it is nominal."""
+    """Return the kind of a confidential field; nominal if the recipe only gives shares of categories."""
     said = any(name in getattr(recipe, table) for table in ("kinds", "bounds", "orders", "categories", "taxonomies"))
     shares = name in recipe.reference and "cuts" not in recipe.reference[name]
     return Kind.NOMINAL if shares and not said else rules.kind_of(recipe, name)
@@ -85,7 +85,7 @@ def _between(kind: Kind, low: Any, high: Any) -> list[Any]:
 
 
 def whole(shares: Sequence[Any]) -> tuple[int, ...]:
-    """Return shares as counts: 0.25 and 0.75 are 1 and 3.
+    """Convert shares to counts: 0.25 and 0.75 become 1 and 3.
 
     >>> whole([0.25, 0.75])
     (1, 3)
@@ -98,12 +98,12 @@ def whole(shares: Sequence[Any]) -> tuple[int, ...]:
 CLOSE = "t_closeness"
 MODELS = ("p_sensitivity", "distinct_l_diversity", "entropy_l_diversity", "recursive_l_diversity", CLOSE)
 _OWNER = "StreamRecipe"
-_MOST = 100  # counts that a cursor remembers, each of up to ten digits: about a kilobyte
+_MOST = 100  # maximum number of counts in a cursor, each of up to ten digits: about a kilobyte
 _MOST_SHARES = 2**40
 
 
 def asked(recipe: StreamRecipe) -> tuple[Demand, ...]:
-    """Return what a recipe demands of confidential fields, field by field and model by model."""
+    """Return a recipe's demands on confidential fields, field by field and model by model."""
     required = requirements.resolve(_OWNER, recipe.require)
     if recipe.t is not None:
         required += requirements.resolve(_OWNER, {CLOSE: recipe.t})
@@ -116,7 +116,7 @@ def asked(recipe: StreamRecipe) -> tuple[Demand, ...]:
 
 
 def faults(recipe: StreamRecipe) -> list[str]:
-    """Return what is wrong with what a recipe demands."""
+    """Return the faults in a recipe's demands."""
     if not recipe.require and recipe.t is None:
         return [_unused(name) for name in recipe.reference]
     required = requirements.resolve(_OWNER, recipe.require)
@@ -147,7 +147,7 @@ def _impossible(recipe: StreamRecipe, required: Sequence[requirements.Required])
     ]
     if recipe.t is not None and any(one.key == CLOSE for one in required):
         found.append("t is given, and required too. Say it once.")
-    most = recipe.delay + 1  # so many wait at once
+    most = recipe.delay + 1  # maximum number pending at once
     found += [
         f"{name} must be at most delay + 1 = {most:,}, for no class holds more tuples of different values, "
         f"got {shown(level)}. Lower {name}, or raise delay."
@@ -170,7 +170,7 @@ def _too_many(recipe: StreamRecipe, close: Sequence[str]) -> list[str]:
 
 
 def _binned(recipe: StreamRecipe, name: str) -> list[str]:
-    """Return what is wrong with the bins of a field, or with its reference."""
+    """Return the faults in the bins of a field, or in its reference."""
     said = recipe.reference.get(name, {})
     if not isinstance(said, Mapping) or (not said and name in recipe.reference):
         return [

@@ -1,4 +1,4 @@
-"""The frozen description of a stream: its fields, and what follows from them; fingerprint."""
+"""Stream recipe: the frozen description of a stream, derived facts, and its fingerprint."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from shoal.types import Kind, Taxonomy
 from shoal.types.stream import Known
 
 KEEP = "keep"
-_CORRECTABLE = ("keep", "unknown", "max_rejected")  # no class that was released depends on them
+_CORRECTABLE = ("keep", "unknown", "max_rejected")  # no released class depends on them
 
 
 @documented
 class StreamRecipe(StreamFields):
-    """What to do with a stream. Nothing is learnt from the tuples: all domains are declared before.
+    """The settings of a stream. Nothing is learnt from the tuples: all domains are declared in advance.
 
     >>> recipe = StreamRecipe(quasi=["age"], bounds={"age": (0, 120)}, k=10, delay=100)
     >>> StreamRecipe.from_toml(recipe.to_toml()) == recipe
@@ -39,11 +39,11 @@ class StreamRecipe(StreamFields):
         super().__post_init__()
         object.__setattr__(self, "bounds", {name: tuple(ends) for name, ends in self.bounds.items()})
         object.__setattr__(self, "kinds", {name: Kind(kind) for name, kind in self.kinds.items()})
-        assert self._trees.keys() == self.taxonomies.keys()  # they are read, and refused if they cannot be
+        assert self._trees.keys() == self.taxonomies.keys()  # reads them, and refuses unreadable ones
 
     @cached_property
     def known(self) -> tuple[Known, ...]:
-        """What is known of each quasi-identifier."""
+        """The declaration of each quasi-identifier."""
         return tuple(self.known_of(name) for name in self.quasi)
 
     @cached_property
@@ -53,7 +53,7 @@ class StreamRecipe(StreamFields):
         return {name: taxonomy_of(name, given) for name, given in self.taxonomies.items()}
 
     def known_of(self, name: str) -> Known:
-        """Return what is known of a field."""
+        """Return the declaration of a field."""
         low, high = self.bounds.get(name, (None, None))
         taxonomy = self._trees.get(name)
         categories = tuple(self.orders.get(name, self.categories.get(name, ())))
@@ -62,12 +62,12 @@ class StreamRecipe(StreamFields):
         return Known(name, kind, low, high, categories, taxonomy, self.resolution.get(name, usual))
 
     def weight(self, name: str) -> float:
-        """Return how much squared distances in a quasi-identifier count."""
+        """Return the weight of squared distances in a quasi-identifier."""
         return float(self.attribute_weights.get(name, 1.0))
 
     @cached_property
     def removed(self) -> tuple[str, ...]:
-        """The fields that do not leave."""
+        """The fields that are removed."""
         return (*self.identifier, *((self.subject,) if self.subject is not None else ()))
 
     @cached_property
@@ -88,25 +88,25 @@ class StreamRecipe(StreamFields):
 
     @property
     def stored(self) -> dict[str, Any]:
-        """What is kept beside a stream, so that nobody goes on with another guarantee: all of it, in plain values."""
+        """The whole recipe in plain values, stored with a stream so that its guarantee cannot change unnoticed."""
         said = self.to_dict()
-        if self.taxonomies:  # what is in the files counts, not where these are
+        if self.taxonomies:  # the contents of the files count, not their location
             said["taxonomies"] = {
                 n: {leaf: list(path) for leaf, path in t.paths.items()} for n, t in self._trees.items()
             }
         return said
 
     def changed(self, stored: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the fields in which this recipe differs from one that was stored."""
+        """Return the fields in which this recipe differs from a stored one."""
         mine = self.stored
         return tuple(f.name for f in declarations(type(self)) if mine.get(f.name) != stored.get(f.name))
 
     @property
     def promised(self) -> dict[str, Any]:
-        """What must stay the same when a stream is resumed: all that classes depend on."""
+        """The fields that must stay the same when a stream is resumed: all that classes depend on."""
         return {name: value for name, value in self.stored.items() if name not in _CORRECTABLE}
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of what is promised: equal for equal guarantees, however they were written."""
+        """SHA-256 of the promised fields: equal for equal guarantees, however they are written."""
         return digest(self.promised)

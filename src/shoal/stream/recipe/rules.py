@@ -1,4 +1,4 @@
-"""Rules between fields of a stream recipe, their kinds and domains, as sentences about faults."""
+"""Rules between fields of a stream recipe, with kinds and domains; faults are sentences."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _TO_GIVE = {
     Kind.ORDINAL: "its categories from the lowest to the highest in orders",
     Kind.NOMINAL: "its categories, or a taxonomy",
 }
-_MOST = 1e300  # sums of numbers between bounds stay finite
+_MOST = 1e300  # keeps sums of numbers between bounds finite
 
 
 def resolution(recipe: StreamRecipe, name: str) -> list[str]:
-    """Return what is wrong with the resolution of a field whose domain is known."""
+    """Return the faults in the resolution of a field whose domain is known."""
     step, kind = recipe.resolution[name], kind_of(recipe, name)
     if name not in recipe.quasi:
         return [f"resolution names {name!r}, which is not a quasi-identifier. Remove it."]
@@ -56,7 +56,7 @@ def _step(kind: Kind, step: Any, bounds: tuple[Any, Any]) -> list[str]:
 
 
 def kind_of(recipe: StreamRecipe, name: str) -> Kind:
-    """Return the kind of a field: as it was said, or as its domain tells."""
+    """Return the kind of a field: as declared, or inferred from its domain."""
     if name in recipe.kinds:
         return Kind(recipe.kinds[name])
     if name in recipe.orders:
@@ -68,7 +68,7 @@ def kind_of(recipe: StreamRecipe, name: str) -> Kind:
 
 
 def domain(recipe: StreamRecipe, name: str) -> list[str]:
-    """Return what is wrong with the domain of a field."""
+    """Return the faults in the domain of a field."""
     kind = kind_of(recipe, name)
     said = [table for table in ("bounds", "orders", "categories", "taxonomies") if name in getattr(recipe, table)]
     fitting = {Kind.ORDINAL: ("orders",), Kind.NOMINAL: ("categories", "taxonomies")}.get(kind, ("bounds",))
@@ -153,7 +153,7 @@ def _kept(recipe: StreamRecipe) -> Iterator[str]:
 
 
 def _told(recipe: StreamRecipe) -> Iterator[str]:
-    """Require that domains are of fields which need one."""
+    """Require that only fields which need a domain have one."""
     told = {*recipe.quasi, *recipe.confidential}
     for table in ("bounds", "kinds", "orders", "categories", "taxonomies"):
         for name in getattr(recipe, table):
@@ -176,7 +176,7 @@ def _confidential(recipe: StreamRecipe) -> Iterator[str]:
 
 
 def _order(recipe: StreamRecipe) -> Iterator[str]:
-    """Refuse what would reorder tuples whose order is to be kept."""
+    """Refuse settings that would reorder tuples whose order is to be kept."""
     if recipe.order_weight != "keep":
         return
     keeps = registry.says("stream.partition", recipe.method, "keeps_order")

@@ -1,4 +1,4 @@
-"""CSV: one record in each line, cells with a delimiter between them; what is not touched leaves as it was written."""
+"""CSV: one record per line; unmodified cells are released as they were written."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ _NOT_UTF8 = "the record is not in UTF-8. Check what writes it."
 
 
 class Csv:
-    """Tuples as lines of cells, after a line with the names.
+    """Tuples as lines of cells, after a header line.
 
-    Every cell that is not asked for is kept with its quotes as it was, so that ``007`` and ``"a, b"`` leave as they
-    came. An empty cell is no value. The class is one more cell at the end.
+    Every cell that is not requested keeps its quotes and text, so that ``007`` and ``"a, b"`` are released as they
+    came. An empty cell is missing. The class is an additional cell at the end.
 
-    **Guarantee.** What leaves of a record are its cells without `removed`, with the released values in their place.
+    **Guarantee.** A released record consists of its cells without `removed`, with released values in place of the
+    originals.
 
     Parameters
     ----------
     header
         The first line of the input.
     wanted, removed, class_field
-        As for JSON Lines; fields that the header does not name are an error.
+        As for JSON Lines; fields that the header lacks are an error.
     numbers
-        Those of `wanted` whose cells are numbers; a cell that is none stays text.
+        Those of `wanted` whose cells are numbers; a cell that is not a number stays text.
     delimiter, quote
         One ASCII character each.
     fields
@@ -94,7 +95,7 @@ class Csv:
         self.head = self.delimiter.join([*self._kept(raw), self._written(class_field)])
 
     def _refused(self, fields: Fields) -> list[str]:
-        """Return the columns that nobody declared and that are removed."""
+        """Return the undeclared columns, which are removed."""
         for name in fields.named:
             _index(self._names, name)
         found = sorted(name for name in self._others if fields.fate(name) is Fate.UNKNOWN)
@@ -104,15 +105,15 @@ class Csv:
         return found
 
     def under(self, fields: Fields) -> Csv:
-        """Return the same for a lane: the columns are those of the header."""
+        """Return the same wire for a lane: the columns are those of the header."""
         return self
 
     def others(self, bodies: Sequence[Any]) -> set[str]:
-        """Return the columns that are released though nobody named them."""
+        """Return the columns that are released without being named."""
         return self._others
 
     def parse(self, records: Sequence[bytes]) -> Parsed:
-        """Take records apart; if all are plain, without a look at each of them."""
+        """Split records into cells; if no record has quotes, without examining each."""
         text = b"\n".join(records)
         plain = self.quote not in text and b"\r" not in text and text.isascii()
         if plain and text.count(b"\n") == len(records) - 1:
@@ -125,7 +126,7 @@ class Csv:
         return {name: self._column(name, [cells[j] for cells in bodies]) for name, j in self.wanted.items()}
 
     def _one_by_one(self, records: Sequence[bytes]) -> Parsed:
-        """Take records apart of which some have quotes, or are none."""
+        """Split records of which some have quotes or are invalid."""
         good, bodies, faults = [], [], []
         width, sign, mark = len(self._names), self.delimiter, self.quote
         for index, record in enumerate(records):
@@ -139,7 +140,7 @@ class Csv:
         return Parsed(np.array(good, np.int64), self._columns(bodies), bodies, faults)
 
     def render(self, bodies: Sequence[Any], values: Mapping[str, Any], number: int | str) -> list[bytes]:
-        """Return the tuples of one class; bodies are used up."""
+        """Return the tuples of one class; consumes the bodies."""
         released = [(self.wanted[name], self._written(value)) for name, value in values.items()]
         end, sign, kept = self.delimiter + self._written(number), self.delimiter, self._kept
         for cells in bodies:
@@ -148,7 +149,7 @@ class Csv:
         return [sign.join(kept(cells)) + end for cells in bodies]
 
     def _split(self, record: bytes) -> list[bytes] | None:
-        """Return cells with their quotes, or None if these are not as they must be."""
+        """Return cells with their quotes, or None if the quotes are invalid."""
         cells, at = [], 0
         while found := self._cell.match(record, at):
             cells.append(found[0])
@@ -170,7 +171,7 @@ class Csv:
         return f"the record has {len(cells):,} cells, and the header {len(self._names):,}. Check what writes it."
 
     def _column(self, name: str, cells: list[bytes]) -> list[Any]:
-        """Return what cells hold: numbers, texts, or None where they are empty."""
+        """Return the contents of cells: numbers, text, or None if empty."""
         if name in self._numbers:
             for kind in (int, float):
                 try:
@@ -206,7 +207,7 @@ def _is_utf8(record: bytes) -> bool:
 
 
 def _number(text: str) -> Any:
-    """Return the number that a text is, or the text."""
+    """Return text as a number if it is one, else unchanged."""
     for kind in (int, float):
         try:
             value = kind(text)
@@ -223,7 +224,7 @@ def _index(names: Sequence[str], name: str) -> int:
 
 
 def _checked(names: list[str], class_field: str) -> list[str]:
-    """Return the names of a header if they are names."""
+    """Return the names of a header if they are valid."""
     twice = [repr(name) for name in dict.fromkeys(names) if names.count(name) > 1]
     if twice:
         raise SchemaError(

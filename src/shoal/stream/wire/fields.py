@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 from shoal.parameters import shown
 
-#: What to do about a field that nobody declared.
+#: The remedy for an undeclared field.
 TO_DECLARE = "Name it in keep or identifier, or set unknown to remove."
-_LONG = 60  # characters of a field's name that a message shows
+_LONG = 60  # maximum length of a field's name in a message
 
 
 class Fate(Enum):
-    """What becomes of a field."""
+    """The treatment of a field."""
 
     RELEASED = "released"  #: replaced by the value of its class
     REMOVED = "removed"
@@ -28,8 +28,8 @@ class Fate(Enum):
 class Fields:
     """The fields that a recipe declares, and those that a stream has learnt from its first tuples.
 
-    Without an allow-list a stream learns: the fields of its first tuples pass until it is `fixed`, when the first
-    class is released. Objects and lists are never learnt. A name with a point is also a path: ``user.id`` is the field
+    Without an allow-list a stream learns: the fields of its first tuples pass until the set is `fixed`, when the first
+    class is released. Objects and lists are never learnt. A name with a dot is also a path: ``user.id`` is the field
     ``id`` of the object ``user``.
 
     >>> fields = Fields(["age"], ["user.id"], ["note"], "reject", learns=True).seen(["pay"])
@@ -45,7 +45,7 @@ class Fields:
     unknown: str = "keep"
     learns: bool = False
     learnt: frozenset[str] = frozenset()
-    fixed: bool = False  #: whether nothing is learnt any more
+    fixed: bool = False  #: whether learning has stopped
 
     @property
     def open(self) -> bool:
@@ -59,7 +59,7 @@ class Fields:
 
     @cached_property
     def parents(self) -> frozenset[str]:
-        """Paths of the objects that are looked into, because a declared field may be in them."""
+        """Paths of objects that may contain a declared field, and are searched for it."""
         return frozenset(name[:at] for name in self.declared for at, sign in enumerate(name) if sign == ".")
 
     def seen(self, names: Iterable[str]) -> Fields:
@@ -68,11 +68,11 @@ class Fields:
         return self if more == self.learnt else replace(self, learnt=more)
 
     def settled(self) -> Fields:
-        """Learn no more."""
+        """Stop learning."""
         return replace(self, fixed=True) if self.open else self
 
     def fate(self, name: str, *, nested: bool = False, inner: bool = False) -> Fate:
-        """Return what becomes of a field; `nested`: it holds an object or a list; `inner`: it is in an object."""
+        """Return the treatment of a field; `nested`: it holds an object or a list; `inner`: it is in an object."""
         if name in self.quasi:
             return Fate.RELEASED
         if name in self.removed:
@@ -84,14 +84,14 @@ class Fields:
         return Fate.UNKNOWN
 
     def scalar(self, name: str, *, inner: bool = False) -> bool:
-        """Tell whether a field that is kept must hold neither an object nor a list."""
-        if name in self.parents:  # an object there would be looked into
+        """Tell whether a kept field must hold neither an object nor a list."""
+        if name in self.parents:  # an object there would be searched
             return True
         return self.fate(name, nested=True, inner=inner) is Fate.UNKNOWN
 
 
 def undeclared(name: str, *, nested: bool = False) -> str:
-    """Return how a message calls a field that nobody declared.
+    """Return how messages refer to an undeclared field.
 
     >>> undeclared("email")
     "the field 'email', which the recipe does not declare"
@@ -104,12 +104,12 @@ class Leaf(NamedTuple):
     """One field of a nested mapping."""
 
     path: tuple[str, ...]
-    name: str  #: the path with points
+    name: str  #: the dotted path
     value: Any
 
 
 def leaves(given: Mapping[str, Any], parents: Collection[str], above: tuple[str, ...] = ()) -> Iterator[Leaf]:
-    """Yield the fields of a mapping; objects at `parents` are looked into.
+    """Yield the fields of a mapping; objects at `parents` are searched.
 
     >>> [leaf.name for leaf in leaves({"user": {"id": 7, "geo": {"x": 1}}, "a": 2}, {"user"})]
     ['user.id', 'user.geo', 'a']
@@ -124,7 +124,7 @@ def leaves(given: Mapping[str, Any], parents: Collection[str], above: tuple[str,
 
 
 def at(row: Mapping[str, Any], name: str) -> Any:
-    """Return what a field holds: the one of exactly this name, else the one at the path; None: there is none.
+    """Return the value of a field: the one with exactly this name, else the one at the path; None if absent.
 
     >>> at({"user": {"id": 7}}, "user.id"), at({"user.id": 8, "user": {"id": 7}}, "user.id"), at({}, "a")
     (7, 8, None)
@@ -136,7 +136,7 @@ def at(row: Mapping[str, Any], name: str) -> Any:
 
 
 def put(row: dict[str, Any], name: str, value: Any) -> bool:
-    """Set a field that is there, where its name or path leads to; objects on the way are copied."""
+    """Set an existing field, by name or path; objects on the path are copied."""
     if name in row:
         row[name] = value
         return True
@@ -151,7 +151,7 @@ def put(row: dict[str, Any], name: str, value: Any) -> bool:
 
 
 _GZIP = b"\x1f\x8b"
-_HEAD = 5  # bytes of a schema registry's frame: 0, and the number of the schema in four
+_HEAD = 5  # bytes of a schema registry's frame: 0, and the schema number in four
 _FRAMES = {
     "gzip": "the record is compressed with gzip. Decompress it before the stream.",
     "registry": "the record begins with the frame of a Confluent Schema Registry (a zero byte and the schema's "
@@ -160,7 +160,7 @@ _FRAMES = {
 
 
 def framing(record: bytes) -> str | None:
-    """Return what a record is wrapped in, as the reason for which it is rejected; None: nothing that is known.
+    """Return the framing of a record as the reason for its rejection; None if no framing is recognised.
 
     >>> framing(b"\\x00\\x00\\x00\\x00\\x07{}")[:44], framing(b"{}")
     ('the record begins with the frame of a Conflu', None)

@@ -1,4 +1,4 @@
-"""JSON Lines: one object in each line; what is not touched leaves as it was written."""
+"""JSON Lines: one object per line; unmodified fields are released as they were written."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from shoal.types.stream import Parsed
 
 
 def lookalike(names: Iterable[str], known: Collection[str]) -> str | None:
-    """Return the known name that one of `names` differs from only in case, blanks or the way accents are written.
+    """Return the known name that one of `names` differs from only in case, blanks or the encoding of accents.
 
-    A field that nobody named leaves as it came: ``Name`` would, where ``name`` is an identifier.
+    A field that is not named is released unchanged: ``Name`` would be, where ``name`` is an identifier.
 
     >>> lookalike(["age", " Name"], ["name", "age"]), lookalike(["names"], ["name"])
     ('name', None)
@@ -40,7 +40,7 @@ _OPENING = b"{["
 
 
 class Node(NamedTuple):
-    """A field of a record: a value, or an object that is looked into."""
+    """A field of a record: a value, or an object that is searched."""
 
     key: str
     path: tuple[str, ...]
@@ -49,12 +49,12 @@ class Node(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The path with points."""
+        """The dotted path."""
         return ".".join(self.path)
 
 
 class _Slot(NamedTuple):
-    """Where a decoded object holds a value."""
+    """The slot of a value in a decoded object."""
 
     node: Node
     at: str  #: ``f2``, or ``f1.f0`` in an object
@@ -67,20 +67,20 @@ class _Slot(NamedTuple):
 class Shape:
     """Objects that have exactly these fields.
 
-    Those in `values` are read; of the others the text is kept as it is. Decoded objects have slots ``f0``, ``f1``, … in
-    the order of `nodes`; those of an object that is looked into are ``f1.f0``, ``f1.f1``, … Of two fields that one
-    dotted name leads to, the one with the shorter path is meant: an exact name wins.
+    Fields in `values` are parsed; the others keep their text. Decoded objects have slots ``f0``, ``f1``, … in the order
+    of `nodes`; those of a searched object are ``f1.f0``, ``f1.f1``, … If one dotted name leads to two fields, the one
+    with the shorter path is meant: an exact name wins.
 
     Parameters
     ----------
     nodes
-        The fields, in the order in which they are released.
+        The fields, in release order.
     fields
-        Which of them are released.
+        The rules that decide which of them are released.
     values
-        Fields whose values are read, and whose text is not needed.
+        Fields whose values are parsed and whose text is not needed.
     texts
-        Fields whose values are read, and which are released as they were written.
+        Fields whose values are parsed and which are released as they were written.
     """
 
     def __init__(self, nodes: Sequence[Node], fields: Fields, values: Collection[str], texts: Collection[str]) -> None:
@@ -102,14 +102,14 @@ class Shape:
         single = [slot for slot in unknown if fields.fate(slot.node.name, inner=slot.inner) is Fate.KEPT]
         self._several = [attrgetter(slot.at) for slot in single]  # removed only because an object or a list is there
         self._objects = _objects(self._nodes)
-        #: fields that are released though nobody named them
+        #: fields that are released without being named
         self.others = frozenset(
             slot.node.name for slot in kept if not slot.inner and slot.node.name not in fields.declared
         )
 
     @property
     def names(self) -> list[str]:
-        """All fields, objects that are looked into by what is in them."""
+        """All fields; a searched object is represented by its fields."""
         return [slot.node.name for slot in self._slots]
 
     def _fate(self, slot: _Slot) -> Fate:
@@ -118,18 +118,18 @@ class Shape:
         return Fate.REMOVED if fate is Fate.RELEASED and shadowed else fate
 
     def unknown(self) -> Node | None:
-        """Return the first field that nobody declared."""
+        """Return the first undeclared field."""
         return next((slot.node for slot in self._slots if self._fate(slot) is Fate.UNKNOWN), None)
 
     def read(self, record: bytes) -> Any:
-        """Return a record as an object, all of whose values that are wanted can be read."""
+        """Decode a record as an object with all wanted values readable."""
         found = self.decode(record)
         for name in self._texts:
             self.column(name, [found])
         return found
 
     def fits(self, objects: Sequence[Any], records: Sequence[bytes]) -> bool:
-        """Tell whether decoded objects have objects and lists only in the fields in which this shape has them."""
+        """Tell whether decoded objects have objects and lists only in the fields where this shape has them."""
         if any(memoryview(cell)[0] not in _OPENING for get in self._several for cell in map(get, objects)):
             return False
         if not self._scalars:
@@ -140,7 +140,7 @@ class Shape:
         return not any(memoryview(cell)[0] in _OPENING for get in self._scalars for cell in map(get, objects))
 
     def column(self, name: str, objects: Sequence[Any]) -> list[Any]:
-        """Return what a field holds in some objects; None where these have no such field."""
+        """Return the values of a field in some objects; None in objects without the field."""
         slot = self._at.get(name)
         if slot is None:
             return [None] * len(objects)
@@ -148,14 +148,14 @@ class Shape:
         return _LIST.decode(b"[%b]" % b",".join(found)) if name in self._texts else found
 
     def template(self, released: Mapping[str, bytes]) -> tuple[bytes, Callable[[Any], Any]]:
-        """Return how an object is released: text with gaps, and what gives the texts that go there."""
+        """Return the template of a released object: text with gaps, and a function that returns the texts for them."""
         if self._skeleton is None:
             self._skeleton = self._outline(released)
         text, order, texts = self._skeleton
         return text % tuple([released[name].replace(b"%", b"%%") for name in order]), texts
 
     def _outline(self, released: Mapping[str, bytes]) -> tuple[bytes, list[str], Callable[[Any], Any]]:
-        """Return the same with gaps for released values, in which those for texts are not yet gaps."""
+        """Return the same with gaps for released values only; text fields are not gaps yet."""
         order: list[str] = []
         gaps: list[str] = []
         fates = {slot.at: self._fate(slot) for slot in self._slots}
@@ -193,7 +193,7 @@ def _slots(nodes: Sequence[Node], above: str = "") -> list[_Slot]:
 
 
 def _struct(nodes: Sequence[Node], read: Collection[str], above: str) -> Any:
-    """Return the type of objects with these fields, in which the slots in `read` hold values and the others text."""
+    """Return the type of objects with these fields; slots in `read` hold values, the others text."""
     fields: list[tuple[str, Any]] = []
     for j, node in enumerate(nodes):
         at = f"{above}f{j}"
@@ -225,42 +225,43 @@ _NUMBER = "the record holds a number that is too large to be read. Check what wr
 _NESTED = "the record has lists or objects in one another deeper than 256. Check what writes it."
 _LACKS = "the record must have the field {name!r}, which does not leave, got none. Check the spelling, or write null."
 _ODD = re.compile(r'["\\\x00-\x1f]')
-_DEEP = 256  # whoever reads it can, however deep in its own work
-_SIGNS = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+')  # all but brackets
+_DEEP = 256  # low enough for any reader's recursion limit
+_SIGNS = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+')  # everything except brackets
 _BLANKS = bytes.maketrans(b"\r\n", b"  ")
-_SHAPES = 64  # that are known at a time
+_SHAPES = 64  # maximum number of cached shapes
 
 
-class _Unfit(Exception):  # noqa: N818 - a fault of one record, that goes no further
-    """Fields that a record must not have."""
+class _Unfit(Exception):  # noqa: N818 - a fault of one record, handled here
+    """A record with fields that it must not have."""
 
 
 class Jsonl:
     """Tuples as JSON objects.
 
-    Every field that is not asked for is kept as the text that it was, so that ``1.10`` and integers of thirty digits
-    leave as they came. Records with the same fields leave with these in one order, that of the first such record; the
-    class is the last. Of a name that is there twice the last value counts, and leaves alone. NaN and infinities are
-    not JSON.
+    Every field that is not requested keeps its text, so that ``1.10`` and integers of thirty digits are released as
+    they came. Records with the same fields are released with one field order, that of the first such record; the class
+    comes last. Of a duplicate name only the last value counts and is released. NaN and infinities are not JSON.
 
-    **Guarantee.** What leaves of a record are its fields without `removed`, with the released values in their place.
+    **Guarantee.** A released record consists of its fields without `removed`, with released values in place of the
+    originals.
 
-    **Complexity.** Two passes over the bytes, both of them in C, as long as records have the same fields.
+    **Complexity.** Two passes over the bytes, both in C, as long as records have the same fields.
 
     Parameters
     ----------
     wanted
-        Fields whose values are read; one that a record does not have is None, as null is.
+        Fields whose values are parsed; an absent field is None, like null.
     removed
-        Fields that do not leave.
+        Fields that are removed.
     class_field
-        The name of the field that says which class a tuple left in.
+        The name of the field that holds a tuple's class.
     kept
-        Those of `wanted` that leave as they came; the others are released, or removed.
+        Those of `wanted` that are released unchanged; the others are replaced or removed.
     needed
-        Those of `removed` that a record must have, if only null: else they may be there under another name, and leave.
+        Those of `removed` that a record must have, if only as null: otherwise they may be released under another
+        name.
     fields
-        Which other fields are released. None: all of them.
+        The rules for other fields. None: all of them are released.
 
     >>> wire = Jsonl(["age"], ["name"], "class")
     >>> parsed = wire.parse([b'{"name": "ann", "age": 31, "pay": 1.10}', b"nothing"])
@@ -297,23 +298,23 @@ class Jsonl:
         self._last: Shape | None = None
 
     def under(self, fields: Fields) -> Jsonl:
-        """Return the same for a lane that releases these fields."""
+        """Return the same wire for a lane that releases these fields."""
         made = copy(self)
         made.fields, made._shapes, made._last = fields, {}, None
         return made
 
     def others(self, bodies: Sequence[Any]) -> set[str]:
-        """Return the fields of some tuples that are released though nobody named them."""
+        """Return the fields of some tuples that are released without being named."""
         kinds: dict[Any, None] = dict.fromkeys(map(type, bodies))
         return {name for kind in kinds for name in kind.shape.others}
 
     @property
     def head(self) -> bytes:
-        """What stands before the first tuple: nothing."""
+        """The text before the first tuple: none."""
         return b""
 
     def parse(self, records: Sequence[bytes]) -> Parsed:
-        """Take records apart; if all have the fields that the last ones had, without a loop in Python."""
+        """Parse records; if all have the fields of the last ones, without a loop in Python."""
         long = max(map(len, records), default=0) > 2 * _DEEP
         odd = long and any(map(_may_be_deep, records))
         if self._last is not None and not odd and all(map(bytes.isascii, records)):
@@ -327,7 +328,7 @@ class Jsonl:
         return self._one_by_one(records)
 
     def _one_by_one(self, records: Sequence[bytes]) -> Parsed:
-        """Take records apart of which some are no tuples, or have other fields."""
+        """Parse records of which some are not tuples, or have other fields."""
         good, bodies, faults = [], [], []
         for index, record in enumerate(records):
             found = self._read(record)
@@ -344,7 +345,7 @@ class Jsonl:
         return Parsed(np.array(good, np.int64), columns, bodies, faults)
 
     def _read(self, record: bytes) -> Any:
-        """Return a record as an object, or why it is none."""
+        """Decode a record as an object, or return why it is not one."""
         try:
             if _may_be_deep(record) and _depth(record) > _DEEP:
                 raise _Unfit(_NESTED)
@@ -366,7 +367,7 @@ class Jsonl:
             return framing(record) or _NOT_JSON
 
     def _nodes(self, text: Any, above: tuple[str, ...] = ()) -> tuple[Node, ...]:
-        """Return the fields of an object, with those of the objects in it that are looked into."""
+        """Return the fields of an object, including those of the objects in it that are searched."""
         found = []
         for key, value in self._decode.decode(text).items():
             path, first = (*above, key), memoryview(value)[0]
@@ -387,13 +388,13 @@ class Jsonl:
         return self._shapes[key]
 
     def _checked(self, shape: Shape) -> Shape:
-        """Return a shape if all of its fields may be there."""
+        """Return a shape if all of its fields are allowed."""
         if (known := lookalike(shape.names, self.fields.declared)) is not None:
             raise _Unfit(
                 f"the record has a field that differs from {known!r} only in how it is written. Rename it, or name it "
                 "as an identifier."
             )
-        if lacking := sorted(self._needed.difference(shape.names)):  # a misspelt one would leave
+        if lacking := sorted(self._needed.difference(shape.names)):  # a misspelt one would be released
             raise _Unfit(_LACKS.format(name=lacking[0]))
         if self.fields.unknown == "reject" and (node := shape.unknown()) is not None:
             raise _Unfit(f"the record has {undeclared(node.name, nested=node.nested)}. {TO_DECLARE}")
@@ -411,13 +412,13 @@ class Jsonl:
         else:
             lines = [templates[type(body)][0] % templates[type(body)][1](body) for body in bodies]
         whole = b"".join(lines)
-        if b"\n" in whole or b"\r" in whole:  # between the signs of a value: in texts JSON has none
+        if b"\n" in whole or b"\r" in whole:  # between tokens: JSON strings contain none
             return [line.translate(_BLANKS) for line in lines]
         return lines
 
 
 def _paths(nodes: Sequence[Node]) -> Iterator[tuple[tuple[str, ...], bool]]:
-    """Yield the path of each field, and whether an object or a list is there."""
+    """Yield the path of each field, and whether it holds an object or a list."""
     for node in nodes:
         if node.inside is None:
             yield node.path, node.nested
@@ -427,11 +428,11 @@ def _paths(nodes: Sequence[Node]) -> Iterator[tuple[tuple[str, ...], bool]]:
 
 
 def _may_be_deep(record: bytes) -> bool:
-    """Tell at a glance whether values could be too deep in one another."""
+    """Tell quickly whether values could be nested too deeply."""
     return len(record) > 2 * _DEEP and record.count(b"[") + record.count(b"{") > _DEEP
 
 
 def _depth(record: bytes) -> int:
-    """Return how deep values are in one another."""
+    """Return the nesting depth of a record."""
     steps = (1 if sign in b"[{" else -1 for sign in _SIGNS.sub(b"", record).replace(b'"', b""))
     return max(accumulate(steps), default=0)

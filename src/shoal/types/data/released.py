@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def released_column(
     column: pa.ChunkedArray, *, keep: bool = False, whole: Sequence[Any] | None = None
 ) -> pa.ChunkedArray:
-    """Return a copy of a column without anything but its values, also inside lists and records.
+    """Return a copy of a column with its values only, also inside lists and records.
 
     Dictionaries hold the categories that occur, in their order if they have one, else sorted; or the list `whole`.
     Memory under missing values is zero, and fields inside types have no metadata, unless `keep`.
@@ -34,7 +34,7 @@ def released_column(
     import pyarrow as pa
 
     one = column.combine_chunks()
-    chunks = one.chunks if isinstance(one, pa.ChunkedArray) else [one]  # several where texts exceed 2 GiB
+    chunks = one.chunks if isinstance(one, pa.ChunkedArray) else [one]  # several if texts exceed 2 GiB
     if whole is not None and pa.types.is_dictionary(column.type):
         fresh = [_reduced(chunk, pa.array(whole, column.type.value_type)) for chunk in chunks]
     else:
@@ -43,7 +43,7 @@ def released_column(
 
 
 def _fresh(array: pa.Array, keep: bool) -> pa.Array:
-    """Return a copy of an array, and of what is inside it."""
+    """Return a deep copy of an array."""
     import pyarrow as pa
 
     kind = array.type
@@ -62,19 +62,19 @@ def _copied(array: pa.Array) -> pa.Array:
 
     try:
         return array.take(pa.array(np.arange(len(array))))
-    except pa.ArrowNotImplementedError:  # a type of which Arrow cannot take some
+    except pa.ArrowNotImplementedError:  # a type that Arrow cannot take rows of
         return array
 
 
 def _fresh_inside(array: pa.Array, keep: bool) -> pa.Array:
-    """Return an array of lists, maps or records with fresh values inside; others as they are."""
+    """Return an array of lists, maps or records with fresh values inside; others unchanged."""
     import pyarrow as pa
     from pyarrow import types
 
     kind = array.type
     mask = array.is_null() if array.null_count else None
     if types.is_struct(kind) and kind.num_fields:
-        inside = zip(kind, array.flatten(), strict=True)  # which puts what is missing outside inside as well
+        inside = zip(kind, array.flatten(), strict=True)  # `flatten` propagates missing values to the inside
         found = [_fresh(child if one.nullable else array.field(one.name), keep) for one, child in inside]
         fields = [_field(one, child, keep) for one, child in zip(kind, found, strict=True)]
         return pa.StructArray.from_arrays(found, fields=fields, mask=mask)
@@ -100,7 +100,7 @@ def _field(had: pa.Field, array: pa.Array, keep: bool) -> pa.Field:
 
 
 def _reduced(array: pa.DictionaryArray, whole: pa.Array | None = None) -> pa.Array:
-    """Return categories without those that do not occur, each once; sorted unless they are ordered."""
+    """Drop categories that do not occur and duplicates; sort them unless they are ordered."""
     import numpy as np
     import pyarrow as pa
 
@@ -126,7 +126,7 @@ def _reduced(array: pa.DictionaryArray, whole: pa.Array | None = None) -> pa.Arr
 
 
 def _places_in(whole: pa.Array, values: pa.Array) -> NDArray[np.int64]:
-    """Return where values are in a list that must hold them all."""
+    """Return the positions of values in a list that must contain them all."""
     import numpy as np
     import pyarrow.compute as pc
 
@@ -139,7 +139,7 @@ def _places_in(whole: pa.Array, values: pa.Array) -> NDArray[np.int64]:
 
 
 def _sorted(values: pa.Array) -> NDArray[np.int64]:
-    """Return the order of values; those that Arrow cannot compare go by how Python writes them."""
+    """Return the sort order of values; those that Arrow cannot compare are sorted by their Python text."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -150,7 +150,7 @@ def _sorted(values: pa.Array) -> NDArray[np.int64]:
         return np.array(sorted(range(len(values)), key=lambda i: repr(values[i].as_py())), np.int64)
 
 
-_PANDAS = b"pandas"  # lists every column and index that the table ever had, so no option keeps it
+_PANDAS = b"pandas"  # lists every column and index that the table ever had, so it is never kept
 _EXTENSION = b"ARROW:extension:name", b"ARROW:extension:metadata"
 _TECHNICAL = (KEY, _PANDAS, *_EXTENSION, b"PARQUET:field_id")
 _POLARS = b"_PL_"
@@ -164,22 +164,22 @@ def released(
     keep: bool = False,
     whole: Mapping[str, Sequence[Any]] | None = None,
 ) -> pa.Table:
-    """Return a table that holds its values and nothing else that came with the input.
+    """Return a table with its values only, without anything else that came with the input.
 
     **Guarantee.** Of the metadata of table and columns only the notes of statistical packages remain (labels of
-    variables and values, formats, declared missing values; not the label and the notes of the file), and annotations
-    of Arrow's published extension types. Dictionaries hold the categories that occur: ordered ones in their order,
-    others sorted, so that neither removed categories nor the order of rows can be read from them. Every column is one
-    chunk of fresh memory, with zeros under missing values.
+    variables and values, formats, declared missing values; not the label and the notes of the file), and annotations of
+    Arrow's published extension types. Dictionaries hold the categories that occur: ordered ones in their order, others
+    sorted, so that they reveal neither removed categories nor the order of rows. Every column is one chunk of fresh
+    memory, with zeros under missing values.
 
     Parameters
     ----------
     table
         The table to release.
     unchanged
-        Columns whose type is that of the input, so that annotations of extension types still fit.
+        Columns that keep the input's type, so that annotations of extension types still fit.
     keep
-        Keep all metadata except that of pandas. Categories are reduced all the same.
+        Keep all metadata except that of pandas. Categories are reduced anyway.
     whole
         Columns whose dictionary is this list instead of the categories that occur.
 
@@ -204,7 +204,7 @@ def released(
 
 
 def carries_more(schema: pa.Schema) -> bool:
-    """Tell whether :func:`released` drops anything that people wrote: all but what pandas, polars and Parquet note."""
+    """Tell whether :func:`released` drops anything that people wrote, not just notes of pandas, polars or Parquet."""
     notes = FileNotes.of(schema)
     if notes is not None and (notes.label or notes.notes):
         return True
@@ -217,7 +217,7 @@ def _all_of(metadata: Mapping[bytes, bytes] | None) -> dict[bytes, bytes]:
 
 
 def _known_of(field: pa.Field, *, annotated: bool) -> dict[bytes, bytes]:
-    """Return what is understood of a column, written anew."""
+    """Return the recognised metadata of a column, newly serialised."""
     had = dict(field.metadata or {})
     known = {}
     if annotated and had.get(_EXTENSION[0], b"").startswith(_EXTENSIONS):
@@ -232,6 +232,6 @@ def _known_of_file(schema: pa.Schema) -> dict[bytes, bytes]:
 
 
 def _bare(schema: pa.Schema) -> FileNotes | None:
-    """Return which package a table came from, without the label and the notes of its file."""
+    """Return the package that a table came from, without the label and the notes of its file."""
     found = FileNotes.of(schema)
     return None if found is None else FileNotes(found.package)

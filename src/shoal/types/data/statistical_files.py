@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _DAY = 86_400
 _TICKS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
-_FIRST, _LAST = -719_162, 2_932_896  # days of the years 1 and 9999, which everybody can read
+_FIRST, _LAST = -719_162, 2_932_896  # days of the years 1 and 9999, which every package can read
 _SPSS_DATES = ("DATE", "ADATE", "EDATE", "JDATE", "SDATE", "QYR", "MOYR", "WKYR")
 _SPSS_MOMENTS = ("DATETIME", "YMDHMS")
 _SAS_DATES = (
@@ -27,7 +27,7 @@ _SAS_MOMENTS = r"^(DATETIME|DATEAMPM|MDYAMPM|DT(DATE|MONYY|WKDATX|YEAR|YYQC)|NLD
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """How a package counts time: how many units a day or a second has, and how many there were at 1970.
+    """How a package counts time: its units per second, or days, and the count at 1970-01-01.
 
     >>> Clock.of("stata", "%td")
     Clock(per_second=0, origin=3653, dated=True)
@@ -39,7 +39,7 @@ class Clock:
 
     @classmethod
     def of(cls, package: str, format: str | None) -> Clock | None:
-        """Return the clock of a variable with this format; None if it holds no moments."""
+        """Return the clock of a variable with this format; None if it is not a date or time."""
         name = format or ""
         if package == "spss":
             word = name.rstrip("0123456789.").upper()
@@ -47,14 +47,14 @@ class Clock:
         if package == "stata":
             if re.match(r"^%-?t?d", name):
                 return cls(0, 3_653, True)
-            # %tC counts leap seconds too: without a list of them its numbers are no moments
+            # %tC also counts leap seconds: without a list of them its numbers cannot be converted
             return cls(1_000, 315_619_200_000, False) if re.match(r"^%-?tc", name) else None
         if re.match(_SAS_DATES, name):
             return cls(0, 3_653, True)
         return cls(1, 315_619_200, False) if re.match(_SAS_MOMENTS, name) else None
 
     def moments(self, numbers: pa.ChunkedArray) -> pa.ChunkedArray | None:
-        """Return numbers as dates or timestamps; None if these could not be the same numbers again."""
+        """Convert numbers to dates or timestamps; None if they would not convert back to the same numbers."""
         import numpy as np
         import pyarrow as pa
 
@@ -88,7 +88,7 @@ class Clock:
         return np.asarray((ticks // finer + self.origin) + (ticks % finer) / finer)
 
     def numbers(self, moments: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Return dates or timestamps as the numbers of this clock; other columns as they are."""
+        """Convert dates or timestamps to the numbers of this clock; other columns are unchanged."""
         import numpy as np
         import pyarrow as pa
 
@@ -106,13 +106,13 @@ class Clock:
 
 
 def _same_bits(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
-    """Tell whether all numbers are the same, and zeros have the same sign."""
+    """Tell whether all numbers are equal, including the sign of zeros."""
     import numpy as np
 
     return bool((one.view(np.int64) == other.view(np.int64)).all())
 
 
-#: Where the notes are, in the metadata of an Arrow field and of an Arrow schema.
+#: Keys of the notes in the metadata of an Arrow field and of an Arrow schema.
 KEY = b"shoal:statfile"
 
 Code = float | int | str  #: a value as the file holds it: dates are numbers
@@ -120,7 +120,7 @@ Code = float | int | str  #: a value as the file holds it: dates are numbers
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """What a file says of a variable besides its values.
+    """The metadata of a variable in a file.
 
     >>> import pyarrow as pa
     >>> sex = Variable("spss", label="Sex", measure="nominal", labels=((1.0, "female"), (2.0, "male")))
@@ -130,19 +130,19 @@ class Variable:
 
     package: str  #: spss, stata or sas
     label: str | None = None
-    format: str | None = None  #: as the package writes it: F8.2, %9.0g
+    format: str | None = None  #: in the package's notation: F8.2, %9.0g
     measure: str = "unknown"  #: nominal, ordinal, scale or unknown
     storage: str = "double"  #: string, int8, int16, int32, float or double
-    width: int = 0  #: bytes of a text; 0: as long as it likes
-    display: int = 0  #: how wide the package shows the column; 0: as it likes
+    width: int = 0  #: bytes of a text; 0: unlimited
+    display: int = 0  #: display width of the column; 0: default
     alignment: str = "unknown"
     labels: tuple[tuple[Code, str], ...] = ()  #: value labels
-    missing: tuple[tuple[Code, Code], ...] = ()  #: values that are declared to be missing, from … to
+    missing: tuple[tuple[Code, Code], ...] = ()  #: values declared missing, from … to
     tagged: bool = False  #: missing values have letters, and are the codes of :func:`tag`
 
     @classmethod
     def of(cls, field: pa.Field) -> Variable | None:
-        """Return what is noted of a column; None if it never was in such a file."""
+        """Return the noted metadata of a column; None if it did not come from such a file."""
         noted = (field.metadata or {}).get(KEY)
         if noted is None:
             return None
@@ -151,7 +151,7 @@ class Variable:
         return cls(**{**values, **pairs})
 
     def onto(self, field: pa.Field) -> pa.Field:
-        """Return the column's field with this noted."""
+        """Return the column's field with this metadata."""
         noted: Any = {**(field.metadata or {}), **self.metadata()}
         return field.with_metadata(noted)
 
@@ -166,16 +166,16 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class FileNotes:
-    """What a file says of itself."""
+    """The metadata of a file."""
 
     package: str
     label: str | None = None
-    encoding: str | None = None  #: that it came in; UTF-8 is what it leaves in
+    encoding: str | None = None  #: of the input; the output is UTF-8
     notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, schema: pa.Schema) -> FileNotes | None:
-        """Return what is noted of a table; None if it never was such a file."""
+        """Return the noted metadata of a table; None if it did not come from such a file."""
         noted = (schema.metadata or {}).get(KEY)
         if noted is None:
             return None
@@ -187,15 +187,15 @@ class FileNotes:
         return {KEY: json.dumps(asdict(self)).encode()}
 
 
-#: Stata's own numbers for .a: beyond all that its integers, and its doubles, can be.
+#: Stata's own numbers for .a: beyond the range of its integers and its doubles.
 _INTEGER_A, _DOUBLE_A, _DOUBLE_STEP = 2_147_483_622, 0x7FE0_0100_0000_0000, 1 << 40
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def tag(letter: str, *, whole: bool) -> int | float:
-    """Return the number that stands for a missing value with a letter, as Stata stores it.
+    """Return the number that represents a missing value with a letter, as Stata stores it.
 
-    No value of a Stata variable can be that number, so that no value is taken for a missing one.
+    No value of a Stata variable can be that number, so no value is taken for a missing one.
 
     >>> tag("a", whole=True), tag("b", whole=True)
     (2147483622, 2147483623)
@@ -219,7 +219,7 @@ def tag_range(*, whole: bool) -> tuple[int | float, int | float]:
 
 
 def untagged(field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column in which missing values with letters are missing, for formats that know no letters."""
+    """Set missing values with letters to plain missing, for formats without letters."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -233,7 +233,7 @@ def untagged(field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def declared_missing(variable: Variable, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Tell of each value whether its file declares it to be missing; what is missing anyway is not declared."""
+    """Tell for each value whether its file declares it missing; missing values themselves are not declared."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -245,7 +245,7 @@ def declared_missing(variable: Variable, column: pa.ChunkedArray) -> pa.ChunkedA
     numbers = clock.numbers(column) if clock is not None else column
     if not (pa.types.is_integer(numbers.type) or pa.types.is_floating(numbers.type)):
         return none
-    x = pc.fill_null(numbers.cast(pa.float64(), safe=False), float("nan"))  # which is in no range
+    x = pc.fill_null(numbers.cast(pa.float64(), safe=False), float("nan"))  # NaN is in no range
     for low, high in variable.missing:
         if not isinstance(low, str) and not isinstance(high, str):
             inside = pc.and_(pc.greater_equal(x, float(low)), pc.less_equal(x, float(high)))

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PARSED = "parsed"  #: first part of a key in the cache of a table: a column of text that was read as values
+PARSED = "parsed"  #: first part of a cache key: a text column parsed to values
 
 
 class Role(StrEnum):
-    """What a column is for."""
+    """The role of a column."""
 
-    IDENTIFIER = "identifier"  #: names a person or company; does not leave
-    QUASI = "quasi"  #: known to an intruder from elsewhere; leaves as the value of its class
-    CONFIDENTIAL = "confidential"  #: what must not be learnt about somebody; leaves as it is
-    OTHER = "other"  #: neither; leaves as it is
-    SUBJECT = "subject"  #: whom the record is about, where one subject has several records; does not leave
-    WEIGHT = "weight"  #: the sampling weight of the record; leaves as it is
-    STRATA = "strata"  #: classes never cross its values; leaves as it is
+    IDENTIFIER = "identifier"  #: names a person or company; removed
+    QUASI = "quasi"  #: known to an attacker from elsewhere; released as the value of its class
+    CONFIDENTIAL = "confidential"  #: must not be learnt about a person; released unchanged
+    OTHER = "other"  #: neither; released unchanged
+    SUBJECT = "subject"  #: identifies the person, who may have several records; removed
+    WEIGHT = "weight"  #: the sampling weight of the record
+    STRATA = "strata"  #: classes never cross its values; released unchanged
 
     @property
     def leaves(self) -> bool:
@@ -40,7 +40,7 @@ class Role(StrEnum):
 
 
 class Kind(StrEnum):
-    """What the values of a column are."""
+    """The kind of values in a column."""
 
     CONTINUOUS = "continuous"
     INTEGER = "integer"
@@ -57,11 +57,11 @@ class Taxonomy:
     2
     """
 
-    paths: Mapping[str, tuple[str, ...]] = field(repr=False)  #: for each leaf the nodes above it, the root left out
+    paths: Mapping[str, tuple[str, ...]] = field(repr=False)  #: for each leaf the nodes above it, without the root
 
     @property
     def height(self) -> int:
-        """The number of steps from the farthest leaf up to the root."""
+        """The number of steps from the deepest leaf up to the root."""
         return 1 + max(map(len, self.paths.values()), default=0)
 
     def __hash__(self) -> int:
@@ -69,7 +69,7 @@ class Taxonomy:
 
 
 def called(value: object) -> str:
-    """Return what a value is called in a taxonomy or an order; a whole number the same with and without decimals.
+    """Return the name of a value in a taxonomy or an order; a whole number is the same with and without decimals.
 
     >>> called("flu"), called(3), called(3.0), called(Decimal("3.50")), called(True)
     ('flu', '3', '3', '3.5', 'True')
@@ -81,23 +81,23 @@ def called(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, what it is for, what its values are, and what is above them."""
+    """One column: its name, its role, its kind, and the taxonomy or order of its values."""
 
     name: str
     role: Role
     kind: Kind
     taxonomy: Taxonomy | None = None
-    order: tuple[str, ...] = ()  #: its categories from the lowest to the highest, where the column cannot say them
+    order: tuple[str, ...] = ()  #: its categories from lowest to highest, if the column does not store them
 
 
 @dataclass(frozen=True)
 class Schema:
-    """What every column of a table means, in the table's column order."""
+    """The meaning of every column of a table, in column order."""
 
     columns: tuple[Column, ...]
 
     def names(self, *roles: Role) -> tuple[str, ...]:
-        """Return the names of the columns of these roles (of all, if none is given), in column order."""
+        """Return the names of the columns with these roles (of all, if none is given), in column order."""
         return tuple(c.name for c in self.columns if not roles or c.role in roles)
 
     @cached_property
@@ -115,22 +115,22 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a text file writes its cells. A table that did not come from a text file has none."""
+    """How a text file writes its cells. None for a table that did not come from a text file."""
 
     delimiter: str = ","
     quote: str = '"'
     encoding: str = "utf-8"
     decimal: str = "."
     newline: str = "\n"
-    missing: tuple[str, ...] = ()  #: cells that stand for "no value", besides the empty one
+    missing: tuple[str, ...] = ()  #: cells that mean "no value", in addition to the empty one
     datetime: str | None = None  #: strptime format of dates and times; None: ISO 8601
-    moment: str = "T"  #: what stands between date and time in ISO 8601
+    moment: str = "T"  #: separator between date and time in ISO 8601
 
 
 def with_columns(data: pa.Table, columns: Mapping[str, Any]) -> pa.Table:
-    """Return a table with some of its columns replaced, in the same order, and what was noted of them.
+    """Replace some columns of a table, keeping their order and metadata.
 
-    What pandas notes goes: it names all columns that there ever were.
+    The metadata of pandas is dropped: it names all columns that the table ever had.
     """
     import pyarrow as pa
 
@@ -142,22 +142,22 @@ def with_columns(data: pa.Table, columns: Mapping[str, Any]) -> pa.Table:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns in Arrow with their schema. With a dialect, columns of text are cells as the file wrote them."""
+    """Arrow columns with their schema. With a dialect, text columns hold cells as the file wrote them."""
 
     data: pa.Table = field(repr=False)  # a repr must never show a cell
     schema: Schema
     dialect: Dialect | None = None
     cache: dict[tuple[str, tuple[str, ...], Any], Any] = field(
         default_factory=dict, init=False, repr=False
-    )  #: what was parsed and computed of the columns so far; a table made from this one starts without
+    )  #: parsed and computed columns; a table made from this one starts without them
 
     def __len__(self) -> int:
         return int(self.data.num_rows)
 
     def once(self, key: tuple[str, tuple[str, ...], Any], make: Callable[[], T]) -> T:
-        """Return something that depends on some columns alone, made the first time that it is asked for.
+        """Return a result that depends on some columns only, computed at the first request.
 
-        The key names it, the columns that it depends on, and how it was asked for.
+        The key names the result, the columns it depends on, and its parameters.
         """
         if key not in self.cache:
             self.cache[key] = make()
@@ -165,13 +165,13 @@ class Table:
         return found
 
     def changed(self, data: pa.Table, names: Set[str]) -> Table:
-        """Return the table with other cells in some columns; what was computed of the others is kept."""
+        """Return the table with other cells in some columns; cached results on the others are kept."""
         found = replace(self, data=data)
         found.cache.update({key: made for key, made in self.cache.items() if not names & set(key[1])})
         return found
 
     def rows(self, positions: NDArray[np.int64]) -> Table:
-        """Return some of the rows, or all in another order; cells of text are not parsed again."""
+        """Return some of the rows, or all in another order; text cells are not parsed again."""
         import pyarrow as pa
 
         found = replace(self, data=self.data.take(positions))
@@ -182,17 +182,17 @@ class Table:
 
 
 class Columns(Protocol):
-    """The columns of a table, for what steers a partition by them."""
+    """The columns of a table, as input for steering."""
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        """Return the values of a column of numbers or dates."""
+        """Return the values of a numeric or date column."""
 
     def categories(self, name: str) -> NDArray[np.int64]:
-        """Return a number for each different value of a column, from 0."""
+        """Return a code from 0 for each distinct value of a column."""
 
 
 def plain(table: pa.Table) -> pa.Table:
-    """Return a table without the types for which Arrow lacks functions: views, half floats, runs. Values are the same.
+    """Replace types for which Arrow lacks functions: views, half floats, run-end encoding. Values stay the same.
 
     >>> import pyarrow as pa
     >>> plain(pa.table({"a": pa.array(["x"], pa.string_view()), "b": [1]})).schema.types
@@ -204,7 +204,7 @@ def plain(table: pa.Table) -> pa.Table:
 
 
 def as_it_was(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Return a column that was made plain in the type that it had; another as it is."""
+    """Restore the original type of a column that was made plain; others are unchanged."""
     return column.cast(kind, safe=False) if _kinds().get(kind) == column.type else column
 
 
@@ -224,7 +224,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def without_unused(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column without the categories that no record has; they would tell what had been there.
+    """Drop the categories that no record has; they would reveal removed values.
 
     >>> import pyarrow as pa
     >>> sizes = pa.DictionaryArray.from_arrays(pa.array([2, 0, 2]), ["S", "M", "L"], ordered=True)
@@ -266,7 +266,7 @@ class Step:
 
     @classmethod
     def of(cls, number: float) -> Step:
-        """Return the step that a number is written as."""
+        """Return the step for the decimal notation of a number."""
         _, digits, exponent = Decimal(repr(number)).as_tuple()
         whole = int("".join(map(str, digits)))
         power = int(exponent)
@@ -287,5 +287,5 @@ def _reduced(multiple: int, decimals: int) -> Step:
     return Step(multiple, decimals)
 
 
-#: A step of numbers, a unit of dates and times, or None: all digits that there are.
+#: A step of numbers, a unit of dates and times, or None: all digits.
 Resolution = Step | str | None

@@ -1,4 +1,4 @@
-"""Settings that explore tried, their losses and risks, and the recommended one."""
+"""Explored settings, their losses and risks, and the recommended one."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ from typing import Any
 from shoal.types.results.privacy_ledger import CLAIMS
 
 _NAN = math.nan
-_LONG = 1e7  # percent: longer numbers are no better for their digits
+_LONG = 1e7  # percent: more digits would not help the reader
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to protect a table, and what came of it.
+    """One way to protect a table, and its results.
 
     Attributes
     ----------
     recipe
         The recipe's fields as plain values, which :func:`shoal.protect` takes.
     seconds
-        How long it takes by the estimate that chose what runs; computed from counts, never from a clock.
+        Estimated time, by which the settings to run are chosen; computed from counts, never from a clock.
     state
-        ``ran``; ``failed``, and `note` says why; or ``left out``, for it did not fit into the time.
+        ``ran``; ``failed``, with the reason in `note`; or ``left out``, because it did not fit into the time.
     loss, risk
-        What was read by the two measures that settings are compared by; NaN where there is nothing. Where noise is
-        weighed, the loss is what is expected, and there is no risk.
+        Readings of the two measures by which settings are compared; NaN if undefined. Where noise is weighed, the
+        loss is the expected one, and there is no risk.
     readings
-        All that was read, by name.
+        All readings, by name.
     k, classes
-        What the audit found over all quasi-identifiers. Where noise is weighed, and nothing released: the size of the
-        smallest class of any block, and how many classes all blocks have.
+        The audited figures over all quasi-identifiers. Where noise is weighed and nothing is released: the size of
+        the smallest class of any block, and the number of classes in all blocks.
     keeps
-        Whether k is promised over all quasi-identifiers, and not only of blocks or of values.
+        Whether k is promised over all quasi-identifiers, not only within blocks or for values.
     meets
-        Whether it is as strong as the recipe demands. A weaker one is drawn in grey, and never recommended.
+        Whether it is as strong as the recipe demands. A weaker one is drawn in grey and never recommended.
     note
-        Why it failed, or what the reader must know of it.
+        Why it failed, or what the reader must know.
     frontier
-        Whether no other setting that keeps its promise and meets the demands has less loss and no more risk, or less
-        risk and no more loss.
+        Whether no other setting that keeps its promise and meets the demands has less loss and no more risk, or
+        less risk and no more loss.
     noise
-        Where noise is weighed: how much of the loss it is; the rest is lost by microaggregation.
+        Where noise is weighed: its part of the loss; the rest is lost through microaggregation.
     sized
-        Whether k says how large classes are; if not, the method takes the sizes that it likes.
+        Whether k sets the class size; if not, the method chooses the sizes itself.
     """
 
     recipe: Mapping[str, Any] = field(repr=False)
@@ -65,23 +65,23 @@ class Setting:
 
     @property
     def method(self) -> str:
-        """The method with the effort of its refinement, in short: ``mdav + fast``; and with how ε is shared."""
+        """The method with its refinement effort, in short: ``mdav + fast``; and with the division of ε."""
         method = f"{self.recipe['method']} + {self.refine}" if self.refine else str(self.recipe["method"])
         return f"{method} ({self.split})" if self.split else method
 
     @property
     def split(self) -> str | None:
-        """How ε is shared, where noise is weighed and the setting says it."""
+        """The division of ε, where noise is weighed and the setting names it."""
         return self.recipe.get("set", {}).get("split") if "epsilon" in self.recipe else None
 
     @property
     def refine(self) -> str | None:
-        """The effort of the refinement; None: it is not refined."""
+        """The effort of the refinement; None: no refinement."""
         return self.recipe.get("refine")
 
     @property
     def asked(self) -> tuple[int, float | None]:
-        """The k and the t that were asked for."""
+        """The requested k and t."""
         return int(self.recipe["k"]), self.recipe.get("t")
 
     @property
@@ -98,7 +98,7 @@ class Setting:
 
     @property
     def figures(self) -> tuple[str, str, str]:
-        """Where noise is weighed, in words: the loss, what microaggregation has of it, and what noise has; percent.
+        """The loss and its parts from microaggregation and from noise, in words; percent. For weighed noise.
 
         >>> Setting({"method": "mdav", "k": 5}, 0.1, loss=7e9, noise=2.5).figures
         ('7e+09', '7e+09', '2.50')
@@ -114,7 +114,7 @@ class Setting:
         return self.state == "ran" and self.keeps and self.meets and known
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, as in the JSON of ``shoal explore``."""
+        """Return plain values, as in the JSON of ``shoal explore``."""
         if "epsilon" in self.recipe:
             return self._weighed()
         k, t = self.asked
@@ -142,7 +142,7 @@ def _plain(value: float) -> float | None:
 
 
 def demands_in_words(demands: Mapping[str, float]) -> str:
-    """Return the k and the t that a recipe demands as text.
+    """Return the k and t that a recipe demands as text.
 
     >>> demands_in_words({"k": 5000, "t": 0.2})
     'k ≥ 5,000 and t ≤ 0.2'
@@ -152,36 +152,36 @@ def demands_in_words(demands: Mapping[str, float]) -> str:
 
 @dataclass(frozen=True)
 class Explored:
-    """What was found by trying many settings.
+    """The result of trying many settings.
 
     Attributes
     ----------
     settings
-        Every setting there was to try, those that failed or did not fit into the time among them.
+        Every setting to try, including those that failed or did not fit into the time.
     recommended
-        The one to take; None if none keeps the limits that were given.
+        The recommended one; None if none keeps the given limits.
     reason
-        Why, in a sentence.
+        The reason, in a sentence.
     rule
-        By which rule it was chosen, in a sentence.
+        The rule by which it was chosen, in a sentence.
     loss, risk
-        Names of the two measures that settings are compared by; where noise is weighed there is no risk, "".
+        Names of the two measures by which settings are compared; where noise is weighed there is no risk, "".
     records, whole
-        How many records were looked at, and how many the table has.
+        Number of records used, and of records in the table.
     seconds, jobs
-        The time at hand, and how many settings ran at once.
+        The time limit, and how many settings ran at once.
     toml
         The recipe of the recommended setting, for the whole table.
     source
-        What the table is called: the last part of its path, no password.
+        Name of the table: the last part of its path, without a password.
     notes
-        What the reader must know.
+        Notes for the reader.
     epsilon, claim
         Where noise is weighed: the privacy budget, and what it is claimed for. Else None and "".
     demands
-        The k and the t that the recipe demands: weaker settings are shown, and never recommended.
+        The k and t that the recipe demands: weaker settings are shown but never recommended.
     stand_ins
-        Whether made-up records took the place of the table's, of which no cell was looked at.
+        Whether synthetic records replaced those of the table, whose cells were not read.
     """
 
     settings: tuple[Setting, ...]
@@ -204,12 +204,12 @@ class Explored:
 
     @property
     def frontier(self) -> tuple[Setting, ...]:
-        """The settings that no other one beats, from the least loss to the least risk."""
+        """The settings that no other one dominates, from the least loss to the least risk."""
         return tuple(sorted((s for s in self.settings if s.frontier), key=lambda s: (s.loss, -s.risk)))
 
     @property
     def ways(self) -> dict[str, tuple[Setting, ...]]:
-        """The settings that ran, by method and how ε is shared, each by k."""
+        """The settings that ran, by method and division of ε, each by k."""
         ran = [setting for setting in self.settings if setting.state == "ran"]
         return {
             way: tuple(sorted((s for s in ran if s.method == way), key=lambda s: s.asked[0]))
@@ -218,12 +218,12 @@ class Explored:
 
     @property
     def meaning(self) -> str:
-        """What ε means, in the words that are used everywhere; nothing where no noise is weighed."""
+        """The meaning of ε, in its standard wording; empty where no noise is weighed."""
         return CLAIMS.get(self.claim, "")
 
     @property
     def demanded(self) -> str:
-        """What the recipe demands, in words; nothing if it demands nothing."""
+        """The recipe's demands, in words; empty if it has none."""
         return demands_in_words(self.demands)
 
     @property
@@ -233,7 +233,7 @@ class Explored:
 
     @property
     def ran(self) -> str:
-        """How many settings there were, in words."""
+        """The numbers of settings, in words."""
         count = {state: sum(s.state == state for s in self.settings) for state in ("ran", "failed", "left out")}
         tried = count["ran"] + count["failed"]
         said = f"{tried:,} of {len(self.settings):,} settings fit into {self.seconds:g} s"
@@ -242,7 +242,7 @@ class Explored:
         return said + (f"; {count['failed']:,} of them could not be run" if count["failed"] else "")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain values, as in the JSON of ``shoal explore``."""
+        """Return everything as plain values, as in the JSON of ``shoal explore``."""
         noise = {"epsilon": self.epsilon, "claim": self.claim, "meaning": self.meaning, "stand_ins": self.stand_ins}
         return {
             "records": self.records,

@@ -1,4 +1,4 @@
-"""What was seen of a table that nobody has described yet: guesses, counts, and a recipe to begin with."""
+"""Inspection of a table: guesses, counts, and a recipe to start from."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from shoal.types.results.reading import Unchanged
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """What a column seems to be, and why."""
+    """The guess for a column, and why."""
 
     name: str
     kind: Kind
     role: Role
     reason: str  #: in words; never a value
     missing: int  #: number of records without a value
-    distinct: int  #: number of different values, a missing one not counted
+    distinct: int  #: number of distinct values, not counting missing ones
 
     def to_dict(self, records: int) -> dict[str, Any]:
         """Return the guess as plain values, as in the JSON of ``shoal inspect``."""
@@ -34,15 +34,15 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """How far some columns together single records out."""
+    """How far a combination of columns singles records out."""
 
     attributes: tuple[str, ...]
-    unique: int  #: number of records that share their combination of values with nobody
-    k: int  #: the smallest number of records that share one
-    classes: int  #: number of different combinations
+    unique: int  #: number of records with a unique combination of values
+    k: int  #: the smallest number of records that share a combination
+    classes: int  #: number of distinct combinations
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return plain values."""
         return {
             "attributes": list(self.attributes),
             "unique": self.unique,
@@ -53,24 +53,24 @@ class Combination:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What was seen of a table: counts and guesses, never a value.
+    """The result of an inspection: counts and guesses, never a value.
 
     Attributes
     ----------
     records
         Number of records.
     columns
-        What each column seems to be.
+        The guess for each column.
     together
-        How far all columns single records out that an intruder may know, as they are guessed; strata among them.
+        How far all presumed quasi-identifiers, including strata, jointly single records out.
     combinations
-        The same for each of them, each pair and each triple, the most singling first.
+        The same for each of them, each pair and each triple, in descending order.
     left_out
-        How many of these columns the pairs and triples leave out, where there are too many to look at all.
+        Number of these columns that pairs and triples omit, if there are too many to count all.
     recipe
-        A recipe to begin with: TOML with comments, which runs as it is.
+        A starter recipe: TOML with comments, which runs as it is.
     unchanged
-        What columns single out that the guessed roles would release unchanged.
+        Records made unique by columns that the guessed roles would release unchanged.
     """
 
     records: int
@@ -82,11 +82,11 @@ class Inspection:
     unchanged: Unchanged = field(default_factory=Unchanged)
 
     def named(self, role: Role) -> tuple[str, ...]:
-        """Return the columns that seem to be of a role."""
+        """Return the columns with a presumed role."""
         return tuple(guess.name for guess in self.columns if guess.role is role)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain values, as in the JSON of ``shoal inspect``."""
+        """Return everything as plain values, as in the JSON of ``shoal inspect``."""
         return {
             "records": self.records,
             "columns": [guess.to_dict(self.records) for guess in self.columns],

@@ -1,4 +1,4 @@
-"""The plan of a run in plain words, as a dry run shows it."""
+"""Plan of a run in plain words, as a dry run shows it."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Planned:
     schema
         The meaning of the columns.
     columns
-        For each quasi-identifier what is known of it, in words: missing values, decimals, categories.
+        A description of each quasi-identifier: missing values, decimals, categories.
     decisions
-        What was decided: pairs of a topic and a sentence.
+        The decisions: pairs of a topic and a sentence.
     refusals
         Why the run would be refused, a sentence each; empty: it would start.
     seconds
         Estimated processor time of the run on one core; None: it would not start.
     exit_code
-        The exit code of the run, as far as the plan decides it.
+        The exit code of the run, as far as the plan determines it.
     """
 
     records: int

@@ -1,4 +1,4 @@
-"""The budget ledger: where the ε of a release went, and what it means."""
+"""Privacy ledger: how the ε of a release was spent, and what it means."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PARALLEL, AT_ONCE, SEQUENTIAL = "parallel", "at once", "sequential"
 
 
 def sequential(epsilons: Iterable[float]) -> float:
-    """Return the ε of several releases that look at the same records: their sum.
+    """Return the ε of several releases of the same records: their sum.
 
     >>> sequential([0.1] * 10)
     1.0
@@ -28,7 +28,7 @@ def sequential(epsilons: Iterable[float]) -> float:
 
 
 def parallel(epsilons: Iterable[float]) -> float:
-    """Return the ε of several releases that look at disjoint records: the largest.
+    """Return the ε of several releases of disjoint records: the largest.
 
     >>> parallel([0.5, 1.0, 0.25])
     1.0
@@ -44,14 +44,15 @@ class Line(NamedTuple):
     block
         The number of the block, from 0; None: the whole release.
     attributes
-        Whose ε it is.
+        The attributes that the ε was spent on.
     epsilon
-        What was spent.
+        The ε spent.
     composition
-        How the parts of the line add up. Classes of an attribute are ``parallel``, for no record is in two; where one
-        record may change many they are covered ``at once``. Attributes of a block, and blocks, are ``sequential``.
+        How the parts of the line compose. Classes of an attribute are ``parallel``, because no record is in two;
+        where one record may change many classes they are covered ``at once``. Attributes of a block, and blocks,
+        are ``sequential``.
     entry
-        Of a single attribute: its sensitivities and scales. None: a sum.
+        For a single attribute: its sensitivities and scales. None: a sum.
     """
 
     block: int | None
@@ -62,7 +63,7 @@ class Line(NamedTuple):
 
     @property
     def cells(self) -> tuple[str, str, str, str, str, str]:
-        """The line as text: block, attribute, ε, sensitivity, scale, classes; the same wherever it is shown."""
+        """The line as text: block, attribute, ε, sensitivity, scale, classes; the same everywhere."""
         block = "all" if self.block is None else str(self.block + 1)
         if self.entry is None:
             return block, f"Σ {self.composition}", f"{self.epsilon:.4g}", "", "", ""
@@ -79,7 +80,7 @@ class Line(NamedTuple):
 
 
 def lines_of(entries: Sequence[Entry], *, at_once: bool) -> tuple[Line, ...]:
-    """Return the lines of a ledger: the attributes of each block, its sum if that is not plain, and the release."""
+    """Return the lines of a ledger: each block's attributes, its sum if there are several, and the release."""
     found: list[Line] = []
     within = AT_ONCE if at_once else PARALLEL
     for block in dict.fromkeys(entry.block for entry in entries):
@@ -94,7 +95,7 @@ def _sum(block: int | None, entries: Sequence[Entry]) -> Line:
     return Line(block, tuple(e.attribute for e in entries), sequential(e.epsilon for e in entries), SEQUENTIAL)
 
 
-#: What ε means, by claim, in the words that are used everywhere.
+#: The meaning of ε by claim, in its standard wording.
 CLAIMS = {
     "microaggregated": (
         "ε-differential privacy of the microaggregated data set with its classes held fixed. Classes that were formed "
@@ -109,19 +110,19 @@ CLAIMS = {
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """What one attribute of a block cost.
+    """The cost of one attribute of a block.
 
     Attributes
     ----------
     block, attribute
         The number of the block, from 0, and the name of the attribute.
     epsilon
-        What was spent on the attribute.
+        The ε spent on the attribute.
     mechanism
         ``laplace`` or ``exponential``.
     sensitivities
-        With classes held fixed, for each class by how much its value can change when one of its members does. For the
-        claim ``original`` one number: by how much the list of all means can change, added up.
+        With classes held fixed, how much the value of each class can change when one of its members does. For the
+        claim ``original`` one number: how much the list of all means can change in total.
     scales
         The scale of the noise of each class.
     """
@@ -134,7 +135,7 @@ class Entry:
     scales: NDArray[np.float64] = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the entry as plain values: of the classes the largest and the least."""
+        """Return the entry as plain values, with the largest and smallest figure of the classes."""
         return {
             "block": self.block,
             "attribute": self.attribute,
@@ -149,38 +150,38 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
-    """Where ε went: attributes and blocks add up (sequential composition).
+    """How ε was spent: attributes and blocks add up (sequential composition).
 
-    Within an attribute classes held fixed are disjoint (parallel composition); for original records the list of all
-    classes is covered at once, by how far one record can move it.
+    Within an attribute, fixed classes are disjoint (parallel composition); for original records the list of all classes
+    is covered at once, by how far one record can move it.
 
     Attributes
     ----------
     claim
         ``microaggregated`` or ``original``; see :data:`CLAIMS`.
     entries
-        One for each attribute.
+        One per attribute.
     domains
         The bounds of each numeric attribute.
     clamped
-        How many values of each attribute lay beyond its bounds, where some did; they were moved to the nearer one.
-        None for the claim ``original``: they are not counted, because the count depends on the data.
+        Number of values of each attribute outside its bounds, if any; they were moved to the nearer bound. None for
+        the claim ``original``: they are not counted, because the count depends on the data.
     uncovered
-        Columns that leave as they are: ε says nothing of them.
+        Columns that are released unchanged and that ε does not cover.
     noise
-        What drew the noise.
+        The generator of the noise.
     from_data
         Bounds were taken from the data, which is not private.
     seeded
         Noise came from a seed, for a test, which is not private.
     strips
-        For the claim ``original``, into how many strips each attribute's domain was cut to order it.
+        For the claim ``original``, the number of strips into which each attribute's domain was cut to order it.
     weighed
-        Blocks share ε as the method weighed it, which may have looked at the data for that.
+        Blocks share ε as the method weighed it, possibly based on the data.
     representative
         What noise was added to: the ``mean`` of each class, or its ``medoid``, one of its records.
     steps
-        The resolution that the noisy values of each attribute were rounded to; none where they were not.
+        The resolution to which the noisy values of each attribute were rounded; absent if they were not.
     """
 
     claim: str
@@ -208,18 +209,18 @@ class Ledger:
 
     @property
     def meaning(self) -> str:
-        """What ε means here, in words; what is not private comes first."""
+        """The meaning of ε here, in words; what is not private comes first."""
         claimed = CLAIMS[self.claim] if self.private else f"what would be claimed otherwise: {CLAIMS[self.claim]}"
         return "; ".join((*self.warnings, claimed, *self.remarks))
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """The table of the ledger: attributes, sums of blocks that have several, and the release."""
+        """The table of the ledger: attributes, sums of blocks with several, and the release."""
         return lines_of(self.entries, at_once=self.claim == "original")
 
     @property
     def composition(self) -> str:
-        """How the parts add up to the whole."""
+        """How the parts compose to the whole."""
         then = "attributes and blocks by sequential composition, and add up"
         if self.claim == "original":  # one record may change many classes
             return f"the list of all classes is covered at once; {then}"
@@ -227,7 +228,7 @@ class Ledger:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Why the release is not private."""
+        """Reasons why the release is not private."""
         found = []
         if self.seeded:
             found.append("NOT PRIVATE: the noise came from a seed, for a test, and can be taken off again")
@@ -237,26 +238,26 @@ class Ledger:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What else the reader must know."""
+        """Further remarks for the reader."""
         found = []
         if self.weighed:
             found.append("how blocks share ε was weighed by the method, may depend on the data, and is held fixed, too")
         if self.uncovered:
-            found.append(f"columns that leave as they are, and that ε says nothing of: {listing(self.uncovered)}")
+            found.append(f"columns released unchanged, which ε does not cover: {listing(self.uncovered)}")
         if self.claim == "original":
             found.append("all columns but the quasi-identifiers are removed")
-        return (*found, "what is measured, printed or reported besides the table is not covered by ε")
+        return (*found, "ε covers the released table only, not measures, printed figures or reports")
 
     @property
     def beyond(self) -> tuple[str, ...]:
-        """How many values lay beyond the bounds; counts of the original table, which are not for others to see."""
+        """Numbers of values outside the bounds; counts of the original table, not for publication."""
         return tuple(
             f"{count:,} values of {name!r} lay beyond the bounds and were moved to them"
             for name, count in (self.clamped or {}).items()
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the ledger as plain values, without what was counted or taken from the original table."""
+        """Return the ledger as plain values, without counts or bounds from the original table."""
         return {
             "epsilon": self.total,
             "claim": self.claim,

@@ -1,4 +1,4 @@
-"""Readings of measures, and how many records unchanged columns make unique."""
+"""Readings of measures, and uniqueness on unchanged columns."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ def significant(value: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a measure read: the value, which way is better, and the range it can take.
+    """The reading of a measure: the value, which way is better, and the possible range.
 
     Attributes
     ----------
     measure
         Registry key of the measure.
     value
-        What was read; NaN where the measure has nothing to look at, and `note` says why.
+        The value; NaN if the measure is undefined here, with the reason in `note`.
     goal
-        ``low`` or ``high``: which way is better; empty where neither is.
+        ``low`` or ``high``: which way is better; empty if neither is.
     range
-        The least and the largest value there can be.
+        The smallest and largest possible value.
     attributes
-        The columns that were looked at.
+        The columns measured.
     unit
         ``%``, or empty.
     parts
-        What the value is made of: (name, value), such as one for each attribute.
+        The components of the value: (name, value), such as one per attribute.
     note
-        What the reader must know to read it rightly.
+        What the reader must know to interpret it.
     short
-        The name in JSON, where it is not the key.
+        The name in JSON, if it is not the key.
 
     >>> Reading("mae", 0.5, "low", (0.0, math.inf)).name
     'mae'
@@ -61,13 +61,13 @@ class Reading:
 
     @property
     def name(self) -> str:
-        """What it is called in JSON and in :class:`Readings`."""
+        """The name in JSON and in :class:`Readings`."""
         return self.short or self.measure
 
 
 @dataclass(frozen=True)
 class Readings:
-    """What the measures read, by name."""
+    """Readings of measures, by name."""
 
     readings: tuple[Reading, ...]
 
@@ -75,11 +75,11 @@ class Readings:
         return self.reading(name).value
 
     def reading(self, name: str) -> Reading:
-        """Return a reading with all that is known of it."""
+        """Return a reading with all its details."""
         return {r.name: r for r in self.readings}[name]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the values by name, as in the JSON of ``shoal compare``; what they are made of under ``parts``."""
+        """Return the values by name, as in the JSON of ``shoal compare``, with their components under ``parts``."""
         parts = {r.name: dict(r.parts) for r in self.readings if r.parts}
         notes = {r.name: r.note for r in self.readings if r.note}
         return {
@@ -89,13 +89,13 @@ class Readings:
         }
 
 
-#: The share of records above which a report warns: unique by unchanged columns that nobody has reviewed.
+#: The share of records unique on unreviewed unchanged columns above which a report warns.
 MOST_UNREVIEWED = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """Columns that are released unchanged, and the records that are unique by them; a missing value is a value.
+    """Columns that are released unchanged, and the records that are unique on them; a missing value is a value.
 
     Attributes
     ----------
@@ -104,11 +104,11 @@ class Unchanged:
     columns
         The columns that are released unchanged.
     unique
-        Number of records that are unique by all of these columns.
+        Number of records that are unique on all of these columns.
     reviewed
         The columns among them that the data steward has reviewed.
     unreviewed_unique
-        Number of records that are unique by the columns that are not reviewed.
+        Number of records that are unique on the columns that are not reviewed.
     in_class
         For each column the number of records that it makes unique within their class; None where a record has no
         class, or more than one.
@@ -131,7 +131,7 @@ class Unchanged:
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """The records that are unique by all columns and by those not reviewed, as a sentence each."""
+        """Sentences on the records that are unique on all columns, and on those not reviewed."""
         if not self.columns:
             return ()
         many = len(self.columns)
@@ -145,20 +145,20 @@ class Unchanged:
 
     @property
     def warning(self) -> str:
-        """What to do about records that are unique by unreviewed columns; empty if they are few."""
+        """What to do about records that are unique on unreviewed columns; empty if they are few."""
         if self.unreviewed_unique <= MOST_UNREVIEWED * self.records:
             return ""
         return (
             f"{self._share(self.unreviewed_unique)} unique by columns that are released unchanged and not reviewed: "
             f"{listing(self.unreviewed)}. Anyone who knows these values can identify them. Make such columns "
-            f"quasi-identifiers or identifiers, or list those that nobody else can know in the recipe's reviewed."
+            f"quasi-identifiers or identifiers, or list those that no one else can know in the recipe's reviewed."
         )
 
     def _share(self, count: int) -> str:
         return f"{count:,} of {self.records:,} records ({100 * count / max(self.records, 1):.1f} %) are"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, as in the JSON of ``shoal protect``."""
+        """Return plain values, as in the JSON of ``shoal protect``."""
         return {
             "columns": list(self.columns),
             "unique_records": self.unique,

@@ -1,4 +1,4 @@
-"""What leaves, and what is found of it."""
+"""Releases, and the findings of their audit."""
 
 from __future__ import annotations
 
@@ -21,88 +21,88 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """A table as it will leave: identifiers gone, quasi-identifiers replaced class by class."""
+    """A table as it will be released: identifiers removed, quasi-identifiers replaced class by class."""
 
     data: pa.Table = field(repr=False)
-    schema: Schema  #: of the columns that leave
+    schema: Schema  #: of the released columns
     dialect: Dialect | None = None
     subjects: pa.ChunkedArray | None = field(
         default=None, repr=False
-    )  #: whom each row is about; for the audit, does not leave
-    subject_exact: bool = field(default=False, kw_only=True)  #: whether every spelling of a subject is another one
+    )  #: the subject of each row; for the audit, not released
+    subject_exact: bool = field(default=False, kw_only=True)  #: whether every spelling is a separate subject
     read: Mapping[str, pa.ChunkedArray] = field(
         default_factory=dict, repr=False
-    )  #: cells of text read as values, for the audits that look at values
+    )  #: text cells parsed as values, for the audits that need values
     origins: Mapping[str, NDArray[np.int64]] = field(
         default_factory=dict, repr=False
-    )  #: for each column whose cells are those of other records, which; for the measures, does not leave
+    )  #: for each column with cells of other records, their rows; for the measures, not released
     original: pa.Table | None = field(
         default=None, repr=False
-    )  #: columns as they were before; for an audit that compares, does not leave
+    )  #: the original columns; for an audit that compares, not released
     classes: Mapping[str, NDArray[np.int64]] = field(
         default_factory=dict, repr=False
-    )  #: for each of these the class of every record, where it cannot be seen; for the audit, does not leave
+    )  #: for each of these sets the class of every record, if not visible; for the audit, not released
     apart: Release | None = field(
         default=None, repr=False
-    )  #: a second table that leaves beside it: `link`, and the confidential columns, which are not in this one
-    link: str | None = None  #: the column that says in both tables which class a row belongs to
-    ledger: Ledger | None = field(default=None, repr=False)  #: where ε went, if noise was added; for the audit
+    )  #: a second released table: `link`, and the confidential columns, which are not in this one
+    link: str | None = None  #: the column that identifies a row's class in both tables
+    ledger: Ledger | None = field(default=None, repr=False)  #: how ε was spent, if noise was added; for the audit
     exact: Mapping[str, pa.Array] | None = field(
         default=None, repr=False
-    )  #: rounded columns as they were before; for the measures, not released. None: means are not rounded here
+    )  #: rounded columns before rounding; for the measures, not released. None: means are not rounded here
     resolutions: Mapping[str, Step | str] = field(
         default_factory=dict
-    )  #: for each column of rounded values the step that they must be multiples of; for the audit
-    shuffled: bool = False  #: whether rows are in an order drawn at random; for the audit
+    )  #: for each column of rounded values the step they must be multiples of; for the audit
+    shuffled: bool = False  #: whether rows are in random order; for the audit
     weights: NDArray[np.float64] | None = field(
         default=None, repr=False
-    )  #: what each row weighs in the mean of its class; for the audit, not released
+    )  #: the weight of each row in its class mean; for the audit, not released
     swap_key: bytes | None = field(
         default=None, repr=False
-    )  #: the secret key by which values were dealt; for the receipt, not released
+    )  #: the secret key by which values were assigned; for the receipt, not released
     cache: dict[Any, Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
-    )  #: what the audits found out of it so far; another release begins without
+    )  #: cached results of audits; a changed release starts without them
 
     def values(self, name: str) -> pa.ChunkedArray:
-        """Return the values of a column, read where it is written as text."""
+        """Return the values of a column, parsed if it is text."""
         return self.read.get(name, self.data.column(name))
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What an audit found of one privacy model.
+    """The finding of an audit for one privacy model.
 
     Attributes
     ----------
     model
         Key of the model, for example ``k_anonymity``.
     attributes
-        The columns that were looked at.
+        The columns that were audited.
     achieved
-        The level that really holds.
+        The level that actually holds.
     required
-        The level that was promised; None if the finding is for information.
+        The promised level; None if the finding is for information.
     holds
-        Whether what was required is achieved; True if nothing was.
+        Whether the required level is achieved; True if none is required.
     classes
         Number of equivalence classes.
     worst
-        The worst classes: (number of the class in order of its first row, level).
+        The worst classes: (number of the class by first row, level).
     note
-        What the reader must know to read it rightly.
+        What the reader must know to interpret it.
     promised
-        False: whatever was found, the method that made the release does not promise it.
+        False: the method that made the release does not promise it, whatever was found.
     confidential
-        The confidential column that was looked at, for a model that looks at one.
+        The audited confidential column, for a model about one.
     short
         The short name of the level, as in ``--require``.
     given
-        What the level is for, where a model has more than one number: (name, value).
+        Fixed parameters of a model with several numbers: (name, value).
     level
-        The name of the number that `achieved` and `required` are about.
+        The name of the number in `achieved` and `required`.
     found
-        Further numbers that were achieved: (name, value).
+        Further achieved numbers: (name, value).
     uniform
         For a model that counts confidential values: the number of classes that hold a single value, and of their
         records.
@@ -130,19 +130,19 @@ class Finding:
 
     @property
     def subject(self) -> str:
-        """What it is about, in words: ``k_anonymity over age``, ``t_closeness of pay over age``."""
+        """The model and its columns, in words: ``k_anonymity over age``, ``t_closeness of pay over age``."""
         of = "" if self.confidential is None else f" of {self.confidential}"
         return f"{self.model}{of} over {listing(self.attributes)}"
 
     @property
     def levels(self) -> tuple[str, str]:
-        """What is required and what is achieved, rounded for people, but never so that a failure looks like success."""
+        """The required and the achieved level, rounded so that a failure never looks like success."""
         required, achieved = _shown(self.required, self.achieved, self.holds)
         found = dict(self.found)
         both = [(name, asked, found[name]) for name, asked in self.given if name in found]
         if self.required is None or not both:
             return required, achieved
-        # more than one number decides: all of them are shown, or a failure of one would look like success
+        # all numbers are shown, because a failure of any hidden one would look like success
         pairs = [(name, *_shown(asked, got, self.holds)) for name, asked, got in both]
         pairs.append((self.level, required, achieved))
         return ", ".join(f"{p[0]}={p[1]}" for p in pairs), ", ".join(f"{p[0]}={p[2]}" for p in pairs)
@@ -174,28 +174,28 @@ def _shown(required: float | None, achieved: float, holds: bool) -> tuple[str, s
 
 @dataclass(frozen=True)
 class Audit:
-    """What the independent audit found in a table as it is, or as it will be, written."""
+    """The independent audit of a table as it is, or as it will be, written."""
 
     records: int
     quasi: tuple[str, ...]
     confidential: tuple[str, ...]
     overall: Finding  #: of k-anonymity over all quasi-identifiers, required or not
     findings: tuple[Finding, ...]
-    link: str | None = None  #: the column that says the class, where confidential columns are in a table of their own
-    unchanged: Unchanged | None = None  #: what columns that are released unchanged single out; None: not counted
+    link: str | None = None  #: the class column, if confidential columns are in a separate table
+    unchanged: Unchanged | None = None  #: records made unique by unchanged columns; None: not counted
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a data steward should look at before the table is published, a sentence each; nothing that fails.
+        """Points to review before publication, a sentence each; none of them is a failure.
 
-        Many records may be unique by columns that are released unchanged; and all members of a class may share the
-        value of a confidential column of which nothing was required.
+        Many records may be unique on columns that are released unchanged; and all members of a class may share the
+        value of a confidential column without requirements.
         """
         unique = "" if self.unchanged is None else self.unchanged.warning
         return tuple(sentence for sentence in (unique, self._uniform()) if sentence)
 
     def _uniform(self) -> str:
-        """Say in how many classes all members share a confidential value; only of columns with no requirement."""
+        """Report the classes whose members share a confidential value, for columns without requirements."""
         required = {f.confidential for f in self.findings if f.required is not None}
         found = {f.confidential: f for f in self.findings if f.uniform[0] and f.confidential not in required}
         where = [
@@ -212,12 +212,12 @@ class Audit:
 
     @property
     def holds(self) -> bool:
-        """Whether everything that was required holds."""
+        """Whether every requirement holds."""
         return all(finding.holds for finding in self.findings)
 
     @property
     def dominance(self) -> float | None:
-        """The largest share of a class's weight that one person holds, over all blocks; None: it was not audited."""
+        """The largest share of a class's weight that one person holds, over all blocks; None: not audited."""
         return max((f.achieved for f in self.findings if f.model == "dominance"), default=None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -236,7 +236,7 @@ class Audit:
         }
 
     def _found_of(self, name: str) -> dict[str, Any]:
-        """Return the levels of a confidential column over all quasi-identifiers, or over what says the class."""
+        """Return the levels of a confidential column over all quasi-identifiers, or over the class column."""
         over = self.quasi if self.link is None else (self.link,)
         return {
             f.short: {**dict(f.given), f.level: f.achieved, **dict(f.found)} if f.given or f.found else f.achieved
@@ -256,15 +256,15 @@ class Certificate:
     Attributes
     ----------
     k
-        Least size of a class.
+        Smallest size of a class.
     bound
         No partition has a lower SSE.
     how
-        How the bound was obtained, each way once; more than one where strata or blocks of attributes were added up.
+        How the bound was obtained, each method once; several if strata or blocks of attributes were added up.
     sst
-        Total sum of squares of the same points, to which percentages refer.
+        Total sum of squares of the same points, the basis of percentages.
     sse
-        What a partition reached; None if none was given.
+        The SSE of a given partition; None without one.
 
     >>> Certificate(3, 90.0, ("column generation",), 1000.0, 100.0).to_dict()["gap"]
     10.0
@@ -283,14 +283,14 @@ class Certificate:
 
     @property
     def il(self) -> float | None:
-        """The information loss that was reached, in percent of SST."""
+        """The information loss of the partition, in percent of SST."""
         if self.sse is None:
             return None
         return 100.0 * (self.sse / self.sst) if self.sst > 0 else 0.0
 
     @property
     def gap(self) -> float | None:
-        """How much of the SSE reached another partition could save at most, in percent."""
+        """The largest part of the SSE that another partition could save, in percent."""
         if self.sse is None:
             return None
         return 100.0 * (max(self.sse - self.bound, 0.0) / self.sse) if self.sse > 0 else 0.0
@@ -309,7 +309,7 @@ class Certificate:
 
     @property
     def published(self) -> dict[str, Any]:
-        """The certificate as plain values with 3 significant digits; the gap has 2 decimals at most.
+        """The certificate as plain values with 3 significant digits; the gap has at most 2 decimals.
 
         >>> found = Certificate(3, 90.19, ("column generation",), 1000.0, 100.123).published
         >>> found["sse"], found["sse_bound"], found["gap"]

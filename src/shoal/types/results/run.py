@@ -1,4 +1,4 @@
-"""A run: the one record that forming, releasing, measuring and auditing fill in, and that reports are written from."""
+"""Run: the record that forming, releasing, measuring and auditing fill in, and that reports are based on."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A table that was protected.
+    """The protection of one table.
 
     Attributes
     ----------
     recipe
         The recipe's fields as plain values, as in TOML.
     toml, fingerprint
-        The recipe as it is saved, and a digest that tells it from every other.
+        The recipe as it is saved, and its digest.
     schema
         The meaning of the input's columns.
     partition
@@ -42,19 +42,19 @@ class Run:
     readings
         Losses and risks.
     certificate
-        A lower bound on the loss, if one was asked for.
+        A lower bound on the loss, if requested.
     checked
         The findings of the independent audit; None: not audited yet.
     left_out
-        Number of records that were excluded because a quasi-identifier is missing.
+        Number of records excluded because a quasi-identifier is missing.
     ledger
         How ε was spent, if noise was added.
     versions
         Versions of shoal and its dependencies.
     source, target
-        Names of input and output: the last part of their paths, no password.
+        Names of input and output: the last part of their paths, without a password.
     notes
-        Remarks for the user; printed in the internal edition of a report only.
+        Remarks for the user; printed only in the internal edition of a report.
     """
 
     recipe: Mapping[str, Any]
@@ -83,7 +83,7 @@ class Run:
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """Number of records of each combination of released quasi-identifiers."""
+        """Number of records with each combination of released quasi-identifiers."""
         import numpy as np
 
         return np.bincount(self.comparison.classes if self.comparison.classes is not None else [])

@@ -1,4 +1,4 @@
-"""What became of the claims of an evidence when somebody else looked."""
+"""Verification of evidence: the verdict on each of its claims."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from shoal.errors import listing
 
 
 class Verdict(StrEnum):
-    """What was found of one claim."""
+    """The verdict on one claim."""
 
     HOLDS = "holds"
     FAILS = "does not hold"
-    UNSEEN = "cannot be checked"  #: from the output, by anybody: it is not said to hold
-    NOT_PROMISED = "not promised"  #: by the recipe, although it is what most readers expect
+    UNSEEN = "cannot be checked"  #: not from the output, by anyone: it is not assumed to hold
+    NOT_PROMISED = "not promised"  #: by the recipe, although most readers expect it
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One claim, what was found of it, and why."""
+    """One claim, its verdict, and why."""
 
     claim: str
     verdict: Verdict
     why: str
-    essential: bool = True  #: False: it says nothing about the output's protection, as where the input comes from
+    essential: bool = True  #: False: it does not concern the output's protection, such as the origin of the input
 
     @property
     def verified(self) -> bool:
-        """Whether it holds, or is not about the output's protection."""
+        """Whether it holds, or does not concern the output's protection."""
         return self.verdict is Verdict.HOLDS or (self.verdict is Verdict.UNSEEN and not self.essential)
 
     def to_dict(self) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class Promise:
     short: str  #: its short name, as in ``--require``
     levels: tuple[float, ...]
     over: tuple[str, ...]
-    of: str | None = None  #: the confidential column, for a model that looks at one
+    of: str | None = None  #: the confidential column, for a model about one
 
     def __str__(self) -> str:
         of = "" if self.of is None else f" of {self.of}"
@@ -64,7 +64,7 @@ class Promise:
 
 @dataclass(frozen=True)
 class Verification:
-    """What a file turned out to be, against the evidence that came with it.
+    """The result of checking a file against its evidence.
 
     >>> seen = Verification("safe.csv", (Check("k", Verdict.HOLDS, "counted"), Check("t", Verdict.UNSEEN, "gone")))
     >>> seen.holds, seen.to_dict()["unchecked"]
@@ -75,9 +75,9 @@ class Verification:
 
     output: str
     checks: tuple[Check, ...]
-    audit: Mapping[str, Any] = field(default_factory=dict, repr=False)  #: what the evidence says the audit found
+    audit: Mapping[str, Any] = field(default_factory=dict, repr=False)  #: the audit according to the evidence
     promised: tuple[Promise, ...] = ()
-    k: int | None = None  #: the k that is promised over all quasi-identifiers together
+    k: int | None = None  #: the k that is promised over all quasi-identifiers jointly
     strict: bool = False  #: whether everything about the output's protection must be verified
 
     @property
@@ -87,27 +87,27 @@ class Verification:
 
     @property
     def promise(self) -> str:
-        """What was promised, in a sentence."""
+        """The promise, in a sentence."""
         none = () if self.k is not None else ("no k over all quasi-identifiers together",)
         return f"Promised: {'; '.join((*none, *map(str, self.promised)))}."
 
     @property
     def failed(self) -> tuple[Check, ...]:
-        """The claims that are not true."""
+        """The claims that are false."""
         return tuple(check for check in self.checks if check.verdict is Verdict.FAILS)
 
     @property
     def unchecked(self) -> tuple[Check, ...]:
-        """The claims of which the output shows nothing."""
+        """The claims that the output cannot confirm."""
         return tuple(check for check in self.checks if check.verdict is Verdict.UNSEEN)
 
     @property
     def unverified(self) -> tuple[Check, ...]:
-        """What is not known of the output's protection: not promised, or not to be checked from the output."""
+        """Unverified aspects of the output's protection: not promised, or not checkable from the output."""
         return tuple(check for check in self.checks if check.verdict is not Verdict.FAILS and not check.verified)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, as in the JSON of ``shoal verify``."""
+        """Return plain values, as in the JSON of ``shoal verify``."""
         return {
             "output": self.output,
             "promise": self.promise,

@@ -1,4 +1,4 @@
-"""A domain in a line, whatever the data are: the order of numbers, or that of the leaves of a taxonomy."""
+"""Data-independent linear order of a domain: of numbers, or of the leaves of a taxonomy."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ class Cut(NamedTuple):
     Cut(within=0.25, between=0.75, cells=None)
     """
 
-    within: float  #: how far two values of one cell can be apart
-    between: float  #: how far it is from cell to cell, added up along the line
-    cells: NDArray[np.int64] | None = None  #: the cell of each place, where places are numbered
+    within: float  #: largest distance between two values of one cell
+    between: float  #: total distance from cell to cell along the line
+    cells: NDArray[np.int64] | None = None  #: the cell of each position, if positions are numbered
 
     @classmethod
     def into(cls, strips: int) -> Cut:
-        """Return the cut of a line of numbers into strips of one width."""
+        """Return the cut of a numeric line into strips of equal width."""
         return cls(1.0 / strips, (strips - 1) / strips)
 
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """The domain of an attribute in a line, and where records lie in it.
+    """The domain of an attribute in linear order, and the positions of records in it.
 
     Attributes
     ----------
     name
-        Of the attribute.
+        Name of the attribute.
     places
-        Where each record lies: of numbers from 0 to 1, of categories the number of the leaf.
+        The position of each record: for numbers from 0 to 1, for categories the number of the leaf.
     span
-        How far it is from one end to the other, in steps from place to place, added up. No two values are farther
+        The total distance from one end to the other, in steps from position to position. No two values are farther
         apart than 1.
     cuts
-        The ways to cut a line of categories, by the number of cells; empty: numbers, any number of strips.
+        The possible cuts of a line of categories, by number of cells; empty: numbers, any number of strips.
     """
 
     name: str
@@ -53,15 +53,15 @@ class Axis:
     cuts: Mapping[int, Cut] = field(default_factory=dict, repr=False)
 
     def counts(self, most: int) -> tuple[int, ...]:
-        """Return into how many cells it may be cut: of numbers up to `most`."""
+        """Return the possible numbers of cells: for numbers up to `most`."""
         return tuple(sorted(self.cuts)) or tuple(range(1, most + 1))
 
     def nearest(self, strips: int) -> int:
-        """Return the largest number of cells, up to one that is asked for, that it may be cut into."""
+        """Return the largest possible number of cells, up to the requested one."""
         return max(count for count in self.counts(strips) if count <= strips)
 
     def cut(self, count: int) -> Cut:
-        """Return the cut into so many cells."""
+        """Return the cut into this many cells."""
         return self.cuts[count] if self.cuts else Cut.into(count)
 
     def cells(self, count: int) -> NDArray[np.int64]:
@@ -74,7 +74,7 @@ class Axis:
         return np.minimum(np.floor(self.places * count), count - 1).astype(np.int64)
 
 
-#: The only words by which bounds may be taken from the data.
+#: The only text that takes bounds from the data.
 FROM_THE_DATA = "from the data, which is not private"
 
 
@@ -90,27 +90,27 @@ class Domain(NamedTuple):
 
     @property
     def width(self) -> float:
-        """By how much a value can change at most."""
+        """The largest possible change of a value."""
         return self.high - self.low
 
     def clamped(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return values of which none lies beyond the bounds: those that do are moved to the nearer one."""
+        """Clamp values to the bounds."""
         import numpy as np
 
         return np.clip(values, self.low, self.high)
 
     def unit(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return where values lie in the domain: at its lower end at 0, at its upper end at 1."""
+        """Return the positions of values in the domain: 0 at its lower end, 1 at its upper end."""
         quarter = self.width / 4 or 1.0  # differences of quarters do not overflow
         return (self.clamped(values) / 4 - self.low / 4) / quarter
 
     def beyond(self, values: NDArray[np.float64]) -> int:
-        """Return how many values lie beyond the bounds."""
+        """Return how many values lie outside the bounds."""
         return int(((values < self.low) | (values > self.high)).sum())
 
 
 def domains(bounds: Mapping[str, Sequence[float]] | str, attributes: Sequence[Numbers]) -> dict[str, Domain]:
-    """Return the domain of each attribute: as it was given, or from its values where the user said so."""
+    """Return the domain of each attribute: as given, or from its values if the user said so."""
     if isinstance(bounds, str):
         return {a.name: Domain(float(a.values.min()), float(a.values.max())) for a in attributes}
     return {a.name: Domain(float(bounds[a.name][0]), float(bounds[a.name][1])) for a in attributes}

@@ -1,4 +1,4 @@
-"""A table before and after, row by row: what measures of utility and risk look at."""
+"""Comparison of a table before and after, row by row, for measures of utility and risk."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 
 
 class Pair(NamedTuple):
-    """A column of numbers before and after, in its own unit: moments in days, NaN where a value is missing."""
+    """A numeric column before and after, in its own unit: datetimes in days, NaN for a missing value."""
 
     before: NDArray[np.float64]
     after: NDArray[np.float64]
 
 
 class Codes(NamedTuple):
-    """A column of categories before and after: the place of each in `names`, −1 where it is missing."""
+    """A column of categories before and after: indices into `names`, −1 for a missing value."""
 
     before: NDArray[np.int64]
     after: NDArray[np.int64]
     names: tuple[str, ...]
-    ordered: bool = False  #: names stand from the lowest to the highest
+    ordered: bool = False  #: names are sorted from lowest to highest
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Original and masked records on the same footing, row by row.
+    """Original and masked records on the same scale, row by row.
 
     Attributes
     ----------
@@ -41,21 +41,22 @@ class Comparison:
     owners
         For each coordinate the attribute it belongs to.
     numbers, categories
-        The attributes in their own terms, and whatever other columns somebody asked about: each is in one of them.
+        The attributes in their own units, and further requested columns: each is in one of them.
     classes
-        For each record the number of its class, from 0: masked records that are equal in all attributes.
+        For each record its class number, from 0: masked records that are equal in all attributes.
     strata
-        The number of the stratum of each record; None if there are none.
+        The stratum number of each record; None without strata.
     confidential
-        Confidential attributes, as they left.
+        Confidential attributes, as released.
     positions
-        For each original record its place among those that left, from 0; −1 if it did not leave. None: row by row.
+        For each original record its row among the released ones, from 0; −1 if it was not released. None: row by
+        row.
     seed
-        Where randomness starts, for measures that look at a sample.
+        Random seed, for measures that use a sample.
     exact
-        Masked coordinates as they would be with exact means; None: they are not known.
+        Masked coordinates with exact means; None: not known.
     weights
-        Sampling weights before and after; None: there are none.
+        Sampling weights before and after; None without weights.
     """
 
     original: NDArray[np.float64] = field(repr=False)
@@ -76,17 +77,17 @@ class Comparison:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The attributes that are compared, each once."""
+        """The compared attributes, each once."""
         return tuple(dict.fromkeys(self.owners))
 
     @property
     def numeric(self) -> tuple[str, ...]:
-        """The attributes that are numbers or moments."""
+        """The numeric and datetime attributes."""
         return tuple(name for name in self.attributes if name in self.numbers)
 
     @property
     def places(self) -> dict[str, tuple[int, ...]]:
-        """Where each attribute's coordinates are.
+        """The coordinates of each attribute.
 
         >>> import numpy as np
         >>> Comparison(np.zeros((1, 3)), np.zeros((1, 3)), ("age", "work", "work")).places
@@ -98,7 +99,7 @@ class Comparison:
         return {name: tuple(places) for name, places in found.items()}
 
     def rows(self, order: NDArray[np.int64]) -> Comparison:
-        """Return the same records in another order; classes are numbered in the order in which they come."""
+        """Return the same records in another order; classes are numbered by first appearance."""
         import numpy as np
 
         classes = self.classes
@@ -132,6 +133,6 @@ class Comparison:
         """Squared distances between original and masked values: (n, attributes)."""
         import numpy as np
 
-        begins = [places[0] for places in self.places.values()]  # coordinates of an attribute are neighbours
+        begins = [places[0] for places in self.places.values()]  # coordinates of an attribute are adjacent
         every = (self.original - self.masked) ** 2
         return every if len(begins) == every.shape[1] else np.asarray(np.add.reduceat(every, begins, axis=1))

@@ -1,4 +1,4 @@
-"""Which records share a class."""
+"""Partition of records into classes."""
 
 from __future__ import annotations
 
@@ -14,29 +14,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Attributes that are partitioned together, and the class of every record with respect to them.
+    """Attributes that are partitioned together, and every record's class with respect to them.
 
     Attributes
     ----------
     attributes
-        Their names; of bare points the numbers of the coordinates, or nothing where there is one block.
+        Their names; for bare points the numbers of the coordinates, or empty if there is one block.
     labels
         The class of every record.
     promised
-        Whether every class has at least k records, whatever the points are. It is audited if so, and said if not.
+        Whether every class is guaranteed at least k records, whatever the points. It is audited if so, and noted if
+        not.
     values
-        Coordinates to release, in the order of the points' coordinates, in place of the means of the classes.
+        Coordinates to release, in the order of the points' coordinates, in place of the class means.
     note
-        What somebody who sees the audit must know of the block.
+        A note on the block for readers of the audit.
     promised_t
-        Whether every class is within t of the table, where t is asked for. It is audited if so, and said if not.
+        Whether every class is guaranteed to be within t of the table, if t is required. It is audited if so, and
+        noted if not.
     share
-        The part of ε, above 0 and up to 1, that the noise of the block was weighed with; None: it was not.
+        The part of ε, above 0 and up to 1, that the method assumed for the noise of the block; None: it did not.
     moves
-        For each coordinate by how many widths of its domain the list of class means can move, added up over all
-        classes, when one record becomes another. None: classes depend on the data, and nothing is known of it.
+        For each coordinate, by how many widths of its domain the list of class means can move in total when one
+        record is replaced by another. None: classes depend on the data, and nothing is known.
     strips
-        Where `moves` is known: into how many strips each coordinate's domain was cut to put it in order.
+        If `moves` is known: the number of strips into which each coordinate's domain was cut to order it.
     """
 
     attributes: tuple[str, ...]
@@ -62,7 +64,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Which records share a class: one block of attributes, or several disjoint blocks each on its own.
+    """The classes of the records: one block of attributes, or several disjoint blocks partitioned separately.
 
     >>> import numpy as np
     >>> part = Partition.of(np.array([0, 0, 1, 1, 1]))
@@ -71,7 +73,7 @@ class Partition:
     """
 
     blocks: tuple[Block, ...]
-    note: str = ""  #: what the user should know of how it came about
+    note: str = ""  #: a note for the user on how it was formed
 
     @classmethod
     def of(cls, labels: NDArray[np.int64], attributes: Sequence[str] = ()) -> Partition:
@@ -80,7 +82,7 @@ class Partition:
 
     @classmethod
     def joined(cls, parts: Sequence[Partition], rows: Sequence[NDArray[np.int64]]) -> Partition:
-        """Return the partition whose parts are those of disjoint sets of rows, which must have the same blocks."""
+        """Join partitions of disjoint sets of rows, which must have the same blocks."""
         import numpy as np
 
         blocks = []
@@ -115,7 +117,7 @@ class Partition:
 
     @property
     def labels(self) -> NDArray[np.int64]:
-        """The class of every record; with several blocks, records that are together in all of them."""
+        """The class of every record; with several blocks, records that share a class in all of them."""
         return self._all.labels
 
     @property

@@ -1,4 +1,4 @@
-"""Records as points, and what their coordinates stand for."""
+"""Records as points, and the meaning of their coordinates."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Footing:
-    """How a column's values became a coordinate: (value · 2⁻ᵉ − location) / spread; 0 where there is no spread."""
+    """The scaling of a column to a coordinate: (value · 2⁻ᵉ − location) / spread; 0 if there is no spread."""
 
     location: float
     spread: float
     exponent: int
 
     def undo(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the values of coordinates. What lies beyond the largest float becomes the largest."""
+        """Convert coordinates back to values, limited to the largest float."""
         import numpy as np
 
         with np.errstate(over="ignore"):
@@ -33,17 +33,17 @@ class Footing:
 
 
 class Placed(NamedTuple):
-    """The coordinates of an attribute, and how each was scaled."""
+    """The coordinates of an attribute, and the scaling of each."""
 
     coordinates: NDArray[np.float64]  #: (n, c)
-    footings: tuple[Footing, ...]  #: one for each coordinate
+    footings: tuple[Footing, ...]  #: one per coordinate
 
 
-#: How values in a column's own unit become one coordinate.
+#: Scaling of values in a column's own unit to one coordinate.
 Scale = Callable[["NDArray[np.float64]"], Footing]
 
 
-#: What stands for a class of categories: one of them, the nearest node of their tree, or what is true of all.
+#: The value of a class of categories: one of them, the nearest node of their tree, or their common ancestor.
 Categories = Literal["leaf", "node", "ancestor"]
 
 
@@ -58,13 +58,13 @@ class Attribute(Protocol):
         """The column it came from."""
 
     def place(self, scale: Scale) -> Placed:
-        """Return the coordinates of its values. What has no unit of its own is not scaled."""
+        """Return the coordinates of its values. Values without a unit are not scaled."""
 
     def like(self, column: pa.ChunkedArray, placed: Placed) -> NDArray[np.float64]:
-        """Return the coordinates of another column of the same meaning, on the footing of this one as it is placed."""
+        """Return the coordinates of another column with the same meaning, scaled like this one."""
 
     def resolution(self, declared: float | str | None) -> Resolution:
-        """Return the resolution to release at: the declared one if there is one, else the column's own.
+        """Return the resolution of released values: the declared one if there is one, else the column's own.
 
         Raises SchemaError for one that does not fit the attribute.
         """
@@ -79,45 +79,44 @@ class Attribute(Protocol):
     ) -> pa.Array:
         """Return for each record the centroid of its class, rounded to a resolution; None: with all digits.
 
-        What has no mean says with `categories` what stands for a class; others take no notice of it.
+        For an attribute without a mean, `categories` selects the value of a class; others ignore it.
         """
 
 
 @runtime_checkable
 class Numbers(Attribute, Protocol):
-    """An attribute whose values are numbers: one coordinate."""
+    """A numeric attribute: one coordinate."""
 
     @property
     def values(self) -> NDArray[np.float64]:
         """The column's values as numbers, before scaling."""
 
     def decode(self, values: NDArray[np.float64], *, resolution: Resolution) -> pa.Array:
-        """Return numbers on the footing of `values` as a column to release, rounded to a resolution."""
+        """Convert numbers on the scale of `values` to a column to release, rounded to a resolution."""
 
 
 @dataclass(frozen=True, eq=False)
 class Confidential:
-    """A confidential attribute as methods see it: which value each record has, and how far values are apart.
+    """A confidential attribute as methods see it: the value of each record, and the distances between values.
 
     Attributes
     ----------
     name
         The column it came from.
     codes
-        The number of the value of each record, from 0; ascending with the value if values are ordered.
+        The value code of each record, from 0; ascending with the value if values are ordered.
     counts
-        How often each value occurs in the whole table; of ordered ones each at least once.
+        How often each value occurs in the whole table; for ordered values at least once.
     ordered
-        Values are as far apart as their ranks. If not, all are equally far apart, or as far as `parents` says.
+        Distances are differences of ranks. If not, all distances are equal, or given by `parents`.
     parents
-        Values as leaves of a tree: for each value, then for each node above them, the number of the node that it hangs
-        on; −1 for the root, which is not counted. A node stands after those that hang on it, and the values below it
-        are neighbours.
+        Values as leaves of a tree: for each value, then for each node above them, the number of its parent; −1 for
+        the root, which is not counted. A node comes after its children, and the values below it are adjacent.
     values
-        The number that each value is: dates in days, NaN for a missing one. None: values are no numbers.
+        The numeric value of each code: dates in days, NaN for a missing one. None: values are not numeric.
     alike
-        For each value a number that spellings of one value share, ascending; None: no two values are one. Where values
-        are counted they are counted by it.
+        For each value a number that all spellings of it share, ascending; None: all values differ. Counts of values
+        use this number.
     """
 
     name: str
@@ -130,7 +129,7 @@ class Confidential:
 
     @property
     def counted(self) -> Confidential:
-        """The attribute as its values are counted: spellings of one value are one."""
+        """The attribute for counting values: spellings of one value are merged."""
         if self.alike is None:
             return self
         import numpy as np
@@ -150,14 +149,14 @@ class Confidential:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What every class must hold in a confidential attribute, or of persons: a privacy model at its levels.
+    """A requirement on every class, for a confidential attribute or for people: a privacy model at its levels.
 
     >>> Requirement("recursive_l_diversity", "illness", (("c", 2.0), ("l", 3))).level("l")
     3
     """
 
     model: str  #: registry key of the model
-    attribute: str  #: name of the confidential attribute; empty: it is about persons
+    attribute: str  #: name of the confidential attribute; empty: it is about people
     levels: tuple[tuple[str, float], ...]  #: the model's parameters by name
 
     def level(self, name: str) -> float:
@@ -174,26 +173,26 @@ class Points:
     coordinates
         float64, shape (n, d), C order, finite.
     owners
-        For each coordinate the name of the attribute it came from.
+        For each coordinate the name of its attribute.
     attributes
-        What the coordinates stand for; empty for bare points.
+        The meaning of the coordinates; empty for bare points.
     footings
-        How each coordinate was scaled; empty for bare points.
+        The scaling of each coordinate; empty for bare points.
     confidential
-        Attributes that are no coordinates, but that classes must not give away; empty if nobody asked for that.
+        Attributes that are not coordinates, but that classes must not reveal; empty if nothing is required.
     required
-        What every class must hold in them, besides t-closeness, which methods have a parameter for.
+        Requirements on every class, other than t-closeness, for which methods have a parameter.
     subjects
-        The number of the subject of each record, from 0, where k counts subjects; None: k counts records.
+        The subject number of each record, from 0, if k counts subjects; None: k counts records.
     weights
-        What each record weighs in the mean of its class, where the share of a person is bounded; None: all the same.
+        The weight of each record in its class mean, if a person's share is bounded; None: all equal.
     widths
-        How wide the domain of each coordinate is, where somebody gave bounds; for methods that weigh noise. Else None.
+        The width of each coordinate's domain, if bounds were given; for methods that weigh noise. Else None.
     lows
-        Where the domain of each coordinate begins, for methods whose order must not depend on the data. Else None.
+        The lower end of each coordinate's domain, for methods whose order must not depend on the data. Else None.
     axes
-        For the same, where the data must not matter at all: the domain of each attribute in a line, those of
-        categories first. Else empty.
+        For the same purpose, where nothing may depend on the data: the domain of each attribute in linear order,
+        those of categories first. Else empty.
     """
 
     coordinates: NDArray[np.float64] = field(repr=False)
@@ -213,7 +212,7 @@ class Points:
 
     @property
     def places(self) -> dict[str, tuple[int, ...]]:
-        """Where each attribute's coordinates are. Of bare points each coordinate is an attribute, named by its number.
+        """The coordinates of each attribute. For bare points each coordinate is an attribute, named by its number.
 
         >>> import numpy as np
         >>> Points(np.zeros((2, 3)), ("age", "work", "work")).places

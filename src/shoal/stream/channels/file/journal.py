@@ -1,4 +1,4 @@
-"""The write-ahead journal: what is about to leave is written here first, whole and checked, and then to the output."""
+"""Write-ahead journal: every step is stored here, whole and checksummed, before it is written to the output."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ import msgspec
 from shoal.errors import DataError
 from shoal.types.stream import Cursor
 
-_FRAME = struct.Struct("<II")  # length and CRC-32 of what follows
+_FRAME = struct.Struct("<II")  # length and CRC-32 of the payload
 _SUFFIX = ".journal"
 
 
 class Base(msgspec.Struct, frozen=True):
-    """What was true when a file of the journal was begun; all of it was on the disk by then."""
+    """The state when a journal file was started; all of it was on disk by then."""
 
     fingerprint: str
     promises: dict[str, Any]
     cursor: Cursor
-    out: int = 0  #: bytes of the output
-    dead: int = 0  #: bytes of the dead letters
-    digest: bytes = b""  #: of the input before the cursor's place
+    out: int = 0  #: bytes in the output
+    dead: int = 0  #: bytes in the dead-letter file
+    digest: bytes = b""  #: of the input before the cursor's position
     finished: bool = False
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What left in one step, and the cursor after it."""
+    """The output of one step, and the cursor after it."""
 
     out: bytes
     dead: bytes
@@ -41,10 +41,10 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Journal:
-    """Files in a folder, of which the one with the highest number counts: a base, and steps that followed it.
+    """Files in a folder; the one with the highest number counts: a base and the steps that followed it.
 
-    **Guarantee.** A step is there whole, or not at all; `append` returns when the disk has it. A file becomes the
-    highest only when its base is on the disk. What is torn at the end, by a crash while it was written, is no step.
+    **Guarantee.** A step is stored whole or not at all; `append` returns once it is on disk. A file becomes the highest
+    only when its base is on disk. A torn record at the end, from a crash during writing, is not a step.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -55,11 +55,11 @@ class Journal:
 
     @property
     def there(self) -> bool:
-        """Whether the folder holds a journal, whole or not."""
+        """Whether the folder holds a journal, complete or not."""
         return any(self.folder.glob(f"*{_SUFFIX}"))
 
     def read(self) -> tuple[Base, list[Step]] | None:
-        """Return what the journal holds and open it for more, or None if there is none."""
+        """Return the contents of the journal and open it for appending; None without a journal."""
         for path in sorted(self.folder.glob(f"*{_SUFFIX}"), reverse=True):
             found = list(_records(path.read_bytes()))
             if not found:
@@ -78,12 +78,12 @@ class Journal:
     def _open(self, path: Path, whole: int) -> None:
         self._number = int(path.stem)
         self._file = os.open(path, os.O_RDWR)
-        os.ftruncate(self._file, whole)  # what is torn must not stand before what follows
+        os.ftruncate(self._file, whole)  # a torn record must not precede new ones
         os.lseek(self._file, 0, os.SEEK_END)
         self.size = whole
 
     def begin(self, base: Base) -> None:
-        """Go on in a new file; the caller has seen to it that all that left is on the disk."""
+        """Continue in a new file; the caller has made sure that all output is on disk."""
         before = self._file
         self._number += 1
         path = self.folder / f"{self._number:08d}{_SUFFIX}"
@@ -100,7 +100,7 @@ class Journal:
                 old.unlink()
 
     def append(self, step: Step) -> None:
-        """Keep a step; when this returns, a crash cannot undo it."""
+        """Store a step; once this returns, a crash cannot undo it."""
         self._write(msgspec.msgpack.encode(step))
 
     def _write(self, payload: bytes) -> None:
@@ -114,13 +114,13 @@ class Journal:
         self.size += _FRAME.size + len(payload)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
 
     def remove(self) -> None:
-        """Take away a journal in which nothing stands that left."""
+        """Delete a journal that records no output."""
         self.close()
         for path in self.folder.iterdir():
             path.unlink()
@@ -128,7 +128,7 @@ class Journal:
 
 
 def _records(data: bytes) -> Iterator[tuple[bytes, int]]:
-    """Yield whole records, each with the byte after it, up to the first that is not."""
+    """Yield complete records, each with the byte after it, up to the first incomplete one."""
     at = 0
     while at + _FRAME.size <= len(data):
         length, check = _FRAME.unpack_from(data, at)
@@ -140,14 +140,14 @@ def _records(data: bytes) -> Iterator[tuple[bytes, int]]:
 
 
 def write_all(file: int, data: bytes) -> None:
-    """Write all of it, however often the system takes only a part."""
+    """Write all bytes, even if the system accepts only part at a time."""
     done = os.write(file, data)
     while done < len(data):
         done += os.write(file, memoryview(data)[done:])
 
 
 def sync_folder(folder: Path) -> None:
-    """Let the disk know which files a folder holds."""
+    """Flush a folder's directory entries to disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""What a stream is written to: a file that only grows, with a journal beside it; or a pipe, with none."""
+"""Stream output: an append-only file with a journal, or a pipe without one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AGAIN = "and run it again: it goes on where it stopped"
 
 
 class Pipe:
-    """Standard output, or what is no file: bytes that went there cannot be taken back, nor gone on with."""
+    """Standard output or another pipe: bytes written to it cannot be taken back, and it cannot be resumed."""
 
     def __init__(self, path: str) -> None:
         self.name = "Standard output" if path == "-" else path
@@ -37,30 +37,30 @@ class Pipe:
             write_all(self.number, data)
 
     def sync(self) -> None:
-        """A pipe has no disk."""
+        """Do nothing: a pipe has no disk."""
 
     def close(self) -> None:
-        """Close what was opened here."""
+        """Close the pipe if it was opened here."""
         if self._own:
             os.close(self.number)
 
 
 class Growing:
-    """A file that only grows, and that nobody else writes to meanwhile.
+    """An append-only file, locked against other writers.
 
-    **Guarantee.** No byte that is in the file is ever changed or taken away.
+    **Guarantee.** No byte in the file is ever changed or removed.
     """
 
     def __init__(self, path: Path, name: str | None = None) -> None:
         self.path = path
-        self.name = name or str(path)  #: as messages show it
+        self.name = name or str(path)  #: as shown in messages
         self._created = not path.exists()
         with writing(self.name):
             self.number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
             sync_folder(path.parent)
         try:
             fcntl.flock(self.number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not os.path.samestat(os.fstat(self.number), os.stat(path)):  # it was taken away before we had it
+            if not os.path.samestat(os.fstat(self.number), os.stat(path)):  # the file was deleted before it was locked
                 raise OSError
         except OSError:
             os.close(self.number)
@@ -70,12 +70,12 @@ class Growing:
         self.size = os.fstat(self.number).st_size
 
     def append(self, data: bytes) -> None:
-        """Write bytes at the end.
+        """Append bytes.
 
         Raises
         ------
         DataError
-            If somebody else wrote to the file, cut it or deleted it meanwhile; then nothing is written.
+            If another process wrote to, truncated or deleted the file in the meantime; then nothing is written.
         """
         if data:
             with writing(self.name):
@@ -91,7 +91,7 @@ class Growing:
             self.size += len(data)
 
     def restore(self, begin: int, data: bytes) -> None:
-        """See to it that the file ends with `data`, which begins at some byte: what is missing of it is added.
+        """Make the file end with `data`, which begins at byte `begin`: append what is missing of it.
 
         Raises
         ------
@@ -114,16 +114,16 @@ class Growing:
         self.append(data[len(there) :])
 
     def sync(self) -> None:
-        """Return when the disk has all of it."""
+        """Flush everything to disk."""
         with writing(self.name):
             os.fsync(self.number)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self.number)
 
     def discard(self) -> None:
-        """Let go of a file that nothing came of; if it was made here, it goes."""
+        """Close a file that received no output; delete it if it was created here."""
         if self._created and not self.size:
             self.path.unlink(missing_ok=True)
         self.close()
@@ -131,7 +131,7 @@ class Growing:
 
 @contextmanager
 def writing(name: str) -> Iterator[None]:
-    """Say in a sentence what goes wrong with the disk inside the block."""
+    """Turn disk errors inside the block into sentences."""
     try:
         yield
     except BrokenPipeError:
@@ -140,12 +140,12 @@ def writing(name: str) -> Iterator[None]:
         ) from None
     except OSError as error:
         raise unwritable(name, error, _AGAIN, "this user may not write there") from None
-    except (ValueError, AttributeError):  # Python's own, of standard output
+    except (ValueError, AttributeError):  # Python's own error for standard output
         raise EngineError(f"{name}: could not be written, it is closed. Check where it leads.") from None
 
 
 def is_pipe(path: str) -> bool:
-    """Tell whether a path leads to no file that could grow: standard output, a named pipe, a device."""
+    """Tell whether a path is not an append-only file: standard output, a named pipe, a device."""
     if path == "-":
         return True
     try:
@@ -155,7 +155,7 @@ def is_pipe(path: str) -> bool:
 
 
 def check_apart(source: int, target: str, dead: str | None) -> None:
-    """Refuse an input that is the output, or dead letters that are one of them, under whatever name."""
+    """Refuse an input that is also the output, or dead letters that are one of them, under any name."""
     if dead is not None and (dead == "-" or is_pipe(dead)):
         raise ParameterError(
             f"{dead}: dead letters must go to a file, got something else. Name one, or leave --dead out: they are "
@@ -175,7 +175,7 @@ def check_apart(source: int, target: str, dead: str | None) -> None:
 
 
 def _identity(given: int | str) -> tuple[object, ...] | None:
-    """Return what tells whether two names lead to one file; None: what may be shared, or is none."""
+    """Return an identity that is equal for names of the same file; None for something shareable, or no file."""
     try:
         if given == "-":
             given = sys.stdout.fileno()
@@ -188,12 +188,12 @@ def _identity(given: int | str) -> tuple[object, ...] | None:
 
 
 def make_way(file: Path, force: bool) -> Callable[[], None]:
-    """Refuse a file that is there and has no journal, or rename it; return what gives it its name back."""
+    """Refuse an existing file without a journal, or rename it; return a function that undoes the renaming."""
     if not file.is_file() or not file.stat().st_size:
         return lambda: None
     if not force:
         raise ParameterError(f"{file}: exists already, and has no journal. Choose another file, or give --force.")
-    real = Path(os.path.realpath(file))  # what a link leads to, not the link
+    real = Path(os.path.realpath(file))  # the target of a link, not the link
     with writing(str(file)):
         aside = _set_aside(real)
         sync_folder(real.parent)
@@ -207,7 +207,7 @@ def make_way(file: Path, force: bool) -> Callable[[], None]:
 
 
 def _set_aside(real: Path) -> Path:
-    """Rename a file to a name that no other has: one that was set aside before stays."""
+    """Rename a file to an unused name, so that files set aside earlier are kept."""
     names = (real.with_name(f"{real.name}.old{number if number > 1 else ''}") for number in count(1))
     aside = next(name for name in names if not os.path.lexists(name))
     os.rename(real, aside)
@@ -215,12 +215,12 @@ def _set_aside(real: Path) -> Path:
 
 
 def kept(journey: Journey) -> dict[str, Any]:
-    """Return what must be the same when a stream goes on."""
+    """Return the promises that must not change when a stream is resumed."""
     return {**journey.promises, "header": journey.header, "longest": journey.longest, "dead": journey.dead is not None}
 
 
 def check_promises(journey: Journey, before: Mapping[str, Any]) -> None:
-    """Refuse to go on with other promises than those that a stream was begun with."""
+    """Refuse to resume with promises other than those the stream was started with."""
     mine = msgspec.json.decode(msgspec.json.encode(kept(journey)))
     theirs = msgspec.json.decode(msgspec.json.encode(before))
     others = [name for name in {**theirs, **mine} if mine.get(name) != theirs.get(name)]
@@ -232,5 +232,5 @@ def check_promises(journey: Journey, before: Mapping[str, Any]) -> None:
 
 
 def letter(given: Letter) -> bytes:
-    """Return a letter as a line of JSON; a payload that is no text in base64."""
+    """Return a dead letter as a line of JSON; a payload that is not text is base64-encoded."""
     return msgspec.json.encode(given.told | given.enclosed) + b"\n"

@@ -1,1 +1,1 @@
-"""Client of Kafka for the channel `kafka`."""
+"""Kafka client for the channel `kafka`."""

@@ -1,4 +1,4 @@
-"""Where a topic is: ``kafka://HOST:PORT/TOPIC``, and what may follow the question mark."""
+"""Kafka topic URLs: ``kafka://HOST:PORT/TOPIC``, with options after the question mark."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shoal.parameters import unknown
 _SERVER = re.compile(r"^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?$")
 _TOPIC = re.compile(r"^[A-Za-z0-9._-]{1,249}$")
 _EXAMPLE = "Write for example kafka://localhost:9092/visits"
-#: What shoal itself sets, and why: a stream could lose or repeat tuples if another did.
+#: Settings that shoal makes itself, and why: with other values a stream could lose or repeat tuples.
 OWNED = frozenset(
     {
         "bootstrap.servers", "metadata.broker.list", "group.id", "group.instance.id", "group.protocol",
@@ -28,7 +28,7 @@ OWNED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A topic, and how it is reached."""
+    """A topic and its connection settings."""
 
     servers: str
     topic: str
@@ -39,7 +39,7 @@ class Address:
 
 
 def address(text: str, allowed: tuple[str, ...]) -> Address:
-    """Read the URL of a topic.
+    """Parse the URL of a topic.
 
     >>> print(address("kafka://localhost:9092/visits?group=g", ("group",)))
     kafka://localhost:9092/visits
@@ -65,7 +65,7 @@ def address(text: str, allowed: tuple[str, ...]) -> Address:
 
 
 def chosen(here: Address, name: str, allowed: tuple[str, ...]) -> str | None:
-    """Return an option that is one of few words, or None if it was not given."""
+    """Return an option with a fixed set of values, or None if it was not given."""
     given = here.options.get(name)
     if given is not None and given not in allowed:
         raise ParameterError(f"{here}: {name} must be {' or '.join(allowed)}, got {given!r}. Correct it.")
@@ -81,7 +81,7 @@ def seconds(here: Address, name: str, default: float) -> float:
 
 
 def properties(here: Address) -> dict[str, str]:
-    """Read the file of librdkafka properties that a URL names; messages hold names and line numbers, never values."""
+    """Read the librdkafka properties file that a URL names; messages hold names and line numbers, never values."""
     name = here.options.get("config")
     if name is None:
         return {}

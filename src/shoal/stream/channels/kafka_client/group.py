@@ -1,4 +1,4 @@
-"""A member of a consumer group: which partitions are ours, and their records in order."""
+"""Member of a Kafka consumer group: its assigned partitions, and their records in order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shoal.stream.channels.kafka_client.address import Address
 
 _log = logging.getLogger("shoal.stream.channels.kafka_client")
 _log.addHandler(logging.NullHandler())
-_log.propagate = False  # librdkafka tells what goes wrong while it mends it; what it cannot mend becomes a sentence
+_log.propagate = False  # librdkafka logs errors that it recovers from; others become sentences
 
 _AWAY = {"_ALL_BROKERS_DOWN", "_TRANSPORT", "_RESOLVE", "_TIMED_OUT", "_SSL", "_AUTHENTICATION", "_DESTROY_BROKER"}
 _WHY = {
@@ -33,7 +33,7 @@ _TOO_LARGE = {"MSG_SIZE_TOO_LARGE", "_MSG_SIZE_TOO_LARGE", "RECORD_LIST_TOO_LARG
 
 
 def sentence(owner: str, error: Any) -> ShoalError:
-    """Return what to raise for an error of librdkafka; its own text may hold settings, and is left out."""
+    """Return the exception for a librdkafka error, without its own text, which may contain settings."""
     name = error.name()
     if name in _DENIED:
         return EngineError(f"{owner}: the broker does not let us use {_DENIED[name]}. Ask for the right to it.")
@@ -46,7 +46,7 @@ def sentence(owner: str, error: Any) -> ShoalError:
 
 
 class Clients:
-    """Makes consumers, producers and administrators of one cluster, and knows whether it answers."""
+    """Makes consumers, producers and admin clients of one cluster, and tracks whether it responds."""
 
     def __init__(self, servers: str, properties: dict[str, str], patience: float):
         self.owner = f"kafka://{servers}"
@@ -65,7 +65,7 @@ class Clients:
         return self._made(self.kafka.Producer, own)
 
     def admin(self) -> Any:
-        """Make what asks for topics and settings."""
+        """Make an admin client, for topics and settings."""
         return self._made(package("confluent_kafka.admin", "kafka", self.owner).AdminClient, {})
 
     def _made(self, kind: Any, own: dict[str, Any]) -> Any:
@@ -80,7 +80,7 @@ class Clients:
             ) from None
 
     def _heard(self, error: Any) -> None:
-        """Take note of what librdkafka says on its own."""
+        """Record an error that librdkafka reports by itself."""
         if error.name() in _AWAY and (self._away is None or error.name() in _WHY):
             self._why = _WHY.get(error.name(), self._why)
             if self._away is None:
@@ -88,13 +88,13 @@ class Clients:
                 say(f"{self.owner}: the broker {self._why or 'does not answer'}. Trying for {self.patience:g} seconds.")
 
     def answered(self) -> None:
-        """Take note that the cluster answers."""
+        """Record that the cluster responds."""
         if self._away is not None:
             self._away, self._why = None, ""
             say(f"{self.owner}: the broker answers again.")
 
     def check(self, client: Any) -> None:
-        """Ask a cluster that did not answer once more, and give up when it has not for too long."""
+        """Probe a cluster that did not respond, and give up after too long."""
         if self._away is None:
             return
         try:
@@ -105,23 +105,23 @@ class Clients:
             self.answered()
 
     def give_up_after(self, began: float) -> None:
-        """Raise, if it has been longer than patience allows."""
+        """Raise if the wait has exceeded the patience."""
         if time.monotonic() - began > self.patience:
             why = self._why or "does not answer. Check that it runs, and the host and port in the URL"
             raise EngineError(f"{self.owner}: the broker {why}; gave up after {self.patience:g} seconds.")
 
     def listed(self, client: Any) -> Any:
-        """Return what topics there are; wait for a cluster that does not answer yet."""
+        """Return the existing topics; wait for a cluster that does not respond yet."""
         began = time.monotonic()
         while True:
             try:
                 found = client.list_topics(timeout=min(2.0, self.patience))
             except self.kafka.KafkaException as error:
                 self._heard(error.args[0])
-                client.poll(0)  # so that we hear why
+                client.poll(0)  # so that the error is reported
                 if error.args[0].name() not in _AWAY:
                     raise sentence(self.owner, error.args[0]) from None
-                if self._why:  # waiting mends no login
+                if self._why:  # waiting does not fix a failed login
                     raise EngineError(f"{self.owner}: the broker {self._why}.") from None
                 self.give_up_after(began)
             else:
@@ -129,11 +129,11 @@ class Clients:
                 return found
 
 
-_SECONDS = 2.0  # so that a signal is heard in between
+_SECONDS = 2.0  # so that signals are handled in between
 
 
 def replaced(source: Address) -> EngineError:
-    """Return what to raise when another process came under our name."""
+    """Return the exception for a second process that uses our name."""
     return EngineError(
         f"{source}: another process took over as instance {source.options['instance']}, and goes on where this one "
         "was. Let only one run under each name."
@@ -141,10 +141,10 @@ def replaced(source: Address) -> EngineError:
 
 
 class Group:
-    """A consumer that never skips: it begins where it is told, and shows nothing of an assignment that has gone.
+    """A consumer that never skips: it starts where told, and delivers nothing from an expired assignment.
 
-    When partitions are given to us, nothing flows yet; `begin` lets them flow, each from an offset. Whatever the
-    consumer had fetched under an older assignment is thrown away.
+    After an assignment nothing flows yet; `begin` starts each partition from an offset. Whatever the consumer had
+    fetched under an older assignment is discarded.
     """
 
     def __init__(self, clients: Clients, source: Address, *, to_end: bool):
@@ -163,9 +163,9 @@ class Group:
             allow_auto_create_topics=False,
             **options,
         )
-        self.member: Any = None  #: what proves that we are a member, as of when the partitions became ours
+        self.member: Any = None  #: proof of membership, as of the assignment of the partitions
         self.mine: tuple[int, ...] = ()
-        self.taken = False  #: whether partitions were taken away since somebody last looked
+        self.taken = False  #: whether partitions were revoked since the last check
         self._moved = False
         self._trouble: ShoalError | None = None
         self._consumer.subscribe(
@@ -176,7 +176,7 @@ class Group:
         self._moved = True
         self.taken = self.taken or bool(self.mine)
         self.mine = tuple(sorted(one.partition for one in partitions))
-        # The proof is taken now: taken later it could be of another membership than that whose records we hold.
+        # The proof is taken now: later it could belong to another membership than the one whose records we hold.
         self.member = consumer.consumer_group_metadata()
         consumer.assign([])
 
@@ -186,9 +186,9 @@ class Group:
         consumer.unassign()
 
     def stored(self) -> dict[int, tuple[int, str | None]]:
-        """Return for each of our partitions the committed offset and the text beside it; (−1, None) if there is none.
+        """Return for each of our partitions the committed offset and its metadata text; (−1, None) without one.
 
-        An offset that belongs to an open transaction is waited for.
+        Waits for an offset that belongs to an open transaction.
         """
         kafka, where = self._clients.kafka, self._partitions()
         while True:
@@ -202,7 +202,7 @@ class Group:
             return {one.partition: (max(one.offset, -1), one.metadata if one.offset >= 0 else None) for one in found}
 
     def begin(self, offsets: dict[int, int]) -> None:
-        """Let partitions flow, each from an offset."""
+        """Start partitions, each from an offset."""
         kind = self._clients.kafka.TopicPartition
         self._consumer.assign([kind(self._source.topic, one, offset) for one, offset in offsets.items()])
 
@@ -210,12 +210,12 @@ class Group:
         return [self._clients.kafka.TopicPartition(self._source.topic, one) for one in self.mine]
 
     def poll(self, most: int, seconds: float, ended: Callable[[int, int], None]) -> list[Any]:
-        """Return messages of our partitions; call `ended(partition, offset)` where one has no more for now."""
+        """Return messages of our partitions; call `ended(partition, offset)` at the current end of one."""
         self._clients.check(self._consumer)
         self._moved = False
         first = self._consumer.poll(seconds)  # `consume` alone would wait for all of them
         messages = [] if first is None else [first, *self._consumer.consume(most - 1, 0)] if most > 1 else [first]
-        if self._moved:  # they were fetched for an assignment that has gone: of the new one nothing flows yet
+        if self._moved:  # fetched for an expired assignment: the new one has delivered nothing yet
             return []
         good = []
         for message in messages:
@@ -231,7 +231,7 @@ class Group:
         return good
 
     def _judge(self, error: Any, message: Any) -> None:
-        """Raise what cannot mend itself."""
+        """Raise an error that librdkafka cannot recover from."""
         if error.name() in ("_AUTO_OFFSET_RESET", "OFFSET_OUT_OF_RANGE"):
             raise EngineError(
                 f"{self._source}: partition {message.partition()} does not hold the records any more that the group "
@@ -248,7 +248,7 @@ class Group:
             raise sentence(str(self._source), error)
 
     def ask(self, find: Callable[[Any, int], tuple[int, int]], partition: int) -> tuple[int, int]:
-        """Return what `find(consumer, partition)` says."""
+        """Return the result of `find(consumer, partition)`."""
         return find(self._consumer, partition)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The Kafka link: a lane for each partition, a transaction for each commit, and checks of topics."""
+"""Kafka link: a lane per partition, a transaction per commit, and checks of topics."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from shoal.stream.channels.kafka_client.transactions import (
 from shoal.types.stream import Cursor, Incoming, Journey, Letter, Outgoing
 
 _SECONDS = 10.0
-_PAUSE = 0.1  # until a client that does not know a partition yet is asked again
+_PAUSE = 0.1  # before a client that does not know a partition yet is asked again
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class Topics:
     source: Address
     target: Address
     dead: Address | None
-    partitions: dict[str, int]  #: how many each topic has
-    room: int  #: characters that the broker keeps beside an offset
+    partitions: dict[str, int]  #: number of partitions per topic
+    room: int  #: characters that the broker stores with an offset
 
 
 def found(clients: Clients, source: Address, target: Address, dead: Address | None) -> Topics:
-    """Look the topics up; refuse those between which nothing could be promised."""
+    """Look up the topics; refuse those for which nothing could be promised."""
     topics = [source, target] + ([dead] if dead else [])
     for other in topics[1:]:
         if other.servers != source.servers:
@@ -59,7 +59,7 @@ def found(clients: Clients, source: Address, target: Address, dead: Address | No
 
 
 def counted(clients: Clients, topics: Sequence[Address]) -> dict[str, int]:
-    """Return how many partitions topics have; refuse those that are not there."""
+    """Return the number of partitions per topic; refuse topics that do not exist."""
     listed = clients.listed(clients.admin()).topics
     for one in topics:
         if one.topic not in listed or listed[one.topic].error is not None:
@@ -70,7 +70,7 @@ def counted(clients: Clients, topics: Sequence[Address]) -> dict[str, int]:
 
 
 def wide_enough(source: Address, target: Address, partitions: dict[str, int]) -> None:
-    """Refuse an output with fewer partitions than the input: what leaves one goes to the same of the other."""
+    """Refuse an output with fewer partitions than the input: each partition is released to its namesake."""
     if partitions[target.topic] < partitions[source.topic]:
         raise ParameterError(
             f"{target}: must have at least the {partitions[source.topic]} partitions of {source}, for each is "
@@ -79,7 +79,7 @@ def wide_enough(source: Address, target: Address, partitions: dict[str, int]) ->
 
 
 def _not_compacted(clients: Clients, admin: Any, source: Address) -> None:
-    """Refuse a topic that forgets records in between: which of them are done is known by their number."""
+    """Refuse a compacted topic: finished records are tracked by their offset, and must not vanish."""
     kind = clients.kafka.admin.ConfigResource
     policy = _asked(clients, admin, kind(kind.Type.TOPIC, source.topic), "cleanup.policy") or ""
     if "compact" in policy:
@@ -96,7 +96,7 @@ def _room(clients: Clients, admin: Any) -> int:
 
 
 def _asked(clients: Clients, admin: Any, resource: Any, name: str) -> str | None:
-    """Return a setting of a topic or a broker, or None if we may not know it."""
+    """Return a setting of a topic or broker, or None if we may not read it."""
     try:
         settings = next(iter(admin.describe_configs([resource], request_timeout=_SECONDS).values())).result(_SECONDS)
     except (clients.kafka.KafkaException, TimeoutError):
@@ -105,7 +105,7 @@ def _asked(clients: Clients, admin: Any, resource: Any, name: str) -> str | None
 
 
 def ends(clients: Clients, client: Any, topic: str, partition: int) -> tuple[int, int]:
-    """Return the offset of the oldest record of a partition, and the one after the newest."""
+    """Return the offset of a partition's oldest record, and the one after its newest."""
     where = clients.kafka.TopicPartition(topic, partition)
     until = time.monotonic() + _SECONDS
     while True:
@@ -120,18 +120,18 @@ def ends(clients: Clients, client: Any, topic: str, partition: int) -> tuple[int
                     f"({error.args[0].name()}). Check the log of the broker."
                 ) from None
         with suppress(clients.kafka.KafkaException):
-            client.list_topics(topic, timeout=_SECONDS)  # so that it knows
+            client.list_topics(topic, timeout=_SECONDS)  # so that the client learns of it
         time.sleep(_PAUSE)
 
 
-#: Longer payloads are left out: a record that cannot be sent would stop the stream.
+#: Longer payloads are omitted: a record that cannot be sent would stop the stream.
 _LONGEST = 500_000
-#: So are those that grow longer than that when they are written as JSON: of one control character it makes six.
+#: So are payloads that exceed it once written as JSON, where one control character becomes six.
 _LARGEST = 900_000
 
 
 def letter_of(partition: int, letter: Letter) -> bytes:
-    """Return a letter as JSON.
+    """Return a dead letter as JSON.
 
     >>> letter_of(0, Letter(position=3, place=5, reason="The record is no JSON object.")).decode()
     '{"partition":0,"position":3,"place":5,"reason":"The record is no JSON object."}'
@@ -152,10 +152,10 @@ def _written(told: dict[str, object]) -> bytes:
 class KafkaLink:
     """Reads as a member of a consumer group, and commits under its membership.
 
-    **Guarantee.** A tuple leaves in a transaction together with the cursor that says so; a member that lost its
-    partitions can commit neither. Whoever gets a partition waits for transactions that are open, and begins from the
-    cursor. So across crashes and rebalances no tuple is lost, none leaves twice, and no class in parts, for all who
-    read with ``isolation.level=read_committed``.
+    **Guarantee.** A tuple is released in the same transaction as the cursor that records it; a member that lost its
+    partitions can commit neither. The next owner of a partition waits for open transactions and starts from the cursor.
+    So across crashes and rebalances no tuple is lost, none is released twice, and no class in parts, for all consumers
+    with ``isolation.level=read_committed``.
     """
 
     def __init__(self, clients: Clients, topics: Topics, journey: Journey):
@@ -166,10 +166,10 @@ class KafkaLink:
         self._group = Group(clients, topics.source, to_end=self._to_end)
         self._last = self._offsets_at_end() if self._to_end else {}
         self._transactions: Transactions | None = None
-        self._held: set[int] = set()  # partitions that we have or had last: nobody else left anything open there
+        self._held: set[int] = set()  # partitions that we own or owned last, with no open transactions of other members
         self._cursors: dict[str, Cursor] = {}
         self._queue: deque[Incoming] = deque()
-        self._over: set[int] = set()  # partitions of which everything up to the end was given
+        self._over: set[int] = set()  # partitions that were read to the end
         self._lapsed_since: float | None = None
 
     def _offsets_at_end(self) -> dict[int, int]:
@@ -178,7 +178,7 @@ class KafkaLink:
         return {one: self._group.ask(lambda client, p: ends(self._clients, client, source, p), one)[1] for one in every}
 
     def lanes(self) -> Mapping[str, Cursor]:
-        """Return the cursors of our partitions; after some were taken away, first nothing for one call."""
+        """Return the cursors of our partitions; after a revocation, return nothing for one call first."""
         if self._group.taken:
             self._group.taken = False
             self._cursors.clear()
@@ -193,7 +193,7 @@ class KafkaLink:
         return dict(self._cursors)
 
     def _begin(self) -> None:
-        """Begin all lanes from what is stored; store a cursor for those that are new, before anything leaves them."""
+        """Start all lanes from the stored cursors; store a cursor for new ones before anything is released."""
         source, target = self._topics.source, self._topics.target
         if max(self._group.mine) >= self._topics.partitions[source.topic]:  # partitions were added
             self._topics.partitions.update(counted(self._clients, (source, target)))
@@ -213,7 +213,7 @@ class KafkaLink:
         self._group.begin({one: cursor.place for one, cursor in cursors.items() if one not in self._over})
 
     def _new(self, partition: int) -> Cursor:
-        """Return the cursor of a partition from which nothing was read yet; the output must not say otherwise."""
+        """Return the cursor of a partition that was never read; the output must not contradict that."""
         source, target = self._topics.source, self._topics.target
         begin = source.options.get("from")
         if begin is None and self._group.ask(lambda c, p: ends(self._clients, c, target.topic, p), partition)[1] > 0:
@@ -236,7 +236,7 @@ class KafkaLink:
                 "this version of it. Name another group."
             ) from None
         if kept.mark != self._mark and not kept.cursor.begun:
-            return replace(kept.cursor, memory={})  # nothing left: a corrected recipe begins here
+            return replace(kept.cursor, memory={})  # nothing was released: a corrected recipe may start here
         if kept.mark != self._mark:
             others = listing(changed(self._mark, kept.mark, self._promises)) or "recipe"
             raise DataError(
@@ -250,7 +250,7 @@ class KafkaLink:
         return {(topic, one): (c.place, fitting(c, self._mark, room)) for one, c in cursors.items()}
 
     def fetch(self, most: int, seconds: float) -> Incoming | None:
-        """Return records of one partition, cut one byte beyond the longest; a record without a value is empty."""
+        """Return records of one partition, cut one byte beyond the maximum; a record without a value is empty."""
         if not self._queue:
             self._fill(most, seconds)
         return self._queue.popleft() if self._queue and not self._group.taken else None
@@ -278,7 +278,7 @@ class KafkaLink:
         return Incoming(str(partition), [r[0] for r in records], [r[1] for r in records], after, ended)
 
     def commit(self, steps: Sequence[Outgoing]) -> None:
-        """Commit in one transaction; if the partitions are not ours any more it is undone, and the lanes are gone."""
+        """Commit in one transaction; if the partitions were revoked, it is aborted and the lanes are dropped."""
         if self._group.taken or self._transactions is None or not all(step.lane in self._cursors for step in steps):
             return
         cursors = {int(step.lane): step.cursor for step in steps}
@@ -302,7 +302,7 @@ class KafkaLink:
                 yield from ((dead.topic, partition, letter_of(lane, letter)) for letter in step.letters)
 
     def _rejoin(self, lapsed: Lapsed) -> None:
-        """Leave the group and join it anew: whatever we believed of our partitions may be wrong."""
+        """Leave the group and rejoin: our view of the partitions may be wrong."""
         if "FENCED" in str(lapsed) and "instance" in self._topics.source.options:
             raise replaced(self._topics.source) from None
         now = time.monotonic()
@@ -318,5 +318,5 @@ class KafkaLink:
         self._group.taken = True
 
     def close(self) -> None:
-        """Leave the group; what was not committed has not left."""
+        """Leave the group; uncommitted output has not been released."""
         self._group.close()

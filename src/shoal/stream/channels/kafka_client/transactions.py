@@ -1,4 +1,4 @@
-"""Kafka transactions of tuples, dead letters and cursors, and cursors as text beside an offset."""
+"""Kafka transactions of tuples, dead letters and cursors; cursors as offset metadata."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from shoal.errors import EngineError, ParameterError
 from shoal.stream.channels.kafka_client.group import Clients, sentence
 from shoal.types.stream import Cursor, Tally
 
-_SECONDS = 2.0  # so that a signal is heard in between
-#: What is wrong with a transaction itself; everything else that ends one may go well the next time.
+_SECONDS = 2.0  # so that signals are handled in between
+#: Errors of the transaction itself; a transaction that ends for any other reason may succeed next time.
 _HOPELESS = {
     "MSG_SIZE_TOO_LARGE",
     "RECORD_LIST_TOO_LARGE",
@@ -35,15 +35,15 @@ _HOPELESS = {
 }
 
 
-class Lapsed(Exception):  # noqa: N818 - not an error: somebody else goes on where we were
-    """A transaction was undone because the lanes are not ours any more, or may not be."""
+class Lapsed(Exception):  # noqa: N818 - not an error: another member continues
+    """A transaction was aborted because the lanes are not ours any more, or may not be."""
 
 
 class Transactions:
     """A transactional producer.
 
-    Whoever begins under the same name ends what another left open under it, and the other can commit nothing more. The
-    second fence is the membership in the consumer group: cursors of a member that was replaced are refused.
+    A producer that starts under the same name aborts what its predecessor left open, and the predecessor can commit
+    nothing more. The second fence is the membership in the consumer group: cursors of a replaced member are refused.
     """
 
     def __init__(self, clients: Clients, name: str):
@@ -65,7 +65,7 @@ class Transactions:
     def commit(
         self, records: Iterable[tuple[str, int, bytes]], cursors: Mapping[tuple[str, int], tuple[int, str]], member: Any
     ) -> None:
-        """Send records (topic, partition, value) and store cursors (offset, text), in one transaction."""
+        """Send records (topic, partition, value) and store cursors (offset, text) in one transaction."""
         offsets = [
             self._clients.kafka.TopicPartition(topic, partition, offset, metadata=text)
             for (topic, partition), (offset, text) in cursors.items()
@@ -86,12 +86,12 @@ class Transactions:
                 try:
                     produce(topic, value, partition=partition)
                     break
-                except BufferError:  # it holds as much as it may: wait until some is sent
+                except BufferError:  # its queue is full: wait until some are sent
                     self._producer.poll(0.1)
         self._producer.poll(0)
 
     def _until_done(self, act: Callable[[], None]) -> None:
-        """Act until it is known to be done or undone."""
+        """Retry until the action is known to be done or undone."""
         began = time.monotonic()
         while True:
             try:
@@ -104,7 +104,7 @@ class Transactions:
                 self._clients.give_up_after(began)
 
     def _abort(self, error: Any) -> None:
-        """Undo an open transaction; one that cannot be undone any more was fenced, or will be."""
+        """Abort an open transaction; one that cannot be aborted was fenced, or will be."""
         if error.fatal():
             return
         try:
@@ -121,10 +121,10 @@ class Transactions:
 def fenced(
     clients: Clients, prefix: str, mine: Sequence[int], held: Set[int], present: Transactions | None
 ) -> Transactions:
-    """Return the transactions of a member, after ending those that members before it may have left open.
+    """Return the transactions of a member, after aborting those that earlier members may have left open.
 
-    They are named after the first partition that a member has; so whoever has that one now ends them. Nobody else left
-    anything open in partitions that were `held` until now.
+    They are named after a member's first partition, so the new owner of that partition aborts them. Partitions that
+    were `held` until now have no open transactions of other members.
     """
     for one in mine[1:]:
         if one not in held:
@@ -133,32 +133,32 @@ def fenced(
     return present if present is not None and present.name == name else Transactions(clients, name)
 
 
-#: What a broker allows that was told nothing else: ``offset.metadata.max.bytes``. It takes one character less.
+#: The broker's default for ``offset.metadata.max.bytes``. It accepts one character less.
 USUAL_ROOM = 4096
-#: What a text holds besides the bits, at most: the mark of the recipe, nine numbers of 20 digits, what zlib adds.
+#: Maximum length of the text without the bits: the recipe's mark, nine numbers of 20 digits, and zlib's overhead.
 _BESIDES = 560
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What a text was made of."""
+    """The contents of a cursor text."""
 
     cursor: Cursor
-    mark: str  #: what was promised
+    mark: str  #: digest of the promises
 
 
 class _Head(msgspec.Struct):
-    """All but the place and the bits."""
+    """Everything except the position and the bits."""
 
     recipe: str
     position: int
-    tally: tuple[int, int, int, int, int, int, float, float]  #: as `Tally` has them
+    tally: tuple[int, int, int, int, int, int, float, float]  #: in the order of `Tally`
     memory: dict[str, Any]
-    shoal: Literal[1] = 1  #: the version
+    shoal: Literal[1] = 1  #: format version
 
 
 def pack(cursor: Cursor, mark: str) -> str:
-    """Return the text of a cursor; its place is the offset, and is not in it.
+    """Return the text of a cursor; its position is the offset itself, and is omitted.
 
     >>> unpack(pack(Cursor(position=7, place=9, done=b"\\x06"), "ab"), 9) == Kept(Cursor(7, 9, b"\\x06"), "ab")
     True
@@ -168,12 +168,12 @@ def pack(cursor: Cursor, mark: str) -> str:
 
 
 def unpack(text: str, offset: int) -> Kept:
-    """Return what a text was made of, with the offset beside which it stood.
+    """Return the contents of a text, given the offset it was stored with.
 
     Raises
     ------
     ValueError
-        If it is no text of ours.
+        If the text was not written by shoal.
     """
     try:
         line, _, done = zlib.decompress(base64.b64decode(text, validate=True)).partition(b"\n")
@@ -184,16 +184,16 @@ def unpack(text: str, offset: int) -> Kept:
 
 
 def room_for(delay: int) -> int:
-    """Return how many characters the text of a cursor can have, for a delay of so many tuples, without a memory.
+    """Return the maximum length of a cursor's text for a delay in tuples, without a memory.
 
-    The bits are those of the records between the oldest that waits and the newest, of which there are at most `delay`;
-    in the worst case nothing of them can be compressed.
+    The bits cover the records between the oldest pending one and the newest, at most `delay` of them; in the worst case
+    they do not compress.
     """
     return 4 * -(-(-(-delay // 8) + _BESIDES) // 3)
 
 
 def checked_delay(delay: int, room: int) -> None:
-    """Refuse a delay whose cursors might not fit where the broker keeps them."""
+    """Refuse a delay whose cursors might exceed the broker's limit."""
     if room_for(delay) >= room:
         fits = max(8 * ((room - 1) // 4 * 3 - _BESIDES), 0)
         raise ParameterError(
@@ -204,7 +204,7 @@ def checked_delay(delay: int, room: int) -> None:
 
 
 def fitting(cursor: Cursor, mark: str, room: int) -> str:
-    """Return the text of a cursor, if the broker has room for it."""
+    """Return the text of a cursor, if it fits the broker's limit."""
     text = pack(cursor, mark)
     if len(text) < room:
         return text
@@ -220,7 +220,7 @@ _WIDE = 6
 
 
 def mark(fingerprint: str, promises: Mapping[str, Any]) -> str:
-    """Return a text that is equal for equal promises: the fingerprint, and a short digest of each in turn.
+    """Return a text that is equal for equal promises: the fingerprint, and a short digest of each promise in order.
 
     >>> len(mark("f" * 64, {"k": 5, "delay": 100}))
     76
@@ -229,7 +229,7 @@ def mark(fingerprint: str, promises: Mapping[str, Any]) -> str:
 
 
 def changed(mine: str, theirs: str, promises: Mapping[str, Any]) -> list[str]:
-    """Return which promises differ between two marks, of which the first is of `promises`; empty: not known.
+    """Return which promises differ between two marks, the first one made from `promises`; empty: not known.
 
     >>> before = mark("f", {"k": 5, "delay": 100})
     >>> changed(mark("g", now := {"k": 4, "delay": 100}), before, now)

@@ -1,1 +1,1 @@
-"""Client of NATS JetStream for the channel `nats`."""
+"""NATS JetStream client for the channel `nats`."""

@@ -1,6 +1,6 @@
-"""A blocking connection to NATS, and the address that it is opened from.
+"""Blocking connection to NATS, and its address.
 
-The event loop runs in a thread of its own, whatever runs in the caller's. Secrets in an address are never shown.
+The event loop runs in its own thread, independent of the caller's. Secrets in an address are never shown.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _SUBJECT = re.compile(r"^[^\s.*>]+(\.[^\s.*>]+)*$")
 _FILTER = re.compile(r"^([^\s.*>]+|\*)(\.([^\s.*>]+|\*))*(\.>)?$")
 _PORT = 4222
 
-#: What may follow "?" in the URL of an input and of an output.
+#: Options allowed after "?" in the URL of an input and of an output.
 INPUT = ("subject", "consumer", "until", "gone", "creds", "tls", "ca", "patience")
 OUTPUT = ("subject", "replicas", "creds", "tls", "ca", "patience")
 
 
 @dataclass(frozen=True)
 class Address:
-    """A stream of a NATS server, as a URL names it.
+    """A stream on a NATS server, parsed from its URL.
 
     >>> Address.read("nats://ann:secret@one,two:4333/VISITS?subject=visits.eu", INPUT).servers
     ('nats://one:4222', 'nats://two:4333')
@@ -58,12 +58,13 @@ class Address:
 
     @classmethod
     def read(cls, url: str, allowed: tuple[str, ...]) -> Address:
-        """Take a URL apart.
+        """Parse a URL.
 
         Raises
         ------
         ParameterError
-            If it is none, or if what follows ``?`` is not allowed; the sentence holds neither user nor password.
+            If it is not a valid URL, or has an option that is not allowed; the sentence shows neither user nor
+            password.
         """
         front, _, text = url.partition("?")
         found = _URL.match(front)
@@ -76,7 +77,7 @@ class Address:
             )
         shown = f"nats://{found['hosts']}/{found['stream']}"
         options = _options(shown, text, allowed)
-        scheme = "tls" if options.keys() & {"tls", "ca"} else SCHEME  # else as the server wants it
+        scheme = "tls" if options.keys() & {"tls", "ca"} else SCHEME  # otherwise the server decides
         user, colon, password = (found["who"] or "").partition(":")
         return cls(
             tuple(f"{scheme}://{host['name']}:{host['port'] or _PORT}" for host in hosts if host),
@@ -89,27 +90,27 @@ class Address:
 
     @property
     def filter(self) -> str | None:
-        """The subject of an input, which may hold wildcards; None: all that the stream holds."""
+        """The subject filter of an input, possibly with wildcards; None: the whole stream."""
         return self.options.get("subject")
 
     @property
     def subject(self) -> str:
-        """What the subjects of an output begin with."""
+        """The prefix of an output's subjects."""
         return self.options.get("subject", self.stream)
 
     @property
     def patience(self) -> float:
-        """For how many seconds a server that is away is tried again."""
+        """Number of seconds for which an unreachable server is retried."""
         return float(self.options.get("patience", 30))
 
     @property
     def lane(self) -> str:
-        """What an input is called: the stream, and the subject if not all of it."""
+        """The name of an input: the stream, and its subject if filtered."""
         return f"{self.stream}/{self.filter}" if self.filter else self.stream
 
 
 def _options(shown: str, text: str, allowed: tuple[str, ...]) -> dict[str, str]:
-    """Read what follows ``?``, collecting every fault."""
+    """Parse the options after ``?``, collecting every fault."""
     pairs = parse_qsl(text, keep_blank_values=True)
     options = dict(pairs)
     faults = []
@@ -140,15 +141,15 @@ def _options(shown: str, text: str, allowed: tuple[str, ...]) -> dict[str, str]:
 
 
 T = TypeVar("T")
-_ANSWER = 5.0  # seconds that one request may take before it is sent again
+_ANSWER = 5.0  # seconds before an unanswered request is sent again
 _AGAIN = 0.2
 
 
 class Connection:
-    """A server, or several of one cluster. What goes wrong with it is an `EngineError` in a sentence.
+    """A server, or several of one cluster. Connection problems raise an `EngineError` with a sentence.
 
-    **Guarantee.** A request is sent again until it is answered or `Address.patience` is over, so it must do no harm
-    twice. `publish_together` is sent once: who asks must find out what became of it.
+    **Guarantee.** A request is resent until it is answered or `Address.patience` has passed, so it must be idempotent.
+    `publish_together` is sent once: the caller must find out whether it was stored.
     """
 
     def __init__(self, address: Address) -> None:
@@ -171,38 +172,38 @@ class Connection:
 
     @property
     def largest(self) -> int:
-        """How many bytes a message may have, headers and body."""
+        """Maximum size of a message in bytes, headers and body."""
         return int(self._client.max_payload)
 
     @property
     def faults(self) -> type[Exception]:
-        """What the client raises."""
+        """The exceptions of the client."""
         kind: type[Exception] = self._nats.errors.Error
         return kind
 
     @property
     def client(self) -> Any:
-        """The client of nats-py, for code that runs in its loop."""
+        """The nats-py client, for code that runs in its loop."""
         return self._client
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the loop and wait for what it returns."""
+        """Run a coroutine in the loop and wait for its result."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def start(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Run a coroutine in the loop; nobody waits for it."""
+        """Run a coroutine in the loop without waiting for it."""
         asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def api(self, subject: str, /, **body: Any) -> dict[str, Any]:
-        """Ask JetStream; an answer that says no has the key ``error``."""
+        """Send a JetStream request; a refusal has the key ``error``."""
         return self.wait(self.asked(subject, body))
 
     def tell(self, subject: str, /, **body: Any) -> None:
-        """Ask JetStream for what need not be done; nobody waits for an answer."""
+        """Send an optional JetStream request without waiting for an answer."""
         self.start(self._client.publish(f"$JS.API.{subject}", json.dumps(body).encode()))
 
     async def asked(self, subject: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask JetStream from within the loop."""
+        """Send a JetStream request from within the loop."""
         until = time.monotonic() + self.address.patience
         while True:
             try:
@@ -217,7 +218,7 @@ class Connection:
             await asyncio.sleep(_AGAIN)
 
     def publish_together(self, messages: Sequence[Message]) -> dict[str, Any]:
-        """Publish an atomic batch to one stream; return the server's answer, empty if none came in time."""
+        """Publish an atomic batch to one stream; return the server's answer, empty if none arrived in time."""
         return self.wait(self._together(messages, uuid4().hex))
 
     async def _together(self, messages: Sequence[Message], batch: str) -> dict[str, Any]:
@@ -236,7 +237,7 @@ class Connection:
             return {}
 
     def silent(self, error: BaseException) -> EngineError:
-        """Return what to raise when the server does not answer; of the error only its kind: words may hold a URL."""
+        """Return the exception for an unresponsive server; names only the error type, as its text may hold a URL."""
         kind = type(error).__name__
         if isinstance(error, self._nats.errors.NoRespondersError):
             return EngineError(
@@ -249,7 +250,7 @@ class Connection:
         )
 
     async def _connect(self) -> Any:
-        """Connect, trying again while there is patience; a server that lets nobody in is asked once."""
+        """Connect, retrying while there is patience; a server that denies access is asked once."""
         self._refused = asyncio.get_running_loop().create_future()
         client = self._nats.NATS()
         trying = asyncio.ensure_future(client.connect(**self._settings()))
@@ -300,7 +301,7 @@ class Connection:
             self._loop.create_task(self.reconnected())
 
     def close(self) -> None:
-        """Let go of the server, the loop and the thread; twice does no harm."""
+        """Close the connection, the loop and the thread; may be called twice."""
         if self._loop.is_closed():
             return
         self.wait(self._close())
@@ -309,10 +310,10 @@ class Connection:
         self._loop.close()
 
     async def _close(self) -> None:
-        gone = (self._nats.errors.Error, OSError, AttributeError)  # or it never was there
+        gone = (self._nats.errors.Error, OSError, AttributeError)  # or it never connected
         with suppress(*gone):
-            await self._client.flush(timeout=2)  # acknowledgements that are on their way
-        for _ in range(2):  # with a server that is away the first may fail half-way
+            await self._client.flush(timeout=2)  # acknowledgements in flight
+        for _ in range(2):  # if the server is unreachable the first attempt may fail half-way
             with suppress(*gone):
                 await self._client.close()
         others = asyncio.all_tasks() - {asyncio.current_task()}

@@ -1,4 +1,4 @@
-"""An open link over NATS: one lane in, one atomic batch for each step out."""
+"""NATS link: one lane in, one atomic batch per step out."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from shoal.stream.channels.nats_client.reader import Consumers, Reader
 from shoal.stream.channels.nats_client.writer import FencedError, Writer
 from shoal.types.stream import Cursor, Incoming, Journey, Outgoing
 
-_LANE = ""  # the only one
-_ATTEMPTS = 20  # to begin while another instance is at work
-_GROWTH = 4096  # bytes by which a tuple may grow when it leaves
+_LANE = ""  # the only lane
+_ATTEMPTS = 20  # to start while another instance is active
+_GROWTH = 4096  # bytes by which a tuple may grow when it is released
 
 
 class NatsLink:
     """One lane: the messages of the input stream, or of one of its subjects.
 
-    **Guarantee.** What `commit` was given is in the output stream whole or not at all, and with it the cursor, which is
-    the last message of ``….state`` there. Nothing else is kept anywhere: a link that is opened anew goes on from it.
+    **Guarantee.** The output of `commit` is stored in the output stream whole or not at all, together with the cursor,
+    which is the last message of ``….state`` there. No other state is kept: a reopened link resumes from it.
     """
 
     def __init__(self, journey: Journey, reading: Connection, writer: Writer, dead: str | None) -> None:
@@ -36,22 +36,22 @@ class NatsLink:
         self._longest = min(journey.longest, max(writer.largest - _GROWTH, writer.largest // 2))
         self._cursor = Cursor()
         self._digests = digests(journey.promises)
-        self._places = Runs()  # of the records from the cursor's position on that were read
-        self._known = Runs()  # of those among them that were read before a restart, and are awaited
-        self._next = 0  # sequence number of the record to be read next, if nothing is missing; 0: not known
-        self._left: int | None = None  # with until=end: how many records are still to be given out
+        self._places = Runs()  # of the records that were read, from the cursor's position on
+        self._known = Runs()  # those among them that were read before a restart and must arrive again
+        self._next = 0  # sequence number of the next record if nothing is missing; 0: not known
+        self._left: int | None = None  # with until=end: number of records still to deliver
         self._ended = False
         self.closing = ExitStack()
 
     def begin(self) -> None:
-        """Go on from the last state, and make it known that this is the one who goes on."""
+        """Resume from the last state, and claim it for this instance."""
         if self._dead is not None:
             self._writer.holds(self._dead)
         for attempt in reversed(range(_ATTEMPTS)):
             try:
                 self._take_over()
                 break
-            except FencedError:  # the one before was about to write
+            except FencedError:  # the previous instance was about to write
                 if attempt == 0:
                     raise
         self._next = self._known.last + 1 if self._known else self._cursor.place
@@ -62,13 +62,13 @@ class NatsLink:
             self._left = self._reader.left
 
     def _take_over(self) -> None:
-        """Write the last state anew: whoever wrote it can write no more."""
-        begun = self._consumers.begun()  # first: a consumer is made after the state is written
+        """Rewrite the last state, so that its previous writer is fenced off."""
+        begun = self._consumers.begun()  # checked first, because a consumer is created after the state is written
         last = self._writer.last()
         if last is not None:
             self._check(last)
             self._cursor, self._known = last.cursor, Runs.of(last.places)
-            if not last.cursor.begun:  # another recipe may begin here, and remember other things
+            if not last.cursor.begun:  # a different recipe may start here, with other memory
                 self._cursor = replace(last.cursor, memory={})
         elif begun:
             raise EngineError(
@@ -79,7 +79,7 @@ class NatsLink:
         self._writer.write([], self._state(self._cursor, self._known.first(len(self._known))))
 
     def _check(self, last: State) -> None:
-        """Refuse to go on with other promises, or with another input."""
+        """Refuse to resume with other promises, or with another input."""
         names = sorted(last.digests.keys() | self._digests.keys())
         others = [name for name in names if last.digests.get(name) != self._digests.get(name)]
         if last.cursor.begun and (others or last.fingerprint != self._journey.fingerprint):
@@ -102,11 +102,11 @@ class NatsLink:
         return State(source.lane, self._consumers.born, self._journey.fingerprint, self._digests, step, cursor, places)
 
     def lanes(self) -> Mapping[str, Cursor]:
-        """Return the one lane; it is ours until another instance takes over."""
+        """Return the only lane; it is ours until another instance takes over."""
         return {_LANE: self._cursor}
 
     def fetch(self, most: int, seconds: float) -> Incoming | None:
-        """Return messages in the order of the stream; with ``until=end`` the last that there were say so."""
+        """Return messages in stream order; with ``until=end`` the last existing ones are marked."""
         if self._ended:
             return None
         if self._left is not None:
@@ -128,7 +128,7 @@ class NatsLink:
         return Incoming(_LANE, [record for _, record in found], places, after, self._ended)
 
     def _aligned(self, taken: Sequence[Delivered]) -> list[tuple[int, bytes]]:
-        """Return records with their places; one that was read before a restart and is gone since is empty."""
+        """Return records with their positions; one that was read before a restart and is deleted now is empty."""
         found: list[tuple[int, bytes]] = []
         for message in taken:
             while self._known and self._known.head < message.place:
@@ -142,7 +142,7 @@ class NatsLink:
         return found
 
     def _unread(self) -> None:
-        """Say if the stream let go of records that were never read; of one subject among others nobody knows."""
+        """Report records that the stream deleted before they were read; unknown for one subject among others."""
         if not self._next or self._source.filter is not None or (first := self._consumers.first()) <= self._next:
             return
         told = f"{self._source}: {first - self._next:,} records were deleted from the stream before they were read"
@@ -161,7 +161,7 @@ class NatsLink:
         return self._known.popleft(), b""
 
     def commit(self, steps: Sequence[Outgoing]) -> None:
-        """Publish each step as one batch; what is done is acknowledged only after that."""
+        """Publish each step as one batch; finished records are acknowledged only after that."""
         address, largest = self._writer.address, self._writer.largest
         for step in steps:
             self._places.drop_before(step.cursor.place)
@@ -174,5 +174,5 @@ class NatsLink:
             self._reader.acknowledge(step.cursor.place)
 
     def close(self) -> None:
-        """Let go of both ends; the consumer stays, so that the input keeps what is not done."""
+        """Close both ends; the consumer stays, so that the input keeps unfinished records."""
         self.closing.close()

@@ -1,6 +1,6 @@
 """NATS messages: released classes, dead letters, and the state of a lane.
 
-A class is one message, or several of one batch if it is too large. The state is a message of the output stream: the
+A class is one message, or several in one batch if it is too large. The state is a message in the output stream: the
 cursor, and the positions of its records.
 """
 
@@ -20,7 +20,7 @@ from shoal.types.stream import Cursor, Leaving, Letter
 
 
 class Message(NamedTuple):
-    """What is published: a subject, headers and a body."""
+    """A message to publish: a subject, headers and a body."""
 
     subject: str
     body: bytes
@@ -28,14 +28,14 @@ class Message(NamedTuple):
 
 
 class Delivered(NamedTuple):
-    """A message of the input."""
+    """An input message."""
 
     place: int  #: its sequence number in the stream
     record: bytes
 
 
 class Reply(NamedTuple):
-    """What the subject says to which a message is acknowledged.
+    """The fields of a message's acknowledgement subject.
 
     >>> Reply.read("$JS.ACK.VISITS.shoal-1f.1.70.12.1700000000.3")
     Reply(consumer='shoal-1f', place=70, number=12, pending=3)
@@ -43,26 +43,26 @@ class Reply(NamedTuple):
 
     consumer: str
     place: int
-    number: int  #: how many the consumer has delivered
+    number: int  #: number of messages that the consumer has delivered
     pending: int
 
     @classmethod
     def read(cls, reply: str) -> Reply:
-        """Take it apart."""
+        """Parse the subject."""
         parts = reply.split(".")
-        at = 3 if len(parts) == 9 else 5  # newer servers name the domain and the account too
+        at = 3 if len(parts) == 9 else 5  # newer servers also name the domain and the account
         return cls(parts[at], int(parts[at + 2]), int(parts[at + 3]), int(parts[at + 5]))
 
 
-#: Messages of one step: servers take 1,000 in a batch if nobody says otherwise.
+#: Messages per step: servers accept 1,000 in a batch by default.
 MOST = 800
 
 
 def packed(classes: Sequence[Leaving], subject: str, largest: int, most: int = MOST) -> list[Message]:
-    r"""Return messages that hold whole classes, a tuple on each line.
+    r"""Return messages that hold whole classes, one tuple per line.
 
-    A message holds one class. In a step of more classes than a batch may have messages it holds several; a class that
-    is larger than a message may be is in several that follow each other, and say so.
+    A message holds one class. If a step has more classes than a batch may have messages, it holds several; a class that
+    exceeds the maximum message size is split over consecutive messages that say so.
 
     >>> packed([Leaving(7, [b"{}", b"{}"], [1, 2])], "safe.classes", 100)
     [Message(subject='safe.classes', body=b'{}\n{}', headers={'Shoal-Class': '7', 'Shoal-Classes': '1'})]
@@ -92,9 +92,9 @@ def _messages(classes: Sequence[Leaving], subject: str, largest: int) -> list[Me
 
 
 def addressed(letters: Sequence[Letter], subject: str, largest: int, most: int = MOST) -> list[Message]:
-    """Return dead letters as messages, one in each or, in a step of many, several on lines.
+    """Return dead letters as messages, one each or, in a large step, several on separate lines.
 
-    A payload that is no text stands in base64; one that is too large for a message is left out.
+    A payload that is not text is base64-encoded; one that is too large for a message is omitted.
     """
     together = max(1, -(-len(letters) // most))
     lines = [_line(letter, largest) for letter in letters]
@@ -129,7 +129,7 @@ def _bodies(lines: Iterable[bytes], largest: int) -> Iterator[bytes]:
 class Runs:
     """A queue of ascending numbers.
 
-    **Complexity.** All operations but iteration are in the number of runs, not of numbers.
+    **Complexity.** All operations except iteration depend on the number of runs, not of numbers.
 
     >>> queue = Runs([4, 5, 6, 9])
     >>> queue.drop_before(5)
@@ -138,13 +138,13 @@ class Runs:
     """
 
     def __init__(self, numbers: Iterable[int] = ()) -> None:
-        self._runs: deque[list[int]] = deque()  # of each run the first number and the count
+        self._runs: deque[list[int]] = deque()  # first number and length of each run
         self._length = 0
         self.extend(numbers)
 
     @classmethod
     def of(cls, runs: Iterable[Iterable[int]]) -> Runs:
-        """Make a queue of runs, as `first` returns them."""
+        """Make a queue from runs, as `first` returns them."""
         made = cls()
         for first, count in runs:
             made._runs.append([int(first), int(count)])
@@ -160,20 +160,20 @@ class Runs:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Runs) and self._runs == other._runs
 
-    __hash__ = None  # type: ignore[assignment]  # it changes
+    __hash__ = None  # type: ignore[assignment]  # it is mutable
 
     @property
     def head(self) -> int:
-        """The first number there is."""
+        """The first number."""
         return self._runs[0][0]
 
     @property
     def last(self) -> int:
-        """The last number there is."""
+        """The last number."""
         return sum(self._runs[-1]) - 1
 
     def extend(self, numbers: Iterable[int]) -> None:
-        """Let numbers come that are larger than all before."""
+        """Append numbers, each larger than all before."""
         runs = self._runs
         end = sum(runs[-1]) if runs else -1
         for number in numbers:
@@ -185,13 +185,13 @@ class Runs:
             self._length += 1
 
     def popleft(self) -> int:
-        """Take the first number."""
+        """Remove and return the first number."""
         first = self.head
         self.drop_before(first + 1)
         return first
 
     def drop_before(self, number: int) -> None:
-        """Let go of all that are smaller."""
+        """Remove all smaller numbers."""
         while self._runs and self._runs[0][0] < number:
             first, count = self._runs[0]
             gone = min(count, number - first)
@@ -202,7 +202,7 @@ class Runs:
                 self._runs[0] = [first + gone, count - gone]
 
     def first(self, count: int) -> list[list[int]]:
-        """Return the runs of so many numbers from the first on, or of all if there are fewer."""
+        """Return the runs of the first `count` numbers, or of all if there are fewer."""
         found: list[list[int]] = []
         for first, length in self._runs:
             if count <= 0:
@@ -212,26 +212,26 @@ class Runs:
         return found
 
 
-_LARGE = 4096  # from so many bytes on it is packed
+_LARGE = 4096  # size in bytes from which it is compressed
 
 
 class State(msgspec.Struct, frozen=True):
-    """What the last message of the subject of states says.
+    """The last message on the state subject.
 
     Attributes
     ----------
     lane
-        The stream and the subject that are read.
+        The stream and subject that are read.
     born
-        When the input stream was made: sequence numbers of another one mean other records.
+        When the input stream was created: in another stream the sequence numbers denote other records.
     fingerprint, digests
-        What was promised: a digest of all of it, and a short one of each part, to say which part is another.
+        The promises: a digest of all of them, and a short one of each, to name those that differ.
     step
-        Who wrote it and when: no two messages have the same.
+        Who wrote the state and when: unique per message.
     places
         Sequence numbers of the records from `Cursor.position` on, as far as `Cursor.done` reaches, as `Runs`.
     shoal
-        The form of the message; a reader that does not know it refuses.
+        Version of the format; readers refuse an unknown one.
     """
 
     lane: str
@@ -244,7 +244,7 @@ class State(msgspec.Struct, frozen=True):
     shoal: Literal[1] = 1
 
     def written(self) -> bytes:
-        """Return it as the body of a message.
+        """Return the body of a message.
 
         >>> State.read(State("VISITS", "", "f", {}, "s", Cursor(3, 7, b"\\x02"), [[7, 1], [9, 2]]).written()).places
         [[7, 1], [9, 2]]
@@ -254,12 +254,12 @@ class State(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, body: bytes) -> State:
-        """Read the body of a message.
+        """Parse the body of a message.
 
         Raises
         ------
         DataError
-            If it is not one that `written` returned; the message says nothing of its content.
+            If it is not one that `written` returned; the error shows nothing of its content.
         """
         try:
             return msgspec.json.decode(body if body[:1] == b"{" else zlib.decompress(body), type=cls)
@@ -268,7 +268,7 @@ class State(msgspec.Struct, frozen=True):
 
 
 def digests(promises: Mapping[str, Any]) -> dict[str, str]:
-    """Return a short digest of each promise: enough to say which one is another, too little to be read."""
+    """Return a short digest of each promise: enough to identify a change, too short to be read."""
     return {
         name: hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:12]
         for name, value in promises.items()

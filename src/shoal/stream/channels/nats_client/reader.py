@@ -1,4 +1,4 @@
-"""Reading a stream in order from a sequence number on, and acknowledging only what is done."""
+"""Ordered reading of a stream from a sequence number, with acknowledgement of finished records only."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from shoal.errors import DataError, EngineError, ShoalError
 from shoal.stream.channels.nats_client.connection import Connection
 from shoal.stream.channels.nats_client.messages import Delivered, Reply
 
-_FOREVER = 10 * 365 * 86400 * 10**9  # nanoseconds: what is not acknowledged is read again after a restart, not before
+_FOREVER = 10 * 365 * 86400 * 10**9  # nanoseconds: unacknowledged messages are redelivered after a restart, not before
 
 
 class Consumers:
     """The consumers of one group.
 
-    **Guarantee.** Messages from the cursor on stay in the stream, also in one that keeps only what somebody still
-    needs: the consumer of a new start is there before that of the last one goes. (A work queue keeps them anyway.)
+    **Guarantee.** Messages from the cursor on stay in the stream, even in one that keeps only what a consumer still
+    needs: a new start creates its consumer before it deletes the last one. (A work queue keeps them anyway.)
 
-    **Departures.** Each start makes a consumer of its own, with the name of the group and a number, instead of one
-    name for all: what a process that died had not acknowledged would come back late and out of order.
+    **Departures.** Each start creates its own consumer, named after the group with a number, instead of sharing one
+    name: messages that a crashed process had not acknowledged would otherwise be redelivered late and out of order.
     """
 
     def __init__(self, connection: Connection, group: str) -> None:
@@ -39,19 +39,19 @@ class Consumers:
         self.queue = info["config"].get("retention") == "workqueue"
 
     def first(self) -> int:
-        """Return the sequence number of the oldest message that the stream still holds, or will hold next."""
+        """Return the sequence number of the oldest message in the stream, or of the next if it is empty."""
         info = self._connection.api(f"STREAM.INFO.{self._stream}")
         return int(info.get("state", {}).get("first_seq", 0))
 
     def begun(self) -> bool:
-        """Whether there is a consumer of the group: then there was a state, which is written before it is made."""
+        """Whether the group has a consumer: then a state was written, because that comes first."""
         return bool(self._connection.wait(self._names()))
 
     async def begin(self, place: int) -> tuple[str, int]:
-        """Make the consumer of this start, then let go of those before; return its name and how much it has to read."""
+        """Create this start's consumer, then delete earlier ones; return its name and its number of messages."""
         before = await self._names()
         name = f"{self._group}-{uuid4().hex[:8]}"
-        if self.queue:  # gives each message to one consumer only
+        if self.queue:  # delivers each message to one consumer only
             await self._delete(before)
         answer = await self._connection.asked(
             f"CONSUMER.DURABLE.CREATE.{self._stream}.{name}",
@@ -67,7 +67,7 @@ class Consumers:
         return name, int(answer.get("num_pending", 0))
 
     async def has(self, name: str) -> bool:
-        """Whether there is such a consumer; the one that is just being made has no name yet."""
+        """Whether such a consumer exists; one that is being created has no name yet."""
         answer = await self._connection.asked(f"CONSUMER.INFO.{self._stream}.{name}", {}) if name else {}
         error = answer.get("error") or {}
         return error.get("code") != 404
@@ -99,24 +99,24 @@ class Consumers:
             await self._connection.asked(f"CONSUMER.DELETE.{self._stream}.{name}", {})
 
 
-_BATCH = 500  # messages that one pull asks for
-_AHEAD = 2000  # no pull while so many wait to be taken
-_EXPIRES, _BEAT = 60, 5  # seconds that a pull lasts; how often the server says that it is there
-_BEATS, _OVER = "100", ("404", "408", "409")  # what the server says of a pull: still there; over
+_BATCH = 500  # messages per pull
+_AHEAD = 2000  # no pull while this many are buffered
+_EXPIRES, _BEAT = 60, 5  # seconds that a pull lasts; interval of the server's heartbeats
+_BEATS, _OVER = "100", ("404", "408", "409")  # server status of a pull: alive; ended
 
 
 class Reader:
-    """What reads one stream.
+    """Reader of one stream.
 
-    **Guarantee.** Records come in the order of the stream, each once, none left out that the stream still holds, also
-    when the connection was lost meanwhile. A record is acknowledged only when it and all before it are done.
+    **Guarantee.** Records arrive in stream order, each once, with none missing that the stream still holds, even if the
+    connection was lost in between. A record is acknowledged only when it and all before it are finished.
     """
 
     def __init__(self, connection: Connection, consumers: Consumers) -> None:
         self._connection, self._consumers = connection, consumers
         self._came = threading.Event()
         self._ready: deque[Delivered] = deque()
-        self._replies: deque[tuple[int, str]] = deque()  # of what is not acknowledged yet
+        self._replies: deque[tuple[int, str]] = deque()  # of messages not acknowledged yet
         self._fault: ShoalError | None = None
         self._consumer, self._inbox = "", connection.client.new_inbox()
         self._pull = self._asked = self._count = self._place = self._last = 0
@@ -126,11 +126,11 @@ class Reader:
 
     @property
     def left(self) -> int:
-        """How many messages there are still to fetch, as far as the server has said."""
+        """Number of messages still to fetch, according to the server."""
         return len(self._ready) + self._pending
 
     def begin(self, place: int) -> None:
-        """Read from a sequence number on."""
+        """Start reading at a sequence number."""
         self._place, self._last = place, place - 1
         self._connection.wait(self._connection.client.subscribe(f"{self._inbox}.*", cb=self._take))
         self._connection.wait(self._begin())
@@ -138,9 +138,9 @@ class Reader:
         self._connection.reconnected = self._begin
 
     async def _begin(self) -> None:
-        """Begin with a new consumer at the cursor; what came already comes again, to be acknowledged to it."""
+        """Create a consumer at the cursor; messages received before are redelivered, to be acknowledged to it."""
         async with self._lock:
-            self._consumer, self._pull = "", self._pull + 1  # what is said of older pulls is of no meaning
+            self._consumer, self._pull = "", self._pull + 1  # statuses of older pulls are ignored
             try:
                 name, self._pending = await self._consumers.begin(self._place)
             except ShoalError as error:
@@ -151,7 +151,7 @@ class Reader:
             await self._ask()
 
     def fetch(self, most: int, seconds: float) -> list[Delivered]:
-        """Return up to so many messages, none if none came in time."""
+        """Return up to `most` messages, none if none arrived in time."""
         self._came.clear()
         if not self._ready and self._fault is None:
             self._came.wait(seconds)
@@ -164,7 +164,7 @@ class Reader:
         return taken
 
     def acknowledge(self, before: int) -> None:
-        """Say that all before a sequence number is done; nobody waits for the server, the next time says it again."""
+        """Acknowledge everything before a sequence number without waiting; the next call repeats it."""
         self._connection.start(self._acknowledge(before))
 
     async def _acknowledge(self, before: int) -> None:
@@ -183,7 +183,7 @@ class Reader:
         self._came.set()
 
     def _check(self) -> None:
-        """See that the server is still there; one that is silent for long has forgotten what it was asked."""
+        """Check that the server is alive; one that is silent for long has forgotten the request."""
         now = time.monotonic()
         if self._connection.client.is_connected:
             self._well = now
@@ -194,12 +194,12 @@ class Reader:
             raise self._connection.silent(ConnectionError())
 
     async def _publish(self, subject: str, body: bytes, reply: str = "") -> None:
-        """Publish what may be lost: it is said again after a while."""
+        """Publish a message that may be lost: it is repeated later."""
         with suppress(self._connection.faults, OSError):
             await self._connection.client.publish(subject, body, reply)
 
     async def _ask(self) -> None:
-        """Pull, if nothing is under way and not too much waits to be taken."""
+        """Pull, if no pull is active and the buffer is not too full."""
         if not self._consumer or self._asked > 0 or len(self._ready) >= _AHEAD:
             return
         self._pull, self._asked, self._heard = self._pull + 1, _BATCH, time.monotonic()
@@ -213,22 +213,22 @@ class Reader:
         await self._publish(subject, json.dumps(wanted).encode(), f"{self._inbox}.{self._pull}")
 
     async def _take(self, message: Any) -> None:
-        """Take what the server sends: a message of the stream, or a word about a pull."""
+        """Handle a message from the server: a record of the stream, or the status of a pull."""
         self._heard = time.monotonic()
         if not message.reply.startswith("$JS.ACK."):
             await self._told(message)
             return
         reply = Reply.read(message.reply)
         if reply.consumer != self._consumer:
-            return  # of one that is no more
+            return  # of a deleted consumer
         self._asked, self._count = self._asked - 1, self._count + 1
-        if reply.number != self._count:  # one was lost on the way
+        if reply.number != self._count:  # one was lost in transit
             self._consumer = ""
             self._connection.start(self._begin())
             return
         if reply.place >= self._place:
             self._replies.append((reply.place, message.reply))
-        elif self._consumers.queue:  # done, but not acknowledged before a crash
+        elif self._consumers.queue:  # finished, but not acknowledged before a crash
             await self._publish(message.reply, b"+ACK")
         if reply.place > self._last:
             self._last = reply.place
@@ -239,7 +239,7 @@ class Reader:
             await self._ask()
 
     async def _told(self, message: Any) -> None:
-        """Hear what became of a pull."""
+        """Handle the status of a pull."""
         headers = message.headers or {}
         if message.subject != f"{self._inbox}.{self._pull}" or headers.get("Status") == _BEATS:
             return
@@ -251,7 +251,7 @@ class Reader:
             await self._ask()
 
     async def _lost(self, status: str) -> bool:
-        """Whether nobody answers because there is no consumer any more."""
+        """Whether there is no answer because the consumer no longer exists."""
         if status in _OVER:
             return False
         await asyncio.sleep(0.2)

@@ -1,4 +1,4 @@
-"""Writing to a stream: classes, letters and the cursor in one atomic batch, fenced against a second writer."""
+"""Atomic writing to a stream: classes, letters and cursor in one batch, fenced against a second writer."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from shoal.errors import DataError, EngineError, ParameterError
 from shoal.stream.channels.nats_client.connection import Connection
 from shoal.stream.channels.nats_client.messages import Message, State
 
-_PASSING = (10071, 10176)  # another message was last; a part was lost on the way: what is stored says what to do
+_PASSING = (10071, 10176)  # another message came last; a part was lost in transit: the stored state decides
 _TOO_LARGE = 10199
-_TIDY = 200  # so many steps may leave a state behind before old ones are deleted
-_HEADERS = 1024  # bytes that headers may take
+_TIDY = 200  # number of steps after which old states are deleted
+_HEADERS = 1024  # bytes allowed for headers
 
 
 class FencedError(EngineError):
@@ -22,13 +22,13 @@ class FencedError(EngineError):
 
 
 class Writer:
-    """What writes to one stream, under subjects that begin alike: ``….classes``, ``….state`` and the dead letters.
+    """Writer to one stream, under subjects with one prefix: ``….classes``, ``….state`` and the dead letters.
 
-    **Guarantee.** A step is stored whole or not at all, also if the process or the connection dies at any moment. Of
-    two writers that go on from the same state one is told so, and has stored nothing.
+    **Guarantee.** A step is stored whole or not at all, even if the process or the connection fails at any moment. If
+    two writers continue from the same state, one of them fails with an error and has stored nothing.
 
-    The state's subject is the fence: a batch is taken only if the last message there is the one that this writer
-    wrote last. So a step that was sent twice is stored once, without any window of time.
+    The state's subject is the fence: a batch is accepted only if the last message there is the one that this writer
+    wrote last. So a step that was sent twice is stored once, without any time window.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -56,7 +56,7 @@ class Writer:
         self.largest = (min(most, connection.largest) if most > 0 else connection.largest) - _HEADERS
 
     def _config(self) -> dict[str, Any]:
-        """Return how the stream is set up; make it, if there is none."""
+        """Return the configuration of the stream; create it if it does not exist."""
         info = self._connection.api(f"STREAM.INFO.{self._stream}")
         if info.get("error", {}).get("code") == 404:
             info = self._connection.api(
@@ -79,7 +79,7 @@ class Writer:
         return config
 
     def holds(self, subject: str) -> None:
-        """Refuse a subject that is not of this stream."""
+        """Refuse a subject that does not belong to this stream."""
         found = self._connection.api("STREAM.NAMES", subject=subject).get("streams") or []
         if found != [self._stream]:
             raise ParameterError(
@@ -88,7 +88,7 @@ class Writer:
             )
 
     def last(self) -> State | None:
-        """Return the state that was written last, by whomever; None: nothing ever left."""
+        """Return the last state, whoever wrote it; None if nothing was ever released."""
         found = self._connection.api(f"STREAM.MSG.GET.{self._stream}", last_by_subj=f"{self._subject}.state")
         if found.get("error", {}).get("code") == 404:
             self._sequence = 0
@@ -117,7 +117,7 @@ class Writer:
         FencedError
             If another writer was faster; nothing was stored.
         EngineError
-            If the server stays away; the state that is stored says what happened.
+            If the server stays unreachable; the stored state says what happened.
         """
         headers = {"Nats-TTL": "never"} if self._lasting else {}
         until = time.monotonic() + self.address.patience
@@ -143,7 +143,7 @@ class Writer:
             self.tidy()
 
     def _stored(self, answer: dict[str, Any], state: State) -> bool:
-        """Find out what became of a batch that was not confirmed."""
+        """Find out whether an unconfirmed batch was stored."""
         error = answer.get("error") or {}
         before, last = self._sequence, self.last()
         if last is not None and last.step == state.step:
@@ -160,5 +160,5 @@ class Writer:
         return False
 
     def tidy(self) -> None:
-        """Delete states that are over; who may not, leaves them, and nobody waits for it."""
+        """Delete old states without waiting; without permission they stay."""
         self._connection.tell(f"STREAM.PURGE.{self._stream}", filter=f"{self._subject}.state", keep=1)
