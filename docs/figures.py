@@ -1,4 +1,4 @@
-"""Draws every figure of the documentation from what shoal really gives: ``python docs/figures.py [FOLDER]``.
+"""Figures of the documentation, drawn from real runs: ``python docs/figures.py [FOLDER]``.
 
 Each figure exists for a light and for a dark page. The same versions of shoal and matplotlib give the same bytes.
 """
@@ -191,7 +191,7 @@ def optimal_univariate_cut(theme: Theme) -> Figure:
 
 
 def individual_ranking_cells(theme: Theme) -> Figure:
-    """Draw people by age and income, each attribute cut alone, and who is left alone by both."""
+    """Draw people by age and income, each attribute cut separately, and the records that both make unique."""
     people = _people(40)
     k = 5
     X = _xy(people) / [1, 1000]
@@ -291,7 +291,7 @@ def zscores_sum(theme: Theme) -> Figure:
 
 
 def mic1d_values(theme: Theme) -> Figure:
-    """Draw each value as it leaves against what it was, for two k."""
+    """Draw released values against original values, for two k."""
     people = shoal.survey(800, seed=4).select(["income", "commute_minutes"])
     X = np.column_stack([people.column(j).to_numpy().astype(float) for j in range(2)])
     X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -347,7 +347,7 @@ def tour_path(theme: Theme) -> Figure:
 
 
 def blocks_seams(theme: Theme) -> Figure:
-    """Draw blocks of records: partitioned on their own, dealt out anew as whole classes, and mended."""
+    """Draw blocks of records: partitioned separately, reassigned as whole classes, and repaired."""
     from shoal.kernels.refine.reblock import cut_blocks, whole_classes
 
     k, size = 5, 80
@@ -482,7 +482,7 @@ def t_first_subsets(theme: Theme) -> Figure:
 
 
 def t_close_merge_far(theme: Theme) -> Figure:
-    """Draw the classes of MDAV, those too far from the table marked, and what merging makes of them."""
+    """Draw the classes of MDAV, those too far from the table marked, and the result of merging."""
     X, secret = _correlated(90, 1.2)
     before = shoal.microaggregate(X, 3)
     after = shoal.microaggregate(X, 3, method="t_close_merge", confidential=secret, t=0.2)
@@ -490,7 +490,7 @@ def t_close_merge_far(theme: Theme) -> Figure:
 
 
 def k_first_exchanged(theme: Theme) -> Figure:
-    """Draw what merging alone makes of weakly correlated records, and k-anonymity-first."""
+    """Draw classes of weakly correlated records by merging alone, and by k-anonymity-first."""
     X, secret = _correlated(90, 4.0)
     merged, first = (
         shoal.microaggregate(X, 3, method=method, confidential=secret, t=0.15)
@@ -579,7 +579,7 @@ def loss_by_k(theme: Theme) -> Figure:
 
 
 def explore_frontier(theme: Theme) -> Figure:
-    """Draw what settings lose and risk on the synthetic survey, the frontier, and the recommended one."""
+    """Draw loss and risk of settings on the synthetic survey, the frontier, and the recommended setting."""
     base = {"quasi": ["birth", "income", "commute_minutes"]}
     found = shoal.explore(shoal.survey(), base, k=(3, 4, 5, 7, 10, 15, 25, 40))
     figure = _card(theme, 7.4, 4.3)
@@ -698,7 +698,7 @@ def steered_buckets(theme: Theme) -> Figure:
 
 
 def steer_regions(theme: Theme) -> Figure:
-    """Draw what the weight of the region costs, and how many classes still cross regions."""
+    """Draw the loss against the weight of the region, and how many classes still cross regions."""
     survey = shoal.survey()
     region = np.unique(survey["region"].to_numpy(zero_copy_only=False), return_inverse=True)[1]
     recipe: dict[str, Any] = {"quasi": ["birth", "income", "commute_minutes"], "k": 5}
@@ -740,7 +740,7 @@ def p_sensitive_values(theme: Theme) -> Figure:
 
 
 def kpqr_rare(theme: Theme) -> Figure:
-    """Draw records by confidential value, most of them alike: p values everywhere, and only where a rare one is."""
+    """Draw records by confidential value, most of them equal: p values in all classes or in some."""
     X, secret = _grouped(84)
     secret = np.where(np.random.default_rng(3).random(len(secret)) < 0.8, 2, secret)
     given = {"confidential": secret, "p": 3}
@@ -752,7 +752,7 @@ def kpqr_rare(theme: Theme) -> Figure:
 
 
 def look_ahead_crowd(theme: Theme) -> Figure:
-    """Draw the tuples that wait at one moment, and with whom the one that expires leaves."""
+    """Draw the pending tuples at one moment, and the class of the expiring one."""
     rng = np.random.default_rng(3)
     loners = [
         (0.43, 0.53),
@@ -786,7 +786,7 @@ def look_ahead_crowd(theme: Theme) -> Figure:
 
 
 def stream_methods_loss(theme: Theme) -> Figure:
-    """Draw what methods of streams lose against the largest delay, on two streams."""
+    """Draw the loss of stream methods against the maximum delay, on two streams."""
     rng = np.random.default_rng(1)
     centres = rng.random((30, 3))
     streams = (
@@ -813,7 +813,7 @@ def stream_methods_loss(theme: Theme) -> Figure:
 
 
 def _stream_labels(method: str, X: Array, k: int, delay: int, *, flush: bool = True) -> NDArray[np.int64]:
-    """Return the classes of a stream; with `flush`, those that wait at the end leave too."""
+    """Return the classes of a stream; with `flush`, also those of the tuples pending at the end."""
     from shoal import registry
     from shoal.types.stream import Space, Waiting
 
@@ -821,7 +821,7 @@ def _stream_labels(method: str, X: Array, k: int, delay: int, *, flush: bool = T
     forming = registry.load("stream.partition", method)().begin(Space(("x",) * d, float(d)), k, delay, 0.0)
     rows = np.arange(n)
     found = forming.advance(Waiting(X, rows, rows, np.empty((n, 0), np.int64), old=0), n + 1 if flush else 0).labels
-    return np.where(found < 0, found.max(), found) if flush else found  # who is left joins the last class
+    return np.where(found < 0, found.max(), found) if flush else found  # remaining tuples join the last class
 
 
 def _stream_loss(X: Array, labels: NDArray[np.int64]) -> float:

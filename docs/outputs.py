@@ -1,14 +1,14 @@
-"""Runs the blocks of a page as a reader would, and writes down what they print.
+"""Runner for the blocks of documentation pages; writes their output into the pages.
 
 ``python docs/outputs.py`` rewrites the outputs shown in README.md and in every page here; the tests of
-``tests/docs`` run the same code and fail where a page shows something else. All blocks of a page run in one empty
+``tests/docs`` run the same code and fail if a page shows another output. All blocks of a page run in one empty
 folder, from top to bottom:
 
-- ``console``: lines that begin with ``$`` are typed, the lines below are what comes back. ``shoal`` runs in this
+- ``console``: lines that begin with ``$`` are commands, the lines below are their output. ``shoal`` runs in this
   process. ``make``, ``pip`` and ``git`` are not run. A command must succeed, unless ``$ echo $?`` follows it. A
-  line with only ``…`` stands for lines that the page leaves out.
+  line with only ``…`` stands for omitted lines.
 - ``python``: runs as one program over the whole page. A ``text`` block right below it is what it prints.
-- a block with a title, such as ``toml title="recipe.toml"``, is a file that lies in the folder.
+- a block with a title, such as ``toml title="recipe.toml"``, is a file in the folder.
 
 A table below ``<!-- fields of Recipe -->`` is written from the declarations of that class, one below
 ``<!-- options of protect -->`` from the options of that command.
@@ -43,14 +43,14 @@ _CUT = "…\n"
 
 @dataclass
 class Reader:
-    """Somebody who types what a page says: an empty folder, the variables so far, the last exit code."""
+    """A reader who types the commands of a page: an empty folder, the variables so far, the last exit code."""
 
     folder: Path
     variables: dict[str, Any] = field(default_factory=lambda: {"__name__": "__page__"})
     code: int = 0
 
     def type(self, command: str) -> str:
-        """Return what a command prints on either stream, and remember its exit code."""
+        """Run a command, store its exit code, and return what it prints on either stream."""
         words = shlex.split(command)
         if words == ["echo", "$?"]:
             code, self.code = self.code, 0
@@ -80,7 +80,7 @@ def pages() -> list[Path]:
 
 
 def rewritten(text: str, folder: Path) -> str:
-    """Return a page's text with the outputs that its blocks really give, run in an empty folder."""
+    """Return a page's text with the real outputs of its blocks, run in an empty folder."""
     reader, parts, end = Reader(folder), [], 0
     printed: str | None = None
     with _at(folder):
@@ -122,7 +122,7 @@ def _options_of(name: str) -> list[str]:
 
     of, text = (StreamFields, ()) if name == "stream" else (RecipeFields, declarations(TextFormat))
     declared = {one.name: one.param for one in declarations(of)}
-    if name not in ("protect", "explore", "stream"):  # these make releases, of which declarations say more
+    if name not in ("protect", "explore", "stream"):  # these make releases, about which declarations say more
         declared = {its: replace(param, more="") for its, param in declared.items()}
     command = getattr(importlib.import_module(f"shoal.cli.{name}"), name)
     rows = ["| Option | Meaning |", "|---|---|"]
@@ -226,7 +226,7 @@ def _commands(body: str) -> list[Typed]:
 
 
 def _shortened(printed: str, below: list[str]) -> str:
-    """Leave out what the page leaves out: a part after a lone ``…`` begins where its first line is printed."""
+    """Omit what the page omits: a part after a lone ``…`` begins where its first line is printed."""
     if _CUT not in below:
         return printed
     lines = printed.splitlines(keepends=True)

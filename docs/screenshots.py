@@ -1,4 +1,4 @@
-"""Takes the pictures of a report that the documentation shows: ``python docs/screenshots.py R.html [FOLDER]``.
+"""Screenshots of a report for the documentation: ``python docs/screenshots.py R.html [FOLDER]``.
 
 ``R.html`` is the report of the survey of ``shoal demo``. It needs playwright and Debian's chromium.
 """

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from shoal import registry
 from shoal.recipe.recipe import Recipe
@@ -103,3 +106,18 @@ def test_links_of_the_files_at_the_top_lead_somewhere() -> None:
         text = (HOME / name).read_text(encoding="utf-8")
         for target in re.findall(r"\]\(([^)#]+)\)", text) + re.findall(r'(?:src|srcset)="([^"]+)"', text):
             assert "://" in target or (HOME / target).exists(), f"{name}: {target}"
+
+
+def test_no_level_of_the_navigation_has_more_than_twelve_entries() -> None:
+    def sizes(level: list[dict[str, Any]]) -> Iterator[int]:
+        yield len(level)
+        for value in (value for entry in level for value in entry.values() if isinstance(value, list)):
+            yield from sizes(value)
+
+    assert max(sizes(yaml.safe_load((HOME / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])) <= 12
+
+
+@pytest.mark.parametrize("folder", ["methods", "models", "releases", "measures"])
+def test_a_section_page_lists_every_page_of_its_folder(folder: str) -> None:
+    listed = set(re.findall(rf"^\| \[\w+\]\({folder}/(\w+)\.md\) \|", page(f"{folder}.md"), re.MULTILINE))
+    assert listed == {path.stem for path in (DOCS / folder).glob("*.md")}
