@@ -1,4 +1,4 @@
-"""The command line: one file per command, which parses, calls the façade and prints.
+"""The command line: one file per command, which parses, calls the API and prints.
 
 Messages go to standard error, results to standard output. Exit codes: 0 done; 2 wrong usage or parameter; 3 the
 data do not fit; 4 the guarantee asked for is not met, and nothing was written; 5 an engine, broker or disk failed.
