@@ -78,11 +78,18 @@ def test_a_misspelt_field_is_answered_as_a_key_of_a_mapping_is(verb: str) -> Non
     assert said[0].endswith("Did you mean 'quasi'?")
 
 
-def test_a_misspelt_argument_is_answered_with_the_verb() -> None:
-    with pytest.raises(shoal.ParameterError, match=r"^protect: no argument is called 'ouput'; .* mean 'output'\?$"):
-        shoal.protect("in.csv", quasi=["age"], ouput="out.csv")  # type: ignore[call-arg]
-    with pytest.raises(shoal.ParameterError, match=r"^explore: no argument is called 'method_s'; .* mean 'methods'\?$"):
-        shoal.explore(PEOPLE, quasi=["age"], method_s=["mdav"])  # type: ignore[call-arg]
+@pytest.mark.parametrize(
+    ("verb", "name", "meant"),
+    [
+        ("protect", "ouput", "output"),
+        ("plan", "ouput", "output"),
+        ("plan", "recpie", "recipe"),
+        ("explore", "method_s", "methods"),
+    ],
+)
+def test_a_misspelt_argument_is_answered_with_the_verb(verb: str, name: str, meant: str) -> None:
+    with pytest.raises(shoal.ParameterError, match=rf"^{verb}: no argument is called '{name}'; .* mean '{meant}'\?$"):
+        getattr(shoal, verb)("in.csv", quasi=["age"], **{name: "x"})
 
 
 def test_a_misspelt_field_of_a_stream_recipe() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
+from inspect import signature
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -58,7 +59,8 @@ def _overridden(values: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[st
 def _refuse_misspelt(fields: Mapping[str, Any], verb: Callable[..., Any]) -> None:
     """Refuse a name that resembles an argument of the verb; names like fields are the recipe's to refuse."""
     known = [one.name for one in declarations(Recipe)]
-    arguments = list(verb.__kwdefaults__ or ())
+    parameters = signature(verb).parameters.values()
+    arguments = [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
     for name in fields:
         near = [] if name in known else difflib.get_close_matches(name, [*known, *arguments], n=1)
         if near and near[0] in arguments:

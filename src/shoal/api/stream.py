@@ -38,7 +38,7 @@ def run_stream(
     watch: Callable[[Snapshot], None] | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Streamed:
-    """Protect a stream of tuples until it ends or the process is told to stop.
+    """Protect a stream of tuples until it ends or a signal stops the process.
 
     Parameters
     ----------
