@@ -50,7 +50,7 @@ class Step(NamedTuple):
 PROTECT = (
     Step("command", "cli/protect.py", "protect", "Collects the options of the command."),
     Step("command", "recipe/recipe.py", "Recipe.__post_init__", "Makes a recipe of them and checks every field."),
-    Step("command", "__init__.py", "protect_file", "The same function that Python users call."),
+    Step("command", "api/protect.py", "protect", "The same function that Python users call."),
     Step("run", "flow/protect/protect.py", "protect_file", "Runs all stages below, in this order."),
     Step("run", "flow/stages/write.py", "staged", "Opens the output as a hidden file beside its final name."),
     Step("read", "flow/stages/read.py", "read_table", "Chooses the source by the file name and reads the table."),
@@ -76,7 +76,7 @@ PROTECT = (
 FOLLOW = (
     "cli/protect.py",
     "recipe/recipe.py",
-    "__init__.py",
+    "api/protect.py",
     "flow/protect/protect.py",
     "flow/stages/read.py",
     "flow/stages/summary.py",
@@ -95,7 +95,7 @@ FOLLOW = (
 STREAM = (
     Step("command", "cli/stream.py", "stream", "Collects the options of the command."),
     Step("command", "stream/recipe/recipe.py", "StreamRecipe.__post_init__", "Makes a recipe of them and checks it."),
-    Step("command", "__init__.py", "run_stream", "The same function that Python users call."),
+    Step("command", "api/stream.py", "run_stream", "The same function that Python users call."),
     Step("run", "stream/run.py", "run_stream", "Opens both ends and runs the stream."),
     Step("run", "stream/channels/files.py", "Files.open", "Opens files, or continues from their journal."),
     Step("run", "stream/engine/loop.py", "Running.run", "Fetches, takes and commits until the stream ends."),

@@ -91,6 +91,11 @@ def beside(target: Place) -> Place:
     return Place(Url(target.at.scheme, target.at.address, shown), {**target.options, "table": name})
 
 
+def path_or_none(given: str | Path | None) -> Path | None:
+    """Return a path; None where nothing is given."""
+    return None if given is None else Path(given)
+
+
 def place(given: str | Path | Place) -> Place:
     """Parse a path or a URL.
 

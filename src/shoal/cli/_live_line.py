@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from shoal.stream.engine.counters import Snapshot
+    from shoal.api.stream import Snapshot
 
 
 def line(now: Snapshot) -> str:

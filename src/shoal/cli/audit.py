@@ -32,7 +32,7 @@ def audit(
     import shoal
 
     with progress_bar(quiet=json):
-        found = shoal.audit_file(file, **{"quasi": (), **o.read(given)})
+        found = shoal.audit(file, **{"quasi": (), **o.read(given)})
     if json:
         print_json(found.to_dict())
     else:

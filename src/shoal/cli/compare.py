@@ -35,7 +35,7 @@ def compare(
     if columns is None and recipe is None:
         raise ParameterError("compare: columns or recipe must be given, got neither. Name the columns: --columns A,B.")
     with progress_bar(quiet=json):
-        readings = shoal.compare_files(
+        readings = shoal.compare(
             original,
             masked,
             () if columns is None else o.names(columns),

@@ -60,10 +60,10 @@ def explore(
     import shoal
 
     with progress_bar(quiet=json):
-        found = shoal.explore_file(
+        found = shoal.explore(
             source,
             made,
-            output,
+            output=output,
             save_recipe=save_recipe,
             force=force,
             k=o.numbers("--k", k, int),  # type: ignore[arg-type]

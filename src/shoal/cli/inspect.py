@@ -32,7 +32,7 @@ def inspect(
     import shoal
 
     with progress_bar(quiet=json):
-        found = shoal.inspect_file(file, recipe=recipe, force=force, **o.read(given))
+        found = shoal.inspect(file, recipe=recipe, force=force, **o.read(given))
     if json:
         print_json(found.to_dict())
         return

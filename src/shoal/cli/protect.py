@@ -86,10 +86,10 @@ def protect(
         print_json(planned.to_dict()) if json else print_plan(planned, made.notes)
         raise typer.Exit(planned.exit_code)
     with progress_bar(quiet=json):
-        done = shoal.protect_file(
+        done = shoal.protect(
             source,
-            output,
             made,
+            output=output,
             force=force,
             save_recipe=save_recipe,
             certify=certify,

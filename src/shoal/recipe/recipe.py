@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 from shoal.errors import ParameterError
 from shoal.parameters import UNSET
@@ -15,6 +15,9 @@ from shoal.recipe.requirements import into_fields
 from shoal.recipe.rules import RULES
 from shoal.recipe.settings import Rule, documented, sentences
 from shoal.types import Kind, Role
+
+if TYPE_CHECKING:
+    from shoal.recipe.arguments import Changes, RecipeArguments
 
 _K = 5
 
@@ -35,6 +38,10 @@ class Recipe(RecipeFields):
     always: ClassVar[tuple[str, ...]] = ("k", "method", "release", "seed")
 
     rules: ClassVar[tuple[tuple[Rule, ...], ...]] = (RULES,)
+
+    if TYPE_CHECKING:
+
+        def __init__(self, **fields: Unpack[RecipeArguments]) -> None: ...
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,7 +88,7 @@ class Recipe(RecipeFields):
         object.__setattr__(made, "_notes", notes)
         return made
 
-    def override(self, **changes: Any) -> Recipe:
+    def override(self, **changes: Unpack[Changes]) -> Recipe:
         """Return the recipe with other values of some fields; defaults are resolved again.
 
         :func:`dataclasses.replace` instead keeps resolved defaults, as if they had been given.
@@ -91,7 +98,7 @@ class Recipe(RecipeFields):
         >>> plain.method, plain.override(t=0.2).method, replace(plain, t=0.2).method
         ('mdav', 'auto', 'mdav')
         """
-        kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.unset}
+        kept: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.unset}
         made = Recipe(**{**kept, **changes})
         object.__setattr__(made, "_notes", self.notes)
         return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import wraps
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
@@ -11,7 +12,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from shoal.errors import ParameterError, raise_all
 from shoal.parameters import declarations, faults, unknown
 
-C = TypeVar("C", bound=type)
+C = TypeVar("C", bound="type[Settings]")
 
 #: Version of the recipe format that this version of shoal writes.
 VERSION = 1
@@ -95,6 +96,12 @@ class Settings:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Make a recipe from plain values; an unknown name is an error."""
+        cls.check_names(values)
+        return cls(**values)
+
+    @classmethod
+    def check_names(cls, values: Mapping[str, Any]) -> None:
+        """Refuse names that no field has, with the nearest one, and missing fields that have no default."""
         cls._check_version(values)
         known = [declared.name for declared in declarations(cls)]
         found = [unknown(cls.__name__, "field", name, known) for name in values if name not in known]
@@ -105,7 +112,6 @@ class Settings:
             if one.required and one.name not in values
         ]
         raise_all(ParameterError, found)
-        return cls(**values)
 
     @classmethod
     def from_file(cls, values: Mapping[str, Any]) -> Self:
@@ -193,11 +199,19 @@ def digest(values: Mapping[str, Any]) -> str:
 
 
 def documented(cls: C) -> C:
-    """Add the declared fields to a recipe's docstring."""
+    """Add the declared fields to a recipe's docstring, and let its constructor check the names that it is given."""
     lines = [cls.__doc__ or "", "    Attributes", "    ----------"]
     for declared in declarations(cls):
         lines += [f"    {declared.name}", f"        {declared.param.description}. {declared.param.more}".rstrip()]
     cls.__doc__ = "\n".join(lines)
+    assign = cls.__init__
+
+    @wraps(assign)  # keeps the signature
+    def construct(self: Any, **values: Any) -> None:
+        cls.check_names(values)
+        assign(self, **values)
+
+    cls.__init__ = construct  # type: ignore[method-assign]
     return cls
 
 

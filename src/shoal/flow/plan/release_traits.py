@@ -74,8 +74,8 @@ def with_noise(recipe: Recipe, epsilon: Any, bounds: Any, claim: str | None) -> 
     >>> made.release, made.epsilon, made.claim
     ('laplace', 1.0, 'microaggregated')
     """
-    said = {"epsilon": epsilon, "bounds": bounds, "claim": claim}
-    said = {name: value for name, value in said.items() if value is not None}
+    given = {"epsilon": epsilon, "bounds": bounds, "claim": claim}
+    said: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if not said:
         return recipe
     base = recipe.to_dict()
@@ -85,7 +85,7 @@ def with_noise(recipe: Recipe, epsilon: Any, bounds: Any, claim: str | None) -> 
             f"may be told, for example epsilon = 1, or leave it out."
         )
     plain = base["release"] == "centroid"  # the default
-    made = recipe.override(**({"release": "laplace"} if plain else {}), **said)
+    made = recipe.override(**({"release": "laplace", **said} if plain else said))
     refuse_weaker_noise(recipe, made)
     return made
 

@@ -29,14 +29,13 @@ from shoal.flow.protect.side_files import (
     Besides,
     keep_apart,
     keep_receipt,
-    path_or_none,
     read_receipt,
     refuse_other_input,
 )
 from shoal.flow.stages.groupings import told_apart
 from shoal.flow.stages.values import complete_rows, only_rows
 from shoal.flow.stages.write import open_sink, staged, staged_both
-from shoal.locations import Place, beside
+from shoal.locations import Place, beside, path_or_none
 from shoal.recipe.recipe import Recipe
 from shoal.report.sections.published import published
 from shoal.types import Audit, Certificate, Comparison, Ledger, Partition, Readings, Release, Role, Run, Schema, Table

@@ -124,11 +124,6 @@ class Besides:
 NOTHING = Besides()
 
 
-def path_or_none(path: str | Path | None) -> Path | None:
-    """Return a path; None if nothing is to be written."""
-    return None if path is None else Path(path)
-
-
 def rendered(run: Run, edition: str) -> str:
     """Render the report of a run."""
     from shoal.parameters import build

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from shoal.parameters import declarations
 from shoal.recipe.settings import Rule, digest, documented
@@ -13,6 +13,9 @@ from shoal.stream.recipe.fields import StreamFields
 from shoal.stream.recipe.rules import RULES
 from shoal.types import Kind, Taxonomy
 from shoal.types.stream import Known
+
+if TYPE_CHECKING:
+    from shoal.stream.recipe.arguments import StreamArguments
 
 KEEP = "keep"
 _CORRECTABLE = ("keep", "unknown", "max_rejected")  # no released class depends on them
@@ -34,6 +37,10 @@ class StreamRecipe(StreamFields):
 
     noun: ClassVar[str] = "field"
     rules: ClassVar[tuple[tuple[Rule, ...], ...]] = RULES
+
+    if TYPE_CHECKING:
+
+        def __init__(self, **fields: Unpack[StreamArguments]) -> None: ...
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,0 +1,122 @@
+"""Comparison of a masked table with its original: loss and disclosure risk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from shoal.api._given import AnyRecipe, is_place, recipe_of, refuse_with_frame
+from shoal.errors import ParameterError
+from shoal.flow import compare as flow
+from shoal.locations import path_or_none, place
+from shoal.types import Readings
+
+
+def compare(
+    original: Any,
+    masked: Any,
+    columns: Sequence[str] = (),
+    kinds: Mapping[str, str] | None = None,
+    taxonomies: Mapping[str, Mapping[str, Any] | str] | None = None,
+    orders: Mapping[str, Sequence[str]] | None = None,
+    recipe: AnyRecipe | None = None,
+    *,
+    confidential: Sequence[str] = (),
+    strata: Sequence[str] = (),
+    key: str | None = None,
+    set: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    measures: Sequence[str] = (),
+    receipt: str | Path | None = None,
+    text: Mapping[str, Any] | None = None,
+) -> Readings:
+    """Measure the loss of a masked table and the gain of an attacker, record by record.
+
+    Parameters
+    ----------
+    original, masked
+        Two frames of pandas, polars or pyarrow, or the paths or URLs of two tables. Both have the same rows in the same
+        order, unless there is a key or a receipt.
+    columns
+        The columns to compare, of any kind. Default: the quasi-identifiers of the recipe.
+    kinds, taxonomies, orders
+        Where the inferred kinds are wrong, or categories have groups or an order; as in a recipe.
+    recipe
+        The recipe of the masked table: it declares columns and the treatment of missing values.
+    confidential, strata
+        Confidential columns, for measures of inference; columns within which to look at changes.
+    key
+        A column that identifies records in both tables, where rows are in another order or some were not released.
+    set
+        Parameters of measures, such as ``{"formula": "income ~ age", "subsets": 100}``.
+    seed
+        Random seed, for measures that look at a sample.
+    measures
+        Only these, and those that they are computed from; see ``shoal list measures``. Default: all.
+    receipt
+        The receipt of the run that protected the table: lines rows up again if they were shuffled or excluded.
+    text
+        Format of text files, with the names of ``[text]`` in a recipe.
+
+    A missing value is a value, 1 away from the others. So is a category that the original does not have, unless it is a
+    group of its taxonomy, or ``*``, the group of all.
+
+    >>> import pyarrow as pa
+    >>> before, after = (pa.table({"sex": list(sex)}) for sex in ("fmff", "ffxf"))
+    >>> round(compare(before, after, ["sex"])["sse"], 6)
+    2.0
+    """
+    said = flow.Compared(
+        columns, kinds or {}, taxonomies or {}, orders or {}, confidential, strata, key, set or {}, seed, measures
+    )
+    said = said.with_receipt(path_or_none(receipt))
+    asked = flow.Compared.of(None if recipe is None else recipe_of(recipe, {}, compare), said)
+    if is_place(original) and is_place(masked):
+        return flow.compare_files(place(original), place(masked), asked, text or {})
+    if is_place(original) or is_place(masked):
+        got = ["a path" if is_place(one) else f"a {type(one).__name__}" for one in (original, masked)]
+        raise ParameterError(
+            f"compare: original and masked must be two frames or two paths, got {' and '.join(got)}. "
+            "Read the file into a frame first."
+        )
+    refuse_with_frame("compare", "Only text files have a text format.", text=text)
+    return flow.compare_frames(original, masked, asked)
+
+
+def compare_files(
+    original: str | Path,
+    masked: str | Path,
+    columns: Sequence[str] = (),
+    text: Mapping[str, Any] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    taxonomies: Mapping[str, Mapping[str, Any] | str] | None = None,
+    orders: Mapping[str, Sequence[str]] | None = None,
+    recipe: AnyRecipe | None = None,
+    *,
+    confidential: Sequence[str] = (),
+    strata: Sequence[str] = (),
+    key: str | None = None,
+    set: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    measures: Sequence[str] = (),
+    receipt: str | Path | None = None,
+) -> Readings:
+    """Compare two files: the older name of :func:`compare` with two paths."""
+    return compare(
+        place(original),
+        place(masked),
+        columns,
+        kinds,
+        taxonomies,
+        orders,
+        recipe,
+        confidential=confidential,
+        strata=strata,
+        key=key,
+        set=set,
+        seed=seed,
+        measures=measures,
+        receipt=receipt,
+        text=text,
+    )

@@ -1,0 +1,148 @@
+"""Protection of a frame or a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Unpack
+
+from shoal.api._given import AnyRecipe, is_place, recipe_of, refuse_with_frame
+from shoal.errors import ParameterError
+from shoal.flow.protect import protect as flow
+from shoal.flow.protect.protect import Protected
+from shoal.flow.protect.side_files import Besides
+from shoal.locations import path_or_none, place
+from shoal.recipe.arguments import Changes
+
+
+def protect(
+    frame: Any,
+    recipe: AnyRecipe | None = None,
+    *,
+    output: str | Path | None = None,
+    force: bool = False,
+    save_recipe: str | Path | None = None,
+    certify: bool = False,
+    report: str | Path | None = None,
+    edition: str = "internal",
+    evidence: str | Path | None = None,
+    keep_metadata: bool = False,
+    receipt: str | Path | None = None,
+    repeat: str | Path | None = None,
+    **fields: Unpack[Changes],
+) -> Protected:
+    """Protect a table and audit the result before anyone sees it.
+
+    Parameters
+    ----------
+    frame
+        A frame of pandas, polars or pyarrow, the path of a file of any known format, or the URL of a table, such as
+        ``sqlite:///people.db?table=survey``. It is not changed.
+    recipe
+        What to do: a recipe, a mapping with its fields, or the path of a TOML file.
+    output
+        Where the protected file goes, a path or a URL. It must be given for a file and left out for a frame.
+    force
+        Replace the output if it exists.
+    save_recipe
+        Where to write the recipe as well, a TOML file.
+    certify
+        Also compute a lower bound on the SSE of any partition; may take minutes.
+    report, edition
+        Where to write a report for people, one HTML file; the ``internal`` edition, or the ``external`` one, which
+        omits what would help an attacker.
+    evidence
+        Where to write evidence for :func:`shoal.verify`, a JSON file.
+    keep_metadata
+        Keep metadata that came with the input: of pyarrow tables, Parquet and Arrow files, ``attrs`` of pandas, labels
+        and notes of SPSS and Stata files. It may list categories, columns and people that the table no longer holds;
+        ``notes`` says so.
+    receipt
+        Where to write a receipt for yourself, a JSON file of mode 0600: it opens the commitment to the input in the
+        evidence, and holds the random choices.
+    repeat
+        The receipt of an earlier run on the same table: its swap key and its order of rows are used again.
+    **fields
+        Fields of the recipe by name, such as ``quasi=["age"], k=5``: instead of a recipe, or to override it.
+
+    Returns
+    -------
+    Protected
+        ``data`` (the same kind of frame, or a pyarrow table for a file; same row order unless the recipe says
+        ``shuffle``), ``partition``, ``audit``, ``readings``, ``recipe``, ``schema``, ``certificate``, ``notes``,
+        ``rows`` (for each released row its row in the input; None: the same), and with noise ``ledger``. Pickling
+        drops everything that was computed record by record.
+
+    Raises
+    ------
+    GuaranteeError
+        If the independent audit of the release does not find what the recipe promises. Nothing is written then: the
+        output, the report, the recipe, the evidence and the receipt appear together, or none of them does.
+
+    >>> import pyarrow as pa
+    >>> done = protect(pa.table({"age": [31, 33, 62, 60]}), quasi=["age"], k=2)
+    >>> done.data.to_pydict()
+    {'age': [32, 32, 61, 61]}
+    """
+    made = recipe_of(recipe, fields, protect)
+    if not is_place(frame):
+        refuse_with_frame(
+            "protect",
+            "The result holds the protected frame as data, and writes a report, evidence and a receipt.",
+            output=output,
+            force=force,
+            save_recipe=save_recipe,
+            report=report,
+            edition=edition != "internal",
+            evidence=evidence,
+            receipt=receipt,
+        )
+        return flow.protect_frame(
+            frame, made, certify=certify, keep_metadata=keep_metadata, repeat=path_or_none(repeat)
+        )
+    if output is None:
+        raise ParameterError(
+            'protect: output must be given for a file, got nothing. Name the protected file: output="safe.csv".'
+        )
+    side_files = (path_or_none(save_recipe), path_or_none(report), edition, path_or_none(evidence))
+    return flow.protect_file(
+        place(frame),
+        place(output),
+        made,
+        force=force,
+        besides=Besides(*side_files, path_or_none(receipt)),
+        certify=certify,
+        keep_metadata=keep_metadata,
+        repeat=path_or_none(repeat),
+    )
+
+
+def protect_file(
+    source: str | Path,
+    target: str | Path,
+    recipe: AnyRecipe,
+    *,
+    force: bool = False,
+    save_recipe: str | Path | None = None,
+    certify: bool = False,
+    report: str | Path | None = None,
+    edition: str = "internal",
+    evidence: str | Path | None = None,
+    keep_metadata: bool = False,
+    receipt: str | Path | None = None,
+    repeat: str | Path | None = None,
+) -> Protected:
+    """Protect a file: the older name of :func:`protect` with a path and an output."""
+    return protect(
+        place(source),
+        recipe,
+        output=target,
+        force=force,
+        save_recipe=save_recipe,
+        certify=certify,
+        report=report,
+        edition=edition,
+        evidence=evidence,
+        keep_metadata=keep_metadata,
+        receipt=receipt,
+        repeat=repeat,
+    )
