@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from shoal.api._given import AnyRecipe, is_place, recipe_of
 from shoal.flow.protect.dry_run import plan_file, plan_frame
-from shoal.flow.protect.side_files import Besides
+from shoal.flow.protect.side_files import SideFiles
 from shoal.locations import path_or_none, place
 from shoal.recipe.arguments import Changes
 from shoal.types import Planned
@@ -50,8 +50,8 @@ def plan(
     made = recipe_of(recipe, fields, plan)
     if not is_place(data):
         return plan_frame(data, made, certify=certify)
-    besides = Besides(
+    side_files = SideFiles(
         path_or_none(save_recipe), path_or_none(report), "internal", path_or_none(evidence), path_or_none(receipt)
     )
     target = None if output is None else place(output)
-    return plan_file(place(data), target, made, force=force, besides=besides, certify=certify)
+    return plan_file(place(data), target, made, force=force, side_files=side_files, certify=certify)

@@ -9,7 +9,7 @@ from shoal.api._given import AnyRecipe, is_place, recipe_of, refuse_with_frame
 from shoal.errors import ParameterError
 from shoal.flow.protect import protect as flow
 from shoal.flow.protect.protect import Protected
-from shoal.flow.protect.side_files import Besides
+from shoal.flow.protect.side_files import SideFiles
 from shoal.locations import path_or_none, place
 from shoal.recipe.arguments import Changes
 
@@ -109,7 +109,7 @@ def protect(
         place(output),
         made,
         force=force,
-        besides=Besides(*side_files, path_or_none(receipt)),
+        side_files=SideFiles(*side_files, path_or_none(receipt)),
         certify=certify,
         keep_metadata=keep_metadata,
         repeat=path_or_none(repeat),

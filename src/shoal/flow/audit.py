@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal import registry
 from shoal.errors import DataError, SchemaError
-from shoal.flow.plan.required_models import about_confidential, findings_of, of_persons_in, reported_besides
+from shoal.flow.plan.required_models import about_confidential, findings_of, of_persons_in, reported_models
 from shoal.flow.stages.groupings import named
 from shoal.flow.stages.read import listed, open_source
 from shoal.flow.stages.values import with_values
@@ -84,7 +84,7 @@ def _audit(data: pa.Table, dialect: Dialect | None, unread: tuple[str, ...], ask
             release = with_values(release, [name])
         except DataError:  # the column has no positions, and the audit reports that
             continue
-    models = [*required, *reported_besides(required, recipe.confidential)]
+    models = [*required, *reported_models(required, recipe.confidential)]
     if not any(one.key == "k_anonymity" for one in models):
         models.insert(0, Required("k_anonymity", registry.load("privacy", "k_anonymity")()))
     models += [one for one in of_persons_in(recipe) if not any(other.key == one.key for other in models)]

@@ -11,7 +11,7 @@ from shoal.errors import GuaranteeError, listing
 from shoal.flow.gate.two_tables import audit_two_tables
 from shoal.flow.plan.promise import Promise
 from shoal.flow.plan.release_traits import comparable_with_original
-from shoal.flow.plan.required_models import findings_of, reported_besides
+from shoal.flow.plan.required_models import findings_of, reported_models
 from shoal.flow.plan.unchanged_columns import count_unchanged
 from shoal.flow.stages.values import with_values
 from shoal.recipe.requirements import Required
@@ -157,7 +157,7 @@ def _of_confidential(release: Release, promise: Promise) -> list[Finding]:
     from shoal.privacy.t_closeness import TCloseness
 
     required = list(promise.required)
-    informative = reported_besides(required, promise.confidential)
+    informative = reported_models(required, promise.confidential)
     readable = with_values(release, promise.confidential)
     if any(one.key == "n_t_closeness" for one in required):  # n_t_closeness reads quasi-identifiers as positions
         readable = with_values(readable, promise.quasi)

@@ -49,7 +49,7 @@ def as_requirements(required: Sequence[Required], names: Sequence[str]) -> tuple
     )
 
 
-def reported_besides(required: Sequence[Required], confidential: Sequence[str]) -> list[Required]:
+def reported_models(required: Sequence[Required], confidential: Sequence[str]) -> list[Required]:
     """Return the models that are audited for information, because nothing is required by them."""
     found = []
     for key in registry.keys("privacy"):

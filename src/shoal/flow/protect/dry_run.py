@@ -13,7 +13,7 @@ from shoal.flow.plan.components import promises_k
 from shoal.flow.plan.plan import Plan, make_plan
 from shoal.flow.plan.release_traits import in_two_tables
 from shoal.flow.protect.input import read_file, read_frame
-from shoal.flow.protect.side_files import NOTHING, Besides, keep_apart
+from shoal.flow.protect.side_files import NOTHING, SideFiles, keep_apart
 from shoal.flow.stages.encode import encode
 from shoal.flow.stages.summary import ColumnSummary, Summary, summarise
 from shoal.flow.stages.values import complete_rows, only_rows
@@ -29,7 +29,7 @@ def plan_file(
     recipe: Recipe,
     *,
     force: bool = False,
-    besides: Besides = NOTHING,
+    side_files: SideFiles = NOTHING,
     certify: bool = False,
 ) -> Planned:
     """Plan to protect a file, without forming a class; a named output is checked but not touched."""
@@ -39,7 +39,7 @@ def plan_file(
         sink = open_sink(target, recipe.set)
         for check in (_keep_apart, _check_places):
             try:
-                check(source, target, recipe, besides, force=force)
+                check(source, target, recipe, side_files, force=force)
             except ShoalError as error:
                 faults.append(error)
     progress.stage("Read")
@@ -55,17 +55,17 @@ def plan_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Planned:
     return _planned(read_frame(frame, recipe)[0], recipe, [], certify=certify, sink=None)
 
 
-def _keep_apart(source: Place, target: Place, recipe: Recipe, besides: Besides, *, force: bool) -> None:
+def _keep_apart(source: Place, target: Place, recipe: Recipe, side_files: SideFiles, *, force: bool) -> None:
     for place in (target, beside(target)) if in_two_tables(recipe) else (target,):
-        keep_apart(source, place, besides.paths)
+        keep_apart(source, place, side_files.paths)
 
 
-def _check_places(source: Place, target: Place, recipe: Recipe, besides: Besides, *, force: bool) -> None:
+def _check_places(source: Place, target: Place, recipe: Recipe, side_files: SideFiles, *, force: bool) -> None:
     """Refuse files that exist or cannot be written; a database is not contacted before the run."""
     from shoal.io.sinks._atomic import check_target
 
     places = (target, beside(target)) if in_two_tables(recipe) else (target,)
-    for path in (*(place.at for place in places), *besides.paths.values()):
+    for path in (*(place.at for place in places), *side_files.paths.values()):
         if isinstance(path, Path):
             check_target(path, force=force)
 

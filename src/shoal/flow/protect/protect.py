@@ -26,7 +26,7 @@ from shoal.flow.protect.input import read_file, read_frame
 from shoal.flow.protect.row_order import RowOrder, order_rows
 from shoal.flow.protect.side_files import (
     NOTHING,
-    Besides,
+    SideFiles,
     keep_apart,
     keep_receipt,
     read_receipt,
@@ -166,9 +166,9 @@ class Protected:
             Replace the file if it exists.
         """
         run = self._whole_run("Report")
-        besides = Besides(report=Path(path), edition=edition)
-        with besides.staged(force=force) as hidden:
-            besides.write_report(hidden, measured(run))
+        side_files = SideFiles(report=Path(path), edition=edition)
+        with side_files.staged(force=force) as hidden:
+            side_files.write_report(hidden, measured(run))
 
     @property
     def published(self) -> Readings:
@@ -188,7 +188,7 @@ class Protected:
         force
             Replace the files if they exist.
         """
-        self._prove("Evidence", "evidence", Besides(evidence=Path(path), receipt=path_or_none(receipt)), force=force)
+        self._prove("Evidence", "evidence", SideFiles(evidence=Path(path), receipt=path_or_none(receipt)), force=force)
 
     def receipt(self, path: str | Path, *, force: bool = False) -> None:
         """Write a receipt, to be kept private: a JSON file of mode 0600 that makes the run repeatable.
@@ -200,16 +200,16 @@ class Protected:
         force
             Replace the file if it exists.
         """
-        self._prove("Receipt", "receipt", Besides(receipt=Path(path)), force=force)
+        self._prove("Receipt", "receipt", SideFiles(receipt=Path(path)), force=force)
 
-    def _prove(self, owner: str, what: str, besides: Besides, *, force: bool) -> None:
+    def _prove(self, owner: str, what: str, side_files: SideFiles, *, force: bool) -> None:
         run = self._whole_run(owner)
         if self.proof is None:
             raise ParameterError(
                 f"{owner}: of a file it must be asked for when this is protected. Say protect_file(…, {what}=…)."
             )
-        with besides.staged(force=force) as hidden:
-            besides.write_proof(hidden, run, self.proof())
+        with side_files.staged(force=force) as hidden:
+            side_files.write_proof(hidden, run, self.proof())
 
 
 def protect_frame(
@@ -311,7 +311,7 @@ def protect_file(
     recipe: Recipe,
     *,
     force: bool = False,
-    besides: Besides = NOTHING,
+    side_files: SideFiles = NOTHING,
     certify: bool = False,
     keep_metadata: bool = False,
     repeat: Path | None = None,
@@ -322,11 +322,11 @@ def protect_file(
     earlier = None if repeat is None else read_receipt(repeat, recipe)
     for place in (target, second):
         if place is not None:
-            keep_apart(source, place, besides.paths)
-            keep_receipt(repeat, place, besides.paths)
+            keep_apart(source, place, side_files.paths)
+            keep_receipt(repeat, place, side_files.paths)
     with ExitStack() as stack:
-        papers = stack.enter_context(besides.staged(force=force))
-        besides.write_recipe(papers, recipe)
+        papers = stack.enter_context(side_files.staged(force=force))
+        side_files.write_recipe(papers, recipe)
         hidden = (
             (stack.enter_context(staged(sink, target, force=force)),)
             if second is None
@@ -355,14 +355,14 @@ def protect_file(
         notes = (*recipe.notes, *((order.note,) if order.note else ()), *about)
         left_out = len(whole) - len(table)
         run = replace(run, checked=audit, left_out=left_out, notes=notes, source=source.name, target=target.name)
-        if besides.report is not None:
+        if side_files.report is not None:
             progress.stage("Report")
-            besides.write_report(papers, measured(run))
-        if besides.evidence is not None or besides.receipt is not None:
+            side_files.write_report(papers, measured(run))
+        if side_files.evidence is not None or side_files.receipt is not None:
             names = (target.name, "" if second is None else second.name)
             receipt = _receipt(run, table, order, lambda: digest_at(source.at, whole.data))
             proof = Proof.of_files(leaving, tuple(zip(names, hidden, strict=False)), receipt)
-            besides.write_proof(papers, run, proof)
+            side_files.write_proof(papers, run, proof)
     confidential = None if release.apart is None else release.apart.data
     return Protected(release.data, recipe, run, confidential, "" if second is None else str(second), rows=order.rows)
 

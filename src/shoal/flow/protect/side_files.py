@@ -19,21 +19,21 @@ from shoal.recipe.recipe import Recipe
 from shoal.types import Run
 
 
-def keep_apart(source: Place, target: Place, besides: Mapping[str, Path]) -> None:
+def keep_apart(source: Place, target: Place, side_files: Mapping[str, Path]) -> None:
     """Refuse outputs and side files that would replace the input or each other."""
     if _same(source, target):
         raise ParameterError(f"{target}: the output must not be the input. Give the output another name.")
-    for what, path in besides.items():
+    for what, path in side_files.items():
         if any(_same(Place(path), other) for other in (source, target)):
             raise ParameterError(f"{path}: the {what} must not replace the input or the output. Name another file.")
-    for (what, path), (other, its) in combinations(besides.items(), 2):
+    for (what, path), (other, its) in combinations(side_files.items(), 2):
         if _same(Place(path), Place(its)):
             raise ParameterError(f"{path}: must not be both the {what} and the {other}. Name another file.")
 
 
-def keep_receipt(receipt: Path | None, target: Place, besides: Mapping[str, Path]) -> None:
+def keep_receipt(receipt: Path | None, target: Place, side_files: Mapping[str, Path]) -> None:
     """Refuse to replace the receipt of the repeated run, unless by the receipt of this run."""
-    paths = [Place(path) for what, path in besides.items() if what != "receipt"]
+    paths = [Place(path) for what, path in side_files.items() if what != "receipt"]
     if receipt is not None and any(_same(Place(receipt), other) for other in (target, *paths)):
         raise ParameterError(f"{receipt}: must stay, for it is the receipt of --repeat. Name another file.")
 
@@ -65,7 +65,7 @@ EDITIONS = ("internal", "external")
 
 
 @dataclass(frozen=True)
-class Besides:
+class SideFiles:
     """Paths of the side files; None: not written."""
 
     recipe: Path | None = None
@@ -121,7 +121,7 @@ class Besides:
             hidden["evidence"].write_text(made.render(), encoding="utf-8")
 
 
-NOTHING = Besides()
+NOTHING = SideFiles()
 
 
 def rendered(run: Run, edition: str) -> str:

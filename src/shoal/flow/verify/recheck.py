@@ -120,7 +120,7 @@ def audited(
     yield from without_promise(recipe, claims, link)
     seen = [(claim, _look(claim, lefts, recipe, link)) for claim in claims]
     yield from (check for claim, check in seen if claim.required is not None or not claim.promised)
-    yield from _besides([check for claim, check in seen if claim.required is None and claim.promised])
+    yield from _informative([check for claim, check in seen if claim.required is None and claim.promised])
     yield _summary(said, recipe, claims)
     yield _sizes(said, recipe, lefts[0], link)
     yield from met(required, recipe, seen, link)
@@ -177,7 +177,7 @@ def _counted(left: Left, name: str) -> dict[Any, int]:
     return {str(one["values"]) if one["values"].is_valid else None: one["counts"].as_py() for one in counts}
 
 
-def _besides(checks: Sequence[Check]) -> Iterator[Check]:
+def _informative(checks: Sequence[Check]) -> Iterator[Check]:
     """Combine all levels that are only reported into one check."""
     said, failed = "Levels that are only reported", [check for check in checks if check.verdict is Verdict.FAILS]
     yield from (check for check in checks if check.verdict is Verdict.UNSEEN)
