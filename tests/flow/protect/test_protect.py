@@ -483,10 +483,12 @@ def test_numbers_of_numpy_will_do() -> None:
     assert shoal.microaggregate(np.arange(9.0), np.int32(3), seed=np.int64(1)).sizes.tolist() == [3, 3, 3]
 
 
-@pytest.mark.parametrize("recipe", [None, 5, [1]])
+@pytest.mark.parametrize("recipe", [5, [1]])
 def test_what_is_no_recipe_is_refused(recipe: object) -> None:
     with pytest.raises(shoal.ParameterError, match="recipe must be a Recipe, a mapping or a path"):
         shoal.protect(ARROW, recipe)  # type: ignore[arg-type]
+    with pytest.raises(shoal.ParameterError, match="quasi must be given"):
+        shoal.protect(ARROW)
 
 
 def test_a_column_may_be_called_like_anything() -> None:
