@@ -11,7 +11,7 @@ from shoal.errors import GuaranteeError, listing
 from shoal.flow.gate.two_tables import audit_two_tables
 from shoal.flow.plan.promise import Promise
 from shoal.flow.plan.release_traits import comparable_with_original
-from shoal.flow.plan.required_models import findings_of, reported_models
+from shoal.flow.plan.required_models import findings_of, reported_models, unpromised
 from shoal.flow.plan.unchanged_columns import count_unchanged
 from shoal.flow.stages.values import with_values
 from shoal.recipe.requirements import Required
@@ -138,15 +138,6 @@ def _with_weights(release: Release, promise: Promise) -> list[Finding]:
     if promise.strata:
         over.append((*promise.quasi, *promise.strata, promise.weight))
     return [model.audit(release, names) for names in over]
-
-
-def unpromised(release: Release, names: tuple[str, ...], note: str) -> Finding:
-    """Report the k of columns for which none is promised."""
-    from shoal.privacy.k_anonymity import KAnonymity
-
-    found = KAnonymity().audit(release, names)
-    notes = ["no k-anonymity of records is promised", note, found.note]
-    return replace(found, promised=False, note="; ".join(text for text in notes if text))
 
 
 def _of_confidential(release: Release, promise: Promise) -> list[Finding]:

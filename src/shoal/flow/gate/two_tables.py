@@ -9,6 +9,7 @@ from shoal import registry
 from shoal.errors import GuaranteeError, listing
 from shoal.flow.plan.promise import Promise
 from shoal.flow.plan.release_traits import comparable_with_original
+from shoal.flow.plan.required_models import unpromised
 from shoal.flow.stages.values import with_values
 from shoal.types import Audit, Finding, Release, Role
 
@@ -38,7 +39,7 @@ def audit_two_tables(
             )
     _refuse_crossing(release, promise, link)
     second = audit_table(replace(apart, original=None), promise.of_second_table(link))
-    overall = _of_quasi(release, promise.quasi)
+    overall = unpromised(release, promise.quasi, "quasi-identifiers leave as they were")
     rest = (f for f in second.findings if f is not second.overall)
     findings = (found, overall, *rest, *persons)
     return Audit(release.data.num_rows, promise.quasi, promise.confidential, overall, findings, link)
@@ -86,12 +87,3 @@ def _refuse_crossing(release: Release, promise: Promise, link: str) -> None:
             f"Records of {split:,} groups of {promise.together!r} must stay together and are in several classes. "
             f"Nothing was written."
         )
-
-
-def _of_quasi(release: Release, names: tuple[str, ...]) -> Finding:
-    """Report how many records share a combination of quasi-identifiers, which are released unchanged."""
-    from shoal.privacy.k_anonymity import KAnonymity
-
-    found = KAnonymity().audit(release, names)
-    notes = ["no k-anonymity of records is promised", "quasi-identifiers are released unchanged", found.note]
-    return replace(found, promised=False, note="; ".join(text for text in notes if text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from shoal import registry
 from shoal.errors import ParameterError
@@ -80,3 +81,12 @@ def findings_of(
         else:
             found.append(one.model.audit(release, names))
     return found
+
+
+def unpromised(release: Release, names: tuple[str, ...], note: str) -> Finding:
+    """Report the k of columns for which none is promised."""
+    from shoal.privacy.k_anonymity import KAnonymity
+
+    found = KAnonymity().audit(release, names)
+    notes = ["no k-anonymity of records is promised", note, found.note]
+    return replace(found, promised=False, note="; ".join(text for text in notes if text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from platform import python_version
 from typing import TYPE_CHECKING
@@ -86,13 +87,15 @@ def versions() -> dict[str, str]:
     >>> sorted(versions())[0]
     'Python'
     """
-    found = {"Python": python_version()}
-    for name in _DEPENDS:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:  # run from its source
-            found[name] = "unknown"
-    return found
+    return {"Python": python_version(), **{name: _version(name) for name in _DEPENDS}}
+
+
+@cache  # explore runs many settings
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:  # run from its source
+        return "unknown"
 
 
 def _released(made: Formed, weights: NDArray[np.float64] | None) -> tuple[Release, pa.Table]:

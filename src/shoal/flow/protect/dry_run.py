@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +33,22 @@ def plan_file(
     side_files: SideFiles = NOTHING,
     certify: bool = False,
 ) -> Planned:
-    """Plan to protect a file, without forming a class; a named output is checked but not touched."""
+    """Plan to protect a file, without forming a class; a named output is checked but not touched.
+
+    A database is not contacted before the run.
+    """
+    from shoal.io.sinks._atomic import check_target
+
     faults: list[ShoalError] = []
     sink = None
     if target is not None:
         sink = open_sink(target, recipe.set)
-        for check in (_keep_apart, _check_places):
+        places = (target, beside(target)) if in_two_tables(recipe) else (target,)
+        paths = [path for path in (*(one.at for one in places), *side_files.paths.values()) if isinstance(path, Path)]
+        checks = [partial(keep_apart, source, place, side_files.paths) for place in places]
+        for check in (*checks, *(partial(check_target, path, force=force) for path in paths)):
             try:
-                check(source, target, recipe, side_files, force=force)
+                check()
             except ShoalError as error:
                 faults.append(error)
     progress.stage("Read")
@@ -53,21 +62,6 @@ def plan_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Planned:
 
     frame = index_as_columns(frame, (*recipe.identifier, *recipe.columns(Role.SUBJECT)))[0]
     return _planned(read_frame(frame, recipe)[0], recipe, [], certify=certify, sink=None)
-
-
-def _keep_apart(source: Place, target: Place, recipe: Recipe, side_files: SideFiles, *, force: bool) -> None:
-    for place in (target, beside(target)) if in_two_tables(recipe) else (target,):
-        keep_apart(source, place, side_files.paths)
-
-
-def _check_places(source: Place, target: Place, recipe: Recipe, side_files: SideFiles, *, force: bool) -> None:
-    """Refuse files that exist or cannot be written; a database is not contacted before the run."""
-    from shoal.io.sinks._atomic import check_target
-
-    places = (target, beside(target)) if in_two_tables(recipe) else (target,)
-    for path in (*(place.at for place in places), *side_files.paths.values()):
-        if isinstance(path, Path):
-            check_target(path, force=force)
 
 
 def _planned(whole: Table, recipe: Recipe, faults: list[ShoalError], *, certify: bool, sink: type | None) -> Planned:
