@@ -122,7 +122,7 @@ def protect(
         if done.left_out:
             typer.echo(f"{done.left_out:,} records lack a quasi-identifier and were left out.")
         if done.beside:
-            typer.echo("Nothing is lost in the quasi-identifiers, which leave as they were.")
+            typer.echo("Nothing is lost in the quasi-identifiers, which are released unchanged.")
         elif not done.published.readings:
             typer.echo(f"The loss by release = {made.release} tells of the originals: shoal compare measures it.")
         typer.echo(f"{done.audit.records:,} records protected: {shown}{f' and {done.beside}' if done.beside else ''}")

@@ -39,7 +39,7 @@ def audit_two_tables(
             )
     _refuse_crossing(release, promise, link)
     second = audit_table(replace(apart, original=None), promise.of_second_table(link))
-    overall = unpromised(release, promise.quasi, "quasi-identifiers leave as they were")
+    overall = unpromised(release, promise.quasi, "quasi-identifiers are released unchanged")
     rest = (f for f in second.findings if f is not second.overall)
     findings = (found, overall, *rest, *persons)
     return Audit(release.data.num_rows, promise.quasi, promise.confidential, overall, findings, link)
