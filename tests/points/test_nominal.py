@@ -31,7 +31,7 @@ def column(taxonomy: dict[str, tuple[str, ...]] | None = None) -> Column:
 
 
 def encoded(cells: list[Any], taxonomy: dict[str, tuple[str, ...]] | None = None, missing: str = "category") -> Nominal:
-    return Nominal.encode(column(taxonomy), pa.chunked_array([pa.array(cells, pa.string())]), missing)
+    return Nominal.of(column(taxonomy), pa.chunked_array([pa.array(cells, pa.string())]), missing)
 
 
 @st.composite
@@ -189,9 +189,7 @@ class TestCentroids:
         )
 
     def test_groups_of_codes_leave_as_text(self) -> None:
-        codes = Nominal.encode(
-            column({"1": ("low",), "2": ("low",), "3": ()}), pa.chunked_array([[1, 2, 3]]), "category"
-        )
+        codes = Nominal.of(column({"1": ("low",), "2": ("low",), "3": ()}), pa.chunked_array([[1, 2, 3]]), "category")
         assert codes.centroid(np.zeros(3, int), None, resolution=None, categories="node").to_pylist() == ["low"] * 3
         assert codes.centroid(np.zeros(3, int), None, resolution=None).to_pylist() == [1, 1, 1]
 
@@ -224,7 +222,7 @@ class TestTypes:
         ids=lambda cells: str(cells.type),
     )
     def test_leave_as_they_came(self, cells: pa.Array) -> None:
-        found = Nominal.encode(column(), pa.chunked_array([cells]), "category")
+        found = Nominal.of(column(), pa.chunked_array([cells]), "category")
         leaving = found.centroid(np.arange(4), None, resolution=None)
         assert leaving.type == cells.type
         assert leaving.to_pylist() == cells.to_pylist()
@@ -234,14 +232,14 @@ class TestTypes:
             assert (names[0].as_py() == "*") == (categories == "ancestor")
 
     def test_whole_numbers_are_called_the_same_with_decimals(self) -> None:
-        Nominal.encode(column({"1": (), "2": ()}), pa.chunked_array([[1.0, 2.0]]), "category")
+        Nominal.of(column({"1": (), "2": ()}), pa.chunked_array([[1.0, 2.0]]), "category")
 
     def test_one_category_is_a_constant(self) -> None:
         assert np.ptp(encoded(["a", "a"]).place(unscaled).coordinates) == pytest.approx(0.0)
 
     def test_lists_cannot_be_told_apart(self) -> None:
         with pytest.raises(SchemaError, match="cannot be told apart"):
-            Nominal.encode(column(), pa.chunked_array([[[1], [2]]]), "category")
+            Nominal.of(column(), pa.chunked_array([[[1], [2]]]), "category")
 
     @pytest.mark.parametrize("missing", ["category", "fill"])
     @pytest.mark.parametrize("kind", [pa.string(), pa.null(), pa.dictionary(pa.int8(), pa.string())])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels.arithmetic.class_means import class_sums
 from shoal.kernels.arithmetic.sums import orderless_total
-from shoal.types import Categories, Footing, Placed, Resolution, Scale
+from shoal.types import Attribute, Categories, Footing, Placed, Resolution, Scale
 
 _TIE = 1e-12  # a share above half of a class's weight by less counts as half
 
@@ -33,12 +32,14 @@ class Missing:
     """
 
     name: str
-    inner: Any  #: the attribute of the values present
+    inner: Attribute  #: the attribute of the values present
     absent: NDArray[np.bool_] = field(repr=False)
     apart: bool
 
     @classmethod
-    def encode(cls, name: str, column: pa.ChunkedArray, encode: Callable[..., Any], *, apart: bool) -> Missing:
+    def encode(
+        cls, name: str, column: pa.ChunkedArray, encode: Callable[[str, pa.ChunkedArray], Attribute], *, apart: bool
+    ) -> Missing:
         """Encode a column with at least one value, given the encoder of the values present."""
         absent = np.asarray(column.is_null().to_numpy())
         return cls(name, encode(name, column.drop_null()), absent, apart)
@@ -67,8 +68,7 @@ class Missing:
 
     def resolution(self, declared: float | str | None) -> Resolution:
         """Return the resolution of the values present."""
-        found: Resolution = self.inner.resolution(declared)
-        return found
+        return self.inner.resolution(declared)
 
     def centroid(
         self,
@@ -93,6 +93,13 @@ class Missing:
         first = np.zeros(classes, np.int64)
         first[known] = np.unique(compact, return_index=True)[1]  # one record of each class
         return inside.take(pa.array(first[labels], mask=empty[labels]))
+
+
+def with_missing(
+    name: str, cells: pa.ChunkedArray, encode: Callable[[str, pa.ChunkedArray], Attribute], missing: str
+) -> Attribute:
+    """Encode cells of which some may be missing, given the encoder of the values present."""
+    return Missing.encode(name, cells, encode, apart=missing == "category") if cells.null_count else encode(name, cells)
 
 
 def _mean(coordinates: NDArray[np.float64]) -> float:

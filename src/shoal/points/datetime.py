@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 from shoal.errors import SchemaError
 from shoal.kernels.arithmetic.class_means import class_means_of_integers
 from shoal.points._digits import own_unit, to_unit, unit_for
+from shoal.points._missing import with_missing
 from shoal.points.numeric import coordinate, placed, present
-from shoal.types import Categories, Kind, Placed, Resolution, Scale
+from shoal.types import Attribute, Categories, Column, Kind, Placed, Resolution, Scale
+from shoal.types.contracts.components import Encoder
 
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 @dataclass(frozen=True, eq=False)
-class Datetime:
+class Datetime(Encoder):
     """Attribute of dates or times, counted in days, or in the ticks of its type."""
 
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.DATETIME,)
@@ -27,6 +29,11 @@ class Datetime:
     name: str
     ticks: NDArray[np.int64] = field(repr=False)
     type: pa.DataType
+
+    @classmethod
+    def of(cls, column: Column, cells: pa.ChunkedArray, missing: str, leaves: pa.DataType | None = None) -> Attribute:
+        """Encode a column, of which some values may be missing."""
+        return with_missing(column.name, cells, cls.encode, missing)
 
     @classmethod
     def encode(cls, name: str, column: pa.ChunkedArray) -> Datetime:

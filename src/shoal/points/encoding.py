@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
@@ -17,8 +15,9 @@ from shoal.kernels.arithmetic.scaling import extent, location_and_spread
 from shoal.parameters import Checked, Param
 from shoal.points._missing import Missing
 from shoal.points.nominal import Nominal
-from shoal.points.numeric import finite, present
-from shoal.types import Attribute, Column, Comparison, Footing, Kind, Placed, Points, Scale
+from shoal.points.numeric import present
+from shoal.types import Attribute, Column, Comparison, Footing, Placed, Points, Scale
+from shoal.types.contracts.components import Encoder
 
 _SCALES: dict[str, Scale] = {
     "standard": lambda values: Footing(*location_and_spread(values)),
@@ -101,7 +100,7 @@ def standard_or_unit(values: NDArray[np.float64]) -> Footing:
 
 
 def attribute_of(
-    column: Column, cells: pa.ChunkedArray, encoder: Any, missing: str, leaves: pa.DataType | None = None
+    column: Column, cells: pa.ChunkedArray, encoder: type[Encoder], missing: str, leaves: pa.DataType | None = None
 ) -> Attribute:
     """Return the attribute of a column by the encoder that claims its kind.
 
@@ -122,11 +121,4 @@ def attribute_of(
         present(column.name, cells)
     if len(cells) and cells.null_count == len(cells):
         raise DataError(f"Column {column.name!r}: every value is missing. Give it another role, or leave it out.")
-    if getattr(encoder, "tells_apart", False):
-        return encoder.encode(column, cells, missing)  # type: ignore[no-any-return]
-    encode = partial(encoder.encode, leaves=leaves) if column.order else encoder.encode
-    if not cells.null_count:
-        return encode(column.name, cells)  # type: ignore[no-any-return]
-    if column.kind is Kind.CONTINUOUS:  # while every row has its own number
-        finite(column.name, pc.fill_null(cells.cast(pa.float64(), safe=False), 0.0).to_numpy())
-    return Missing.encode(column.name, cells, encode, apart=missing == "category")
+    return encoder.of(column, cells, missing, leaves)

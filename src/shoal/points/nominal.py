@@ -29,18 +29,19 @@ from shoal.kernels.arithmetic.category_representative import (
 from shoal.points._digits import no_resolution
 from shoal.points.compared import as_column
 from shoal.types import Axis, Categories, Column, Cut, Footing, Kind, Placed, Resolution, Scale, Taxonomy, called
+from shoal.types.contracts.components import Encoder
 
 #: Most coordinates of one attribute: 1 GiB.
 MOST = 2**27
 
 
 @dataclass(frozen=True, eq=False)
-class Nominal:
+class Nominal(Encoder):
     """Attribute of categories, all at distance 1 or at the distances of their taxonomy.
 
     >>> from shoal.types import Role
     >>> work = Column("work", Role.QUASI, Kind.NOMINAL)
-    >>> found = Nominal.encode(work, pa.chunked_array([["nurse", "baker", "nurse", None]]), "category")
+    >>> found = Nominal.of(work, pa.chunked_array([["nurse", "baker", "nurse", None]]), "category")
     >>> x = found.place(lambda values: Footing(0.0, 1.0, 0)).coordinates
     >>> [round(float(((x[0] - x[i]) ** 2).sum()), 12) for i in range(4)]
     [0.0, 1.0, 0.0, 1.0]
@@ -49,7 +50,6 @@ class Nominal:
     """
 
     kinds: ClassVar[tuple[Kind, ...]] = (Kind.NOMINAL,)
-    tells_apart: ClassVar[bool] = True  #: a missing value can be one more category
 
     name: str
     codes: NDArray[np.int64] = field(repr=False)  #: the category of each record; −1: missing
@@ -60,7 +60,7 @@ class Nominal:
     room: frozenset[str] = frozenset()  #: for values that no record has: ``missing`` values, ``other`` categories
 
     @classmethod
-    def encode(cls, column: Column, cells: pa.ChunkedArray, missing: str) -> Nominal:
+    def of(cls, column: Column, cells: pa.ChunkedArray, missing: str, leaves: pa.DataType | None = None) -> Nominal:
         """Encode a column of any comparable values; `missing`: ``category`` or ``fill``."""
         codes, found = told_apart(column.name, cells)
         names = [called(value) for value in found.to_pylist()]

@@ -16,11 +16,13 @@ from shoal.errors import DataError, SchemaError, data_rows
 from shoal.kernels.arithmetic.class_means import class_means, class_means_of_integers
 from shoal.kernels.arithmetic.scaling import place
 from shoal.points._digits import decimal_counts, integers_to_step, own_step, own_step_of_decimals, step_for, to_step
-from shoal.types import Categories, Footing, Kind, Placed, Resolution, Scale, Step
+from shoal.points._missing import with_missing
+from shoal.types import Attribute, Categories, Column, Footing, Kind, Placed, Resolution, Scale, Step
+from shoal.types.contracts.components import Encoder
 
 
 @dataclass(frozen=True, eq=False)
-class Numeric:
+class Numeric(Encoder):
     """Numeric attribute of the points.
 
     >>> age = Numeric.encode("age", pa.chunked_array([[30, 41]]))
@@ -33,6 +35,13 @@ class Numeric:
     name: str
     values: NDArray[np.float64] = field(repr=False)
     column: pa.ChunkedArray = field(repr=False)
+
+    @classmethod
+    def of(cls, column: Column, cells: pa.ChunkedArray, missing: str, leaves: pa.DataType | None = None) -> Attribute:
+        """Encode a column; the row of a number that is not finite is reported, while every row has its own number."""
+        if column.kind is Kind.CONTINUOUS and cells.null_count:
+            finite(column.name, pc.fill_null(cells.cast(pa.float64(), safe=False), 0.0).to_numpy())
+        return with_missing(column.name, cells, cls.encode, missing)
 
     @classmethod
     def encode(cls, name: str, column: pa.ChunkedArray) -> Numeric:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -13,13 +14,15 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, SchemaError
 from shoal.kernels.arithmetic.class_means import medians
 from shoal.points._digits import no_resolution
+from shoal.points._missing import with_missing
 from shoal.points.compared import as_column
 from shoal.points.numeric import coordinate, placed, present
-from shoal.types import Categories, Kind, Placed, Resolution, Scale
+from shoal.types import Attribute, Categories, Column, Kind, Placed, Resolution, Scale
+from shoal.types.contracts.components import Encoder
 
 
 @dataclass(frozen=True, eq=False)
-class Ordinal:
+class Ordinal(Encoder):
     """Attribute of ordered categories; distances are those of their ranks among all categories.
 
     >>> cells = pa.DictionaryArray.from_arrays(pa.array([0, 2, 2, 1]), ["low", "middle", "high"], ordered=True)
@@ -36,6 +39,11 @@ class Ordinal:
     values: NDArray[np.float64] = field(repr=False)
     categories: pa.Array = field(repr=False)  #: in their order
     type: pa.DataType
+
+    @classmethod
+    def of(cls, column: Column, cells: pa.ChunkedArray, missing: str, leaves: pa.DataType | None = None) -> Attribute:
+        """Encode a column, of which some values may be missing; with an order, it is released in its own type."""
+        return with_missing(column.name, cells, partial(cls.encode, leaves=leaves if column.order else None), missing)
 
     @classmethod
     def encode(cls, name: str, column: pa.ChunkedArray, leaves: pa.DataType | None = None) -> Ordinal:

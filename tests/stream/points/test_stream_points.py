@@ -153,7 +153,7 @@ def test_nominal_conventions_are_those_of_tables(cells: list[str], grouped: bool
     )
     mine = Nominal.of(known)
     column = Column("q", Role.QUASI, Kind.NOMINAL, known.taxonomy)
-    theirs = TableNominal.encode(column, pa.chunked_array([cells]), "category")
+    theirs = TableNominal.of(column, pa.chunked_array([cells]), "category")
     values = mine.take(cells).values
     labels = np.zeros(len(cells), np.int64)
     assert mine.plain(mine.centroid(values, np.array([len(cells)]))) == [
