@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from shoal import registry
 from shoal.errors import ParameterError
@@ -20,7 +20,7 @@ from shoal.stream.engine.loop import Pace, Running, StoppedError, Stopping
 from shoal.stream.formats import FEEDS, FORMATS, Dialect, chosen, format_of, read_table
 from shoal.stream.prometheus import serving
 from shoal.stream.recipe.recipe import StreamRecipe
-from shoal.types.stream import Channel, Cursor, Journey, Link
+from shoal.types.stream import Cursor, Journey, Link
 
 _DAY = 86_400.0
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9.-]*)(?:\+[^:]*)?://")
@@ -90,20 +90,20 @@ def run_stream(
     """Run a stream until it ends or a signal stops it."""
     journey, form = _journey(source, target, recipe, how)
     with Stopping(how.drain_seconds) as stopping, listening(Telling(say)):
-        channel = cast(Channel, registry.load("stream.channels", _channel(source, target))())
+        channel = registry.load("stream.channels", _channel(source, target))()
         try:
             with stopping.at_once():
                 opened = channel.open(journey)
         except StoppedError:
             return Streamed(str(place(target)), Gauge().snapshot((), 0.0), finished=False, signal=stopping.asked)
         with closing(opened) as link:
-            already = bool(getattr(link, "finished", False))
+            already = bool(link.finished)
             running = _running(link, recipe, how, form, watch)
             with serving(how.metrics, lambda: running.latest) as address:
                 if address is not None:
                     say(f"Metrics: {address}")
                 counts = running.run(stopping)
-            finished = bool(getattr(link, "finished", running.over))
+            finished = running.over if link.finished is None else link.finished
     return Streamed(str(place(target)), counts, finished, already, None if finished else stopping.asked)
 
 
@@ -137,12 +137,9 @@ def _running(
     link: Link, recipe: StreamRecipe, how: Streaming, form: str, watch: Callable[[Snapshot], None] | None
 ) -> Running:
     made = FORMATS[form]
-    header = getattr(link, "header", b"")
-    wire = made.wire(header, recipe, how.dialect)
-    head = getattr(wire, "head", b"")
-    if hasattr(link, "preface"):
-        link.preface(head)
-    reader, digits = made.reader(header, head, recipe, how.dialect), digits_of(recipe)
+    wire = made.wire(link.header, recipe, how.dialect)
+    link.preface(wire.head)
+    reader, digits = made.reader(link.header, wire.head, recipe, how.dialect), digits_of(recipe)
 
     def gate(cursor: Cursor) -> Gate:
         return Gate(

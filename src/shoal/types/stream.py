@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import base64
+from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
+
+from shoal.types.data.table import Kind, Taxonomy
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from shoal.types.data.table import Kind, Taxonomy
 
 #: Labels in `Decided.labels` for a tuple without a class.
 WAITS, DROPPED = -1, -2
@@ -124,6 +125,14 @@ class Link(Protocol):
     A lane is a part of the input that is anonymized separately: a file, a Kafka partition, a NATS subject.
     """
 
+    header: bytes = b""  #: the first record of the input, if it names the fields
+    finished: bool | None = None  #: whether the stream has ended and all output is released; None: it is not stored
+
+    def preface(self, line: bytes) -> None:
+        """Write a line before the first tuple; ignored where the output has no beginning."""
+        return
+
+    @abstractmethod
     def lanes(self) -> Mapping[str, Cursor]:
         """Return the lanes that are ours now, each with its last committed cursor; it may change between calls.
 
@@ -133,15 +142,18 @@ class Link(Protocol):
         one call in between. Call this before each `fetch`.
         """
 
+    @abstractmethod
     def fetch(self, most: int, seconds: float) -> Incoming | None:
         """Return up to `most` records of some lane, or None if none arrived in time."""
 
+    @abstractmethod
     def commit(self, steps: Sequence[Outgoing]) -> None:
         """Release classes, store letters and cursors: all or nothing, even in a crash.
 
         If lanes were revoked in the meantime, nothing is committed, and the next call of `lanes` omits them.
         """
 
+    @abstractmethod
     def close(self) -> None:
         """Close everything; uncommitted output has not been released."""
 
@@ -165,6 +177,7 @@ class Journey:
 class Channel(Protocol):
     """A kind of source and target of streams: a class in ``channels/``, found by the scheme of a URL."""
 
+    @abstractmethod
     def open(self, journey: Journey) -> Link:
         """Return a link; refuse a journey whose promises differ from those it was started with."""
 
@@ -184,15 +197,21 @@ class Parsed(NamedTuple):
 class Wire(Protocol):
     """A format of tuples as bytes: JSON Lines, CSV."""
 
+    head: bytes = b""  #: the first line of the output, if it names the fields
+
+    @abstractmethod
     def parse(self, records: Sequence[bytes]) -> Parsed:
         """Parse records."""
 
+    @abstractmethod
     def render(self, bodies: Sequence[Any], values: Mapping[str, Any], number: int | str) -> list[bytes]:
         """Return the tuples of one class: released values, the class number, no identifiers."""
 
+    @abstractmethod
     def under(self, fields: Any) -> Wire:
         """Return a wire for one lane that accepts only the fields that `shoal.stream.wire.fields.Fields` allows."""
 
+    @abstractmethod
     def others(self, bodies: Sequence[Any]) -> Collection[str]:
         """Return the fields of some tuples that are released without being named in the recipe."""
 
@@ -222,24 +241,37 @@ class Taken(NamedTuple):
 
 
 class StreamAttribute(Protocol):
-    """An attribute of a stream, in ``stream/points/``: made from a `Known` by ``Class.of(known)``."""
+    """An attribute of a stream: a class in ``stream/points/`` that makes it from a declared domain."""
+
+    kinds: ClassVar[tuple[Kind, ...]] = ()  #: the kinds of fields that it encodes
+
+    @classmethod
+    @abstractmethod
+    def of(cls, known: Known) -> Self:
+        """Return the attribute of a declared domain."""
 
     @property
+    @abstractmethod
     def middle(self) -> NDArray[np.float64]:
         """Coordinates of the middle of the domain, one per coordinate of the attribute."""
 
+    @abstractmethod
     def fits(self, cell: Any) -> bool:
         """Tell quickly whether a cell is readable and within bounds; False: check thoroughly."""
 
+    @abstractmethod
     def take(self, cells: Any) -> Taken:
         """Parse cells: a list of anything, or an array."""
 
+    @abstractmethod
     def place(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return coordinates, (m, c), with no two points more than 1 apart."""
 
+    @abstractmethod
     def centroid(self, values: NDArray[Any], sizes: NDArray[np.int64]) -> NDArray[Any]:
         """Return the value of each class; members are given class by class."""
 
+    @abstractmethod
     def plain(self, values: NDArray[Any]) -> list[Any]:
         """Return released values in a form that JSON can hold."""
 
@@ -321,6 +353,7 @@ class Decided(NamedTuple):
 class Forming(Protocol):
     """A method at work on one lane."""
 
+    @abstractmethod
     def advance(self, waiting: Waiting, due: int) -> Decided:
         """Add arriving tuples, in order; then let every tuple with a position below `due` expire, oldest first.
 
@@ -333,6 +366,10 @@ class Forming(Protocol):
 class StreamMethod(Protocol):
     """A method that forms classes of a stream: a frozen dataclass in ``stream/partition/``, parameters checked."""
 
+    keeps_order: ClassVar[bool] = False  #: a large enough weight of the order keeps tuples in order
+    only_k: ClassVar[bool] = True  #: classes meet no demand other than k
+
+    @abstractmethod
     def begin(self, space: Space, k: int, delay: int, order_weight: float, demands: Sequence[Demand] = ()) -> Forming:
         """Return the rule that forms the classes of one lane; a restart begins it again with the pending tuples.
 

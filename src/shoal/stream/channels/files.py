@@ -22,10 +22,10 @@ from shoal.stream.channels.file.output import (
     make_way,
     writing,
 )
-from shoal.types.stream import Cursor, Incoming, Journey, Link, Outgoing
+from shoal.types.stream import Channel, Cursor, Incoming, Journey, Link, Outgoing
 
 
-class PipeLink:
+class PipeLink(Link):
     """Records from a file or pipe, and a pipe for the output; no state is kept."""
 
     def __init__(self, given: Input, journey: Journey) -> None:
@@ -102,7 +102,7 @@ class PipeLink:
 _ROTATE = 1 << 23  # journal size in bytes from which a new file is started
 
 
-class Files:
+class Files(Channel):
     """Files and pipes.
 
     The journal is a folder next to the output, ``OUT.journal``. The output of each step is written there first, with
@@ -120,7 +120,7 @@ class Files:
         source: Bytes = Handle(journey.source) if journey.feed is None else Made(journey.feed)
         with ExitStack() as undo:
             undo.callback(source.close)
-            check_apart(getattr(source, "number", -1), journey.target, journey.dead)
+            check_apart(source.number, journey.target, journey.dead)
             given = Input(
                 source, _name(journey.source), longest=journey.longest, header=journey.header, quote=journey.quote
             )

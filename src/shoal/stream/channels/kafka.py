@@ -7,12 +7,12 @@ from shoal.stream.channels.kafka_client.address import address, chosen, properti
 from shoal.stream.channels.kafka_client.group import Clients
 from shoal.stream.channels.kafka_client.link import KafkaLink, found
 from shoal.stream.channels.kafka_client.transactions import checked_delay
-from shoal.types.stream import Journey
+from shoal.types.stream import Channel, Journey
 
 _OPTIONS = ("config", "from", "group", "instance", "patience", "until")
 
 
-class Kafka:
+class Kafka(Channel):
     """Topics of one cluster, by URL: ``kafka://HOST:PORT/TOPIC?group=NAME``."""
 
     def open(self, journey: Journey) -> KafkaLink:

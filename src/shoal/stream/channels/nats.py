@@ -9,10 +9,10 @@ from shoal.errors import ParameterError
 from shoal.stream.channels.nats_client.connection import INPUT, OUTPUT, SCHEME, Address, Connection
 from shoal.stream.channels.nats_client.link import NatsLink
 from shoal.stream.channels.nats_client.writer import Writer
-from shoal.types.stream import Journey
+from shoal.types.stream import Channel, Journey
 
 
-class Nats:
+class Nats(Channel):
     """NATS streams, written ``nats://HOST:PORT/STREAM``."""
 
     def open(self, journey: Journey) -> NatsLink:

@@ -155,7 +155,7 @@ class Running:
         if not self.over:
             return False
         self.how.rejections.end()
-        if any(lane.pending for lane in self.lanes.values()) or not getattr(self.link, "finished", True):
+        if any(lane.pending for lane in self.lanes.values()) or self.link.finished is False:
             self._commit(everything=True)
         self._lanes()
         return self.over

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,11 @@ from shoal.errors import ParameterError
 from shoal.kernels.stream.castle import Castle as Rule
 from shoal.kernels.stream.castle import castle
 from shoal.parameters import Checked, Param
-from shoal.types.stream import Decided, Demand, Space, Waiting
+from shoal.types.stream import Decided, Demand, Space, StreamMethod, Waiting
 
 
 @dataclass(frozen=True)
-class Castle(Checked):
+class Castle(Checked, StreamMethod):
     """CASTLE (Cao, Carminati, Ferrari and Tan), the baseline for comparison.
 
     An arriving tuple joins the cluster whose box it enlarges least (the smallest in a tie) if the box's loss, its mean
@@ -47,9 +47,6 @@ class Castle(Checked):
     >>> [found.tolist() for found in rule.advance(waiting, due=0)]
     [[0, 1, 0, 1], [2, 3]]
     """
-
-    keeps_order: ClassVar[bool] = False  #: whether a large enough weight keeps tuples in order
-    only_k: ClassVar[bool] = True  #: whether classes can meet no demand other than k
 
     beta: Annotated[int, Param("Most clusters at a time.", low=1, high=100_000)] = 50
     mu: Annotated[int, Param("Classes whose mean loss a cluster may have.", low=1, high=100_000)] = 100

@@ -9,14 +9,14 @@ from typing import Annotated, ClassVar
 from shoal.kernels.stream.excess import Demanded, laid_out
 from shoal.kernels.stream.steps import Rule, steps
 from shoal.parameters import Checked, Param
-from shoal.types.stream import Decided, Demand, Space, Waiting
+from shoal.types.stream import Decided, Demand, Space, StreamMethod, Waiting
 
 _REACH = 3  # candidates, times k
 _MORE = 0.5
 
 
 @dataclass(frozen=True)
-class LookAhead(Checked):
+class LookAhead(Checked, StreamMethod):
     """Stream microaggregation that chooses classes by what their members would lose otherwise.
 
     As in `nearest`, an expiring tuple is released at once, in a class with other pending tuples, but not always with
@@ -45,7 +45,8 @@ class LookAhead(Checked):
     [0, -1, 0, -1, -1]
     """
 
-    keeps_order: ClassVar[bool] = True  #: whether a large enough weight keeps tuples in order
+    keeps_order: ClassVar[bool] = True
+    only_k: ClassVar[bool] = False
 
     young: Annotated[float, Param("Part of its price that a tuple counts with when it comes.", low=0, high=1)] = 0.3
     old: Annotated[float, Param("Part of its price that a tuple counts with when it expires.", low=0, high=1)] = 0.7

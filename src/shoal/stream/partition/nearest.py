@@ -12,11 +12,11 @@ from shoal.kernels.stream.excess import Demanded, laid_out
 from shoal.kernels.stream.nearest import nearest
 from shoal.kernels.stream.steps import Rule, steps
 from shoal.parameters import Checked
-from shoal.types.stream import Decided, Demand, Forming, Space, Waiting
+from shoal.types.stream import Decided, Demand, Forming, Space, StreamMethod, Waiting
 
 
 @dataclass(frozen=True)
-class Nearest(Checked):
+class Nearest(Checked, StreamMethod):
     """Stream microaggregation of Domingo-Ferrer and Soria-Comas, with the position as steering attribute.
 
     Tuples are pending on arrival. When the tuple of position i arrives and one of position i − δ or less is still
@@ -45,7 +45,8 @@ class Nearest(Checked):
     [[0, 1, 0, 1], [2, 3]]
     """
 
-    keeps_order: ClassVar[bool] = True  #: whether a large enough weight keeps tuples in order
+    keeps_order: ClassVar[bool] = True
+    only_k: ClassVar[bool] = False
 
     def begin(self, space: Space, k: int, delay: int, order_weight: float, demands: Sequence[Demand] = ()) -> Forming:
         """Return the rule that forms the classes of one lane; with demands, it repairs classes that miss them."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.types import called
-from shoal.types.stream import Taken
+from shoal.types.stream import StreamAttribute, Taken
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _PLAIN = (int, float)
@@ -25,7 +25,7 @@ MISSING = "Column {name!r}: must have a value, got none. Correct the record."
 
 
 @dataclass(frozen=True)
-class Between:
+class Between(StreamAttribute):
     """A numeric or datetime attribute between two bounds: one coordinate from 0 to 1."""
 
     name: str
@@ -135,7 +135,7 @@ def _number(cell: Any) -> float | None:
 
 
 @dataclass(frozen=True)
-class Categories:
+class Categories(StreamAttribute):
     """An attribute of declared categories, ordered or not."""
 
     name: str

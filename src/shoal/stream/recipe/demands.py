@@ -134,7 +134,7 @@ def _unused(name: str) -> str:
 
 def _impossible(recipe: StreamRecipe, required: Sequence[requirements.Required]) -> list[str]:
     found = []
-    if registry.says("stream.partition", recipe.method, "only_k"):
+    if registry.says("stream.partition", recipe.method, "only_k") is not False:
         what = "require" if recipe.require else "t"
         found.append(
             f"{what} cannot be held by the method {recipe.method}, which promises only k. Take nearest or "

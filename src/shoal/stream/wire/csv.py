@@ -14,14 +14,14 @@ from shoal.errors import SchemaError, listing
 from shoal.parameters import unknown
 from shoal.stream.wire.fields import TO_DECLARE, Fate, Fields, framing
 from shoal.stream.wire.jsonl import lookalike
-from shoal.types.stream import Parsed
+from shoal.types.stream import Parsed, Wire
 
 _BOM = b"\xef\xbb\xbf"
 _QUOTES = "a quote of the record is not closed, or a quote or line end stands inside a cell. Check what writes it."
 _NOT_UTF8 = "the record is not in UTF-8. Check what writes it."
 
 
-class Csv:
+class Csv(Wire):
     """Tuples as lines of cells, after a header line.
 
     Every cell that is not requested keeps its quotes and text, so that ``007`` and ``"a, b"`` are released as they

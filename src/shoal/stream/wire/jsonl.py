@@ -16,7 +16,7 @@ import numpy as np
 
 from shoal.errors import ParameterError, listing
 from shoal.stream.wire.fields import TO_DECLARE, Fate, Fields, framing, undeclared
-from shoal.types.stream import Parsed
+from shoal.types.stream import Parsed, Wire
 
 
 def lookalike(names: Iterable[str], known: Collection[str]) -> str | None:
@@ -235,7 +235,7 @@ class _Unfit(Exception):  # noqa: N818 - a fault of one record, handled here
     """A record with fields that it must not have."""
 
 
-class Jsonl:
+class Jsonl(Wire):
     """Tuples as JSON objects.
 
     Every field that is not requested keeps its text, so that ``1.10`` and integers of thirty digits are released as
@@ -307,11 +307,6 @@ class Jsonl:
         """Return the fields of some tuples that are released without being named."""
         kinds: dict[Any, None] = dict.fromkeys(map(type, bodies))
         return {name for kind in kinds for name in kind.shape.others}
-
-    @property
-    def head(self) -> bytes:
-        """The text before the first tuple: none."""
-        return b""
 
     def parse(self, records: Sequence[bytes]) -> Parsed:
         """Parse records; if all have the fields of the last ones, without a loop in Python."""

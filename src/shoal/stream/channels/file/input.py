@@ -153,6 +153,8 @@ _GZIP = b"\x1f\x8b"
 class Bytes(Protocol):
     """A source of bytes."""
 
+    number: int  #: file descriptor; −1: none
+
     def read(self, seconds: float) -> bytes | None:
         """Return some bytes, none at the end, or None if nothing arrived in time."""
 

@@ -23,7 +23,7 @@ from shoal.stream.channels.kafka_client.transactions import (
     mark,
     unpack,
 )
-from shoal.types.stream import Cursor, Incoming, Journey, Letter, Outgoing
+from shoal.types.stream import Cursor, Incoming, Journey, Letter, Link, Outgoing
 
 _SECONDS = 10.0
 _PAUSE = 0.1  # before a client that does not know a partition yet is asked again
@@ -149,7 +149,7 @@ def _written(told: dict[str, object]) -> bytes:
     return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-class KafkaLink:
+class KafkaLink(Link):
     """Reads as a member of a consumer group, and commits under its membership.
 
     **Guarantee.** A tuple is released in the same transaction as the cursor that records it; a member that lost its

@@ -14,14 +14,14 @@ from shoal.stream.channels.nats_client.connection import Connection
 from shoal.stream.channels.nats_client.messages import MOST, Delivered, Runs, State, addressed, digests, packed
 from shoal.stream.channels.nats_client.reader import Consumers, Reader
 from shoal.stream.channels.nats_client.writer import FencedError, Writer
-from shoal.types.stream import Cursor, Incoming, Journey, Outgoing
+from shoal.types.stream import Cursor, Incoming, Journey, Link, Outgoing
 
 _LANE = ""  # the only lane
 _ATTEMPTS = 20  # to start while another instance is active
 _GROWTH = 4096  # bytes by which a tuple may grow when it is released
 
 
-class NatsLink:
+class NatsLink(Link):
     """One lane: the messages of the input stream, or of one of its subjects.
 
     **Guarantee.** The output of `commit` is stored in the output stream whole or not at all, together with the cursor,
