@@ -30,7 +30,7 @@ LEVELS = (0.01, 0.05, 0.09, 0.13, 0.17, 0.21, 0.25)
 
 def promising():
     """Return the methods that see to t themselves, but for `auto`, which takes one of them."""
-    found = [key for key in registry.keys("partition") if getattr(registry.load("partition", key), "promises_t", False)]
+    found = [key for key in registry.keys("partition") if registry.load("partition", key).promises_t]
     return [key for key in found if key != "auto"]
 
 
@@ -143,7 +143,7 @@ def contenders():
     """Return what is compared, by name: each method, each refined, and what is chosen if nothing is said."""
     plain = {method: {"method": method} for method in promising()}
     refined = {f"{method} +": {"method": method, "refine": "fast"} for method in promising()}
-    known = "auto" in registry.keys("partition") and getattr(registry.load("partition", "auto"), "promises_t", False)
+    known = "auto" in registry.keys("partition") and registry.load("partition", "auto").promises_t
     if not known:
         print("auto does not see to t yet: left out")
     return plain | refined | ({"auto": {"method": "auto"}} if known else {})

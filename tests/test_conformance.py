@@ -31,22 +31,22 @@ def points(n: int, d: int = 2, seed: int = 1) -> np.ndarray:
 
 def fitting(method: str, X: np.ndarray) -> np.ndarray:
     """The points, in as many coordinates as the method takes: all, unless it says otherwise."""
-    return np.ascontiguousarray(X[:, : getattr(registry.load("partition", method), "dimensions", None)])
+    return np.ascontiguousarray(X[:, : registry.load("partition", method).dimensions])
 
 
 def promises_k(method: str) -> bool:
     """Whether the method promises classes of at least k records: yes, unless it says otherwise."""
-    return getattr(registry.load("partition", method), "promises_k", True)
+    return registry.load("partition", method).promises_k
 
 
 def promises_t(method: str) -> bool:
     """Whether the method promises t-closeness itself: no, unless it says otherwise."""
-    return getattr(registry.load("partition", method), "promises_t", False)
+    return registry.load("partition", method).promises_t
 
 
 def promises(method: str) -> tuple[str, ...]:
     """The other models that the method promises itself: none, unless it says otherwise."""
-    return getattr(registry.load("partition", method), "promises", ())
+    return registry.load("partition", method).promises
 
 
 def levels(method: str) -> dict[str, Any]:
@@ -211,7 +211,7 @@ class TestEveryMethod:
             shoal.microaggregate(X := fitting(method, points(9)), K, method=method, gama=1, **given(method, X))
 
     def test_points_of_other_dimensions_are_a_data_error(self, method: str) -> None:
-        dimensions = getattr(registry.load("partition", method), "dimensions", None)
+        dimensions = registry.load("partition", method).dimensions
         if dimensions is None:
             shoal.microaggregate(X := points(9, 5), K, method=method, **given(method, X))
             return
@@ -440,7 +440,7 @@ class TestOnEveryKind:
     def refusal(self, method: str, kind: str, policy: str) -> str | None:
         """What a method says that cannot serve a kind: it takes one coordinate only, or makes the values itself."""
         one = kind in ("numbers", "ordinal", "dates")
-        if getattr(registry.load("partition", method), "dimensions", None) == 1:
+        if registry.load("partition", method).dimensions == 1:
             return None if one and policy != "category" else "exactly 1 coordinate"
         if method == "least_error":
             return None if one and policy != "category" else "1 coordinate for each attribute"

@@ -17,7 +17,7 @@ import shoal
 from shoal import registry
 
 METHODS = registry.keys("partition")
-PROMISING = [key for key in METHODS if getattr(registry.load("partition", key), "promises_k", True)]
+PROMISING = [key for key in METHODS if registry.load("partition", key).promises_k]
 VALUES = st.one_of(st.integers(-5, 5).map(float), st.floats(-1e6, 1e6, allow_subnormal=False))
 
 
@@ -31,7 +31,7 @@ def tables(draw: st.DrawFn, most: int = 40) -> tuple[np.ndarray, int]:
 
 def fitting(method: str, X: np.ndarray) -> np.ndarray:
     """The points, in as many coordinates as the method takes: all, unless it says otherwise."""
-    return X[:, : getattr(registry.load("partition", method), "dimensions", None)]
+    return X[:, : registry.load("partition", method).dimensions]
 
 
 def frame_of(X: np.ndarray) -> pa.Table:
@@ -51,7 +51,7 @@ def protected(method: str, X: np.ndarray, k: int) -> shoal.Protected:
     """Protect a table, with a confidential column and t where the method asks for them."""
     frame = frame_of(X)
     recipe = {"quasi": frame.column_names, "k": k, "method": method, "exact_means": True}
-    if models := getattr(registry.load("partition", method), "promises", ()):
+    if models := registry.load("partition", method).promises:
         frame = frame.append_column("c", pa.array(np.arange(len(X)) % 2))
         levels = {"p_sensitivity": 2, "kpqr": [2, 0.3, 0.3]}
         return shoal.protect(frame, {**recipe, "confidential": ["c"], "require": {m: levels[m] for m in models}})
@@ -121,7 +121,7 @@ def test_no_method_beats_the_optimum_in_any_block(method: str, table: tuple[np.n
     whole, k = fitting(method, table[0]), table[1]
     more = {"confidential": secret(len(whole)), "t": 0.4} if needs_t(method) else {}
     levels = {"p_sensitivity": {"p": 2}, "kpqr": {"p": 2, "q": 0.3, "r": 0.3}}
-    for model in getattr(registry.load("partition", method), "promises", ()):
+    for model in registry.load("partition", method).promises:
         more = {"confidential": np.arange(len(whole)) % 2, **levels[model]}
     blocks = shoal.microaggregate(whole, k, method=method, **more).blocks
     for block in blocks:

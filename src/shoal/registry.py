@@ -9,10 +9,14 @@ from __future__ import annotations
 import importlib
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from shoal.errors import ParameterError
 from shoal.parameters import unknown
+
+if TYPE_CHECKING:
+    from shoal.types.contracts.components import Partitioner, Releaser, Sink, Source, Steering
+    from shoal.types.stream import Channel, StreamMethod
 
 _HOUSE = Path(__file__).parent
 
@@ -57,7 +61,7 @@ def says(room: str, key: str, name: str) -> Any:
     keeps the parser out of the threads in which explore makes recipes.
 
     >>> says("partition", "mic1d", "promises_k"), says("partition", "mdav", "promises_k")
-    (False, None)
+    (False, True)
     """
     import ast
 
@@ -72,6 +76,20 @@ def says(room: str, key: str, name: str) -> Any:
             except ValueError:  # not a literal word, number or short list
                 return None
     return None
+
+
+@overload
+def load(room: Literal["partition"], key: str) -> type[Partitioner]: ...
+@overload
+def load(room: Literal["release"], key: str) -> type[Releaser]: ...
+@overload
+def load(room: Literal["steer"], key: str) -> type[Steering]: ...
+@overload
+def load(room: Literal["stream.partition"], key: str) -> type[StreamMethod]: ...
+@overload
+def load(room: Literal["stream.channels"], key: str) -> type[Channel]: ...
+@overload
+def load(room: str, key: str) -> Any: ...
 
 
 def load(room: str, key: str) -> Any:
@@ -123,6 +141,12 @@ def for_file(room: str, path: Path) -> Any:
         allowed, end = ", ".join(sorted(known)), path.suffix or "no suffix"
         raise ParameterError(f"{path}: the name must end in {allowed}, got {end}. Rename or convert it.")
     return load(room, known[max(fitting, key=len)])
+
+
+@overload
+def for_place(room: Literal["io.sources"], at: Any) -> type[Source]: ...
+@overload
+def for_place(room: Literal["io.sinks"], at: Any) -> type[Sink]: ...
 
 
 def for_place(room: str, at: Any) -> Any:

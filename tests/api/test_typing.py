@@ -1,4 +1,4 @@
-"""What mypy says of programs that use shoal, and the argument types against the declarations of the fields."""
+"""What mypy says of programs that use or extend shoal, and argument types against the declarations of the fields."""
 
 from __future__ import annotations
 
@@ -38,6 +38,51 @@ REFUSED = {
     "shoal.protekt(1)": 'Module has no attribute "protekt"',
 }
 
+CONTRIBUTED = """
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from shoal.parameters import Checked, Param
+from shoal.types import Partition, Points
+from shoal.types.contracts.components import Partitioner, Source
+
+
+@dataclass(frozen=True)
+class Right(Checked, Partitioner):
+    promises_k: ClassVar[bool] = True
+
+    k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
+
+    def partition(self, points: Points, rng: np.random.Generator) -> Partition:
+        return Partition.of(np.zeros(len(points), np.int64))
+
+
+@dataclass(frozen=True)
+class Wrong(Checked, Partitioner):
+    promises_k: ClassVar[str] = "yes"  # refused: Incompatible types in assignment
+
+    k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
+
+    def partition(self, points: Points) -> Partition:  # refused: Signature of "partition" incompatible with supertype
+        return Partition.of(np.zeros(len(points), np.int64))
+
+
+@dataclass(frozen=True)
+class Incomplete(Checked, Partitioner):
+    k: int
+
+
+class Unread(Source):
+    def read(self, at: str) -> str:  # refused: Signature of "read" incompatible with supertype
+        return at
+
+
+Right(k=2)
+Incomplete(k=2)  # refused: Cannot instantiate abstract class "Incomplete"
+"""
+
 
 def mypy(folder: Path, program: str) -> str:
     (folder / "program.py").write_text(program)
@@ -52,14 +97,14 @@ def mypy(folder: Path, program: str) -> str:
     return ran.stdout
 
 
-def test_mypy_accepts_lists_and_names_misuse(tmp_path: Path) -> None:
+def test_mypy_accepts_lists_and_contributions_and_names_misuse(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
-    first = len(ACCEPTED.splitlines()) + 1
-    said = mypy(tmp_path, ACCEPTED + "".join(f"{line}\n" for line in REFUSED)).splitlines()
-    assert all(int(line.split(":")[1]) >= first for line in said), said
-    for number, (line, sentence) in enumerate(REFUSED.items(), first):
+    program = ACCEPTED + "".join(f"{line}  # refused: {sentence}\n" for line, sentence in REFUSED.items()) + CONTRIBUTED
+    said = mypy(tmp_path, program).splitlines()
+    for number, line in enumerate(program.splitlines(), 1):
         found = [one for one in said if one.startswith(f"program.py:{number}: error")]
-        assert any(sentence in one for one in found), (line, found)
+        _, refused, sentence = line.partition("  # refused: ")
+        assert any(sentence in one for one in found) if refused else not found, (line, found)
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,7 @@ _spec.loader.exec_module(oracle)
 
 def can_come_first(method: str) -> bool:
     cls = registry.load("partition", method)
-    takes_levels = getattr(cls, "promises_t", False) or getattr(cls, "promises", ())
-    return getattr(cls, "promises_k", True) and not takes_levels
+    return cls.promises_k and not (cls.promises_t or cls.promises)
 
 
 @pytest.mark.parametrize("method", [method for method in registry.keys("partition") if can_come_first(method)])

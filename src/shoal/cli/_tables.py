@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 _NAMED = 4  # maximum number of columns that are named one by one
-_FATES = {"quasi": "one value per class", "identifier": "not at all", "subject": "not at all"}
+_FATES = {"identifier": "not at all", "subject": "not at all"}
 
 
 def console() -> Console:
@@ -112,10 +112,10 @@ def print_schema(schema: Schema, partition: Partition, release: str, weight: str
     made_by = registry.load("release", release)
     known = {
         **_FATES,
-        "quasi": getattr(made_by, "fate", _FATES["quasi"]),
-        "confidential": getattr(made_by, "fate_of_confidential", "as it is"),
+        "quasi": made_by.fate,
+        "confidential": made_by.fate_of_confidential,
     }
-    if not getattr(made_by, "two_tables", False):
+    if not made_by.two_tables:
         known["weight"] = {"class": "mean of its class", "none": "removed"}.get(weight, "as it is")
     if "strata were merged" in partition.note:
         known["strata"] = "as it is; merged ones as one"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, SchemaError, listing
 from shoal.parameters import Checked, Param
 from shoal.types import Block, Confidential, Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 
 def confidential(owner: object, points: Points) -> tuple[Confidential, ...]:
@@ -54,7 +55,7 @@ def enough_values(owner: object, attributes: tuple[Confidential, ...], p: int) -
 
 
 @dataclass(frozen=True)
-class Projected(Checked):
+class Projected(Checked, Partitioner):
     """[N14] Algorithm 1: split the attributes into blocks, project each, sort, and cut with the least SSE."""
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
@@ -86,7 +87,7 @@ class Projected(Checked):
             found = uncorrelated_blocks(strength, count)
         return tuple(tuple(names[j] for j in block) for block in found)
 
-    def settled(self, points: Points) -> Projected:
+    def settled(self, points: Points) -> Self:
         """Return the method with the blocks found in these points, for use on any part of them."""
         return replace(self, settled_blocks=self.blocks(points))
 

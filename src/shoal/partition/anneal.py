@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from shoal.parameters import Checked, Param
 from shoal.types import Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 
 @dataclass(frozen=True)
-class Anneal(Checked):
+class Anneal(Checked, Partitioner):
     """Simulated annealing of the classes that MDAV forms, from several seeds, recombining the best classes.
 
     A record moves to the class of a near neighbour, two records change places, three rotate, or a class is dissolved or
@@ -36,6 +37,8 @@ class Anneal(Checked):
     >>> Anneal(k=3, effort="fast").partition(points, np.random.default_rng(0)).labels.tolist()
     [0, 1, 0, 1, 0, 1]
     """
+
+    promises_k: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
     effort: Annotated[Literal["fast", "default", "best"], Param("How much to try.")] = "default"

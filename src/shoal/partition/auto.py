@@ -13,12 +13,13 @@ from shoal.parameters import Checked, Param, build
 from shoal.partition._shared import confidential
 from shoal.progress import say
 from shoal.types import Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 _BYTES = 4e9  # bytes of points beyond which only a method with little extra memory is offered
 
 
 @dataclass(frozen=True)
-class Auto(Checked):
+class Auto(Checked, Partitioner):
     """Take the first of these that fits into the time: the optimum, `anneal` with most effort to least, `blocks`.
 
     With t: `t_first` if all confidential attributes are ranked, else `t_close_merge`. If classes must meet other
@@ -41,6 +42,7 @@ class Auto(Checked):
     ([0, 1, 0, 1, 0], 'auto took optimal_univariate: one coordinate, of which the optimum is known')
     """
 
+    promises_k: ClassVar[bool] = True
     promises_t: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
@@ -62,7 +64,7 @@ class Auto(Checked):
         chosen = f"{key} ({', '.join(f'{name} {value}' for name, value in given.items())})" if given else key
         note = f"auto took {chosen}: {reason}"
         say(note)
-        partition: Partition = build(registry.load("partition", key), {"k": self.k, **given}).partition(points, rng)
+        partition = build(registry.load("partition", key), {"k": self.k, **given}).partition(points, rng)
         return replace(partition, note=note)
 
     def _demanding(self, points: Points, rng: np.random.Generator, demands: Any) -> Partition:
@@ -85,7 +87,7 @@ class Auto(Checked):
         about = f"{n:,} records of {d} coordinates take about {_about(times[effort] if effort else start)}"
         note = f"auto took {key}, {how}: {about} of the {self.seconds:g} s at hand"
         say(note)
-        first: Partition = build(registry.load("partition", key), {"k": self.k, **given}).partition(points, rng)
+        first = build(registry.load("partition", key), {"k": self.k, **given}).partition(points, rng)
         block, x = first.blocks[0], points.coordinates
         labels = block.labels if hold(demands, block.labels).all() else satisfy(x, block.labels, self.k, demands)
         if effort is not None:

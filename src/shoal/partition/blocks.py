@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from shoal.parameters import Checked, Param
 from shoal.types import Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 
 @dataclass(frozen=True)
-class Blocks(Checked):
+class Blocks(Checked, Partitioner):
     """Cut space into blocks, partition each by MDAV, and repair the seams in rotated blocks of whole classes.
 
     Space is cut in two across the widest side of the points, each part again, and so on. Every block is partitioned on
@@ -35,6 +36,8 @@ class Blocks(Checked):
     >>> Blocks(k=3, size=40).partition(points, np.random.default_rng(0)).sizes.min()
     np.int64(3)
     """
+
+    promises_k: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
     size: Annotated[int, Param("Records of a block, at least.", low=1)] = 100_000

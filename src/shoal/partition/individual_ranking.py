@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from shoal.errors import DataError
 from shoal.parameters import Checked, Param
 from shoal.types import Block, Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 
 @dataclass(frozen=True)
-class IndividualRanking(Checked):
+class IndividualRanking(Checked, Partitioner):
     """Univariate microaggregation of each attribute: every attribute is a block of its own.
 
     **Guarantee.** n ≥ k → for each attribute alone, every record in exactly one class of k … 2k−1 records. **No
@@ -32,6 +33,7 @@ class IndividualRanking(Checked):
     [[0, 1, 0, 1], [0, 0, 1, 1]]
     """
 
+    promises_k: ClassVar[bool] = True
     forms_blocks: ClassVar[bool] = True  #: k holds in each of its blocks, not over all of them
 
     k: Annotated[int, Param("Smallest number of records in a class of one attribute.", low=2)]

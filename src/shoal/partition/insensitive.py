@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
 from shoal.types import Axis, Block, Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 _ROUNDING = 2.0**-40  # cells are cut in floats: some are wider than 1/s by a few units in the last place
 _SWEEPS = 4
@@ -88,7 +89,7 @@ def least_noise(classes: int, axes: Sequence[Axis]) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class Insensitive(Checked):
+class Insensitive(Checked, Partitioner):
     """Insensitive microaggregation: a total order of the domain, and classes of k consecutive records in it.
 
     Categories come before numbers. The domain of every coordinate but the last is cut into strips, or into the groups
@@ -142,6 +143,7 @@ class Insensitive(Checked):
     ([0, 1, 0, 1], 0.5)
     """
 
+    promises_k: ClassVar[bool] = True
     insensitive: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]

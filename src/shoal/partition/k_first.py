@@ -10,10 +10,11 @@ import numpy as np
 from shoal.parameters import Checked, Param
 from shoal.partition._shared import confidential
 from shoal.types import Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 
 @dataclass(frozen=True)
-class KFirst(Checked):
+class KFirst(Checked, Partitioner):
     """k-anonymity-first: Algorithm 2 of Soria-Comas et al. inside their Algorithm 1.
 
     The record x farthest from the centroid of the remaining records forms a class with its k−1 nearest. While the class
@@ -43,6 +44,7 @@ class KFirst(Checked):
     [0, 1, 1, 2, 2, 0]
     """
 
+    promises_k: ClassVar[bool] = True
     promises_t: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]

@@ -12,10 +12,11 @@ from shoal.errors import ParameterError, SchemaError
 from shoal.parameters import Checked, Param
 from shoal.partition._shared import confidential, enough_values
 from shoal.types import Confidential, Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 
 @dataclass(frozen=True)
-class Kpqr(Checked):
+class Kpqr(Checked, Partitioner):
     """Heuristic of Domingo-Ferrer, Sebé and Solanas for (k,p,q,r)-anonymity.
 
     A random record with a rare value, one with a share below q in the table, starts a class. The nearest record with a
@@ -45,6 +46,7 @@ class Kpqr(Checked):
     [0, 0, 0, 1, 1, 1]
     """
 
+    promises_k: ClassVar[bool] = True
     promises: ClassVar[tuple[str, ...]] = ("kpqr",)
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]

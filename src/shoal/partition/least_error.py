@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, ParameterError, listing
 from shoal.parameters import Checked, Param, shown
 from shoal.types import Block, Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 _LOW, _HIGH = 1e-6, 1e6  # so that nothing overflows
 _FROM_THE_DATA = "no bounds were given: noise was weighed by the range of the data"
 
 
 @dataclass(frozen=True)
-class LeastError(Checked):
+class LeastError(Checked, Partitioner):
     """Variable-size classes of one attribute each, with the least total expected error of microaggregation plus noise.
 
     The classes are meant to be released as means with Laplace noise, one draw per class. A small class loses little and

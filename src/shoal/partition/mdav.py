@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from shoal.parameters import Checked, Param
 from shoal.types import Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 
 @dataclass(frozen=True)
-class Mdav(Checked):
+class Mdav(Checked, Partitioner):
     """MDAV-generic of Domingo-Ferrer and Torra.
 
     While at least 3k records remain, the record r farthest from their centroid forms a class with its k−1 nearest, and
@@ -34,6 +35,8 @@ class Mdav(Checked):
     >>> Mdav(k=3).partition(points, np.random.default_rng(0)).labels.tolist()
     [1, 1, 0, 0, 1, 0]
     """
+
+    promises_k: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
 

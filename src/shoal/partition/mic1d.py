@@ -10,10 +10,11 @@ import numpy as np
 from shoal.errors import DataError, ParameterError
 from shoal.parameters import Checked, Param
 from shoal.types import Block, Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 
 @dataclass(frozen=True)
-class Mic1d(Checked):
+class Mic1d(Checked, Partitioner):
     """One-dimension microaggregation, Mic1D-k of Nin: k counts values, not records.
 
     All values of all attributes form one vector. It is sorted and cut into runs of k values; each run is scaled to

@@ -10,10 +10,11 @@ import numpy as np
 from shoal.errors import DataError, listing
 from shoal.parameters import Checked, Param
 from shoal.types import Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 
 @dataclass(frozen=True)
-class OptimalUnivariate(Checked):
+class OptimalUnivariate(Checked, Partitioner):
     """Sort one coordinate and cut it where the SSE is least, by Hansen and Mukherjee's shortest path.
 
     **Guarantee.** n ≥ k and one coordinate → every record in exactly one class of k … 2k−1 records, and no partition
@@ -34,6 +35,7 @@ class OptimalUnivariate(Checked):
     [0, 1, 0, 1, 0]
     """
 
+    promises_k: ClassVar[bool] = True
     dimensions: ClassVar[int] = 1
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]

@@ -11,10 +11,11 @@ from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param
 from shoal.partition._shared import confidential, enough_values
 from shoal.types import Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 
 @dataclass(frozen=True)
-class PSensitive(Checked):
+class PSensitive(Checked, Partitioner):
     """p-sensitive microaggregation of Solanas, Sebé and Domingo-Ferrer, from a random initial point.
 
     A random record starts a class. The nearest record with a confidential value that is new to the class joins, until
@@ -41,6 +42,7 @@ class PSensitive(Checked):
     [2, 1, 1, 0, 0, 2]
     """
 
+    promises_k: ClassVar[bool] = True
     promises: ClassVar[tuple[str, ...]] = ("p_sensitivity",)
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]

@@ -36,6 +36,7 @@ class Pcp(Projected):
     [0, 1, 0, 1]
     """
 
+    promises_k: ClassVar[bool] = True
     forms_blocks: ClassVar[bool] = True  #: if requested: k holds in each of them, not over all
 
     @staticmethod

@@ -14,12 +14,13 @@ from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param, build, unknown
 from shoal.partition._shared import ranked
 from shoal.types import Block, Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 _MARGIN = 1.001  # factor by which the weight exceeds the bound, so that rounding cannot matter
 
 
 @dataclass(frozen=True)
-class Steered(Checked):
+class Steered(Checked, Partitioner):
     """t-Closeness via steered microaggregation of Domingo-Ferrer and Soria-Comas.
 
     Records in the order of the confidential attribute are cut into b buckets of q records. Those of the first bucket
@@ -57,6 +58,7 @@ class Steered(Checked):
     [0, 1, 2, 2, 1, 0]
     """
 
+    promises_k: ClassVar[bool] = True
     promises_t: ClassVar[bool] = True
     steers: ClassVar[bool] = True
     may_miss_t: ClassVar[bool] = True  #: with a weight chosen by the user it promises nothing, and reports that
@@ -74,8 +76,7 @@ class Steered(Checked):
         if self.first not in registry.keys("partition"):
             raise ParameterError(unknown("Steered", "method (first)", self.first, registry.keys("partition")))
         method = registry.load("partition", self.first)
-        looks = getattr(method, "promises_t", False) or getattr(method, "promises", ())
-        if looks or not getattr(method, "promises_k", True):
+        if method.promises_t or method.promises or not method.promises_k:
             raise ParameterError(
                 f"Steered: first must be a method that forms classes of at least k records and does not look at "
                 f"confidential attributes, got {self.first!r}. Take mdav."
@@ -110,7 +111,7 @@ class Steered(Checked):
         rows = np.flatnonzero(buckets.partner < 0)
         steered = np.column_stack((x, weight * buckets.unit))[rows]  # [DS17] Alg. 1, step 7
         method = build(registry.load("partition", self.first), {"k": buckets.buckets})
-        inside: Partition = method.partition(Points(np.ascontiguousarray(steered)), rng)  # step 8
+        inside = method.partition(Points(np.ascontiguousarray(steered)), rng)  # step 8
         if len(inside.blocks) > 1:
             raise ParameterError(
                 f"Steered: first must be a method that forms one block of attributes, got {self.first!r}. Take mdav."

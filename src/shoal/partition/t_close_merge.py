@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -12,10 +12,11 @@ from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param, build, unknown
 from shoal.partition._shared import confidential
 from shoal.types import Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 
 @dataclass(frozen=True)
-class TCloseMerge(Checked):
+class TCloseMerge(Checked, Partitioner):
     """Microaggregation and merging: Algorithm 1 of Soria-Comas et al.
 
     Another method forms classes. As long as some class is farther than t from the table in a confidential attribute,
@@ -42,6 +43,7 @@ class TCloseMerge(Checked):
     [0, 0, 0, 0, 0, 0]
     """
 
+    promises_k: ClassVar[bool] = True
     promises_t: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
@@ -53,17 +55,17 @@ class TCloseMerge(Checked):
         if self.first not in registry.keys("partition"):
             raise ParameterError(unknown("TCloseMerge", "method", self.first, registry.keys("partition")))
         method = registry.load("partition", self.first)
-        if getattr(method, "promises_t", False):
+        if method.promises_t:
             raise ParameterError(
                 f"TCloseMerge: first must be a method that leaves t to others, got {self.first!r}, which sees to it "
                 f"itself. Take {self.first!r} alone, or another first."
             )
-        if getattr(method, "promises", ()):
+        if method.promises:
             raise ParameterError(
                 f"TCloseMerge: first must be a method that needs nothing but k, got {self.first!r}, which sees to "
                 f"another model. Take {self.first!r} alone, with --t, or another first."
             )
-        if not getattr(method, "promises_k", True):
+        if not method.promises_k:
             raise ParameterError(
                 f"TCloseMerge: first must form classes of at least k records, got {self.first!r}, which promises none. "
                 f"Take another first."
@@ -75,8 +77,8 @@ class TCloseMerge(Checked):
         from shoal.kernels.closeness.merge import merge_until_close
 
         near = closeness(confidential(self, points), self.t)
-        method: Any = build(registry.load("partition", self.first), {"k": self.k})
-        formed: Partition = method.partition(points, rng)
+        method = build(registry.load("partition", self.first), {"k": self.k})
+        formed = method.partition(points, rng)
         if len(formed.blocks) > 1:
             raise ParameterError(
                 f"TCloseMerge: first must partition all attributes together, got {self.first!r}, which forms "

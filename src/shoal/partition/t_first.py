@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from shoal.parameters import Checked, Param
 from shoal.partition._shared import ranked
 from shoal.types import Confidential, Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class TFirst(Checked):
+class TFirst(Checked, Partitioner):
     """t-closeness-first microaggregation of Soria-Comas et al.
 
     t determines the class size: k′ records. Records are ranked by the confidential attribute and cut into k′ subsets of
@@ -47,6 +48,7 @@ class TFirst(Checked):
     [0, 1, 0, 2, 2, 1]
     """
 
+    promises_k: ClassVar[bool] = True
     promises_t: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from shoal.parameters import Checked, Param
 from shoal.types import Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 
 @dataclass(frozen=True)
-class Tour(Checked):
+class Tour(Checked, Partitioner):
     """Put the records in an order in which neighbours are near, and cut it into classes of k … 2k−1.
 
     The order is a short path, as of a travelling salesman who need not return: greedy edges, shortened by 2-opt and
@@ -36,6 +37,8 @@ class Tour(Checked):
     >>> Tour(k=3).partition(points, np.random.default_rng(0)).labels.tolist()
     [0, 1, 0, 1, 0, 1]
     """
+
+    promises_k: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
 

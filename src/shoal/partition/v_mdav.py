@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from shoal.parameters import Checked, Param
 from shoal.types import Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 
 @dataclass(frozen=True)
-class VMdav(Checked):
+class VMdav(Checked, Partitioner):
     """V-MDAV of Solanas and Martínez-Ballesté.
 
     While at least k records have no class, the one farthest from the centroid of *all* records forms a class with its
@@ -38,6 +39,8 @@ class VMdav(Checked):
     >>> VMdav(k=2).partition(points, np.random.default_rng(0)).labels.tolist()
     [1, 1, 1, 2, 2, 0, 0]
     """
+
+    promises_k: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
     gamma: Annotated[

@@ -12,13 +12,14 @@ from shoal.errors import DataError, ParameterError
 from shoal.parameters import Checked, Param
 from shoal.release._taken_cells import refuse_values
 from shoal.types import Column, Kind, Partition, Points, Release, Role, Schema, Table, with_columns
+from shoal.types.contracts.components import Releaser
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 @dataclass(frozen=True)
-class Anatomy(Checked):
+class Anatomy(Checked, Releaser):
     """Quasi-identifiers unchanged, with the class number; confidential rows in a second table ([XT06]).
 
     Only the link between a record and its confidential row is removed, within the class. An attacker who identifies a

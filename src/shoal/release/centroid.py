@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from shoal.errors import ParameterError, SchemaError
 from shoal.parameters import Checked, Param
 from shoal.types import Block, Numbers, Partition, Points, Release, Resolution, Role, Schema, Table, with_columns
+from shoal.types.contracts.components import Releaser
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 @dataclass(frozen=True)
-class Centroid(Checked):
+class Centroid(Checked, Releaser):
     """Class mean in place of each quasi-identifier.
 
     Numbers: the mean, weighted if the table has sampling weights, rounded to the column's own decimals or to the

@@ -31,13 +31,14 @@ from shoal.types import (
     domains,
     with_columns,
 )
+from shoal.types.contracts.components import Releaser
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 @dataclass(frozen=True)
-class Laplace(Checked):
+class Laplace(Checked, Releaser):
     """Class means with Laplace noise, one draw for each class and attribute, shared by its members ([SD17]).
 
     Categories with a taxonomy are released as one of its categories, drawn by the exponential mechanism: the nearer to

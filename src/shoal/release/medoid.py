@@ -13,12 +13,13 @@ from shoal.kernels.arithmetic.class_means import class_means
 from shoal.parameters import Checked
 from shoal.release._taken_cells import cell_ranks, refuse_values, taken
 from shoal.types import Partition, Points, Release, Table
+from shoal.types.contracts.components import Releaser
 
 _TIE = 1e-9  # of the largest squared distance of a class: records within this tolerance are equally near
 
 
 @dataclass(frozen=True)
-class Medoid(Checked):
+class Medoid(Checked, Releaser):
     """Quasi-identifiers of one record of the class in place of all of them.
 
     The medoid is the record nearest to the class's mean in the points, where attributes are scaled and weighted; the

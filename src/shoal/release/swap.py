@@ -14,6 +14,7 @@ from shoal import secret
 from shoal.parameters import Checked, Param
 from shoal.release._taken_cells import refuse_values, taken
 from shoal.types import Partition, Points, Release, Table
+from shoal.types.contracts.components import Releaser
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,7 +23,7 @@ _KEY = 32  # bytes
 
 
 @dataclass(frozen=True)
-class Swap(Checked):
+class Swap(Checked, Releaser):
     """Quasi-identifiers permuted at random within each class: probabilistic k-anonymity ([SD12]).
 
     A record is released with the values of some record of its class, each with the same probability. So an attacker who

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, SchemaError
 from shoal.parameters import Checked, Param, unknown
 from shoal.types import Columns, Confidential, Points
+from shoal.types.contracts.components import Steering
 
 
 @dataclass(frozen=True)
-class Bucket(Checked):
+class Bucket(Checked, Steering):
     """Bucket attribute B(C) of [DS17] Algorithm 1, for any method and any weight.
 
     Coordinates: one, the number of the record in its bucket, from 0 to 1. The method `steered` chooses buckets and

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from shoal.kernels.arithmetic.scaling import extent, place
 from shoal.parameters import Checked, Param
 from shoal.types import Columns, Points
+from shoal.types.contracts.components import Steering
 
 
 @dataclass(frozen=True)
-class Column(Checked):
+class Column(Checked, Steering):
     """Existing artificial attribute: 𝒜 of [DS17] Definition 3, given as a column.
 
     Coordinates: one, from 0 for the smallest value to 1 for the largest.

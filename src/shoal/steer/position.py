@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
 from shoal.types import Columns, Points
+from shoal.types.contracts.components import Steering
 
 
 @dataclass(frozen=True)
-class Position(Checked):
+class Position(Checked, Steering):
     """Position attribute P of [DS17] Algorithm 3.
 
     Coordinates: one, from 0 for the first record to 1 for the last. The paper's i·ω is `every` = 1 with the weight ω.

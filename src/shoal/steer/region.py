@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from shoal.errors import DataError
 from shoal.parameters import Checked, Param
 from shoal.types import Columns, Points
+from shoal.types.contracts.components import Steering
 
 _MOST = 256  # coordinates, each carried through by every method
 
 
 @dataclass(frozen=True)
-class Region(Checked):
+class Region(Checked, Steering):
     """Artificial coordinate for each value of a column: a region, a branch, a school.
 
     Coordinates: one for each value, 1/√2 for the records that have it and 0 for others, so that the distance of two

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal import progress
-from shoal.flow.stages.write import open_sink, staged
+from shoal.flow.stages.write import open_sink
 from shoal.io.databases import mysql
 from shoal.io.sinks._sql_tables import sql_type
 from shoal.io.sources.sql import Sql
@@ -154,7 +154,7 @@ def test_a_strict_session_refuses_what_does_not_fit(mariadb_database: Any) -> No
 def test_nobody_sees_rows_before_the_audit(mariadb_database: Any) -> None:
     target = place(mariadb_database.at("safe"))
     sink = open_sink(target)
-    with staged(sink, target, force=False) as hidden:
+    with sink.staged(target.at, force=False) as hidden:
         sink.write(TABLE, hidden, None)
         (name,) = mariadb_database.tables()
         assert name.startswith("shoal_")

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.flow.stages.write import open_sink, staged_both
+from shoal.flow.stages.write import open_sink
 from shoal.io.sinks import _sql_tables as _publishing
 from shoal.io.sinks import duckdb
 from shoal.locations import beside, place
@@ -107,7 +107,7 @@ def test_if_one_cannot_get_its_name_the_other_does_not(
     first = place(undoing.at("safe"))
 
     def write() -> None:
-        with staged_both(sink, first, beside(first), force=False) as both:
+        with sink.staged_both(first.at, beside(first), force=False) as both:
             for staged in both:
                 sink.write(PEOPLE, staged, None)
 

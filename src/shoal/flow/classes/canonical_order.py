@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Self
 
 from shoal.types import Comparison, Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,25 +19,30 @@ _KEYS = 16  # with more coordinates than this, records are compared as bytes
 
 
 @dataclass(frozen=True)
-class Canonical:
+class Canonical(Partitioner):
     """Sorts the points by their coordinates, lets a method partition them, and returns the classes in row order.
 
     **Guarantee.** If two records swap rows, so do their labels. Among records that are equal in all coordinates, the
     order of rows still decides which of them is in which class.
     """
 
-    method: Any
+    method: Partitioner
 
-    def settled(self, points: Points) -> Canonical:
+    @property
+    def k(self) -> int:
+        """Smallest number of records in a class."""
+        return self.method.k
+
+    def settled(self, points: Points) -> Self:
         """Let the method determine from all points what must be the same in every stratum."""
-        return replace(self, method=self.method.settled(points)) if hasattr(self.method, "settled") else self
+        return replace(self, method=self.method.settled(points))
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Partition the records, sorted by their coordinates."""
         import numpy as np
 
         order = _by_value(points.coordinates)
-        found: Partition = self.method.partition(_in_order(points, order), rng)
+        found = self.method.partition(_in_order(points, order), rng)
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
         return replace(
@@ -48,7 +54,7 @@ class Canonical:
         )
 
 
-def canonical(method: Any, plain: Any, key: str) -> Any:
+def canonical(method: Partitioner, plain: Partitioner, key: str) -> Partitioner:
     """Make a method and its improvement independent of row order; MDAV itself stays unchanged."""
     return method if key == _BY_ROW and method is plain else Canonical(method)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shoal import progress
 from shoal.flow.classes.canonical_order import canonical
@@ -13,7 +13,7 @@ from shoal.flow.classes.improve import improved
 from shoal.flow.classes.steering import steering_in
 from shoal.flow.classes.strata import as_merged, merge_small, merged_note, partition_strata, with_strata
 from shoal.flow.classes.weights import weights_counted
-from shoal.flow.plan.components import promises_k
+from shoal.flow.plan.components import as_promised
 from shoal.flow.plan.plan import Plan, refuse_in_strata
 from shoal.flow.plan.release_traits import bounded
 from shoal.flow.plan.required_models import of_values
@@ -22,6 +22,7 @@ from shoal.flow.stages.groupings import strata_of, subjects_of
 from shoal.flow.stages.summary import summarise
 from shoal.recipe.recipe import Recipe
 from shoal.types import Attribute, Block, Partition, Points, Role, Table
+from shoal.types.contracts.components import Partitioner, Releaser
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +43,7 @@ class Formed:
     rng: np.random.Generator
 
     @property
-    def release(self) -> Any:
+    def release(self) -> Releaser:
         """The component that releases the classes."""
         return self.plan.release
 
@@ -51,8 +52,8 @@ class Formed:
 class Ways:
     """The methods that form classes of records and, where groups are never split, of whole groups."""
 
-    records: Any
-    groups: Any = None
+    records: Partitioner
+    groups: Partitioner | None = None
     group_of: NDArray[np.int64] | None = field(default=None, repr=False)
     strata: NDArray[np.int64] | None = field(default=None, repr=False)
     strata_of_groups: NDArray[np.int64] | None = field(default=None, repr=False)
@@ -79,7 +80,7 @@ def form(plan: Plan, table: Table, engine: Engine | None = None) -> Formed:
     blocks = [points.only(names) for names in recipe.all_blocks]
     ways = _ways(plan, points, strata)
     parts = (engine or in_memory)(recipe, [steering.onto(block) for block in blocks], ways, rng)
-    parts = [steering.without(part, block) for part, block in zip(parts, blocks, strict=True)]
+    parts = [as_promised(steering.without(part, block), method) for part, block in zip(parts, blocks, strict=True)]
     notes = dict.fromkeys(note for note in (merged, *(part.note for part in parts)) if note)
     partition = Partition(tuple(_noted(block, points) for part in parts for block in part.blocks), "; ".join(notes))
     if merged and strata is not None:
@@ -89,7 +90,7 @@ def form(plan: Plan, table: Table, engine: Engine | None = None) -> Formed:
 
 def in_memory(recipe: Recipe, blocks: Sequence[Points], ways: Ways, rng: np.random.Generator) -> list[Partition]:
     """Partition each block in this process: records, or whole groups in blocks where groups are never split."""
-    if ways.group_of is None:
+    if ways.group_of is None or ways.groups is None:
         return [partition_strata(points, ways.records, ways.strata, rng) for points in blocks]
     if recipe.nested:
         both = (ways.records, ways.groups)
@@ -128,7 +129,7 @@ def _strata(plan: Plan, table: Table, points: Points) -> tuple[NDArray[np.int64]
     recipe, method, strata = plan.recipe, plan.method, strata_of(table)
     if strata is None or not plan.merges_strata:
         return strata, ""
-    k = method.k if promises_k(method) else 1
+    k = method.k if method.promises_k else 1
     merged = merge_small(points, strata, k, points.subjects)
     joined = table.changed(with_strata(table.data, recipe.strata, merged), set(recipe.strata))
     refuse_in_strata(summarise(joined, recipe), recipe, table.schema, method)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Self
 
 from shoal.flow.classes.improve import improved
 from shoal.flow.classes.strata import partition_strata
 from shoal.recipe.recipe import Recipe
 from shoal.types import Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,7 +29,7 @@ def strata_of_groups(groups: NDArray[np.int64], strata: NDArray[np.int64] | None
 
 def partition_together(
     points: Points,
-    method: Any,
+    method: Partitioner,
     groups: NDArray[np.int64],
     strata: NDArray[np.int64] | None,
     rng: np.random.Generator,
@@ -93,7 +94,7 @@ def _weights_of(points: Points, groups: NDArray[np.int64]) -> NDArray[np.float64
 
 
 @dataclass(frozen=True)
-class Wider:
+class Wider(Partitioner):
     """A method that forms larger classes of groups, so that each has room for several classes of records.
 
     With classes of k, n records would form n/k classes. Groups form (n/k) to the power of their share of the
@@ -105,7 +106,7 @@ class Wider:
     50
     """
 
-    method: Any
+    method: Partitioner
     refine: str | None
     k: int
     share: float  #: of attributes that belong to the group
@@ -116,19 +117,17 @@ class Wider:
         classes = float(max(1.0, groups * self.members / self.k) ** self.share)
         return min(groups, max(self.k, round(groups / classes)))
 
-    def settled(self, points: Points) -> Wider:
+    def settled(self, points: Points) -> Self:
         """Let the method determine from all points what must be the same in every stratum."""
-        return replace(self, method=self.method.settled(points)) if hasattr(self.method, "settled") else self
+        return replace(self, method=self.method.settled(points))
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form the classes of groups."""
         sized = replace(self.method, k=self.size(len(points)))
-        wider = improved(sized, None, self.refine, more=bool(points.required))
-        found: Partition = wider.partition(points, rng)
-        return found
+        return improved(sized, None, self.refine, more=bool(points.required)).partition(points, rng)
 
 
-def way_of_groups(plain: Any, recipe: Recipe, groups: NDArray[np.int64]) -> Any:
+def way_of_groups(plain: Partitioner, recipe: Recipe, groups: NDArray[np.int64]) -> Partitioner:
     """Return the method that forms classes of whole groups."""
     if not recipe.nested:
         return improved(plain, None, recipe.refine, more=bool(recipe.require))
@@ -138,7 +137,7 @@ def way_of_groups(plain: Any, recipe: Recipe, groups: NDArray[np.int64]) -> Any:
 
 def partition_nested(
     blocks: tuple[Points, Points],
-    ways: tuple[Any, Any],
+    ways: tuple[Partitioner, Partitioner],
     groups: NDArray[np.int64],
     inside: NDArray[np.int64] | None,
     strata: NDArray[np.int64] | None,

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from shoal.flow.plan.components import one_block, promises_t, refuse_without_k
+from shoal.flow.plan.components import one_block, refuse_without_k
 from shoal.types import Block, Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 
 @dataclass(frozen=True)
-class Improved:
+class Improved(Partitioner):
     """A method followed by repair, refinement or both.
 
     **Guarantee.** Every class keeps at least k records. After a repair every class holds k different subjects where the
@@ -21,7 +22,9 @@ class Improved:
     all of that and never raises the SSE.
     """
 
-    method: Any
+    promises_k: ClassVar[bool] = True  #: `improved` refuses a method that does not
+
+    method: Partitioner
     t: float | None = None
     repair: bool = False
     effort: str | None = None  #: of the refinement; None: no refinement
@@ -29,15 +32,15 @@ class Improved:
     @property
     def k(self) -> int:
         """Smallest number of records in a class."""
-        return int(self.method.k)
+        return self.method.k
 
-    def settled(self, points: Points) -> Improved:
+    def settled(self, points: Points) -> Self:
         """Let the method determine from all points what must be the same in every stratum."""
-        return replace(self, method=self.method.settled(points)) if hasattr(self.method, "settled") else self
+        return replace(self, method=self.method.settled(points))
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes by the method, then improve those of each block in its own coordinates."""
-        first: Partition = self.method.partition(points, rng)
+        first = self.method.partition(points, rng)
         if self.repair and (self.t is not None or any(one.attribute for one in points.required)):
             one_block(type(self.method), len(first.blocks))
         blocks = [
@@ -73,12 +76,12 @@ class Improved:
         return replace(block, labels=satisfy(points.coordinates, block.labels, self.k, demands), promised_t=True)
 
 
-def improved(method: Any, t: float | None, effort: str | None, *, more: bool) -> Any:
+def improved(method: Partitioner, t: float | None, effort: str | None, *, more: bool) -> Partitioner:
     """Return the method, followed by a repair if it does not meet every demand itself, and by a refinement.
 
     `more` says whether the points will carry requirements in addition to t.
     """
-    repair = more or (t is not None and not promises_t(type(method)))
+    repair = more or (t is not None and not method.promises_t)
     if repair:
         refuse_without_k(type(method), ("t", "require", "subject"))
     if effort is not None:

@@ -13,13 +13,14 @@ from shoal import registry
 from shoal.errors import DataError, ParameterError, data_rows, raise_all
 from shoal.flow.classes.improve import improved
 from shoal.flow.classes.steering import ArrayColumns, given_tables, needs_confidential, steering_of
-from shoal.flow.plan.components import enough_records, promises_t
+from shoal.flow.plan.components import as_promised, enough_records
 from shoal.flow.plan.required_models import about_confidential, as_requirements
 from shoal.flow.stages.encode import confidential_arrays
 from shoal.parameters import build, shown, unknown
 from shoal.recipe.fields import EFFORTS
 from shoal.recipe.requirements import of_confidential, resolve
 from shoal.types import Certificate, Confidential, Partition, Points, Requirement
+from shoal.types.contracts.components import Partitioner
 
 
 def microaggregate_points(
@@ -39,7 +40,7 @@ def microaggregate_points(
     cls = registry.load("partition", method)
     given: dict[str, Any] = {**params, "k": int(k) if isinstance(k, Integral) and not isinstance(k, bool) else k}
     tables, arrays = given_tables(steer)
-    looks = promises_t(cls) or bool(getattr(cls, "promises", ()))
+    looks = cls.promises_t or bool(cls.promises)
     if confidential is not None and not (looks or require or needs_confidential(tables)):
         raise ParameterError(
             f"{cls.__name__}: takes no confidential attribute, got one. Leave it out, say what it must hold "
@@ -55,15 +56,16 @@ def microaggregate_points(
     enough_records(partitioner, len(coordinates))
     inside = () if confidential is None else confidential_arrays(confidential, len(coordinates))
     points = Points(coordinates, confidential=inside, required=_required(require, inside))
-    t = given.get("t") if promises_t(cls) else None
+    t = given.get("t") if cls.promises_t else None
     steering = steering_of(tables, partitioner, points, ArrayColumns(arrays, len(points)))
     whole = improved(partitioner, t, refine, more=bool(points.required))
-    return steering.without(whole.partition(steering.onto(points), np.random.default_rng(int(seed))), points)
+    found = whole.partition(steering.onto(points), np.random.default_rng(int(seed)))
+    return as_promised(steering.without(found, points), partitioner)
 
 
-def _refuse_two_levels(cls: type, given: Mapping[str, Any], require: Mapping[str, Any]) -> None:
+def _refuse_two_levels(cls: type[Partitioner], given: Mapping[str, Any], require: Mapping[str, Any]) -> None:
     """Refuse a level that is both a method argument and a requirement, with different values."""
-    promised = (*getattr(cls, "promises", ()), *(("t_closeness",) if promises_t(cls) else ()))
+    promised = (*cls.promises, *(("t_closeness",) if cls.promises_t else ()))
     raise_all(
         ParameterError,
         [

@@ -20,6 +20,7 @@ from shoal.flow.stages.values import categories
 from shoal.parameters import shown
 from shoal.recipe.recipe import Recipe
 from shoal.types import Columns, Footing, Partition, Points, Table
+from shoal.types.contracts.components import Partitioner
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +122,7 @@ def given_tables(steer: object) -> tuple[list[dict[str, Any]], dict[str, NDArray
     return tables, arrays
 
 
-def steering_of(tables: Sequence[Mapping[str, Any]], method: Any, points: Points, columns: Columns) -> Steering:
+def steering_of(tables: Sequence[Mapping[str, Any]], method: Partitioner, points: Points, columns: Columns) -> Steering:
     """Make the artificial attributes that the tables request, each with its weight."""
     made, owners = [], []
     for at, (table, (maker, weight)) in enumerate(zip(tables, steering_makers(tables, type(method)), strict=True)):
@@ -132,7 +133,7 @@ def steering_of(tables: Sequence[Mapping[str, Any]], method: Any, points: Points
     return Steering(np.column_stack(made) if made else none, tuple(owners), type(method).__name__)
 
 
-def steering_in(recipe: Recipe, method: Any, points: Points, table: Table) -> Steering:
+def steering_in(recipe: Recipe, method: Partitioner, points: Points, table: Table) -> Steering:
     """Make the artificial attributes of a recipe."""
     if needs_confidential(recipe.steer) and not points.confidential:
         points = replace(points, confidential=confidential_columns(table))
@@ -142,8 +143,4 @@ def steering_in(recipe: Recipe, method: Any, points: Points, table: Table) -> St
 def needs_confidential(tables: Sequence[Mapping[str, Any]]) -> bool:
     """Tell whether an artificial attribute is computed from confidential ones."""
     known = registry.keys("steer")
-    return any(
-        getattr(registry.load("steer", table["by"]), "needs_confidential", False)
-        for table in tables
-        if table.get("by") in known
-    )
+    return any(registry.load("steer", table["by"]).needs_confidential for table in tables if table.get("by") in known)

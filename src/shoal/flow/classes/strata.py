@@ -10,6 +10,7 @@ import numpy as np
 
 from shoal.flow.stages.values import categories
 from shoal.types import Partition, Points, Role, Table, with_columns
+from shoal.types.contracts.components import Partitioner
 from shoal.types.data.statistical_files import Variable
 from shoal.types.data.table import called
 
@@ -187,15 +188,13 @@ def with_strata(data: pa.Table, names: Sequence[str], strata: NDArray[np.int64])
 
 
 def partition_strata(
-    points: Points, method: Any, strata: NDArray[np.int64] | None, rng: np.random.Generator
+    points: Points, method: Partitioner, strata: NDArray[np.int64] | None, rng: np.random.Generator
 ) -> Partition:
     """Partition the points, stratum by stratum where there are strata."""
     import numpy as np
 
     if strata is None:
-        whole: Partition = method.partition(points, rng)
-        return whole
-    if hasattr(method, "settled"):  # what the method determines from the points must be the same in every stratum
-        method = method.settled(points)
+        return method.partition(points, rng)
+    method = method.settled(points)  # what it determines from the points must be the same in every stratum
     rows = np.split(np.argsort(strata, kind="stable"), np.cumsum(np.bincount(strata))[:-1])
     return Partition.joined([method.partition(points.rows(where), rng) for where in rows], rows)

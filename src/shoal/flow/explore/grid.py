@@ -163,7 +163,7 @@ def _suiting(table: Table, recipe: Recipe, d: int, *, close: bool) -> Iterator[s
         return
     yield from _PLAIN
     for key in registry.keys("partition"):
-        promises = getattr(registry.load("partition", key), "promises", ())
+        promises = registry.load("partition", key).promises
         if promises and required.issuperset(promises):
             yield key
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from shoal.errors import SchemaError, ShoalError, listing, rows_kept
 from shoal.flow.classes.form import Formed, form
@@ -25,6 +25,8 @@ from shoal.types.results.privacy_ledger import sequential
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from shoal.release.laplace import Laplace
 
 
 _SERIES = 0.01  # below it, a difference of nearly equal numbers would lose its digits
@@ -65,27 +67,28 @@ def expected_loss(made: Formed) -> ExpectedLoss:
     """
     from shoal.release._noise_claims import shares
 
-    numbers = _refused(made)
-    limits = domains(made.release.bounds, list(numbers.values()))
-    budget = shares(made.release, made.partition, limits)
+    release = cast("Laplace", made.release)
+    numbers = _refused(made, release)
+    limits = domains(release.bounds, list(numbers.values()))
+    budget = shares(release, made.partition, limits)
     lost, noise, variation = 0.0, 0.0, 0.0
     for block in made.partition.blocks:
         for j, name in enumerate(name for name in made.points.places if name in block.attributes):
-            reach = _reach(block, j, limits[name], whole=made.release.claim == "original")
+            reach = _reach(block, j, limits[name], whole=release.claim == "original")
             parts = _of_attribute(numbers[name], block, limits[name], reach / budget[name])
             lost, noise, variation = lost + parts[0], noise + parts[1], variation + parts[2]
     variation = variation or lost + noise  # where nothing varies, il_sse is 100 for any change
     return ExpectedLoss(100.0 * lost / variation, 100.0 * noise / variation) if variation else ExpectedLoss(0.0, 0.0)
 
 
-def _refused(made: Formed) -> dict[str, Numbers]:
+def _refused(made: Formed, release: Laplace) -> dict[str, Numbers]:
     """Return the attributes by name, all numeric; refuse what the release would refuse, and categories."""
     from shoal.release._noise_claims import refuse_missing, refuse_unknown
     from shoal.release._taken_cells import refuse_values
 
     refuse_missing(made.typed)
-    refuse_values(made.release, made.partition)
-    refuse_unknown(made.release, made.partition)
+    refuse_values(release, made.partition)
+    refuse_unknown(release, made.partition)
     if others := [a.name for a in made.attributes if not isinstance(a, Numbers)]:
         raise SchemaError(
             f"Explore: with epsilon quasi-identifiers must be numbers, {listing(others)} is of categories, whose error "

@@ -78,7 +78,7 @@ def usual_sizes(n: int, k: int) -> list[int]:
 def sized(method: str, given: Mapping[str, Any]) -> bool:
     """Tell whether k sets the class size of a method; a method with its own size parameter names it."""
     switch = registry.says("partition", method, "k_counts_with")
-    return switch is None or bool(given.get(switch))
+    return not switch or bool(given.get(switch))
 
 
 def _candidate(recipe: Recipe, way: Way, k: int, own: Mapping[str, Any], told: set[str], level: int) -> Candidate:
@@ -119,7 +119,7 @@ def _splits(method: str, recipe: Recipe, d: int) -> Sequence[str | None]:
     maker = registry.load("partition", method)
     if any(declared.name == "split" for declared in declarations(maker)):  # the method weighs the noise itself
         return (*both, _LEAST)
-    return both if len(recipe.all_blocks) > 1 or getattr(maker, "forms_blocks", False) else (None,)
+    return both if len(recipe.all_blocks) > 1 or maker.forms_blocks else (None,)
 
 
 def _widths_differ(recipe: Recipe) -> bool:

@@ -98,4 +98,4 @@ def check_metadata(
 def _foreign_in(staged: Any) -> list[str]:
     """Return metadata in a staged file that should not be there."""
     source = registry.for_place("io.sources", staged)
-    return foreign_properties(source().properties(staged)) if hasattr(source, "properties") else []
+    return foreign_properties(source().properties(staged))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING
+from dataclasses import MISSING, replace
 from dataclasses import fields as fields_of
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 from shoal import registry
 from shoal.errors import DataError, ParameterError, raise_all
@@ -14,32 +14,38 @@ from shoal.parameters import build, declarations, shown, unknown
 from shoal.recipe.fields import NOISE
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import resolve
+from shoal.types import Partition
+from shoal.types.contracts.components import Partitioner, Releaser, Sink, Steering
+
+T = TypeVar("T")
 
 
-def components(recipe: Recipe, encoding: type, sink: type | None) -> tuple[Any, Any, Any]:
+def components(recipe: Recipe, encoding: type[T], sink: type[Sink] | None) -> tuple[Partitioner, Releaser, T]:
     """Make method, release and encoding; each parameter of `set` goes to those that declare it."""
-    classes = (registry.load("partition", recipe.method), registry.load("release", recipe.release), encoding)
-    levels = _levels_for(classes[0], recipe)
-    fields_taken = {"k", "t", *levels, *NOISE, *getattr(classes[1], "takes", ())}
-    known = {d.name for cls in (*classes, sink) if cls for d in declarations(cls)} - fields_taken
+    method, release = registry.load("partition", recipe.method), registry.load("release", recipe.release)
+    levels = _levels_for(method, recipe)
+    fields_taken = {"k", "t", *levels, *NOISE, *release.takes}
+    known = {d.name for cls in (method, release, encoding, sink) if cls for d in declarations(cls)} - fields_taken
     raise_all(
         ParameterError,
         [unknown("Recipe", "parameter (in set)", n, known) for n in recipe.set if n not in known],
     )
-    if recipe.t is None and promises_t(classes[0]) and not _optional(classes[0], "t"):
-        raise ParameterError(
-            f"{classes[0].__name__}: t must be given, got none. Say how close classes must be: t = 0.2."
-        )
+    if recipe.t is None and method.promises_t and not _optional(method, "t"):
+        raise ParameterError(f"{method.__name__}: t must be given, got none. Say how close classes must be: t = 0.2.")
     given = {**recipe.set, "k": recipe.k, **({} if recipe.t is None else {"t": recipe.t}), **levels}
-    given |= {name: getattr(recipe, name) for name in getattr(classes[1], "takes", ())}
-    made = [build(c, {d.name: given[d.name] for d in declarations(c) if d.name in given}) for c in classes]
-    return made[0], made[1], made[2]
+    given |= {name: getattr(recipe, name) for name in release.takes}
+    return _built(method, given), _built(release, given), _built(encoding, given)
 
 
-def _levels_for(method: type, recipe: Recipe) -> dict[str, float]:
+def _built(cls: type[T], given: Mapping[str, Any]) -> T:
+    """Make a component from those of the given parameters that it declares."""
+    return build(cls, {d.name: given[d.name] for d in declarations(cls) if d.name in given})
+
+
+def _levels_for(method: type[Partitioner], recipe: Recipe) -> dict[str, float]:
     """Return the levels of the models that a method promises itself, as the recipe requires them."""
     levels: dict[str, float] = {}
-    for key in getattr(method, "promises", ()):
+    for key in method.promises:
         asked = [one for one in resolve("Recipe", recipe.require) if one.key == key]
         if len(asked) != 1:
             model = registry.load("privacy", key)
@@ -55,21 +61,26 @@ def _optional(cls: type, name: str) -> bool:
     return any(f.name == name and f.default is not MISSING for f in fields_of(cls))
 
 
-def promises_k(method: Any) -> bool:
-    """Tell whether a method promises classes of at least k records; one that does not must declare it."""
-    return bool(getattr(type(method), "promises_k", True))
+def as_promised(partition: Partition, method: Partitioner) -> Partition:
+    """Return a partition whose blocks promise k only if the method declares that promise.
+
+    A method that declares a parameter with which k counts promises k where that parameter is set.
+    """
+    if method.promises_k or (method.k_counts_with and getattr(method, method.k_counts_with)):
+        return partition
+    return replace(partition, blocks=tuple(replace(block, promised=False) for block in partition.blocks))
 
 
-def refuse_without_k(method: type, fields: Sequence[str]) -> None:
+def refuse_without_k(method: type[Partitioner], fields: Sequence[str]) -> None:
     """Refuse demands on a method that does not promise classes of at least k records."""
-    if fields and not getattr(method, "promises_k", True):
+    if fields and not method.promises_k:
         raise ParameterError(
             f"{method.__name__}: {' and '.join(filter(None, (', '.join(fields[:-1]), fields[-1])))} must be left out, "
             f"for this method forms no classes of at least k records. Take another method."
         )
 
 
-def one_block(method: type, blocks: int) -> None:
+def one_block(method: type[Partitioner], blocks: int) -> None:
     """Refuse requirements if quasi-identifiers are partitioned in blocks: joint classes are not controlled."""
     if blocks > 1:
         raise ParameterError(
@@ -78,31 +89,28 @@ def one_block(method: type, blocks: int) -> None:
         )
 
 
-def enough_records(method: Any, n: int) -> None:
+def enough_records(method: Partitioner, n: int) -> None:
     """Refuse a k above n records. If k does not count records, the method must check it itself."""
-    if promises_k(method) and n < method.k:
+    if method.promises_k and n < method.k:
         raise DataError(
             f"{type(method).__name__}: k must be at most the number of records, got k = {method.k:,} and {n:,} in the "
             f"table. Lower k."
         )
 
 
-def promises_t(method: type) -> bool:
-    """Tell whether a method promises t-closeness itself; one that does must declare it."""
-    return bool(getattr(method, "promises_t", False))
-
-
 _HEAVIEST = 1e300  # so that no coordinate overflows
 
 
-def steering_makers(tables: Sequence[Mapping[str, Any]], method: type) -> tuple[tuple[Any, float], ...]:
+def steering_makers(
+    tables: Sequence[Mapping[str, Any]], method: type[Partitioner]
+) -> tuple[tuple[Steering, float], ...]:
     """Return the maker and weight of each artificial attribute; refuse methods that cannot be steered."""
     if tables:
         _steerable(method)
     return tuple(_maker(table) for table in tables)
 
 
-def _maker(table: Mapping[str, Any]) -> tuple[Any, float]:
+def _maker(table: Mapping[str, Any]) -> tuple[Steering, float]:
     """Return the maker of an artificial attribute, and its weight."""
     by, weight = table.get("by"), table.get("weight", 1.0)
     if by not in registry.keys("steer"):
@@ -113,14 +121,14 @@ def _maker(table: Mapping[str, Any]) -> tuple[Any, float]:
     return build(registry.load("steer", str(by)), rest), float(weight)
 
 
-def _steerable(method: type) -> None:
+def _steerable(method: type[Partitioner]) -> None:
     """Refuse methods that artificial coordinates would not steer, or that have their own."""
     why = ""
-    if not getattr(method, "promises_k", True):
+    if not method.promises_k:
         why = "for this method forms no classes of at least k records"
-    elif getattr(method, "dimensions", None) is not None:
-        why = f"for this method takes exactly {method.dimensions} coordinate"  # type: ignore[attr-defined]
-    elif getattr(method, "steers", False):
+    elif method.dimensions is not None:
+        why = f"for this method takes exactly {method.dimensions} coordinate"
+    elif method.steers:
         why = "for this method has an artificial attribute of its own, and scales all others"
     if why:
         raise ParameterError(f"{method.__name__}: steer must be left out, {why}. Take another method.")

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from shoal.errors import DataError, ParameterError, SchemaError, ShoalError, raise_together
 from shoal.flow.plan.components import (
     components,
     enough_records,
     one_block,
-    promises_k,
-    promises_t,
     refuse_without_k,
     steering_makers,
 )
@@ -32,6 +30,10 @@ from shoal.flow.stages.summary import Summary
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, resolve
 from shoal.types import Requirement, Schema, Table
+from shoal.types.contracts.components import Partitioner, Releaser, Sink, Steering
+
+if TYPE_CHECKING:
+    from shoal.points.encoding import Encoding
 
 
 class TableStep(Protocol):
@@ -68,10 +70,10 @@ class Plan:
     recipe: Recipe
     schema: Schema
     summary: Summary
-    method: Any
-    release: Any
-    encoding: Any
-    steering: tuple[tuple[Any, float], ...] = ()
+    method: Partitioner
+    release: Releaser
+    encoding: Encoding
+    steering: tuple[tuple[Steering, float], ...] = ()
     requirements: tuple[Requirement, ...] = ()
     repairs: bool = False
     merges_strata: bool = False
@@ -115,7 +117,7 @@ class _Refusals:
 
 
 def make_plan(
-    recipe: Recipe, schema: Schema, summary: Summary, *, certify: bool = False, sink: type | None = None
+    recipe: Recipe, schema: Schema, summary: Summary, *, certify: bool = False, sink: type[Sink] | None = None
 ) -> Plan:
     """Decide how to protect a table, or refuse it with every reason at once.
 
@@ -167,7 +169,7 @@ def make_plan(
 
 
 def _checks(
-    recipe: Recipe, schema: Schema, summary: Summary, method: Any, release: Any, *, certify: bool
+    recipe: Recipe, schema: Schema, summary: Summary, method: Partitioner, release: Releaser, *, certify: bool
 ) -> list[Callable[[], None]]:
     """Return the checks that can refuse the run before strata are final."""
     checks: list[Callable[[], None]] = [
@@ -188,39 +190,39 @@ def _checks(
     return checks
 
 
-def refuse_in_strata(summary: Summary, recipe: Recipe, schema: Schema, method: Any) -> None:
+def refuse_in_strata(summary: Summary, recipe: Recipe, schema: Schema, method: Partitioner) -> None:
     """Refuse strata that are too small, split groups, or cannot hold what is required."""
     refusals = _Refusals()
-    refusals.tried(partial(refuse_small_strata, summary, recipe, method.k if promises_k(method) else 1))
+    refusals.tried(partial(refuse_small_strata, summary, recipe, method.k if method.promises_k else 1))
     refusals.tried(partial(refuse_split_groups, summary, recipe, schema))
     refusals.tried(partial(refuse_infeasible, summary, recipe, schema, required_in(recipe)))
     raise_together(refusals.found)
 
 
-def merges_strata(recipe: Recipe, method: Any) -> bool:
+def merges_strata(recipe: Recipe, method: Partitioner) -> bool:
     """Tell whether strata of fewer than k records are merged with others."""
-    return recipe.small_strata == "merge" and promises_k(method)
+    return recipe.small_strata == "merge" and method.promises_k
 
 
-def needs_repair(recipe: Recipe, method: Any) -> bool:
+def needs_repair(recipe: Recipe, method: Partitioner) -> bool:
     """Tell whether the recipe demands more than the method guarantees."""
     counting = recipe.subject is not None or bool(recipe.household_level)
-    more = bool(recipe.require) or (counting and promises_k(method))
-    return more or (recipe.t is not None and not promises_t(type(method)))
+    more = bool(recipe.require) or (counting and method.promises_k)
+    return more or (recipe.t is not None and not method.promises_t)
 
 
-def _with_enough_persons(method: Any, recipe: Recipe) -> Any:
+def _with_enough_persons(method: Partitioner, recipe: Recipe) -> Partitioner:
     """Return a method whose classes hold enough people for a bound on their shares."""
     from shoal.kernels.models.rule_tables import least_persons
 
     bounds = [one for one in as_requirements(resolve("Recipe", recipe.require), ()) if not one.attribute]
     least = max(map(least_persons, bounds), default=0)
-    return replace(method, k=least) if promises_k(method) and least > method.k else method
+    return replace(method, k=least) if method.promises_k and least > method.k else method
 
 
-def _refuse_certificate(recipe: Recipe, method: Any, *, certify: bool) -> None:
+def _refuse_certificate(recipe: Recipe, method: Partitioner, *, certify: bool) -> None:
     """Refuse to certify a method without k, and a run in which the bound would reveal data."""
-    if certify and not promises_k(method):
+    if certify and not method.promises_k:
         raise ParameterError(
             f"{type(method).__name__}: nothing can be certified, for this method forms no classes of at least k "
             f"records. Leave out --certify, or take another method."

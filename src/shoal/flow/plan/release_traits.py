@@ -14,12 +14,13 @@ from shoal.flow.stages.values import as_values
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import resolve
 from shoal.types import Axis, Footing, Numbers, Points, Release, Schema, Table, domains, with_columns
+from shoal.types.contracts.components import Partitioner, Releaser
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def refuse_noise(recipe: Recipe, method: type) -> None:
+def refuse_noise(recipe: Recipe, method: type[Partitioner]) -> None:
     """Refuse a recipe with noise that asks for something that breaks the claim, or lacks something it needs."""
     if recipe.epsilon is None:
         return
@@ -28,7 +29,7 @@ def refuse_noise(recipe: Recipe, method: type) -> None:
         faults.append("Laplace: together must be left out: ε is for single records, not for groups. Leave it out.")
     if covers_originals(recipe):
         owner = method.__name__
-        if not getattr(method, "insensitive", False):
+        if not method.insensitive:
             faults.append(
                 f"{owner}: with claim = original the classes must come from an order that does not depend on the data, "
                 f"these depend on it. Take method = insensitive, or claim = microaggregated."
@@ -140,14 +141,9 @@ def _in_line(points: Points, table: Table) -> tuple[Axis, ...]:
 GROUPING = "k_anonymity"
 
 
-def as_written(release: Any) -> bool:
-    """Tell whether the release contains cells of the table as they were written; it must declare this."""
-    return bool(getattr(type(release), "as_written", False))
-
-
 def guarantee(recipe: Recipe) -> str:
     """Return the model that a recipe's release promises: k-anonymity by grouping unless declared otherwise."""
-    return str(getattr(registry.load("release", recipe.release), "guarantee", GROUPING))
+    return registry.load("release", recipe.release).guarantee
 
 
 def by_grouping(recipe: Recipe) -> bool:
@@ -157,16 +153,16 @@ def by_grouping(recipe: Recipe) -> bool:
 
 def in_two_tables(recipe: Recipe) -> bool:
     """Tell whether confidential columns are released in a second table; the release must declare this."""
-    return bool(getattr(registry.load("release", recipe.release), "two_tables", False))
+    return registry.load("release", recipe.release).two_tables
 
 
 def deals_by_key(recipe: Recipe) -> bool:
     """Tell whether a recipe's release assigns values by a secret key, which its receipt stores."""
-    deals = getattr(registry.load("release", recipe.release), "deals_by_key", False)
-    return bool(deals) and recipe.set.get("not_private_seed") is None
+    deals = registry.load("release", recipe.release).deals_by_key
+    return deals and recipe.set.get("not_private_seed") is None
 
 
-def refuse_what_cannot_be_released(release: Any, recipe: Recipe, schema: Schema) -> None:
+def refuse_what_cannot_be_released(release: Releaser, recipe: Recipe, schema: Schema) -> None:
     """Refuse requests that the release cannot fulfil, and tables that it does not accept."""
     owner = type(release).__name__
     if in_two_tables(recipe):
@@ -181,13 +177,12 @@ def refuse_what_cannot_be_released(release: Any, recipe: Recipe, schema: Schema)
             f"{owner}: together must be left out, for records of a group would leave with different values. "
             f"Leave it out, or take the release centroid or medoid."
         )
-    if as_written(release) and recipe.when_missing == "fill":
+    if release.as_written and recipe.when_missing == "fill":
         raise ParameterError(
             f"{owner}: when_missing must be 'category' or 'exclude', got 'fill': cells leave as they were "
             f"written, and none is filled. Take one of these, or the release centroid."
         )
-    if hasattr(release, "refuse"):  # a release that does not accept every table
-        release.refuse(schema)
+    release.refuse(schema)
 
 
 def _refuse_in_two_tables(owner: str, recipe: Recipe) -> None:
@@ -198,7 +193,7 @@ def _refuse_in_two_tables(owner: str, recipe: Recipe) -> None:
             f"{owner}: there must be one block of quasi-identifiers, got {len(recipe.all_blocks)}: a confidential row "
             f"is of one class. Leave out blocks and household_level, or take another release."
         )
-    if not getattr(registry.load("partition", recipe.method), "promises_k", True):
+    if not registry.load("partition", recipe.method).promises_k:
         faults.append(
             f"{owner}: the method must form classes of at least k records, {recipe.method} does not. Take another "
             f"method, or another release."

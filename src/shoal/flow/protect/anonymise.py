@@ -15,13 +15,14 @@ from shoal.flow.classes.certify import certify
 from shoal.flow.classes.form import Formed, form
 from shoal.flow.classes.weights import weights_compared, weights_for_means, with_released_weights
 from shoal.flow.plan.plan import Plan, make_plan
-from shoal.flow.plan.release_traits import as_written, with_origins
+from shoal.flow.plan.release_traits import with_origins
 from shoal.flow.stages.encode import confidential_columns
 from shoal.flow.stages.groupings import named
 from shoal.flow.stages.measure import compared, measures, of_partition, read_measures
 from shoal.flow.stages.summary import summarise
 from shoal.recipe.recipe import Recipe
 from shoal.types import Readings, Release, Role, Run, Table, with_columns, without_unused
+from shoal.types.contracts.components import Sink
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def plan_for(table: Table, recipe: Recipe, *, certify: bool = False, sink: type | None = None) -> Plan:
+def plan_for(table: Table, recipe: Recipe, *, certify: bool = False, sink: type[Sink] | None = None) -> Plan:
     """Return the plan for a table in memory."""
     return make_plan(recipe, table.schema, summarise(table, recipe), certify=certify, sink=sink)
 
@@ -100,9 +101,9 @@ def _version(name: str) -> str:
 
 def _released(made: Formed, weights: NDArray[np.float64] | None) -> tuple[Release, pa.Table]:
     """Release the classes, from written cells or from values; also return the values to measure."""
-    copies = as_written(made.release)
+    copies = made.release.as_written
     table = made.table if copies else made.typed
-    released: Release = made.release.release(table, made.points, made.partition, weights, made.rng)
+    released = made.release.release(table, made.points, made.partition, weights, made.rng)
     released = _without_unused(released)
     if not copies:
         _refuse_codes(released)

@@ -10,7 +10,6 @@ from typing import Any
 
 from shoal import progress
 from shoal.errors import ShoalError, raise_together
-from shoal.flow.plan.components import promises_k
 from shoal.flow.plan.plan import Plan, make_plan
 from shoal.flow.plan.release_traits import in_two_tables
 from shoal.flow.protect.input import read_file, read_frame
@@ -111,7 +110,7 @@ def _described(column: ColumnSummary) -> str:
 def _decisions(plan: Plan) -> Iterator[tuple[str, str]]:
     """Yield the decisions, topic by topic."""
     recipe, summary = plan.recipe, plan.summary
-    if promises_k(plan.method):
+    if plan.method.promises_k:
         least = plan.method.k
         most = sum(int(size) // least for size in summary.strata.counts) if summary.strata else summary.records // least
         raised = f", raised from {recipe.k} for the share of one person" if least > recipe.k else ""

@@ -28,10 +28,8 @@ def read_file(place: Place, recipe: Recipe, *, textual: bool) -> Table:
     if not covers_originals(recipe):
         return read_table(place, recipe, textual=textual)
     refuse_noise(recipe, registry.load("partition", recipe.method))
-    if is_textual(place):
-        data, dialect = open_source(place, recipe.text).read(place.at, names=recipe.quasi)
-    else:
-        data, dialect = open_source(place, {} if textual else recipe.text).read(place.at)
+    settings = recipe.text if is_textual(place) or not textual else {}
+    data, dialect = open_source(place, settings).read(place.at, names=recipe.quasi)
     table = declared_table(data, recipe, dialect)
     return replace(table, dialect=build(Csv, recipe.text).dialect()) if textual else table
 

@@ -34,11 +34,12 @@ from shoal.flow.protect.side_files import (
 )
 from shoal.flow.stages.groupings import told_apart
 from shoal.flow.stages.values import complete_rows, only_rows
-from shoal.flow.stages.write import open_sink, staged, staged_both
+from shoal.flow.stages.write import open_sink
 from shoal.locations import Place, beside, path_or_none
 from shoal.recipe.recipe import Recipe
 from shoal.report.sections.published import published
 from shoal.types import Audit, Certificate, Comparison, Ledger, Partition, Readings, Release, Role, Run, Schema, Table
+from shoal.types.contracts.components import Sink
 
 if TYPE_CHECKING:
     import numpy as np
@@ -328,9 +329,9 @@ def protect_file(
         papers = stack.enter_context(side_files.staged(force=force))
         side_files.write_recipe(papers, recipe)
         hidden = (
-            (stack.enter_context(staged(sink, target, force=force)),)
+            (stack.enter_context(sink.staged(target.at, force=force)),)
             if second is None
-            else stack.enter_context(staged_both(sink, target, second, force=force))
+            else stack.enter_context(sink.staged_both(target.at, second, force=force))
         )
         progress.stage("Read")
         whole = read_file(source, recipe, textual=sink.textual)
@@ -367,12 +368,11 @@ def protect_file(
     return Protected(release.data, recipe, run, confidential, "" if second is None else str(second), rows=order.rows)
 
 
-def _written(release: Release, sink: Any, target: Place, hidden: tuple[Any, ...]) -> Release:
+def _written(release: Release, sink: Sink, target: Place, hidden: tuple[Any, ...]) -> Release:
     """Write the tables of a release, and return it as written, in the format's types and text."""
-    if hasattr(sink, "fitted"):  # a format that lacks some types converts or refuses them
-        before = None if release.original is None else sink.fitted(release.original)  # else "" ≠ missing
-        release = replace(release, data=sink.fitted(release.data), original=before)
-    dialect = sink.dialect_for(target.at, release.dialect) if sink.textual else None
+    before = None if release.original is None else sink.fitted(release.original)  # else "" ≠ missing
+    release = replace(release, data=sink.fitted(release.data), original=before)
+    dialect = sink.dialect_for(target.at, release.dialect)
     sink.write(release.data, hidden[0], dialect)
     apart = None if release.apart is None else _written(release.apart, sink, target, hidden[1:])
     return replace(release, dialect=dialect, apart=apart)

@@ -10,6 +10,7 @@ from shoal.locations import Place
 from shoal.parameters import build, shown, unknown
 from shoal.recipe.recipe import Recipe
 from shoal.types import Dialect, Kind, Role, Schema, Table, with_columns
+from shoal.types.contracts.components import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,27 +26,23 @@ def listed(field: str, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def open_source(place: Place, text: Mapping[str, Any]) -> Any:
+def open_source(place: Place, text: Mapping[str, Any]) -> Source:
     """Return the source for a place, with the text settings; only text sources take them."""
     from shoal import registry
 
     source = registry.for_place("io.sources", place.at)
-    if _is_textual(source):
+    if source.textual:
         return build(source, {**text, **place.options})
     if text:
         raise ParameterError(f"{_name(place)}: is no text file, so {listing(list(text))} cannot be set. Leave it out.")
     return build(source, place.options)
 
 
-def _is_textual(source: type) -> bool:
-    return bool(getattr(source, "textual", False))
-
-
 def is_textual(place: Place) -> bool:
     """Tell whether a place is a text file, which needs settings that other formats store themselves."""
     from shoal import registry
 
-    return _is_textual(registry.for_place("io.sources", place.at))
+    return registry.for_place("io.sources", place.at).textual
 
 
 def _name(place: Place) -> str:
@@ -61,8 +58,7 @@ def read_table(place: Place, recipe: Recipe, *, textual: bool) -> Table:
         from shoal.io.sources.csv import Csv
 
         data, _ = open_source(place, {}).read(place.at)
-        dialect = build(Csv, recipe.text).dialect()
-        return Table(data, schema_for(data, recipe, None), dialect)
+        return Table(data, schema_for(data, recipe, None), build(Csv, recipe.text).dialect())
     data, dialect = open_source(place, recipe.text).read(place.at)
     table = Table(data, schema_for(data, recipe, dialect), dialect)
     return table if dialect is None or textual else _as_values(table, dialect)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal import registry
-from shoal.io.sinks._atomic import atomic, both
+from shoal.io.sinks._atomic import atomic
 from shoal.locations import Place
 from shoal.parameters import build, declarations
+from shoal.types.contracts.components import Sink
 from shoal.types.data.released import released
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def open_sink(place: Place, settings: Mapping[str, Any] | None = None) -> Any:
+def open_sink(place: Place, settings: Mapping[str, Any] | None = None) -> Sink:
     """Return the sink for a place, with those settings that it declares."""
     maker = registry.for_place("io.sinks", place.at)
     given = settings or {}
@@ -25,30 +25,11 @@ def open_sink(place: Place, settings: Mapping[str, Any] | None = None) -> Any:
     return build(maker, {**said, **place.options})
 
 
-def staged(sink: Any, place: Place, *, force: bool) -> AbstractContextManager[Any]:
-    """Yield a target for the sink to write and its source to read; it gets its name when the block ends.
-
-    A file is hidden until then. The target of a URL is staged by its sink.
-    """
-    if isinstance(place.at, Path):
-        return atomic(place.at, force=force)
-    held: AbstractContextManager[Any] = sink.staged(place.at, force=force)
-    return held
-
-
-def staged_both(sink: Any, first: Place, second: Place, *, force: bool) -> AbstractContextManager[tuple[Any, Any]]:
-    """Yield two such targets; when the block ends both get their names, or neither."""
-    if isinstance(first.at, Path) and isinstance(second.at, Path):
-        return both(first.at, second.at, force=force)
-    held: AbstractContextManager[tuple[Any, Any]] = sink.staged_both(first.at, second, force=force)
-    return held
-
-
 def write_table(data: pa.Table, target: Place, *, force: bool, keep_metadata: bool = False) -> None:
     """Write a table to a file of any known format, or to a database."""
     sink = open_sink(target)
     data = released(data, data.column_names, keep=keep_metadata)
-    with staged(sink, target, force=force) as hidden:
+    with sink.staged(target.at, force=force) as hidden:
         sink.write(data, hidden, None)
 
 

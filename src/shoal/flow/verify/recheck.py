@@ -79,7 +79,7 @@ def outputs_of(said: Evidence, given: Any) -> list[Seen]:
 def read_seen(said: Evidence | None, place: Place) -> Seen:
     """Read a place; a text file is parsed as the evidence says."""
     source, text = registry.for_place("io.sources", place.at), None if said is None else said["text"]
-    if text is not None and getattr(source, "textual", False):
+    if text is not None and source.textual:
         if place.options:
             raise ParameterError(
                 f"{place.name}: the evidence says how it is written, so {listing(list(place.options))} cannot be set. "

@@ -137,7 +137,7 @@ def all_claimed(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> 
         return Check(said, Verdict.FAILS, f"no finding says {listing(faults)}")
     if seeded(recipe):
         return Check(said, Verdict.HOLDS, "values were dealt by a seed, for a test: nothing is promised or claimed")
-    if registry.says("partition", recipe.method, "promises_k") is False:
+    if registry.says("partition", recipe.method, "promises_k") is not True:
         return Check(said, Verdict.HOLDS, f"the method {recipe.method} promises no k of records, and none is claimed")
     if silent := sorted({str(f.confidential) for f in claims if f.confidential is not None and not f.promised}):
         why = f"t of {listing(silent)} is in the recipe and is NOT promised, as a weight was given; the rest is audited"
@@ -150,7 +150,7 @@ def _of_records(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> 
     if in_two_tables(recipe):
         key, names = guarantee_of(recipe), () if link is None else (link,)
         return [f"{key} = {recipe.k} over the class"] if names not in _claimed(claims, key, recipe.k) else []
-    if registry.says("partition", recipe.method, "promises_k") is False:
+    if registry.says("partition", recipe.method, "promises_k") is not True:
         silent = {f.attributes for f in claims if f.model == _PROMISES_K and not f.promised}
         return [f"what holds over {listing(names)}" for names in recipe.all_blocks if names not in silent]
     if seeded(recipe):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import pyarrow as pa
 
@@ -15,18 +15,17 @@ from shoal.io.sinks._atomic import atomic
 from shoal.locations import Place, Url
 from shoal.parameters import Checked, Param
 from shoal.types import Dialect
+from shoal.types.contracts.components import Sink
 
 
 @dataclass(frozen=True)
-class DatabaseSink(Checked):
+class DatabaseSink(Checked, Sink):
     """A database table, staged under another name until it is complete.
 
     A database defines `_check`, which tests before writing whether a name is free (messages are about `owner`);
     `_held`, which yields a table to write to, in a new file or the existing database, and when the block ends gives it
     its name and commits; and `_rename`, which does so for the second of two tables.
     """
-
-    textual: ClassVar[bool] = False  #: cells become values
 
     table: Annotated[str | None, Param("The table, or schema.table.")] = None
 

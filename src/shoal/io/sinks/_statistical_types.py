@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -171,9 +172,9 @@ class StatisticalSink(FileSink):
 
     title: ClassVar[str]  #: name of the format in messages
 
+    @abstractmethod
     def fitted(self, table: pa.Table) -> pa.Table:
         """Return the table as the file will hold it; raises what :meth:`write` raises."""
-        raise NotImplementedError
 
     def _write(self, table: pa.Table, path: Path) -> None:
         write, polars = _writer(path, self.title)

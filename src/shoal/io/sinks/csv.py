@@ -33,7 +33,7 @@ class Csv(FileSink):
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".txt", ".tab", ".data")
-    textual: ClassVar[bool] = True  #: cells are released as they came
+    textual: ClassVar[bool] = True
 
     @staticmethod
     def dialect_for(path: Path, dialect: Dialect | None = None) -> Dialect:

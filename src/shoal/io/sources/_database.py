@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -14,16 +15,17 @@ from shoal.io.sources._file import check_table
 from shoal.locations import Url
 from shoal.parameters import Checked, Param
 from shoal.types import Dialect
+from shoal.types.contracts.components import Source
 
 
 @dataclass(frozen=True)
-class DatabaseSource(Checked):
+class DatabaseSource(Checked, Source):
     """A database table, by its exact name, or the result of a read-only query."""
 
     table: Annotated[str | None, Param("The table, or schema.table.")] = None
     query: Annotated[str | None, Param("A query in place of a table.")] = None
 
-    def read(self, at: Url | StagedTable) -> tuple[pa.Table, Dialect | None]:
+    def read(self, at: Url | StagedTable, *, names: Collection[str] = ()) -> tuple[pa.Table, Dialect | None]:
         """Return the table, and no dialect.
 
         Raises

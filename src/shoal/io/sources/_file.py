@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, SchemaError, listing, raise_all
 from shoal.types import Dialect, plain
+from shoal.types.contracts.components import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class FileSource:
+class FileSource(Source):
     """A file that holds one table; a format defines `_table`."""
 
-    def read(self, path: Path) -> tuple[pa.Table, Dialect | None]:
+    def read(self, path: Path, *, names: Collection[str] = ()) -> tuple[pa.Table, Dialect | None]:
         """Return the file's table, and no dialect: only text files have one.
 
         Raises

@@ -9,13 +9,14 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 from shoal.errors import DataError, ParameterError, SchemaError, raise_all
 from shoal.io.sources._file import check_names, read_bytes
 from shoal.io.sources._text_rows import Rows, check_utf8, codec, to_utf8
 from shoal.parameters import Checked, Param
 from shoal.types import Dialect
+from shoal.types.contracts.components import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -145,7 +146,7 @@ _TAB_SUFFIXES = (".tsv", ".tab")
 
 
 @dataclass(frozen=True)
-class Csv(Checked):
+class Csv(Checked, Source):
     """Delimited text files: comma, semicolon, tab or another delimiter, detected from the text.
 
     Every column is text, every cell exactly as in the file, so that ``007`` and ``1.50`` survive. An empty cell is
@@ -155,7 +156,7 @@ class Csv(Checked):
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".txt", ".tab", ".data", ".csv.gz", ".tsv.gz")
-    textual: ClassVar[bool] = True  #: cells come as they are written
+    textual: ClassVar[bool] = True
 
     delimiter: Annotated[str | None, Param("What separates the cells; none: found by looking.")] = None
     quote: Annotated[str, Param("What stands around cells that hold a delimiter.")] = '"'
@@ -187,7 +188,7 @@ class Csv(Checked):
             codec("Csv", self.encoding)
 
     @classmethod
-    def of(cls, dialect: Dialect) -> Csv:
+    def of(cls, dialect: Dialect) -> Self:
         """Return the source that reads text written in this dialect, without detection.
 
         >>> Csv.of(Dialect(delimiter=";", decimal=",")).delimiter
