@@ -52,7 +52,7 @@ PROTECT = (
     Step("command", "recipe/recipe.py", "Recipe.__post_init__", "Makes a recipe of them and checks every field."),
     Step("command", "api/protect.py", "protect", "The same function that Python users call."),
     Step("run", "flow/protect/protect.py", "protect_file", "Runs all stages below, in this order."),
-    Step("run", "flow/stages/write.py", "staged", "Opens the output as a hidden file beside its final name."),
+    Step("run", "io/sinks/_file.py", "FileSink.staged", "Opens the output as a hidden file beside its final name."),
     Step("read", "flow/stages/read.py", "read_table", "Chooses the source by the file name and reads the table."),
     Step("read", "io/sources/csv.py", "Csv.read", "Parses bytes into columns of text."),
     Step("read", "schema/roles.py", "schema_of", "Gives each column a role and a kind."),
