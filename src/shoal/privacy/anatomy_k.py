@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.parameters import Checked, Param
 from shoal.privacy.counting.classes import codes_of, comparable, numbered, sizes_of
+from shoal.privacy.counting.numbers import smallest
 from shoal.privacy.counting.values import normal
 from shoal.types import Column, Finding, Release, called
+from shoal.types.contracts.privacy_model import TableModel
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,11 +72,8 @@ def _ranks(column: Column, cells: pa.ChunkedArray) -> NDArray[np.int64]:
     return np.asarray(np.append(rank, -1)[codes])
 
 
-_WORST = 5
-
-
 @dataclass(frozen=True)
-class AnatomyK(Checked):
+class AnatomyK(Checked, TableModel):
     """Anatomy (Xiao and Tao) with classes of at least k, audited from both tables as they are written.
 
     Quasi-identifiers and confidential columns are released in two tables that only the class number joins. A record of
@@ -114,7 +113,7 @@ class AnatomyK(Checked):
     """
 
     short: ClassVar[str] = "anatomy"
-    reported: ClassVar[bool] = False
+    level: ClassVar[str] = "k"
     example: ClassVar[str] = "5"
 
     k: Annotated[int | None, Param("Fewest confidential rows of a class; none: only report.", low=2)] = None
@@ -140,23 +139,8 @@ class AnatomyK(Checked):
         if given_away:
             levels = np.minimum(levels, 1)
             notes.append(_SORTED.format(given_away[0]))
-        return self._finding(link, levels, notes)
-
-    def _finding(self, link: str, levels: NDArray[np.int64], notes: list[str]) -> Finding:
-        achieved = int(levels.min()) if len(levels) else 0
-        order = np.lexsort((np.arange(len(levels)), levels))[:_WORST]
-        return Finding(
-            model="anatomy_k",
-            attributes=(link,),
-            achieved=achieved,
-            required=self.k,
-            holds=self.k is None or achieved >= self.k,
-            classes=len(levels),
-            worst=tuple((int(number), int(levels[number])) for number in order),
-            note="; ".join(notes),
-            short=self.short,
-            level="k",
-        )
+        achieved, worst = smallest(levels)
+        return self.finding((link,), achieved, self.k, len(levels), worst, note="; ".join(notes))
 
 
 _SORTED = "rows stand in the order of {!r} within the classes, which gives it away: bring them into another order first"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from shoal.parameters import Checked, Param
-from shoal.privacy.counting.histograms import Fewest, fewest_values
+from shoal.privacy.counting.histograms import fewest_values
 from shoal.types import Finding, Release
+from shoal.types.contracts.privacy_model import ConfidentialModel
 
 
 @dataclass(frozen=True)
-class DistinctLDiversity(Checked):
+class DistinctLDiversity(Checked, ConfidentialModel):
     """Distinct l-diversity (Machanavajjhala et al.), audited on the table as it is written.
 
     A release is l-diverse in this sense if in every class a confidential attribute takes at least l different values,
@@ -41,7 +41,7 @@ class DistinctLDiversity(Checked):
     """
 
     short: ClassVar[str] = "l_distinct"
-    of_confidential: ClassVar[bool] = True
+    level: ClassVar[str] = "l"
     reported: ClassVar[bool] = True
     example: ClassVar[str] = "3"
 
@@ -49,7 +49,6 @@ class DistinctLDiversity(Checked):
         int | None, Param("How many values a class must hold at least; none: only report.", low=1)
     ] = None
 
-    def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
-        """Find the fewest values in any class over some columns, for each confidential column."""
-        asked = Fewest("distinct_l_diversity", self.short, "l", self.l)
-        return tuple(fewest_values(asked, release, tuple(attributes), name) for name in confidential)
+    def audit_column(self, release: Release, attributes: tuple[str, ...], confidential: str) -> Finding:
+        """Find the fewest values in any class over some columns."""
+        return fewest_values(self, self.l, release, attributes, confidential)

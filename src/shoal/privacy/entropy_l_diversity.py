@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -14,10 +13,11 @@ from shoal.parameters import Checked, Param
 from shoal.privacy.counting.histograms import Histograms, at_least, effective, entropies, histograms_of, kinds
 from shoal.privacy.counting.numbers import beside, worst, written
 from shoal.types import Finding, Release
+from shoal.types.contracts.privacy_model import ConfidentialModel
 
 
 @dataclass(frozen=True)
-class EntropyLDiversity(Checked):
+class EntropyLDiversity(Checked, ConfidentialModel):
     """Entropy l-diversity (Machanavajjhala et al.), audited on the table as it is written.
 
     Let pᵢ be the shares of the values of a confidential attribute in a class. Its entropy is −Σ pᵢ log pᵢ. A release is
@@ -51,7 +51,7 @@ class EntropyLDiversity(Checked):
     """
 
     short: ClassVar[str] = "l_entropy"
-    of_confidential: ClassVar[bool] = True
+    level: ClassVar[str] = "l"
     reported: ClassVar[bool] = True
     example: ClassVar[str] = "2.5"
 
@@ -59,25 +59,19 @@ class EntropyLDiversity(Checked):
         float | None, Param("As how many equally frequent values a class must be uncertain; none: only report.", low=1)
     ] = None
 
-    def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
-        """Find exp(entropy) of the least diverse class over some columns, for each confidential column."""
-        return tuple(self._one(release, tuple(attributes), name) for name in confidential)
-
-    def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
-        found = histograms_of(release, names, confidential, as_counted=True)
+    def audit_column(self, release: Release, attributes: tuple[str, ...], confidential: str) -> Finding:
+        """Find exp(entropy) of the least diverse class over some columns."""
+        found = histograms_of(release, attributes, confidential, as_counted=True)
         rough, error = _effective(found)
         holds, level = self.l is None or _holds(found, rough, error, self.l), _least(found, rough, error)
-        return Finding(
-            model="entropy_l_diversity",
-            attributes=names,
-            achieved=level if holds or self.l is None else beside(level, False, self.l),
-            required=self.l,
+        return self.finding(
+            attributes,
+            level if holds or self.l is None else beside(level, False, self.l),
+            self.l,
+            len(rough),
+            worst(rough, found.classes),
             holds=holds,
-            classes=len(rough),
-            worst=worst(rough, found.classes),
             confidential=confidential,
-            short=self.short,
-            level="l",
         )
 
 
