@@ -22,11 +22,8 @@ class AlphaK(Checked, ConfidentialModel):
 
     A release is (α,k)-anonymous if it is k-anonymous, and in every class the share of each value of a confidential
     attribute is at most α, for each confidential attribute separately. The audit of k-anonymity checks that classes
-    hold at least k records. Shares are of records, even where k counts subjects.
-
-    A missing value is a value. NaN is missing, and −0 is 0. Values that differ only in capitals, surrounding blanks or
-    invisible characters are one value; 01 and 1 are two. Classes are those of the audit of k-anonymity. Nothing is
-    dropped, so the order of rows does not matter.
+    hold at least k records. Shares are of records, even where k counts subjects. Values, spellings and classes are
+    counted as in :func:`~shoal.privacy.counting.histograms.histograms_of`.
 
     **Guarantee.** Shares are fractions of integers, and are compared with α as written (0.1 is one tenth): rounding
     decides nothing. `achieved` is the largest share.

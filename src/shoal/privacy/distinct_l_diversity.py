@@ -17,10 +17,7 @@ class DistinctLDiversity(Checked, ConfidentialModel):
 
     A release is l-diverse in this sense if in every class a confidential attribute takes at least l different values,
     for each confidential attribute separately. This is the condition of p-sensitivity, under the name of [MKGV07].
-
-    A missing value is a value. NaN is missing, and −0 is 0. Values that differ only in capitals, surrounding blanks or
-    invisible characters are one value; 01 and 1 are two. Classes are those of the audit of k-anonymity. Nothing is
-    dropped, so the order of rows does not matter.
+    Values, spellings and classes are counted as in :func:`~shoal.privacy.counting.histograms.histograms_of`.
 
     **Guarantee.** `achieved` is the smallest number of different values in any class; it is counted, not estimated.
 

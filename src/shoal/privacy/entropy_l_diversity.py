@@ -22,11 +22,8 @@ class EntropyLDiversity(Checked, ConfidentialModel):
 
     Let pᵢ be the shares of the values of a confidential attribute in a class. Its entropy is −Σ pᵢ log pᵢ. A release is
     l-diverse in this sense if the entropy of every class is at least log l, for each confidential attribute separately.
-    l need not be an integer. Shares are of records, even where k counts subjects.
-
-    A missing value is a value. NaN is missing, and −0 is 0. Values that differ only in capitals, surrounding blanks or
-    invisible characters are one value; 01 and 1 are two. Classes are those of the audit of k-anonymity. Nothing is
-    dropped, so the order of rows does not matter.
+    l need not be an integer. Shares are of records, even where k counts subjects. Values, spellings and classes are
+    counted as in :func:`~shoal.privacy.counting.histograms.histograms_of`.
 
     **Guarantee.** l is taken as written (2.5 is five halves), and rounding decides nothing: entropies that floats
     cannot tell from log l are compared as products of powers of integers. `achieved` is exp(entropy) of the worst

@@ -16,11 +16,8 @@ class PSensitivity(Checked, ConfidentialModel):
     """p-sensitivity (Truta and Vinay), audited on the table as it is written.
 
     A release is p-sensitive if in every class a confidential attribute takes at least p different values, for each
-    confidential attribute separately. The audit of k-anonymity checks that classes hold at least k records.
-
-    A missing value is a value. NaN is missing, and −0 is 0. Values that differ only in capitals, surrounding blanks or
-    invisible characters are one value; 01 and 1 are two. Classes are those of the audit of k-anonymity. Nothing is
-    dropped, so the order of rows does not matter.
+    confidential attribute separately. The audit of k-anonymity checks that classes hold at least k records. Values,
+    spellings and classes are counted as in :func:`~shoal.privacy.counting.histograms.histograms_of`.
 
     **Guarantee.** `achieved` is the smallest number of different values in any class; it is counted, not estimated.
 

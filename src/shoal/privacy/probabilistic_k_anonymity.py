@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.parameters import Checked, Param
-from shoal.privacy.counting.classes import codes_of, numbered, sizes_of
+from shoal.privacy.counting.classes import by_first_row, codes_of, numbered, paired, sizes_of
 from shoal.privacy.counting.numbers import smallest
 from shoal.privacy.counting.values import normal
 from shoal.types import Finding, Release
@@ -103,10 +103,8 @@ def _classes(release: Release, names: Sequence[str], before: int) -> NDArray[np.
     for name in names:
         own = release.classes.get(name)
         own = numbered(normal(release.values(name))) if own is None else np.asarray(own)
-        own = np.unique(own, return_inverse=True)[1]
-        owner = np.unique(owner * (int(own.max(initial=0)) + 1) + own, return_inverse=True)[1]
-    _, first, numbers = np.unique(owner, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[numbers])
+        owner = paired(owner, np.unique(own, return_inverse=True)[1])
+    return by_first_row(owner)
 
 
 def _varies(owner: NDArray[np.int64], codes: NDArray[np.int64], classes: int) -> NDArray[np.bool_]:

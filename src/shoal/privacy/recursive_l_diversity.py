@@ -25,11 +25,8 @@ class RecursiveLDiversity(Checked, ConfidentialModel):
     Let r₁ ≥ r₂ ≥ … ≥ rₘ be the counts of the values of a confidential attribute in a class. The class is (c,l)-diverse
     if r₁ < c · (r_l + r_{l+1} + … + rₘ): even an attacker who can rule out l − 2 of its values is not nearly certain of
     one. A class with fewer than l values is not (c,l)-diverse. A release is if all classes are, for each confidential
-    attribute separately. Counts are of records, even where k counts subjects.
-
-    A missing value is a value. NaN is missing, and −0 is 0. Values that differ only in capitals, surrounding blanks or
-    invisible characters are one value; 01 and 1 are two. Classes are those of the audit of k-anonymity. Nothing is
-    dropped, so the order of rows does not matter.
+    attribute separately. Counts are of records, even where k counts subjects. Values, spellings and classes are counted
+    as in :func:`~shoal.privacy.counting.histograms.histograms_of`.
 
     **Guarantee.** Counts are integers, and c is taken as written: rounding decides nothing. `achieved` is the largest l
     for which all classes are (c,l)-diverse, or 0.

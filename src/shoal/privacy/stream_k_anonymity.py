@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import SchemaError, listing
 from shoal.parameters import Checked, Param
-from shoal.privacy.counting.classes import comparable, counted_in, people_of
+from shoal.privacy.counting.classes import by_first_row, comparable, counted_in, people_of
 from shoal.privacy.counting.numbers import smallest
 from shoal.privacy.k_anonymity import class_sizes
 from shoal.types import Finding, Release
@@ -122,8 +122,7 @@ def _named(cells: pa.ChunkedArray, name: str) -> NDArray[np.int64]:
         missing |= np.asarray(pc.fill_null(pc.equal(pc.utf8_trim_whitespace(plain), ""), True).to_numpy())
     codes = pc.dictionary_encode(plain, null_encoding="encode").combine_chunks().indices.to_numpy().astype(np.int64)
     codes[missing] = len(codes) + np.flatnonzero(missing)
-    _, first, numbers = np.unique(codes, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[numbers])
+    return by_first_row(codes)
 
 
 def _different(owner: NDArray[np.int64], cells: list[pa.ChunkedArray]) -> NDArray[np.int64]:

@@ -120,7 +120,9 @@ def gaps(begins: NDArray[np.int64], end: int) -> NDArray[np.int64]:
 def histograms_of(release: Release, names: Sequence[str], confidential: str, *, as_counted: bool = False) -> Histograms:
     """Count the values of a confidential column in each class over some columns; computed once per release.
 
-    With `as_counted`, spellings of one value are one value.
+    A missing value is a value. NaN is missing, and −0 is 0. With `as_counted`, values that differ only in capitals,
+    surrounding blanks or invisible characters are one value; 01 and 1 are two. Classes are those of the audit of
+    k-anonymity. Nothing is dropped, so the order of rows does not matter.
 
     >>> import pyarrow as pa
     >>> from shoal.types import Column, Kind, Role, Schema
