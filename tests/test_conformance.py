@@ -288,7 +288,7 @@ def read(which: str) -> Any:
 @pytest.mark.parametrize(("room", "key"), MEASURES)
 class TestEveryMeasure:
     def name(self, room: str, key: str) -> str:
-        return getattr(registry.load(room, key), "short", "") or key
+        return registry.load(room, key).name()
 
     def test_has_goal_and_range_and_a_name_of_its_own(self, room: str, key: str) -> None:
         cls = registry.load(room, key)
@@ -305,7 +305,7 @@ class TestEveryMeasure:
             assert found.note
             return
         assert low <= found.value <= high
-        if room == "utility" and cls.goal and not hasattr(cls, "of"):
+        if room == "utility" and cls.goal and not cls.of:
             assert found.value == (low if cls.goal == "low" else high)
 
     def test_what_is_missing_or_constant_is_no_trouble_and_no_value_is_told(self, room: str, key: str) -> None:
@@ -338,7 +338,7 @@ def test_every_measure_reads_every_kind_and_says_what_it_reads(room: str, key: s
     assert {d.name for d in declarations(measure)} == {f.name for f in fields(measure)}
     made = build(measure, {})
     assert pickle.loads(pickle.dumps(made)) == made
-    if hasattr(measure, "of"):
+    if measure.of:
         assert made.combine(dict.fromkeys(measure.of, 50.0)).value == 50.0
         return
     rng = np.random.default_rng(6)
@@ -367,7 +367,7 @@ def test_every_measure_reads_every_kind_and_says_what_it_reads(room: str, key: s
         np.array_equal(a, b, equal_nan=True) for a, b in zip(kept, (X, masked, before, codes, classes), strict=True)
     )
     assert (reading.measure, reading.goal, reading.range) == (key, measure.goal, measure.range)
-    assert reading.name == getattr(measure, "short", key)
+    assert reading.name == measure.name() == (measure.short or key)
     assert reading.note if np.isnan(reading.value) else measure.range[0] <= reading.value <= measure.range[1]
     assert len(dict(reading.parts)) == len(reading.parts)
     assert all(isinstance(value, float) for _, value in (("", reading.value), *reading.parts))

@@ -15,7 +15,7 @@ from shoal.flow.evidence.receipt import Receipt
 from shoal.flow.protect.row_order import lined_up
 from shoal.flow.stages.encode import confidential_columns, encode
 from shoal.flow.stages.groupings import strata_of
-from shoal.flow.stages.measure import compared, measures, read_measures
+from shoal.flow.stages.measure import AnyMeasure, compared, measures, read_measures
 from shoal.flow.stages.read import is_textual, listed, open_source, schema_for
 from shoal.flow.stages.values import as_values, categories, complete_rows, only_rows
 from shoal.locations import Place
@@ -151,14 +151,14 @@ class Compared:
         return only_rows(table, complete_rows(whole, self.recipe))
 
     @cached_property
-    def measures(self) -> list[Any]:
+    def measures(self) -> list[AnyMeasure]:
         """The measures to compute."""
         return measures(self.settings, only=listed("measures", self.only))
 
     @property
     def extra(self) -> tuple[str, ...]:
         """Columns that a measure needs but that are not compared themselves."""
-        named = (name for one in self.measures for name in getattr(one, "columns", ()))
+        named = (name for one in self.measures for name in one.columns)
         return tuple(dict.fromkeys(name for name in named if name not in self.columns))
 
     def schema(self, data: pa.Table, dialect: Dialect | None, unread: tuple[str, ...] = ()) -> Schema:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar
@@ -14,19 +13,17 @@ from shoal.parameters import Checked, Param
 from shoal.privacy.counting.histograms import Histograms, histograms_of
 from shoal.privacy.counting.numbers import rounded, worst, written
 from shoal.types import Finding, Release
+from shoal.types.contracts.privacy_model import ConfidentialModel
 
 
 @dataclass(frozen=True)
-class AlphaK(Checked):
+class AlphaK(Checked, ConfidentialModel):
     """(α,k)-anonymity (Wong et al.), audited on the table as it is written.
 
     A release is (α,k)-anonymous if it is k-anonymous, and in every class the share of each value of a confidential
     attribute is at most α, for each confidential attribute separately. The audit of k-anonymity checks that classes
-    hold at least k records. Shares are of records, even where k counts subjects.
-
-    A missing value is a value. NaN is missing, and −0 is 0. Values that differ only in capitals, surrounding blanks or
-    invisible characters are one value; 01 and 1 are two. Classes are those of the audit of k-anonymity. Nothing is
-    dropped, so the order of rows does not matter.
+    hold at least k records. Shares are of records, even where k counts subjects. Values, spellings and classes are
+    counted as in :func:`~shoal.privacy.counting.histograms.histograms_of`.
 
     **Guarantee.** Shares are fractions of integers, and are compared with α as written (0.1 is one tenth): rounding
     decides nothing. `achieved` is the largest share.
@@ -49,7 +46,7 @@ class AlphaK(Checked):
     """
 
     short: ClassVar[str] = "alpha"
-    of_confidential: ClassVar[bool] = True
+    level: ClassVar[str] = "alpha"
     reported: ClassVar[bool] = True
     example: ClassVar[str] = "0.5"
 
@@ -57,25 +54,19 @@ class AlphaK(Checked):
         float | None, Param("How frequent a value may be in a class; none: only report.", low=0, high=1)
     ] = None
 
-    def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
-        """Find the largest share of any value in any class over some columns, for each confidential column."""
-        return tuple(self._one(release, tuple(attributes), name) for name in confidential)
-
-    def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
-        found = histograms_of(release, names, confidential, as_counted=True)
+    def audit_column(self, release: Release, attributes: tuple[str, ...], confidential: str) -> Finding:
+        """Find the largest share of any value in any class over some columns."""
+        found = histograms_of(release, attributes, confidential, as_counted=True)
         shares = found.commonest / found.classes.sizes
         achieved = _largest(shares, found)
-        return Finding(
-            model="alpha_k",
-            attributes=names,
-            achieved=rounded(achieved, self.alpha),
-            required=self.alpha,
+        return self.finding(
+            attributes,
+            rounded(achieved, self.alpha),
+            self.alpha,
+            len(shares),
+            tuple((number, -share) for number, share in worst(-shares, found.classes)),
             holds=self.alpha is None or achieved <= written(self.alpha),
-            classes=len(shares),
-            worst=tuple((number, -share) for number, share in worst(-shares, found.classes)),
             confidential=confidential,
-            short=self.short,
-            level="alpha",
         )
 
 

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.parameters import Checked, Param
-from shoal.privacy.counting.classes import codes_of, comparable, numbered, sizes_of
+from shoal.privacy.counting.classes import by_first_row, codes_of, comparable, numbered, paired, sizes_of
+from shoal.privacy.counting.numbers import smallest
 from shoal.privacy.counting.values import normal
 from shoal.types import Column, Finding, Release, called
+from shoal.types.contracts.privacy_model import TableModel
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,11 +72,8 @@ def _ranks(column: Column, cells: pa.ChunkedArray) -> NDArray[np.int64]:
     return np.asarray(np.append(rank, -1)[codes])
 
 
-_WORST = 5
-
-
 @dataclass(frozen=True)
-class AnatomyK(Checked):
+class AnatomyK(Checked, TableModel):
     """Anatomy (Xiao and Tao) with classes of at least k, audited from both tables as they are written.
 
     Quasi-identifiers and confidential columns are released in two tables that only the class number joins. A record of
@@ -114,7 +113,7 @@ class AnatomyK(Checked):
     """
 
     short: ClassVar[str] = "anatomy"
-    reported: ClassVar[bool] = False
+    level: ClassVar[str] = "k"
     example: ClassVar[str] = "5"
 
     k: Annotated[int | None, Param("Fewest confidential rows of a class; none: only report.", low=2)] = None
@@ -123,7 +122,8 @@ class AnatomyK(Checked):
         """Find the fewest confidential rows that a record is joined with by one column."""
         apart, before, link = _second(release, attributes)
         one, other = codes_of(link, release.data.column(link), apart.data.column(link))
-        one, other = _by_first_row(one, other)
+        both = by_first_row(np.concatenate((one, other)))  # classes of the first table before others
+        one, other = both[: len(one)], both[len(one) :]
         count = int(max(one.max(initial=-1), other.max(initial=-1))) + 1
         levels, notes = sizes_of(release, one)
         levels = np.append(levels, np.zeros(count - len(levels), np.int64))  # classes of the second table only
@@ -140,23 +140,8 @@ class AnatomyK(Checked):
         if given_away:
             levels = np.minimum(levels, 1)
             notes.append(_SORTED.format(given_away[0]))
-        return self._finding(link, levels, notes)
-
-    def _finding(self, link: str, levels: NDArray[np.int64], notes: list[str]) -> Finding:
-        achieved = int(levels.min()) if len(levels) else 0
-        order = np.lexsort((np.arange(len(levels)), levels))[:_WORST]
-        return Finding(
-            model="anatomy_k",
-            attributes=(link,),
-            achieved=achieved,
-            required=self.k,
-            holds=self.k is None or achieved >= self.k,
-            classes=len(levels),
-            worst=tuple((int(number), int(levels[number])) for number in order),
-            note="; ".join(notes),
-            short=self.short,
-            level="k",
-        )
+        achieved, worst = smallest(levels)
+        return self.finding((link,), achieved, self.k, len(levels), worst, note="; ".join(notes))
 
 
 _SORTED = "rows stand in the order of {!r} within the classes, which gives it away: bring them into another order first"
@@ -184,14 +169,6 @@ def _second(release: Release, attributes: Sequence[str]) -> tuple[Release, pa.Ta
     return apart, apart.original, link
 
 
-def _by_first_row(one: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number classes in order of their first rows, those of the first table before others."""
-    both = np.concatenate((one, other))
-    _, first, numbers = np.unique(both, return_index=True, return_inverse=True)
-    found = np.argsort(np.argsort(first))[numbers]
-    return found[: len(one)], found[len(one) :]
-
-
 def _nowhere(column: pa.ChunkedArray, owner: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
     """Tell which classes are not classes, because the class number is missing."""
     found = np.zeros(count, np.bool_)
@@ -204,8 +181,7 @@ def _rows(before: pa.Table, apart: Release) -> tuple[NDArray[np.int64], NDArray[
     n = before.num_rows
     rows = np.zeros(n + apart.data.num_rows, np.int64)
     for name in before.column_names:
-        own = np.concatenate(codes_of(name, before.column(name), apart.values(name)))
-        rows = np.unique(rows * (int(own.max(initial=0)) + 1) + own, return_inverse=True)[1]
+        rows = paired(rows, np.concatenate(codes_of(name, before.column(name), apart.values(name))))
     return rows[:n], rows[n:]
 
 

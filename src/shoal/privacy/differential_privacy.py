@@ -15,6 +15,7 @@ from shoal.parameters import Checked, Param
 from shoal.privacy.counting.classes import numbered
 from shoal.privacy.counting.values import normal
 from shoal.types import Entry, Finding, Ledger, Release, Taxonomy, called
+from shoal.types.contracts.privacy_model import TableModel
 
 Node = tuple[tuple[str, ...], str | None]  # a group by its path, or a leaf in it
 
@@ -56,7 +57,7 @@ _STANDS_FOR: dict[str, Callable[[NDArray[np.int64]], NDArray[np.int64]]] = {
 
 
 @dataclass(frozen=True)
-class DifferentialPrivacy(Checked):
+class DifferentialPrivacy(Checked, TableModel):
     """ε-differential privacy (Dwork et al.): computed from the noise that was added, because a table cannot show it.
 
     **It cannot be audited from a table**: a table does not show whether its values are noisy. The audit checks what it
@@ -89,7 +90,7 @@ class DifferentialPrivacy(Checked):
     """
 
     short: ClassVar[str] = "epsilon"
-    reported: ClassVar[bool] = False
+    level: ClassVar[str] = "epsilon"
     example: ClassVar[str] = "1"
 
     epsilon: Annotated[float | None, Param("Largest ε that is allowed; none: only report.", low=0.0)] = None
@@ -106,18 +107,14 @@ class DifferentialPrivacy(Checked):
         if ledger.claim != "microaggregated":
             faults += _nothing_else(release, ledger, names)
         spent = math.inf if faults else math.fsum(_spent(release, ledger, entry) for entry in ledger.entries)
-        achieved = spent if ledger.private else math.inf
-        return Finding(
-            model="differential_privacy",
-            attributes=names,
-            achieved=achieved,
-            required=self.epsilon if ledger.private else None,
+        return self.finding(
+            names,
+            spent if ledger.private else math.inf,
+            self.epsilon if ledger.private else None,
+            max(len(entry.scales) for entry in ledger.entries),
             holds=not faults and (self.epsilon is None or spent <= self.epsilon),
-            classes=max(len(entry.scales) for entry in ledger.entries),
             note="; ".join((*faults, ledger.meaning)),
             promised=ledger.private,
-            short=self.short,
-            level="epsilon",
         )
 
 

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from shoal.parameters import Checked, Param
-from shoal.privacy.counting.histograms import Fewest, fewest_values
+from shoal.privacy.counting.histograms import fewest_values
 from shoal.types import Finding, Release
+from shoal.types.contracts.privacy_model import ConfidentialModel
 
 
 @dataclass(frozen=True)
-class DistinctLDiversity(Checked):
+class DistinctLDiversity(Checked, ConfidentialModel):
     """Distinct l-diversity (Machanavajjhala et al.), audited on the table as it is written.
 
     A release is l-diverse in this sense if in every class a confidential attribute takes at least l different values,
     for each confidential attribute separately. This is the condition of p-sensitivity, under the name of [MKGV07].
-
-    A missing value is a value. NaN is missing, and −0 is 0. Values that differ only in capitals, surrounding blanks or
-    invisible characters are one value; 01 and 1 are two. Classes are those of the audit of k-anonymity. Nothing is
-    dropped, so the order of rows does not matter.
+    Values, spellings and classes are counted as in :func:`~shoal.privacy.counting.histograms.histograms_of`.
 
     **Guarantee.** `achieved` is the smallest number of different values in any class; it is counted, not estimated.
 
@@ -41,7 +38,7 @@ class DistinctLDiversity(Checked):
     """
 
     short: ClassVar[str] = "l_distinct"
-    of_confidential: ClassVar[bool] = True
+    level: ClassVar[str] = "l"
     reported: ClassVar[bool] = True
     example: ClassVar[str] = "3"
 
@@ -49,7 +46,6 @@ class DistinctLDiversity(Checked):
         int | None, Param("How many values a class must hold at least; none: only report.", low=1)
     ] = None
 
-    def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
-        """Find the fewest values in any class over some columns, for each confidential column."""
-        asked = Fewest("distinct_l_diversity", self.short, "l", self.l)
-        return tuple(fewest_values(asked, release, tuple(attributes), name) for name in confidential)
+    def audit_column(self, release: Release, attributes: tuple[str, ...], confidential: str) -> Finding:
+        """Find the fewest values in any class over some columns."""
+        return fewest_values(self, self.l, release, attributes, confidential)

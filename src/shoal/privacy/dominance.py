@@ -14,13 +14,14 @@ from shoal.parameters import Checked, Param
 from shoal.privacy.counting.classes import Classes, classes_of, people_of
 from shoal.privacy.counting.numbers import worst
 from shoal.types import Finding, Release
+from shoal.types.contracts.privacy_model import TableModel
 
 _EQUAL = 1e-12  # relative: a share this close to the bound counts as equal, because weights are rounded to 53 bits
 _BITS = 31  # of each of the two integers that a weight is split into
 
 
 @dataclass(frozen=True)
-class Dominance(Checked):
+class Dominance(Checked, TableModel):
     """The largest share of the weight of a class that belongs to one person.
 
     A class is released with the mean of its records. If one person holds most of its weight, that mean is close to the
@@ -49,6 +50,7 @@ class Dominance(Checked):
     """
 
     short: ClassVar[str] = "dominance"
+    level: ClassVar[str] = "share"
     reported: ClassVar[bool] = True
     of_persons: ClassVar[bool] = True
     example: ClassVar[str] = "0.5"
@@ -65,17 +67,14 @@ class Dominance(Checked):
         shares = _largest_shares(release, classes)
         achieved = float(shares.max(initial=0.0))
         holds = self.share is None or achieved <= self.share * (1 + _EQUAL)
-        return Finding(
-            model="dominance",
-            attributes=names,
-            achieved=achieved if self.share is None or not holds else min(achieved, float(self.share)),
-            required=self.share,
+        return self.finding(
+            names,
+            achieved if self.share is None or not holds else min(achieved, float(self.share)),
+            self.share,
+            len(shares),
+            tuple((number, -level) for number, level in worst(-shares, classes)) if len(shares) else (),
             holds=holds,
-            classes=len(shares),
-            worst=tuple((number, -level) for number, level in worst(-shares, classes)) if len(shares) else (),
             note=_counted(release),
-            short=self.short,
-            level="share",
         )
 
 

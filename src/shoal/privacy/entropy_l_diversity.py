@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -14,19 +13,17 @@ from shoal.parameters import Checked, Param
 from shoal.privacy.counting.histograms import Histograms, at_least, effective, entropies, histograms_of, kinds
 from shoal.privacy.counting.numbers import beside, worst, written
 from shoal.types import Finding, Release
+from shoal.types.contracts.privacy_model import ConfidentialModel
 
 
 @dataclass(frozen=True)
-class EntropyLDiversity(Checked):
+class EntropyLDiversity(Checked, ConfidentialModel):
     """Entropy l-diversity (Machanavajjhala et al.), audited on the table as it is written.
 
     Let pᵢ be the shares of the values of a confidential attribute in a class. Its entropy is −Σ pᵢ log pᵢ. A release is
     l-diverse in this sense if the entropy of every class is at least log l, for each confidential attribute separately.
-    l need not be an integer. Shares are of records, even where k counts subjects.
-
-    A missing value is a value. NaN is missing, and −0 is 0. Values that differ only in capitals, surrounding blanks or
-    invisible characters are one value; 01 and 1 are two. Classes are those of the audit of k-anonymity. Nothing is
-    dropped, so the order of rows does not matter.
+    l need not be an integer. Shares are of records, even where k counts subjects. Values, spellings and classes are
+    counted as in :func:`~shoal.privacy.counting.histograms.histograms_of`.
 
     **Guarantee.** l is taken as written (2.5 is five halves), and rounding decides nothing: entropies that floats
     cannot tell from log l are compared as products of powers of integers. `achieved` is exp(entropy) of the worst
@@ -51,7 +48,7 @@ class EntropyLDiversity(Checked):
     """
 
     short: ClassVar[str] = "l_entropy"
-    of_confidential: ClassVar[bool] = True
+    level: ClassVar[str] = "l"
     reported: ClassVar[bool] = True
     example: ClassVar[str] = "2.5"
 
@@ -59,25 +56,19 @@ class EntropyLDiversity(Checked):
         float | None, Param("As how many equally frequent values a class must be uncertain; none: only report.", low=1)
     ] = None
 
-    def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
-        """Find exp(entropy) of the least diverse class over some columns, for each confidential column."""
-        return tuple(self._one(release, tuple(attributes), name) for name in confidential)
-
-    def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
-        found = histograms_of(release, names, confidential, as_counted=True)
+    def audit_column(self, release: Release, attributes: tuple[str, ...], confidential: str) -> Finding:
+        """Find exp(entropy) of the least diverse class over some columns."""
+        found = histograms_of(release, attributes, confidential, as_counted=True)
         rough, error = _effective(found)
         holds, level = self.l is None or _holds(found, rough, error, self.l), _least(found, rough, error)
-        return Finding(
-            model="entropy_l_diversity",
-            attributes=names,
-            achieved=level if holds or self.l is None else beside(level, False, self.l),
-            required=self.l,
+        return self.finding(
+            attributes,
+            level if holds or self.l is None else beside(level, False, self.l),
+            self.l,
+            len(rough),
+            worst(rough, found.classes),
             holds=holds,
-            classes=len(rough),
-            worst=worst(rough, found.classes),
             confidential=confidential,
-            short=self.short,
-            level="l",
         )
 
 

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
 from shoal.privacy.counting.classes import classes_of, comparable, counted_in, people_of
+from shoal.privacy.counting.numbers import smallest
 from shoal.types import Finding, Release, Role
+from shoal.types.contracts.privacy_model import TableModel
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_WORST = 5
-
 
 @dataclass(frozen=True)
-class KAnonymity(Checked):
+class KAnonymity(Checked, TableModel):
     """k-anonymity (Samarati and Sweeney), audited by grouping the table as it is written.
 
     A release is k-anonymous if every combination of values of its quasi-identifiers occurs in at least k records or,
@@ -40,6 +40,7 @@ class KAnonymity(Checked):
     """
 
     short: ClassVar[str] = "k"
+    level: ClassVar[str] = "k"
     reported: ClassVar[bool] = True
     example: ClassVar[str] = "5"
 
@@ -49,21 +50,9 @@ class KAnonymity(Checked):
         """Find the smallest class over some columns."""
         names = tuple(attributes)
         sizes = class_sizes(release, names)
-        achieved = int(sizes.min()) if len(sizes) else 0
-        order = np.lexsort((np.arange(len(sizes)), sizes))[:_WORST]
-        return Finding(
-            model="k_anonymity",
-            attributes=names,
-            achieved=achieved,
-            required=self.k,
-            holds=self.k is None or achieved >= self.k,
-            classes=len(sizes),
-            worst=tuple((int(number), int(sizes[number])) for number in order),
-            note=counted_in(release),
-            short=self.short,
-            level="k",
-            found=smallest_weight(release, names),
-        )
+        achieved, worst = smallest(sizes)
+        found = smallest_weight(release, names)
+        return self.finding(names, achieved, self.k, len(sizes), worst, note=counted_in(release), found=found)
 
 
 def class_sizes(release: Release, names: Sequence[str]) -> NDArray[np.int64]:

@@ -15,12 +15,13 @@ from shoal.parameters import Checked, Param
 from shoal.privacy.counting.histograms import Histograms, histograms_of
 from shoal.privacy.counting.numbers import Numbers, is_numeric, least, numbers_of, rounded, worst, written
 from shoal.types import Finding, Kind, Release
+from shoal.types.contracts.privacy_model import ConfidentialModel
 
 _ROUNDING = 2.0**-51  # of two numbers and their difference
 
 
 @dataclass(frozen=True)
-class KE(Checked):
+class KE(Checked, ConfidentialModel):
     """(k,e)-anonymity (Zhang et al.), audited on the table as it is written.
 
     A release is (k,e)-anonymous if it is k-anonymous, and in every class the largest and the smallest value of a
@@ -51,7 +52,7 @@ class KE(Checked):
     """
 
     short: ClassVar[str] = "e"
-    of_confidential: ClassVar[bool] = True
+    level: ClassVar[str] = "e"
     reported: ClassVar[bool] = True
     example: ClassVar[str] = "1000"
 
@@ -65,26 +66,24 @@ class KE(Checked):
                 f"Column {strange[0]!r}: k_e needs numbers or moments, this column is "
                 f"{release.schema[strange[0]].kind}. Leave out e, or give the column another kind if it holds numbers."
             )
-        return tuple(self._one(release, tuple(attributes), name) for name in numeric)
+        return super().audit(release, attributes, numeric)
 
-    def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
-        found = histograms_of(release, names, confidential)
+    def audit_column(self, release: Release, attributes: tuple[str, ...], confidential: str) -> Finding:
+        """Find the smallest range of any class over some columns."""
+        found = histograms_of(release, attributes, confidential)
         numbers = numbers_of(release, confidential, found.values)
         assert numbers is not None
         rough, achieved = _ranges(found, numbers)
         days = release.schema[confidential].kind is Kind.DATETIME
-        return Finding(
-            model="k_e",
-            attributes=names,
-            achieved=rounded(achieved, self.e),
-            required=self.e,
+        return self.finding(
+            attributes,
+            rounded(achieved, self.e),
+            self.e,
+            len(rough),
+            worst(rough, found.classes),
             holds=self.e is None or achieved >= written(self.e),
-            classes=len(rough),
-            worst=worst(rough, found.classes),
             note="in days" if days else "",
             confidential=confidential,
-            short=self.short,
-            level="e",
         )
 
 

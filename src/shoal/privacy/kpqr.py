@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar, NamedTuple
@@ -15,6 +14,7 @@ from shoal.privacy.counting.histograms import Histograms, histograms_of
 from shoal.privacy.counting.numbers import Numbers, nearest, numbers_of, rounded, worst, written
 from shoal.privacy.counting.variances import Runs, variances
 from shoal.types import Finding, Release
+from shoal.types.contracts.privacy_model import ConfidentialModel
 
 
 class _Found(NamedTuple):
@@ -26,7 +26,7 @@ class _Found(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Kpqr(Checked):
+class Kpqr(Checked, ConfidentialModel):
     """(k,p,q,r)-anonymity (Domingo-Ferrer, Sebé and Solanas), audited on the table as it is written.
 
     A confidential value is rare if its share in the whole table is less than q. A release is (k,p,q,r)-anonymous if it
@@ -65,8 +65,7 @@ class Kpqr(Checked):
     """
 
     short: ClassVar[str] = "kpqr"
-    of_confidential: ClassVar[bool] = True
-    reported: ClassVar[bool] = False
+    level: ClassVar[str] = "r"
     example: ClassVar[str] = "4:0.2:0.5"
 
     p: Annotated[int | None, Param("How many values a class with a rare one must hold; none: only report.", low=1)] = (
@@ -77,29 +76,23 @@ class Kpqr(Checked):
         float | None, Param("How many times as the table such a class must vary; none: only report.", low=0)
     ] = None
 
-    def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
-        """Find the smallest variance of classes with a rare value, over some columns, for each confidential column."""
-        return tuple(self._one(release, tuple(attributes), name) for name in confidential)
-
-    def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
-        counted = histograms_of(release, names, confidential)
-        distinct = histograms_of(release, names, confidential, as_counted=True).distinct
+    def audit_column(self, release: Release, attributes: tuple[str, ...], confidential: str) -> Finding:
+        """Find the smallest variance of classes with a rare value, over some columns."""
+        counted = histograms_of(release, attributes, confidential)
+        distinct = histograms_of(release, attributes, confidential, as_counted=True).distinct
         numbers = numbers_of(release, confidential, counted.values)
         rare = _rare(counted.table, self.q)
         found = _least(counted, distinct, numbers, rare, self)
-        return Finding(
-            model="kpqr",
-            attributes=names,
-            achieved=rounded(found.r, self.r),
-            required=self.r,
+        return self.finding(
+            attributes,
+            rounded(found.r, self.r),
+            self.r,
+            len(counted.distinct),
+            found.worst,
             holds=not found.any or self._met(found),
-            classes=len(counted.distinct),
-            worst=found.worst,
             note=f"of classes with a value whose share is less than {self.q:g}" if self.q is not None else "",
             confidential=confidential,
-            short=self.short,
             given=tuple((name, value) for name, value in (("p", self.p), ("q", self.q)) if value is not None),
-            level="r",
             found=(("p", found.p), ("r_rare", nearest(found.r_rare))),
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar
@@ -16,13 +15,14 @@ from shoal.privacy.counting.earth_mover import noted, within
 from shoal.privacy.counting.neighbourhoods import ROUNDING, Supersets, places
 from shoal.privacy.counting.values import Values, values_of
 from shoal.types import Finding, Release
+from shoal.types.contracts.privacy_model import ConfidentialModel
 
 _WORST = 5
 _MOST = 2**15  # classes examined before the worst few are known better
 
 
 @dataclass(frozen=True)
-class NTCloseness(Checked):
+class NTCloseness(Checked, ConfidentialModel):
     """(n,t)-closeness (Li, Li and Venkatasubramanian), audited on the table as it is written.
 
     A class is (n,t)-close if the earth mover's distance between the distribution of a confidential attribute in the
@@ -61,8 +61,7 @@ class NTCloseness(Checked):
     """
 
     short: ClassVar[str] = "n_t"
-    of_confidential: ClassVar[bool] = True
-    reported: ClassVar[bool] = False
+    level: ClassVar[str] = "t"
     example: ClassVar[str] = "200:0.1"
 
     n: Annotated[int, Param("How many records a superset must hold.", low=1)]
@@ -70,38 +69,24 @@ class NTCloseness(Checked):
         None
     )
 
-    def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
-        """Find how far classes over some columns are from the nearest superset, for each confidential column."""
-        names = tuple(attributes)
-        classes = classes_of(release, names)
-        where = places(release, names, classes) if self.n < release.data.num_rows else None
-        return tuple(self._one(release, names, classes, where, name) for name in confidential)
-
-    def _one(
-        self,
-        release: Release,
-        names: tuple[str, ...],
-        classes: Classes,
-        where: NDArray[np.float64] | None,
-        confidential: str,
-    ) -> Finding:
+    def audit_column(self, release: Release, attributes: tuple[str, ...], confidential: str) -> Finding:
+        """Find how far classes over some columns are from their nearest supersets."""
+        classes = classes_of(release, attributes)
+        where = places(release, attributes, classes) if self.n < release.data.num_rows else None
         values = values_of(release.schema[confidential], release.values(confidential))
         worst = _farthest(values, classes, where, self.n)
         alone = "" if where is not None else ", of which only the whole table is known here"
-        return Finding(
-            model="n_t_closeness",
-            attributes=names,
-            achieved=float(worst[0][1]),
-            required=self.t,
+        return self.finding(
+            attributes,
+            float(worst[0][1]),
+            self.t,
+            len(classes.sizes),
+            noted(worst),
             holds=within(worst[0][1], self.t),
-            classes=len(classes.sizes),
-            worst=noted(worst),
             note=f"against supersets of at least {self.n:,} records{alone}; "
             f"bins are the distinct values, and {values.reading}",
             confidential=confidential,
-            short=self.short,
             given=(("n", self.n),),
-            level="t",
         )
 
 

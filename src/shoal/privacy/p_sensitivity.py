@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from shoal.parameters import Checked, Param
-from shoal.privacy.counting.histograms import Fewest, fewest_values
+from shoal.privacy.counting.histograms import fewest_values
 from shoal.types import Finding, Release
+from shoal.types.contracts.privacy_model import ConfidentialModel
 
 
 @dataclass(frozen=True)
-class PSensitivity(Checked):
+class PSensitivity(Checked, ConfidentialModel):
     """p-sensitivity (Truta and Vinay), audited on the table as it is written.
 
     A release is p-sensitive if in every class a confidential attribute takes at least p different values, for each
-    confidential attribute separately. The audit of k-anonymity checks that classes hold at least k records.
-
-    A missing value is a value. NaN is missing, and −0 is 0. Values that differ only in capitals, surrounding blanks or
-    invisible characters are one value; 01 and 1 are two. Classes are those of the audit of k-anonymity. Nothing is
-    dropped, so the order of rows does not matter.
+    confidential attribute separately. The audit of k-anonymity checks that classes hold at least k records. Values,
+    spellings and classes are counted as in :func:`~shoal.privacy.counting.histograms.histograms_of`.
 
     **Guarantee.** `achieved` is the smallest number of different values in any class; it is counted, not estimated.
 
@@ -41,13 +38,12 @@ class PSensitivity(Checked):
     """
 
     short: ClassVar[str] = "p"
-    of_confidential: ClassVar[bool] = True
+    level: ClassVar[str] = "p"
     reported: ClassVar[bool] = True
     example: ClassVar[str] = "3"
 
     p: Annotated[int | None, Param("How many values a class must hold at least; none: only report.", low=1)] = None
 
-    def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
-        """Find the fewest values in any class over some columns, for each confidential column."""
-        asked = Fewest("p_sensitivity", self.short, "p", self.p)
-        return tuple(fewest_values(asked, release, tuple(attributes), name) for name in confidential)
+    def audit_column(self, release: Release, attributes: tuple[str, ...], confidential: str) -> Finding:
+        """Find the fewest values in any class over some columns."""
+        return fewest_values(self, self.p, release, attributes, confidential)

@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.parameters import Checked, Param
-from shoal.privacy.counting.classes import codes_of, numbered, sizes_of
+from shoal.privacy.counting.classes import by_first_row, codes_of, numbered, paired, sizes_of
+from shoal.privacy.counting.numbers import smallest
 from shoal.privacy.counting.values import normal
 from shoal.types import Finding, Release
+from shoal.types.contracts.privacy_model import TableModel
 
-_WORST = 5
 _CHANCES = 64  # classes that each keep all values in place with probability at most 1 in 2
 
 
 @dataclass(frozen=True)
-class ProbabilisticKAnonymity(Checked):
+class ProbabilisticKAnonymity(Checked, TableModel):
     """Probabilistic k-anonymity (Soria-Comas and Domingo-Ferrer), audited from the table before and after.
 
     A release has it if an attacker who knows a person's quasi-identifiers picks the person's record with a probability
@@ -58,7 +59,7 @@ class ProbabilisticKAnonymity(Checked):
     """
 
     short: ClassVar[str] = "prob_k"
-    reported: ClassVar[bool] = False
+    level: ClassVar[str] = "k"
     example: ClassVar[str] = "5"
 
     k: Annotated[int | None, Param("Smallest class that is allowed; none: only report.", low=2)] = None
@@ -86,20 +87,8 @@ class ProbabilisticKAnonymity(Checked):
             levels = np.zeros_like(levels)
             notes.append("no value of any class has moved, which does not happen by chance")
         notes.append("that the order within a class is random cannot be seen")
-        order = np.lexsort((np.arange(len(levels)), levels))[:_WORST]
-        achieved = int(levels.min()) if len(levels) else 0
-        return Finding(
-            model="probabilistic_k_anonymity",
-            attributes=names,
-            achieved=achieved,
-            required=self.k,
-            holds=self.k is None or achieved >= self.k,
-            classes=len(levels),
-            worst=tuple((int(number), int(levels[number])) for number in order),
-            note="; ".join(notes),
-            short=self.short,
-            level="k",
-        )
+        achieved, worst = smallest(levels)
+        return self.finding(names, achieved, self.k, len(levels), worst, note="; ".join(notes))
 
 
 def _classes(release: Release, names: Sequence[str], before: int) -> NDArray[np.int64]:
@@ -114,10 +103,8 @@ def _classes(release: Release, names: Sequence[str], before: int) -> NDArray[np.
     for name in names:
         own = release.classes.get(name)
         own = numbered(normal(release.values(name))) if own is None else np.asarray(own)
-        own = np.unique(own, return_inverse=True)[1]
-        owner = np.unique(owner * (int(own.max(initial=0)) + 1) + own, return_inverse=True)[1]
-    _, first, numbers = np.unique(owner, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[numbers])
+        owner = paired(owner, np.unique(own, return_inverse=True)[1])
+    return by_first_row(owner)
 
 
 def _varies(owner: NDArray[np.int64], codes: NDArray[np.int64], classes: int) -> NDArray[np.bool_]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar
@@ -14,22 +13,20 @@ from shoal.parameters import Checked, Param
 from shoal.privacy.counting.histograms import Histograms, histograms_of
 from shoal.privacy.counting.numbers import worst, written
 from shoal.types import Finding, Release
+from shoal.types.contracts.privacy_model import ConfidentialModel
 
 _EXACT = 2**62
 
 
 @dataclass(frozen=True)
-class RecursiveLDiversity(Checked):
+class RecursiveLDiversity(Checked, ConfidentialModel):
     """Recursive (c,l)-diversity (Machanavajjhala et al.), audited on the table as it is written.
 
     Let r₁ ≥ r₂ ≥ … ≥ rₘ be the counts of the values of a confidential attribute in a class. The class is (c,l)-diverse
     if r₁ < c · (r_l + r_{l+1} + … + rₘ): even an attacker who can rule out l − 2 of its values is not nearly certain of
     one. A class with fewer than l values is not (c,l)-diverse. A release is if all classes are, for each confidential
-    attribute separately. Counts are of records, even where k counts subjects.
-
-    A missing value is a value. NaN is missing, and −0 is 0. Values that differ only in capitals, surrounding blanks or
-    invisible characters are one value; 01 and 1 are two. Classes are those of the audit of k-anonymity. Nothing is
-    dropped, so the order of rows does not matter.
+    attribute separately. Counts are of records, even where k counts subjects. Values, spellings and classes are counted
+    as in :func:`~shoal.privacy.counting.histograms.histograms_of`.
 
     **Guarantee.** Counts are integers, and c is taken as written: rounding decides nothing. `achieved` is the largest l
     for which all classes are (c,l)-diverse, or 0.
@@ -51,7 +48,7 @@ class RecursiveLDiversity(Checked):
     """
 
     short: ClassVar[str] = "l_recursive"
-    of_confidential: ClassVar[bool] = True
+    level: ClassVar[str] = "l"
     reported: ClassVar[bool] = True
     example: ClassVar[str] = "2:3"
 
@@ -60,27 +57,19 @@ class RecursiveLDiversity(Checked):
         int | None, Param("From which value on, in order of frequency, values are rarer; none: only report.", low=1)
     ] = None
 
-    def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
-        """Find the largest l that holds in all classes over some columns, for each confidential column."""
-        return tuple(self._one(release, tuple(attributes), name) for name in confidential)
-
-    def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
-        found = histograms_of(release, names, confidential, as_counted=True)
+    def audit_column(self, release: Release, attributes: tuple[str, ...], confidential: str) -> Finding:
+        """Find the largest l that holds in all classes over some columns."""
+        found = histograms_of(release, attributes, confidential, as_counted=True)
         levels = _levels(found, written(self.c))
-        achieved = int(levels.min())
-        return Finding(
-            model="recursive_l_diversity",
-            attributes=names,
-            achieved=achieved,
-            required=self.l,
-            holds=self.l is None or achieved >= self.l,
-            classes=len(levels),
-            worst=worst(levels, found.classes),
+        return self.finding(
+            attributes,
+            int(levels.min()),
+            self.l,
+            len(levels),
+            worst(levels, found.classes),
             note=f"the largest l with c = {self.c:g}",
             confidential=confidential,
-            short=self.short,
             given=(("c", self.c),),
-            level="l",
         )
 
 

@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from shoal.errors import SchemaError, listing
 from shoal.parameters import Checked, Param
-from shoal.privacy.counting.classes import comparable, counted_in, people_of
+from shoal.privacy.counting.classes import by_first_row, comparable, counted_in, people_of
+from shoal.privacy.counting.numbers import smallest
 from shoal.privacy.k_anonymity import class_sizes
 from shoal.types import Finding, Release
+from shoal.types.contracts.privacy_model import TableModel
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_WORST = 5
-
 
 @dataclass(frozen=True)
-class StreamKAnonymity(Checked):
+class StreamKAnonymity(Checked, TableModel):
     """Stream k-anonymity (Domingo-Ferrer and Soria-Comas), audited on the tuples as released.
 
     A released stream is k-anonymous if every tuple is in a group of tuples with the same quasi-identifiers that concern
@@ -58,7 +58,7 @@ class StreamKAnonymity(Checked):
     """
 
     short: ClassVar[str] = "stream_k"
-    reported: ClassVar[bool] = False
+    level: ClassVar[str] = "k"
     example: ClassVar[str] = "10"
 
     k: Annotated[int | None, Param("Fewest subjects that a class may concern; none: only report.", low=2)] = None
@@ -77,20 +77,8 @@ class StreamKAnonymity(Checked):
             left = _classes(release, names, self.class_column)
             levels = np.where(left.mixed, 0, left.subjects)
             notes += _remarks(left)
-        order = np.lexsort((np.arange(len(levels)), levels))[:_WORST]
-        achieved = int(levels.min()) if len(levels) else 0
-        return Finding(
-            model="stream_k_anonymity",
-            attributes=names,
-            achieved=achieved,
-            required=self.k,
-            holds=self.k is None or achieved >= self.k,
-            classes=len(levels),
-            worst=tuple((int(number), int(levels[number])) for number in order),
-            note="; ".join(notes),
-            short=self.short,
-            level="k",
-        )
+        achieved, worst = smallest(levels)
+        return self.finding(names, achieved, self.k, len(levels), worst, note="; ".join(notes))
 
 
 class _Classes(NamedTuple):
@@ -134,8 +122,7 @@ def _named(cells: pa.ChunkedArray, name: str) -> NDArray[np.int64]:
         missing |= np.asarray(pc.fill_null(pc.equal(pc.utf8_trim_whitespace(plain), ""), True).to_numpy())
     codes = pc.dictionary_encode(plain, null_encoding="encode").combine_chunks().indices.to_numpy().astype(np.int64)
     codes[missing] = len(codes) + np.flatnonzero(missing)
-    _, first, numbers = np.unique(codes, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[numbers])
+    return by_first_row(codes)
 
 
 def _different(owner: NDArray[np.int64], cells: list[pa.ChunkedArray]) -> NDArray[np.int64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar
@@ -14,12 +13,13 @@ from shoal.privacy.counting.earth_mover import distance, largest, noted, roughly
 from shoal.privacy.counting.histograms import Histograms, histograms_of
 from shoal.privacy.counting.numbers import rounded
 from shoal.types import Finding, Release
+from shoal.types.contracts.privacy_model import ConfidentialModel
 
 _WORST = 5
 
 
 @dataclass(frozen=True)
-class TCloseness(Checked):
+class TCloseness(Checked, ConfidentialModel):
     """t-closeness (Li, Li and Venkatasubramanian), audited on the table as it is written.
 
     A release is t-close if in every class the earth mover's distance between the distribution of a confidential
@@ -52,31 +52,25 @@ class TCloseness(Checked):
     """
 
     short: ClassVar[str] = "t"
-    of_confidential: ClassVar[bool] = True
+    level: ClassVar[str] = "t"
     reported: ClassVar[bool] = True
     example: ClassVar[str] = "0.2"
 
     t: Annotated[float | None, Param("How far a class may be from the table; none: only report.", low=0, high=1)] = None
 
-    def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
-        """Find how far classes over some columns are from the table, for each confidential column."""
-        return tuple(self._one(release, tuple(attributes), name) for name in confidential)
-
-    def _one(self, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
-        found = histograms_of(release, names, confidential)
+    def audit_column(self, release: Release, attributes: tuple[str, ...], confidential: str) -> Finding:
+        """Find how far classes over some columns are from the table."""
+        found = histograms_of(release, attributes, confidential)
         achieved, worst = farthest(found)
-        return Finding(
-            model="t_closeness",
-            attributes=names,
-            achieved=rounded(achieved, self.t),
-            required=self.t,
+        return self.finding(
+            attributes,
+            rounded(achieved, self.t),
+            self.t,
+            len(found.classes.sizes),
+            worst,
             holds=within(achieved, self.t),
-            classes=len(found.classes.sizes),
-            worst=worst,
             note=f"bins are the distinct values, and {found.values.reading}",
             confidential=confidential,
-            short=self.short,
-            level="t",
         )
 
 

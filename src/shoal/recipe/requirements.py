@@ -11,6 +11,7 @@ from typing import Any
 from shoal import registry
 from shoal.errors import ParameterError, raise_all
 from shoal.parameters import build, declarations, shown, unknown
+from shoal.types.contracts.privacy_model import ConfidentialModel, TableModel
 
 #: Models that have their own recipe fields, and these fields.
 FIELDS = {"k_anonymity": ("k",), "t_closeness": ("t",), "n_t_closeness": ("n", "t")}
@@ -21,7 +22,7 @@ class Required:
     """A privacy model at its required level, and the columns it applies to."""
 
     key: str
-    model: Any
+    model: TableModel | ConfidentialModel
     columns: tuple[str, ...] | None = None  #: None: every confidential one
 
     @property
@@ -38,18 +39,24 @@ class Required:
 @cache
 def named() -> dict[str, str]:
     """Return the key of each model by its names: the key itself, and the short name."""
-    found = {key: registry.load("privacy", key).short for key in registry.keys("privacy")}
+    found = {key: model_of(key).short for key in registry.keys("privacy")}
     return {name: key for key, short in found.items() for name in (key, short)}
 
 
 def of_confidential(key: str) -> bool:
     """Tell whether a model is about confidential columns."""
-    return bool(getattr(registry.load("privacy", key), "of_confidential", False))
+    return model_of(key).of_confidential
 
 
 def of_persons(key: str) -> bool:
     """Tell whether a model is about single people's shares of a class; it can be required of any table."""
-    return bool(getattr(registry.load("privacy", key), "of_persons", False))
+    return model_of(key).of_persons
+
+
+def model_of(key: str) -> type[TableModel | ConfidentialModel]:
+    """Return the class of a privacy model."""
+    found: type[TableModel | ConfidentialModel] = registry.load("privacy", key)
+    return found
 
 
 def resolve(owner: str, require: Mapping[str, Any]) -> list[Required]:
@@ -99,9 +106,9 @@ def misplaced(owner: str, required: Sequence[Required], confidential: Sequence[s
     return faults
 
 
-def _at(owner: str, key: str, level: Any) -> Any:
+def _at(owner: str, key: str, level: Any) -> TableModel | ConfidentialModel:
     """Make a model at its level: one number, or several; optional parameters follow."""
-    cls = registry.load("privacy", key)
+    cls = model_of(key)
     names = [declared.name for declared in declarations(cls)]
     numbers = sum(any(declared.accepts(number) for number in (0.5, 1, 10)) for declared in declarations(cls))
     values = list(level) if isinstance(level, (tuple, list)) else [level]

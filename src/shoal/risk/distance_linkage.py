@@ -13,10 +13,11 @@ from shoal.parameters import Checked, Param
 from shoal.progress import report
 from shoal.risk._attacker import POINTS, Sets, credit, different, linking, number, sets_of
 from shoal.types import Comparison, Reading
+from shoal.types.contracts.measure import Measure
 
 
 @dataclass(frozen=True)
-class DistanceLinkage(Checked):
+class DistanceLinkage(Checked, Measure):
     """Percentage of records whose nearest masked record is their own, averaged over sets of known attributes.
 
     An attacker knows the original values of some attributes and takes the nearest masked record, by Euclidean distance
@@ -43,7 +44,6 @@ class DistanceLinkage(Checked):
 
     short: ClassVar[str] = "dld"
     exchangeable: ClassVar[bool] = True
-    goal: ClassVar[str] = "low"
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)
 
@@ -55,7 +55,7 @@ class DistanceLinkage(Checked):
     def measure(self, comparison: Comparison) -> Reading:
         """Measure the DLD of a masked table."""
         if not len(comparison):
-            return self._reading(comparison, math.nan, (), "There are no records.")
+            return self.reading(math.nan, comparison.attributes, note="There are no records.")
         masked = different(comparison.masked)
         known = sets_of(comparison.attributes, min(self.subsets, POINTS // len(masked.counts)), comparison.seed)
         who = linking(comparison, self.sample, masked, len(known.sets))
@@ -73,22 +73,7 @@ class DistanceLinkage(Checked):
                 f"{len(known.sets):,} of {known.all:,} sets of known attributes were looked at: each attribute alone, "
                 "all together, and a random sample of the others."
             )
-        return self._reading(comparison, value, _by_size(known, shares), " ".join(filter(None, notes)))
-
-    def _reading(
-        self, comparison: Comparison, value: float, parts: tuple[tuple[str, float], ...], note: str
-    ) -> Reading:
-        return Reading(
-            "distance_linkage",
-            value,
-            self.goal,
-            self.range,
-            comparison.attributes,
-            self.unit,
-            parts=parts,
-            note=note,
-            short=self.short,
-        )
+        return self.reading(value, comparison.attributes, _by_size(known, shares), " ".join(filter(None, notes)))
 
 
 def _weights(known: Sets, m: int) -> NDArray[np.float64]:

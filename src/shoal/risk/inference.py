@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from shoal.parameters import Checked, Param
 from shoal.risk._attacker import classes_of, within_ranks
 from shoal.types import Comparison, Confidential, Reading
+from shoal.types.contracts.measure import Measure
 
 
 @dataclass(frozen=True)
-class Inference(Checked):
+class Inference(Checked, Measure):
     """Advantage in guessing a confidential value from the class of a record, in percent; the largest over columns.
 
     An attacker knows the class of a person, and guesses its most frequent value; for a number, the median of the class,
@@ -40,7 +41,6 @@ class Inference(Checked):
     100.0
     """
 
-    goal: ClassVar[str] = "low"
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)
 
@@ -68,9 +68,7 @@ class Inference(Checked):
             notes.append("No column is confidential.")
         value = max(advantages, default=math.nan)
         names = tuple(column.name for column in comparison.confidential)
-        return Reading(
-            "inference", value, self.goal, self.range, names, self.unit, parts=tuple(parts), note=" ".join(notes)
-        )
+        return self.reading(value, names, tuple(parts), " ".join(notes))
 
     def _guessed(
         self, column: Confidential, classes: NDArray[np.int64], there: NDArray[np.bool_]

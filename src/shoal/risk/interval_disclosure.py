@@ -11,12 +11,13 @@ import numpy as np
 from shoal.parameters import Checked, Param
 from shoal.risk._attacker import in_reach, near_in_rank, ranks_of, reach_of
 from shoal.types import Codes, Comparison, Pair, Reading
+from shoal.types.contracts.measure import Measure
 
 _USUAL = tuple(range(1, 11))
 
 
 @dataclass(frozen=True)
-class IntervalDisclosure(Checked):
+class IntervalDisclosure(Checked, Measure):
     """Percentage of original values in an interval around the masked value, averaged over attributes.
 
     The masked value is placed among the sorted original values, and the interval covers p percent of the records to
@@ -44,7 +45,6 @@ class IntervalDisclosure(Checked):
 
     short: ClassVar[str] = "id"
     exchangeable: ClassVar[bool] = True
-    goal: ClassVar[str] = "low"
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)
 
@@ -73,17 +73,8 @@ class IntervalDisclosure(Checked):
             notes.append(f"{left_out:,} values were left out, missing before or after.")
         if not parts:
             notes.append("There is no attribute of which a value is there before and after.")
-        return Reading(
-            "interval_disclosure",
-            float(np.mean([share for _, share in parts])) if parts else math.nan,
-            self.goal,
-            self.range,
-            comparison.attributes,
-            self.unit,
-            parts=tuple(parts),
-            note=" ".join(notes),
-            short=self.short,
-        )
+        value = float(np.mean([share for _, share in parts])) if parts else math.nan
+        return self.reading(value, comparison.attributes, tuple(parts), " ".join(notes))
 
     def _share(self, column: Pair | Codes) -> tuple[np.ndarray, float]:
         """Return which records have the value before and after, and the share of those that are disclosed."""

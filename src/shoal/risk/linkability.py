@@ -9,10 +9,11 @@ from typing import Annotated, ClassVar
 from shoal.parameters import Checked, Param
 from shoal.risk._attacker import credit, different, linking
 from shoal.types import Comparison, Reading
+from shoal.types.contracts.measure import Measure
 
 
 @dataclass(frozen=True)
-class Linkability(Checked):
+class Linkability(Checked, Measure):
     """Percentage of records that can be linked with a second table about the same people, in the worst case.
 
     The second table is the original: an attacker who knows the true values of *all* attributes links each person to the
@@ -37,7 +38,6 @@ class Linkability(Checked):
     """
 
     exchangeable: ClassVar[bool] = True
-    goal: ClassVar[str] = "low"
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)
 
@@ -49,8 +49,7 @@ class Linkability(Checked):
         """Measure the linkability of a masked table."""
         attributes, n = comparison.attributes, len(comparison)
         if not n:
-            note = "There are no records."
-            return Reading("linkability", math.nan, self.goal, self.range, attributes, self.unit, note=note)
+            return self.reading(math.nan, attributes, note="There are no records.")
         who = linking(comparison, self.sample, different(comparison.masked), 1)
         ties = who.ties(attributes)
         found = credit(ties)
@@ -61,6 +60,4 @@ class Linkability(Checked):
             ("by chance", chance),
             ("advantage", max(0.0, 100.0 * ((linked - chance) / (100.0 - chance))) if n > 1 else 0.0),
         )
-        return Reading(
-            "linkability", linked, self.goal, self.range, attributes, self.unit, parts=parts, note=who.told(found)
-        )
+        return self.reading(linked, attributes, parts, who.told(found))

@@ -12,10 +12,11 @@ from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param, unknown
 from shoal.risk._attacker import classes_of, joined, values_of
 from shoal.types import Comparison, Reading
+from shoal.types.contracts.measure import Measure
 
 
 @dataclass(frozen=True)
-class RealAnonymity(Checked):
+class RealAnonymity(Checked, Measure):
     """n divided by the number of distinct masked records, in the attributes that an attacker knows.
 
     If attributes were masked in blocks, or a method promises no k, an attacker who knows attributes of several blocks
@@ -51,16 +52,8 @@ class RealAnonymity(Checked):
         for names in groups if n else []:
             classes = joined([values_of(comparison, name) for name in names]) if names else classes_of(comparison)
             found.append(n / len(np.unique(classes)))
-        return Reading(
-            "real_anonymity",
-            float(np.mean(found)) if n else math.nan,
-            self.goal,
-            self.range,
-            attributes,
-            parts=tuple((",".join(names), value) for names, value in zip(groups, found, strict=False) if names),
-            note=note,
-            short=self.short,
-        )
+        parts = tuple((",".join(names), value) for names, value in zip(groups, found, strict=False) if names)
+        return self.reading(float(np.mean(found)) if n else math.nan, attributes, parts, note)
 
     def _groups(self, attributes: tuple[str, ...]) -> list[tuple[str, ...]]:
         """Return the sets by name; an empty one means all attributes."""

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from shoal.risk._attacker import POINTS, Sets, classes_of, joined, number, small_sets, values_of
 from shoal.types import Comparison, Reading
+from shoal.types.contracts.measure import Measure
 
 _LARGEST = 3
 
 
 @dataclass(frozen=True)
-class SinglingOut:
+class SinglingOut(Measure):
     """Percentage of masked records that are unique in all attributes.
 
     Parts give the same for one, two or three attributes: the mean over all such sets, and the worst of them. A record
@@ -39,7 +40,6 @@ class SinglingOut:
     """
 
     exchangeable: ClassVar[bool] = True
-    goal: ClassVar[str] = "low"
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)
 
@@ -59,7 +59,7 @@ class SinglingOut:
             if not known.whole:
                 note = f"{len(known.sets):,} of {known.all:,} sets of up to three attributes were looked at."
         parts = _by_size(known, shares) if n else ()
-        return Reading("singling_out", value, self.goal, self.range, names, self.unit, parts=parts, note=note)
+        return self.reading(value, names, parts, note)
 
 
 def _alone(values: list[NDArray[np.int64]], counts: NDArray[np.int64]) -> int:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.arithmetic.sums import orderless_total
 from shoal.types import Comparison, Reading
+from shoal.types.contracts.measure import Measure
 
 MOST = 200  #: most parts that a reading shows
 
@@ -85,26 +85,20 @@ def notes(*sentences: str) -> str:
     return "; ".join(sentence for sentence in sentences if sentence)
 
 
-def nothing(key: str, measure: Any, why: str) -> Reading:
-    """Return the reading of a measure that has nothing to measure."""
-    unit, short = getattr(measure, "unit", ""), getattr(measure, "short", "")
-    return Reading(key, math.nan, measure.goal, measure.range, unit=unit, note=why, short=short)
-
-
 #: (before, after, start of each group of records, the table's deviation) → changes of statistics in each group
 Change = Callable[
     [NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], float], Mapping[str, NDArray[np.float64]]
 ]
 
 
-def read_changes(key: str, measure: Any, comparison: Comparison, change: Change) -> Reading:
+def read_changes(measure: Measure, comparison: Comparison, change: Change) -> Reading:
     """Measure how far a statistic moved: the value is the largest change in the table, parts have their signs.
 
     Records are sorted by group. Strata are named by their numbers only.
     """
     columns = numbers_of(comparison)
     if not columns:
-        return nothing(key, measure, "no attribute is a number")
+        return measure.undefined("no attribute is a number")
     table: list[tuple[str, float]] = []
     inside: list[tuple[str, float]] = []
     for column in columns:
@@ -121,7 +115,7 @@ def read_changes(key: str, measure: Any, comparison: Comparison, change: Change)
     cut = len(table) + len(inside) > MOST
     note = notes(left_out(columns), f"parts are the {MOST} largest changes" if cut else "")
     names = tuple(column.name for column in columns)
-    return Reading(key, value, measure.goal, measure.range, names, parts=parts, note=note)
+    return measure.reading(value, names, parts, note)
 
 
 def _inside(column: Numbers, strata: NDArray[np.int64], change: Change) -> list[tuple[str, float]]:

@@ -9,11 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.types import Comparison, Reading
-from shoal.utility._columns import MOST, nothing
+from shoal.types.contracts.measure import Measure
+from shoal.utility._columns import MOST
 
 
 @dataclass(frozen=True)
-class ClassSizes:
+class ClassSizes(Measure):
     """Size of the smallest class; parts are the average, the largest, and the number of classes of each size.
 
     Classes are masked records that are equal in all compared attributes. Larger classes protect more and preserve less,
@@ -37,7 +38,7 @@ class ClassSizes:
     def measure(self, comparison: Comparison) -> Reading:
         """Measure the sizes of classes."""
         if comparison.classes is None or not len(comparison.classes):
-            return nothing("class_sizes", self, "no classes were formed")
+            return self.undefined("no classes were formed")
         sizes = np.bincount(comparison.classes)
         found, counts = np.unique(sizes[sizes > 0], return_counts=True)
         most = MOST - 4
@@ -47,4 +48,4 @@ class ClassSizes:
         if len(found) > most:
             parts.append((f"of {found[most]} and more", float(counts[most:].sum())))
         names = comparison.attributes
-        return Reading("class_sizes", float(found[0]), self.goal, self.range, names, parts=tuple(parts))
+        return self.reading(float(found[0]), names, parts=tuple(parts))

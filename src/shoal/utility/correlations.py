@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.types import Comparison, Reading
-from shoal.utility._columns import MOST, Numbers, in_groups, left_out, notes, nothing, numbers_of, sizes_of, worst
+from shoal.types.contracts.measure import Measure
+from shoal.utility._columns import MOST, Numbers, in_groups, left_out, notes, numbers_of, sizes_of, worst
 
 _FEW = 3  # two records always have a correlation of 1 or −1
 _ROUNDING = 1e-12  # a variance that is a smaller share of its terms counts as 0
 
 
 @dataclass(frozen=True)
-class Correlations:
+class Correlations(Measure):
     """Largest change of the correlation (Pearson) of two attributes: |r′ − r|.
 
     Parts are the changes r′ − r of all pairs and, for each stratum of at least three records, of the pair that changed
@@ -37,14 +38,13 @@ class Correlations:
     """
 
     exchangeable: ClassVar[bool] = True
-    goal: ClassVar[str] = "low"
     range: ClassVar[tuple[float, float]] = (0.0, 2.0)
 
     def measure(self, comparison: Comparison) -> Reading:
         """Measure how far correlations moved."""
         columns = numbers_of(comparison)
         if len(columns) < 2:
-            return nothing("correlations", self, "fewer than two attributes are numbers")
+            return self.undefined("fewer than two attributes are numbers")
         tables = Tables(columns)
         above = np.triu_indices(len(columns), 1)
         found = tables.change(slice(None))[above]
@@ -62,7 +62,7 @@ class Correlations:
         note = notes(left_out(columns), "parts are the largest changes only" if cut else "")
         value = float(np.max(np.abs(found)))
         attributes = tuple(column.name for column in columns)
-        return Reading("correlations", value, self.goal, self.range, attributes, parts=parts, note=note)
+        return self.reading(value, attributes, parts=parts, note=note)
 
 
 def _strata(comparison: Comparison) -> list[tuple[int, NDArray[np.int64]]]:

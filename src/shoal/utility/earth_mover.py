@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.types import Comparison, Reading
-from shoal.utility._columns import nothing, worst
+from shoal.types.contracts.measure import Measure
+from shoal.utility._columns import worst
 
 
 @dataclass(frozen=True)
-class EarthMover:
+class EarthMover(Measure):
     """Largest EMD of any class in any confidential column; parts are the largest and the average of each column.
 
     Classes are masked records that are equal in all compared attributes. The bins are the distinct values; the distance
@@ -42,7 +43,7 @@ class EarthMover:
         """Measure how far classes are from the table."""
         columns = comparison.confidential
         if not columns or comparison.classes is None or not len(comparison):
-            return nothing("earth_mover", self, "no confidential column was named")
+            return self.undefined("no confidential column was named")
         from shoal.kernels.closeness.earth_mover import closeness, distances
 
         found, _ = distances(closeness(columns, 1.0), comparison.classes)
@@ -51,4 +52,4 @@ class EarthMover:
             parts += [(f"{column.name}, largest", float(of_classes.max()))]
             parts += [(f"{column.name}, average", float(of_classes.mean()))]
         names = tuple(column.name for column in columns)
-        return Reading("earth_mover", float(found.max()), self.goal, self.range, names, parts=worst(parts))
+        return self.reading(float(found.max()), names, parts=worst(parts))

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.types import Comparison, Reading
-from shoal.utility._columns import missing, nothing, worst
+from shoal.types.contracts.measure import Measure
+from shoal.utility._columns import missing, worst
 
 
 @dataclass(frozen=True)
-class Frequencies:
+class Frequencies(Measure):
     """Largest total variation distance of a categorical attribute: ½ · Σ |share after − share before|.
 
     It is the share of records that would have to change their category to restore the original's frequencies. Parts are
@@ -32,7 +33,6 @@ class Frequencies:
     """
 
     exchangeable: ClassVar[bool] = True
-    goal: ClassVar[str] = "low"
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def measure(self, comparison: Comparison) -> Reading:
@@ -47,10 +47,10 @@ class Frequencies:
             if there.any():
                 found.append((name, _distance(codes.before[there], codes.after[there])))
         if not found:
-            return nothing("frequencies", self, "no attribute is a category")
+            return self.undefined("no attribute is a category")
         note = missing(gone, "value")
         value = max(distance for _, distance in found)
-        return Reading("frequencies", value, self.goal, self.range, tuple(names), parts=worst(found), note=note)
+        return self.reading(value, tuple(names), parts=worst(found), note=note)
 
 
 def _distance(before: NDArray[np.int64], after: NDArray[np.int64]) -> float:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.types import Comparison, Reading
+from shoal.types.contracts.measure import Measure
 from shoal.utility._columns import sse_of, sst_of
 
 
 @dataclass(frozen=True)
-class IlSse:
+class IlSse(Measure):
     """100·SSE/SST in percent, standardised: 0 is the original, 100 is every record at the common mean.
 
     A release by centroids lies between the two; a table that is farther from the original than its mean exceeds 100. If
@@ -21,12 +21,10 @@ class IlSse:
     quick: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
     by_attribute: ClassVar[bool] = True
-    goal: ClassVar[str] = "low"
     unit: ClassVar[str] = "%"
-    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
         """Measure the information loss of a masked table."""
         sse, sst = sse_of(comparison), sst_of(comparison)
         value = 100.0 * sse / sst if sst > 0 else 0.0 if sse == 0 else 100.0
-        return Reading("il_sse", value, self.goal, self.range, comparison.attributes, self.unit)
+        return self.reading(value, comparison.attributes)

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.types import Comparison, Reading
-from shoal.utility._columns import missing, notes, nothing, numbers_of
+from shoal.types.contracts.measure import Measure
+from shoal.utility._columns import missing, notes, numbers_of
 
 
 @dataclass(frozen=True)
-class InformationLoss:
+class InformationLoss(Measure):
     """100 times the mean of the four parts of [N14] section 2.3, over the numeric attributes.
 
     With X the table, V its covariances, S its variances, R its correlations, and a prime for those of the masked table:
@@ -41,20 +42,18 @@ class InformationLoss:
     """
 
     exchangeable: ClassVar[bool] = True
-    goal: ClassVar[str] = "low"
     unit: ClassVar[str] = "%"
-    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
     short: ClassVar[str] = "il"
 
     def measure(self, comparison: Comparison) -> Reading:
         """Measure the information loss of a masked table."""
         columns = numbers_of(comparison)
         if not columns:
-            return nothing("information_loss", self, "no attribute is a number")
+            return self.undefined("no attribute is a number")
         whole = np.logical_and.reduce([column.there for column in columns])
         n = int(whole.sum())
         if n < 2:
-            return nothing("information_loss", self, "fewer than two records have all numbers before and after")
+            return self.undefined("fewer than two records have all numbers before and after")
         X, Y = (
             np.column_stack([getattr(column, side)[whole[column.there]] for column in columns])
             for side in ("before", "after")
@@ -67,7 +66,7 @@ class InformationLoss:
         besides = f"attributes that are no numbers were not looked at: {others:,}" if others else ""
         note = notes(missing(gone, "record"), besides)
         names = tuple(column.name for column in columns)
-        return Reading("information_loss", value, self.goal, self.range, names, self.unit, parts, note, self.short)
+        return self.reading(value, names, parts, note)
 
 
 def components(X: NDArray[np.float64], Y: NDArray[np.float64]) -> dict[str, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,19 +9,18 @@ import numpy as np
 
 from shoal.kernels.arithmetic.sums import orderless_total
 from shoal.types import Comparison, Reading
+from shoal.types.contracts.measure import Measure
 
 
 @dataclass(frozen=True)
-class Mae:
+class Mae(Measure):
     """Mean absolute difference between an original and a masked value, in units of the original's deviations."""
 
     quick: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
     by_attribute: ClassVar[bool] = True
-    goal: ClassVar[str] = "low"
-    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
         """Measure the MAE of a masked table."""
         value = orderless_total(np.sqrt(comparison.squares).ravel()) / max(comparison.squares.size, 1)
-        return Reading("mae", value, self.goal, self.range, comparison.attributes)
+        return self.reading(value, comparison.attributes)

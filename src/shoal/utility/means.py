@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.types import Comparison, Reading
+from shoal.types.contracts.measure import Measure
 from shoal.utility._columns import read_changes, sizes_of
 
 
 @dataclass(frozen=True)
-class Means:
+class Means(Measure):
     """Largest change of the mean of an attribute, in units of its standard deviation in the original table.
 
     Parts are the changes with their signs: of each attribute, and of each attribute in each stratum, also in units of
@@ -34,12 +34,10 @@ class Means:
     """
 
     exchangeable: ClassVar[bool] = True
-    goal: ClassVar[str] = "low"
-    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
         """Measure how far means moved."""
-        return read_changes("means", self, comparison, _change)
+        return read_changes(self, comparison, _change)
 
 
 def _change(

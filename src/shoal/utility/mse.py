@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.types import Comparison, Reading
+from shoal.types.contracts.measure import Measure
 from shoal.utility._columns import sse_of
 
 
 @dataclass(frozen=True)
-class Mse:
+class Mse(Measure):
     """Mean squared difference between an original and a masked value, in units of the original's variances."""
 
     quick: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
     by_attribute: ClassVar[bool] = True
-    goal: ClassVar[str] = "low"
-    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
         """Measure the MSE of a masked table."""
         value = sse_of(comparison) / max(comparison.squares.size, 1)
-        return Reading("mse", value, self.goal, self.range, comparison.attributes)
+        return self.reading(value, comparison.attributes)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from shoal.types import Comparison, Reading
-from shoal.utility._columns import nothing
+from shoal.types.contracts.measure import Measure
 
 _PERCENTS = (50, 90, 95, 99)
 
 
 @dataclass(frozen=True)
-class Position:
+class Position(Measure):
     """Average of |position in the output − position in the input|; parts are the largest and some percentiles.
 
     The p % percentile is the lowest difference that at least p % of the records do not exceed. Records that were not
@@ -35,21 +33,18 @@ class Position:
     ('largest', 2.0)
     """
 
-    goal: ClassVar[str] = "low"
-    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
-
     def measure(self, comparison: Comparison) -> Reading:
         """Measure how far records moved."""
         positions = comparison.positions
         if positions is None:
-            return nothing("position", self, "records are compared row by row; name a key that both tables have")
+            return self.undefined("records are compared row by row; name a key that both tables have")
         left = positions >= 0
         n = int(left.sum())
         if not n:
-            return nothing("position", self, "no record left")
+            return self.undefined("no record left")
         apart = np.sort(np.abs(positions - np.arange(len(positions)))[left])
         parts = [("largest", float(apart[-1]))]
         parts += [(f"{percent} %", float(apart[(percent * n + 99) // 100 - 1])) for percent in _PERCENTS]
         gone = len(positions) - n
         note = f"{gone:,} records did not leave" if gone else ""
-        return Reading("position", float(apart.mean()), self.goal, self.range, parts=tuple(parts), note=note)
+        return self.reading(float(apart.mean()), parts=tuple(parts), note=note)

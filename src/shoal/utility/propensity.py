@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.types import Codes, Comparison, Pair, Reading
-from shoal.utility._columns import nothing
+from shoal.types.contracts.measure import Measure
 
 _BLOCK = 16_384  # records
 _LEVELS = 30  # of a category; all others together are the reference
@@ -169,7 +169,7 @@ def _blocks(columns: list[Square | Levels], n: int) -> Iterator[tuple[int, NDArr
 
 
 @dataclass(frozen=True)
-class Propensity:
+class Propensity(Measure):
     """pMSE ([WROK09]): the mean squared distance from ½ of the propensity to be a masked record.
 
     Original and masked records are put in one table, and a logistic regression on the attributes estimates how likely
@@ -194,20 +194,19 @@ class Propensity:
     """
 
     exchangeable: ClassVar[bool] = True
-    goal: ClassVar[str] = "low"
     range: ClassVar[tuple[float, float]] = (0.0, 0.25)
 
     def measure(self, comparison: Comparison) -> Reading:
         """Measure how well masked records can be distinguished from originals."""
         columns = columns_of(comparison)
         if not columns:
-            return nothing("propensity", self, "no attribute has a value")
+            return self.undefined("no attribute has a value")
         if too_large(columns):
-            return nothing("propensity", self, "an attribute holds numbers too large to have a deviation")
+            return self.undefined("an attribute holds numbers too large to have a deviation")
         n = len(comparison)
         value = min(fitted(columns, n).squares / (2 * n), 0.25)
         terms = rank(columns, n)
         expected = terms / (16 * n)  # [SRNDS18]: (p − 1)(1 − c)² c / N with c = ½ and N = 2n
         parts = [("terms", float(terms)), ("expected", expected)]
         parts += [("ratio", value / expected)] if terms else []
-        return Reading("propensity", value, self.goal, self.range, comparison.attributes, parts=tuple(parts))
+        return self.reading(value, comparison.attributes, parts=tuple(parts))

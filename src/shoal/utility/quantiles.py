@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.types import Comparison, Reading
+from shoal.types.contracts.measure import Measure
 from shoal.utility._columns import read_changes, sizes_of
 
 PERCENTS = (5, 25, 50, 75, 95)
 
 
 @dataclass(frozen=True)
-class Quantiles:
+class Quantiles(Measure):
     """Largest change of the 5, 25, 50, 75 and 95 % quantiles of an attribute, in units of its standard deviation.
 
     The p % quantile is the lowest value that at least p % of the records do not exceed: a value that occurs, even in
@@ -36,12 +36,10 @@ class Quantiles:
     """
 
     exchangeable: ClassVar[bool] = True
-    goal: ClassVar[str] = "low"
-    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
         """Measure how far quantiles moved."""
-        return read_changes("quantiles", self, comparison, _change)
+        return read_changes(self, comparison, _change)
 
 
 def _change(

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from shoal.errors import ParameterError, listing
 from shoal.parameters import Checked, Param, unknown
 from shoal.types import Codes, Comparison, Pair, Reading
-from shoal.utility._columns import MOST, missing, nothing
+from shoal.types.contracts.measure import Measure
+from shoal.utility._columns import MOST, missing
 
 _ALIASED = 1e-9  # a column with a smaller share of new variation adds nothing
 
@@ -79,7 +80,7 @@ _WIDTH = 1.959963984540054  # of a 95 % interval, in standard errors
 
 
 @dataclass(frozen=True)
-class Regression(Checked):
+class Regression(Checked, Measure):
     """Average overlap of the 95 % confidence intervals of the coefficients before and after ([KKORS06]).
 
     Least squares of a numeric column on others. A category gives a coefficient for each of its levels but the first,
@@ -132,13 +133,13 @@ class Regression(Checked):
     def measure(self, comparison: Comparison) -> Reading:
         """Fit before and after, and measure the overlap of confidence intervals."""
         if self.formula is None:
-            return nothing("regression", self, "no formula was given, such as income ~ age + education")
+            return self.undefined("no formula was given, such as income ~ age + education")
         explained, others = self._look_up(comparison)
         there = np.logical_and.reduce([_there(column) for column in (explained, *others.values())])
         n = int(there.sum())
         terms = _terms(others)
         if n <= len(terms) + 1:
-            return nothing("regression", self, f"{n:,} records are too few for {len(terms) + 1} coefficients")
+            return self.undefined(f"{n:,} records are too few for {len(terms) + 1} coefficients")
         fits = [_fit(explained, others, there, side) for side in (0, 1)]
         overlaps = _overlaps(*fits)
         parts = [("R², before", fits[0].r_squared), ("R², after", fits[1].r_squared)]
@@ -150,7 +151,7 @@ class Regression(Checked):
         gone = len(there) - n
         note = missing(gone, "record")
         value = float(np.nanmean(overlaps))
-        return Reading("regression", value, self.goal, self.range, self.columns, parts=shown, note=note)
+        return self.reading(value, self.columns, parts=shown, note=note)
 
     def _look_up(self, comparison: Comparison) -> tuple[Pair, dict[str, Pair | Codes]]:
         """Return the columns of the formula, or report which one does not exist."""

@@ -9,11 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.types import Comparison, Reading
+from shoal.types.contracts.measure import Measure
 from shoal.utility._columns import worst
 
 
 @dataclass(frozen=True)
-class Sae:
+class Sae(Measure):
     """Sum of absolute differences between original and masked values, in units of the original's deviations.
 
     Part ``raw`` is the sum of [SD17] as printed: over the numeric attributes, each in its own unit, where values are
@@ -34,8 +35,6 @@ class Sae:
     """
 
     exchangeable: ClassVar[bool] = True
-    goal: ClassVar[str] = "low"
-    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
         """Measure the SAE of a masked table."""
@@ -48,4 +47,4 @@ class Sae:
         parts += worst([(name, float(share)) for name, share in zip(names, shares, strict=True)], 199)
         note = f"{gone:,} values are not in raw, because they are missing before or after" if gone else ""
         value = float(shares.sum())
-        return Reading("sae", value, self.goal, self.range, names, parts=tuple(parts), note=note)
+        return self.reading(value, names, tuple(parts), note)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.types import Comparison, Reading
-from shoal.utility._columns import missing, nothing, worst
+from shoal.types.contracts.measure import Measure
+from shoal.utility._columns import missing, worst
 
 
 @dataclass(frozen=True)
-class SseNormalised:
+class SseNormalised(Measure):
     """1/n · Σ over records 1/m · Σ over attributes of NED(x, x′)², the normalised SSE of [SC15] eq. (5).
 
     NED is the distance between an original and a masked value, divided by the range of the attribute in the original:
@@ -38,20 +38,18 @@ class SseNormalised:
     """
 
     exchangeable: ClassVar[bool] = True
-    goal: ClassVar[str] = "low"
-    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
         """Measure the normalised SSE of a masked table."""
         found = {name: _errors(name, comparison) for name in comparison.attributes}
         looked = sum(len(errors) for errors in found.values())
         if not looked:
-            return nothing("sse_normalised", self, "no value is there before and after")
+            return self.undefined("no value is there before and after")
         value = sum(float(errors.sum()) for errors in found.values()) / looked
         parts = worst([(name, float(errors.mean())) for name, errors in found.items() if len(errors)])
         gone = len(comparison) * len(found) - looked
         note = missing(gone, "value")
-        return Reading("sse_normalised", value, self.goal, self.range, tuple(found), parts=parts, note=note)
+        return self.reading(value, tuple(found), parts=parts, note=note)
 
 
 def _errors(name: str, comparison: Comparison) -> NDArray[np.float64]:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.arithmetic.sums import orderless_total
 from shoal.types import Comparison, Pair, Reading
-from shoal.utility._columns import nothing
+from shoal.types.contracts.measure import Measure
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Totals:
+class Totals(Measure):
     """Largest change of the total of a numeric quasi-identifier, in percent of the original total.
 
     If the table has sampling weights, totals are weighted: before by the original weights, after by those that are
@@ -37,24 +36,17 @@ class Totals:
     25.0
     """
 
-    goal: ClassVar[str] = "low"
-    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
-
     def measure(self, comparison: Comparison) -> Reading:
         """Measure how far totals moved."""
         if not comparison.numeric:
-            return nothing("totals", self, "no attribute is a number")
+            return self.undefined("no attribute is a number")
         weights = comparison.weights or Pair(np.ones(len(comparison)), np.ones(len(comparison)))
         moved = {name: _change(comparison.numbers[name], weights) for name in comparison.numeric}
         parts = [*moved.items(), *_in_strata(comparison, weights), *_of_confidential(comparison, weights)]
         known = [abs(change) for change in moved.values() if math.isfinite(change)]
-        return Reading(
-            "totals",
+        return self.reading(
             max(known, default=math.nan),
-            self.goal,
-            self.range,
             tuple(moved),
-            "",
             tuple((name, change) for name, change in parts if math.isfinite(change)),
             "" if known else "the total of every attribute is 0",
         )

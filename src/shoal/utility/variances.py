@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.types import Comparison, Reading
+from shoal.types.contracts.measure import Measure
 from shoal.utility._columns import read_changes, sizes_of
 
 
 @dataclass(frozen=True)
-class Variances:
+class Variances(Measure):
     """Largest change of the variance of an attribute, as a share of its variance in the original table.
 
     Parts are the changes with their signs: −0.09 means that 9 % are lost. Those of a stratum are also shares of the
@@ -35,12 +35,10 @@ class Variances:
     """
 
     exchangeable: ClassVar[bool] = True
-    goal: ClassVar[str] = "low"
-    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, comparison: Comparison) -> Reading:
         """Measure how far variances moved."""
-        return read_changes("variances", self, comparison, _change)
+        return read_changes(self, comparison, _change)
 
 
 def _change(

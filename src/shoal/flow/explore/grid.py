@@ -17,6 +17,7 @@ from shoal.recipe.fields import EFFORTS
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import resolve
 from shoal.types import Table
+from shoal.types.contracts.measure import Measure
 
 RISK = "dld"  #: the default risk measure
 _K = (3, 5, 10, 25)
@@ -74,12 +75,8 @@ def percentages(room: str) -> list[str]:
     >>> percentages("utility")
     ['il_sse', 'il']
     """
-    makers = ((key, registry.load(room, key)) for key in registry.keys(room))
-    return [
-        getattr(maker, "short", key)
-        for key, maker in makers
-        if getattr(maker, "unit", "") == "%" and maker.goal == "low"
-    ]
+    makers: list[type[Measure]] = [registry.load(room, key) for key in registry.keys(room)]
+    return [maker.name() for maker in makers if maker.unit == "%" and maker.goal == "low"]
 
 
 class Candidate(NamedTuple):

@@ -212,7 +212,7 @@ def audit_persons(release: Release, promise: Promise, over: Sequence[tuple[str, 
     if not promise.persons:
         return []
     seen = release if promise.visible_classes or promise.two_tables else _by_classes(release)
-    found = [one.model.audit(seen, names) for one in promise.persons for names in over]
+    found = [found for one in promise.persons for names in over for found in findings_of(seen, names, [one], ())]
     return [published(finding) for finding in found] if promise.hidden_figures else found
 
 

@@ -80,7 +80,7 @@ def refuse_infeasible(summary: Summary, recipe: Recipe, schema: Schema, required
         asked.insert(0, Required("k_anonymity", KAnonymity(recipe.k)))
     for one in asked:
         if not of_confidential(one.key):
-            found.append(one.model.audit(_people(summary, recipe, schema), recipe.strata))
+            found += findings_of(_people(summary, recipe, schema), recipe.strata, [one], ())
             continue
         for name in one.columns or recipe.confidential:
             release = Release(summary.values[name].records(), schema)

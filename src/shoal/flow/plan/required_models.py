@@ -8,8 +8,9 @@ from dataclasses import replace
 from shoal import registry
 from shoal.errors import ParameterError
 from shoal.recipe.recipe import Recipe
-from shoal.recipe.requirements import Required, misplaced, of_confidential, of_persons, resolve
+from shoal.recipe.requirements import Required, misplaced, model_of, of_confidential, of_persons, resolve
 from shoal.types import Finding, Release, Requirement
+from shoal.types.contracts.privacy_model import ConfidentialModel
 
 
 def required_in(recipe: Recipe) -> list[Required]:
@@ -33,7 +34,7 @@ def of_persons_in(recipe: Recipe) -> list[Required]:
     """Return the models about single people: at the level that a recipe requires, or for information."""
     asked = {one.key: one for one in resolve("Recipe", recipe.require) if of_persons(one.key)}
     keys = [key for key in registry.keys("privacy") if of_persons(key)]
-    return [asked.get(key) or Required(key, registry.load("privacy", key)()) for key in keys]
+    return [asked.get(key) or Required(key, model_of(key)()) for key in keys]
 
 
 def as_requirements(required: Sequence[Required], names: Sequence[str]) -> tuple[Requirement, ...]:
@@ -54,8 +55,8 @@ def reported_models(required: Sequence[Required], confidential: Sequence[str]) -
     """Return the models that are audited for information, because nothing is required by them."""
     found = []
     for key in registry.keys("privacy"):
-        model = registry.load("privacy", key)
-        if not getattr(model, "reported", False) or not of_confidential(key):
+        model = model_of(key)
+        if not model.reported or not model.of_confidential:
             continue
         asked = [one for one in required if one.key == key]
         rest = [name for name in confidential if not any(one.columns is None or name in one.columns for one in asked)]
@@ -76,7 +77,7 @@ def findings_of(
     """Audit a release by each model; its confidential columns must be readable."""
     found: list[Finding] = []
     for one in required:
-        if of_confidential(one.key):
+        if isinstance(one.model, ConfidentialModel):
             found += one.model.audit(release, names, one.columns or confidential)
         else:
             found.append(one.model.audit(release, names))

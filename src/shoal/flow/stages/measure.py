@@ -10,11 +10,13 @@ from shoal import registry
 from shoal.errors import ParameterError, raise_all
 from shoal.parameters import build, declarations, unknown
 from shoal.types import Attribute, Comparison, Pair, Reading, Readings, Schema
+from shoal.types.contracts.measure import CombinedMeasure, Measure
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
+AnyMeasure = Measure | CombinedMeasure
 _OF_PARTITION = ("il_sse", "sse")  # readings that are also taken for exact means
 
 
@@ -60,7 +62,9 @@ def compared(
     )
 
 
-def measures(settings: Mapping[str, Any] | None = None, *, quick: bool = False, only: Sequence[str] = ()) -> list[Any]:
+def measures(
+    settings: Mapping[str, Any] | None = None, *, quick: bool = False, only: Sequence[str] = ()
+) -> list[AnyMeasure]:
     """Make the measures, each with the settings that it declares.
 
     Parameters
@@ -73,7 +77,7 @@ def measures(settings: Mapping[str, Any] | None = None, *, quick: bool = False, 
         Only these, by key or JSON name, and their components. Empty: all.
     """
     given = settings or {}
-    makers = {_name(maker): maker for maker in _makers()}
+    makers = {maker.name(): maker for maker in _makers()}
     known = {declared.name for maker in makers.values() for declared in declarations(maker)}
     raise_all(
         ParameterError, [unknown("Compare", "parameter (in set)", name, known) for name in given if name not in known]
@@ -82,45 +86,39 @@ def measures(settings: Mapping[str, Any] | None = None, *, quick: bool = False, 
     return [
         build(maker, {d.name: given[d.name] for d in declarations(maker) if d.name in given})
         for name, maker in makers.items()
-        if (not quick or getattr(maker, "quick", False)) and (not only or name in wanted)
+        if (not quick or maker.quick) and (not only or name in wanted)
     ]
 
 
-def _makers() -> list[Any]:
+def _makers() -> list[type[AnyMeasure]]:
     return [registry.load(room, key) for room in registry.ROOMS["measures"] for key in registry.keys(room)]
 
 
-def _name(maker: Any) -> str:
-    """Return the JSON name of a measure."""
-    return getattr(maker, "short", "") or str(maker.__module__.rpartition(".")[2])
-
-
-def _with_their_parts(only: Sequence[str], makers: Mapping[str, Any]) -> set[str]:
+def _with_their_parts(only: Sequence[str], makers: Mapping[str, type[AnyMeasure]]) -> set[str]:
     """Return the names of some measures and of their components."""
-    keys = {str(maker.__module__.rpartition(".")[2]): name for name, maker in makers.items()}
-    known = {**{name: name for name in makers}, **keys}
+    known = {**{name: name for name in makers}, **{maker.key: name for name, maker in makers.items()}}
     raise_all(ParameterError, [unknown("Compare", "measure", name, known) for name in only if name not in known])
     wanted, left = set(), [known[name] for name in only]
     while left:
         name = left.pop()
         wanted.add(name)
-        left += [part for part in _made_of(makers[name]) if part not in wanted]
+        left += [part for part in makers[name].of if part not in wanted]
     return wanted
 
 
-def read_measures(comparison: Comparison, chosen: Sequence[Any]) -> Readings:
+def read_measures(comparison: Comparison, chosen: Sequence[AnyMeasure]) -> Readings:
     """Compute measures of a comparison: first those of the data, then those combined from others."""
     import numpy as np
 
     found: dict[int, Reading] = {}
     with np.errstate(all="ignore"):
         for at, measure in enumerate(chosen):
-            if not _made_of(measure):
+            if not isinstance(measure, CombinedMeasure):
                 found[at] = measure.measure(comparison)
     values = {reading.name: reading.value for reading in found.values()}
     for at, measure in enumerate(chosen):
-        if names := _made_of(measure):
-            combined = measure.combine({name: values.get(name, np.nan) for name in names})
+        if isinstance(measure, CombinedMeasure):
+            combined = measure.combine({name: values.get(name, np.nan) for name in measure.of})
             found[at] = replace(combined, attributes=comparison.attributes)
     return Readings(tuple(found[at] for at in range(len(chosen))))
 
@@ -134,10 +132,5 @@ def of_partition(comparison: Comparison) -> tuple[Reading, ...]:
         return ()
     partition = replace(comparison, masked=comparison.exact)
     partition.cache.update({name: total for name, total in comparison.cache.items() if name == "sst"})
-    makers = {name: maker for maker in _makers() if (name := _name(maker)) in _OF_PARTITION}
-    return tuple(replace(makers[name]().measure(partition), short=f"{name}_partition") for name in _OF_PARTITION)
-
-
-def _made_of(measure: Any) -> tuple[str, ...]:
-    """Return the names of the readings that a measure combines; for most measures none."""
-    return getattr(measure, "of", ())
+    read = read_measures(partition, measures(only=_OF_PARTITION))
+    return tuple(replace(read.reading(name), short=f"{name}_partition") for name in _OF_PARTITION)

@@ -156,6 +156,21 @@ def numbered(column: pa.ChunkedArray) -> NDArray[np.int64]:
     return np.asarray(encoded.combine_chunks().indices.to_numpy().astype(np.int64))
 
 
+def by_first_row(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers from 0 of some codes, in order of first rows.
+
+    >>> by_first_row(np.array([7, 2, 7, 4])).tolist()
+    [0, 1, 0, 2]
+    """
+    _, first, numbers = np.unique(codes, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[numbers])
+
+
+def paired(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a number for each pair of codes from 0; equal pairs get equal numbers."""
+    return np.asarray(np.unique(one * (int(other.max(initial=0)) + 1) + other, return_inverse=True)[1])
+
+
 def codes_of(name: str, before: pa.ChunkedArray, after: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return a number for each value before and after; equal values get equal numbers."""
     import pyarrow as pa

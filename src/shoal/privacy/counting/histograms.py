@@ -23,6 +23,7 @@ from shoal.privacy.counting.classes import Classes, classes_of
 from shoal.privacy.counting.numbers import worst
 from shoal.privacy.counting.values import Values, values_of
 from shoal.types import Finding, Release
+from shoal.types.contracts.privacy_model import ConfidentialModel
 
 
 class Uneven(NamedTuple):
@@ -119,7 +120,9 @@ def gaps(begins: NDArray[np.int64], end: int) -> NDArray[np.int64]:
 def histograms_of(release: Release, names: Sequence[str], confidential: str, *, as_counted: bool = False) -> Histograms:
     """Count the values of a confidential column in each class over some columns; computed once per release.
 
-    With `as_counted`, spellings of one value are one value.
+    A missing value is a value. NaN is missing, and −0 is 0. With `as_counted`, values that differ only in capitals,
+    surrounding blanks or invisible characters are one value; 01 and 1 are two. Classes are those of the audit of
+    k-anonymity. Nothing is dropped, so the order of rows does not matter.
 
     >>> import pyarrow as pa
     >>> from shoal.types import Column, Kind, Role, Schema
@@ -157,31 +160,19 @@ def _counted(values: Values, classes: Classes) -> Histograms:
     return Histograms(values, classes, codes, runs, begins)
 
 
-class Fewest(NamedTuple):
-    """Name of the count, and the required number of values."""
-
-    model: str
-    short: str
-    level: str
-    required: int | None
-
-
-def fewest_values(asked: Fewest, release: Release, names: tuple[str, ...], confidential: str) -> Finding:
+def fewest_values(
+    model: ConfidentialModel, required: int | None, release: Release, names: tuple[str, ...], confidential: str
+) -> Finding:
     """Find the fewest values of a confidential column in any class over some columns."""
     found = histograms_of(release, names, confidential, as_counted=True)
-    achieved = int(found.distinct.min())
     single = found.distinct == 1
-    return Finding(
-        model=asked.model,
-        attributes=names,
-        achieved=achieved,
-        required=asked.required,
-        holds=asked.required is None or achieved >= asked.required,
-        classes=len(found.distinct),
-        worst=worst(found.distinct, found.classes),
+    return model.finding(
+        names,
+        int(found.distinct.min()),
+        required,
+        len(found.distinct),
+        worst(found.distinct, found.classes),
         confidential=confidential,
-        short=asked.short,
-        level=asked.level,
         uniform=(int(single.sum()), int(found.classes.sizes[single].sum())),
     )
 

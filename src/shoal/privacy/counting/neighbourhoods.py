@@ -27,8 +27,16 @@ _NUMERIC = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATETIME)
 def places(release: Release, attributes: Sequence[str], classes: Classes) -> NDArray[np.float64] | None:
     """Return the position of each class, standardised; None if a column is not numeric, or has a missing value.
 
-    Sums run over sorted values, so that the order of rows does not matter.
+    Sums run over sorted values, so that the order of rows does not matter. Computed once per release.
     """
+    key = ("places", tuple(attributes))
+    if key not in release.cache:
+        release.cache[key] = _places(release, attributes, classes)
+    found: NDArray[np.float64] | None = release.cache[key]
+    return found
+
+
+def _places(release: Release, attributes: Sequence[str], classes: Classes) -> NDArray[np.float64] | None:
     found = []
     for name in attributes:
         if release.schema[name].kind not in _NUMERIC:

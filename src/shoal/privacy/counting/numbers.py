@@ -182,6 +182,16 @@ def worst(levels: NDArray[np.floating] | NDArray[np.int64], classes: Classes) ->
     return tuple((int(numbers[i]), levels[i].item()) for i in order)
 
 
+def smallest(levels: NDArray[np.int64]) -> tuple[int, tuple[tuple[int, float], ...]]:
+    """Return the lowest level, 0 without classes, and the lowest few by number; classes are in order of first rows.
+
+    >>> smallest(np.array([3, 2, 2]))
+    (2, ((1, 2), (2, 2), (0, 3)))
+    """
+    worst = tuple((int(number), int(levels[number])) for number in np.argsort(levels, kind="stable")[:_WORST])
+    return int(worst[0][1]) if worst else 0, worst
+
+
 def least(rough: NDArray[np.float64], error: NDArray[np.float64] | float, exact: Callable[[int], Fraction]) -> Fraction:
     """Return the exact minimum of some numbers, computing only those exactly that may be it, given their errors.
 
