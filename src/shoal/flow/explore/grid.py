@@ -74,12 +74,8 @@ def percentages(room: str) -> list[str]:
     >>> percentages("utility")
     ['il_sse', 'il']
     """
-    makers = ((key, registry.load(room, key)) for key in registry.keys(room))
-    return [
-        getattr(maker, "short", key)
-        for key, maker in makers
-        if getattr(maker, "unit", "") == "%" and maker.goal == "low"
-    ]
+    lowered = [key for key in registry.keys(room) if registry.says(room, key, "goal") == "low"]
+    return [registry.says(room, key, "short") or key for key in lowered if registry.says(room, key, "unit") == "%"]
 
 
 class Candidate(NamedTuple):
@@ -163,7 +159,7 @@ def _suiting(table: Table, recipe: Recipe, d: int, *, close: bool) -> Iterator[s
         return
     yield from _PLAIN
     for key in registry.keys("partition"):
-        promises = getattr(registry.load("partition", key), "promises", ())
+        promises = registry.says("partition", key, "promises")
         if promises and required.issuperset(promises):
             yield key
 
@@ -196,4 +192,5 @@ def _declared(room: str) -> set[str]:
 
 
 def _sinks() -> list[Any]:
-    return [maker for claim in ("suffixes", "schemes") for maker in registry.claims("io.sinks", claim).values()]
+    keys = {key for claim in ("suffixes", "schemes") for key in registry.declared("io.sinks", claim).values()}
+    return [registry.load("io.sinks", key) for key in keys]
