@@ -100,7 +100,8 @@ def declared(family: str, claim: str) -> dict[str, str]:
         for name in says(family, key, claim) or ():
             if name in found:
                 raise ParameterError(
-                    f"{_owner(family, key)}: {name} must be free, and {found[name]} has it. Uninstall one of them."
+                    f"{_owner(_plugins(family)[key][0])} must claim something new, and {name} belongs to "
+                    f"{found[name]!r}. Uninstall the package, or the other one."
                 )
             found[name] = key
     return found
@@ -252,15 +253,21 @@ def _stated(entry: EntryPoint) -> dict[str, Any] | None:
 def _refuse(family: str, key: str) -> None:
     """Refuse a key that two packages have, or that a package shares with shoal."""
     if key in built_in(family):
-        twice = [entry for entry in _entries(family) if entry.name == key]
-        if twice:
-            raise ParameterError(
-                f"{_package(twice[0])}: {key!r} must be a new name in {twice[0].group}, shoal has one of that name. "
-                f"Uninstall the package, or ask its author to rename it."
-            )
+        for entry in _entries(family):
+            if entry.name == key:
+                raise ParameterError(_not_new(entry, key))
     elif len(entries := _plugins(family)[key]) > 1:
         owners = listing(sorted(_package(entry) for entry in entries))
-        raise ParameterError(f"{owners}: {key!r} must be in one package only. Uninstall the others.")
+        raise ParameterError(
+            f"Packages {owners}: {key!r} in shoal.{family} must be in one of them only. Uninstall the others."
+        )
+
+
+def _not_new(entry: EntryPoint, name: str) -> str:
+    return (
+        f"{_owner(entry)} must have a new name, and {name!r} is one of shoal's. "
+        f"Uninstall the package, or ask its author to rename it."
+    )
 
 
 def _plugged(family: str, key: str) -> Any:
@@ -270,14 +277,14 @@ def _plugged(family: str, key: str) -> Any:
         cls = _class(entry.module, key)
     except Exception as error:
         raise ParameterError(
-            f"{_owner(family, key)} cannot be imported ({type(error).__name__}: {error}). "
+            f"{_owner(entry)} cannot be imported ({type(error).__name__}: {error}). "
             f"Repair the package, or uninstall it."
         ) from error
     for name in {key, getattr(cls, "short", key)} & _names(family):
-        raise ParameterError(f"{_owner(family, key)} must have a new name, and {name!r} is one of shoal's. Rename it.")
+        raise ParameterError(_not_new(entry, name))
     if (stated := _stated(entry)) is not None and stated != described(cls, entry.module):
         raise ParameterError(
-            f"{_owner(family, key)} does not declare what its shoal.json says. "
+            f"{_owner(entry)} does not declare what its shoal.json says. "
             f"Write the file again: python -m shoal.index {entry.module.partition('.')[0]}."
         )
     return cls
@@ -294,10 +301,9 @@ def _class(module: str, key: str) -> Any:
     return getattr(importlib.import_module(module), camel(key))
 
 
-def _owner(family: str, key: str) -> str:
-    entry = _plugins(family)[key][0]
-    return f"{_package(entry)}: {key!r} in {entry.group}"
+def _owner(entry: EntryPoint) -> str:
+    return f"Package {_package(entry)}: {entry.name!r} in {entry.group}"
 
 
 def _package(entry: EntryPoint) -> str:
-    return f"Package {entry.dist.name}" if entry.dist is not None else f"Package of {entry.module}"
+    return entry.dist.name if entry.dist is not None else entry.module.partition(".")[0]

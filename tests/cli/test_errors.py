@@ -34,11 +34,13 @@ def contents(folder: Path) -> dict[str, bytes | None]:
 
 @pytest.mark.parametrize("title", SCENARIOS)
 def test_one_sentence_and_nothing_written(
-    title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable
+    title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable, plug_in: Callable
 ) -> None:
     code, arrange = SCENARIOS[title]
     monkeypatch.chdir(tmp_path)
     arguments = arrange(tmp_path)
+    if (tmp_path / "site").exists():
+        plug_in(tmp_path / "site")
     before = contents(tmp_path)
     ran = run(*arguments)
     assert ran.code == code
