@@ -49,6 +49,7 @@ figures: $(VENV)/.dev  ## Draw the figures of the documentation again
 	$(BIN)/python docs/figures.py
 
 outputs: $(VENV)/.dev  ## Print what commands in the documentation print, into it
+	$(BIN)/python -m shoal.index
 	$(BIN)/python docs/outputs.py
 	$(BIN)/python docs/architecture.py
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -147,6 +148,30 @@ def account_of() -> Callable[..., Any]:
         )
 
     return account_of
+
+
+@pytest.fixture
+def plug_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], None]]:
+    """Let shoal find the packages in a folder as if they were installed, for one test."""
+    from shoal import registry
+    from shoal.recipe import requirements
+
+    before = set(sys.modules)
+
+    def forget() -> None:
+        for known in (*vars(registry).values(), requirements.named):
+            getattr(known, "cache_clear", lambda: None)()
+        for name in set(sys.modules) - before:
+            if name.startswith("plug_"):
+                del sys.modules[name]
+
+    def plug_in(folder: Path) -> None:
+        monkeypatch.syspath_prepend(folder)
+        monkeypatch.setattr(sys, "dont_write_bytecode", True)
+        forget()
+
+    yield plug_in
+    forget()
 
 
 class Ran(NamedTuple):

@@ -1669,3 +1669,57 @@ def _(folder: Path) -> list[str]:
         folder / "people.parquet",
     )
     return ["stream", "people.parquet", "-o", "out.csv", *STREAM]
+
+
+def package(folder: Path, name: str, family: str, key: str, program: str = "", **files: str) -> None:
+    """Install a package of one component below ``site``, as pip would; the component is the whole program."""
+    home, metadata = folder / "site" / f"plug_{name}", folder / "site" / f"plug_{name}-1.dist-info"
+    for path, text in {
+        home / "__init__.py": "",
+        home / f"{key}.py": program,
+        **{home / file.replace("_json", ".json"): text for file, text in files.items()},
+        metadata / "METADATA": f"Metadata-Version: 2.1\nName: plug-{name}\nVersion: 1\n",
+        metadata / "entry_points.txt": f"[shoal.{family}]\n{key} = plug_{name}.{key}\n",
+    }.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+@scenario("A package with a method of shoal's name", 2)
+def _(folder: Path) -> list[str]:
+    package(folder, "a", "partition", "mdav")
+    return command(folder, "--method", "mdav")
+
+
+@scenario("Two packages with the same method", 2)
+def _(folder: Path) -> list[str]:
+    package(folder, "a", "partition", "runs")
+    package(folder, "b", "partition", "runs")
+    return command(folder, "--method", "runs")
+
+
+@scenario("A package that cannot be imported", 2)
+def _(folder: Path) -> list[str]:
+    package(folder, "a", "partition", "runs", "import no_such_package")
+    return command(folder, "--method", "runs")
+
+
+@scenario("A package whose index is out of date", 2)
+def _(folder: Path) -> list[str]:
+    said = '{"partition": {"runs": {"summary": "Runs.", "promises_k": true}}}'
+    package(folder, "a", "partition", "runs", '"""Runs."""\nclass Runs:\n    promises_k = False\n', shoal_json=said)
+    return command(folder, "--method", "runs")
+
+
+@scenario("A package with a model of shoal's short name", 2)
+def _(folder: Path) -> list[str]:
+    package(folder, "a", "privacy", "mine", 'class Mine:\n    short = "k"\n')
+    return command(folder, "--require", "mine=3")
+
+
+@scenario("Two packages for files of the same kind", 2)
+def _(folder: Path) -> list[str]:
+    for name in "ab":
+        package(folder, name, "io.sources", f"mine_{name}", f'class Mine{name.upper()}:\n    suffixes = (".mine",)\n')
+    (folder / "people.mine").write_text(PEOPLE)
+    return ["protect", "people.mine", "-o", "out.csv", "--quasi", "age"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -66,6 +67,32 @@ assert len(shoal.microaggregate(range(20), k=4, method="sorted_runs")) == 5
     assert re.search(r"sorted_runs +│ Sorted runs: records in the order", ran.stdout)  # as wide as the longest name
     assert ran.stdout.count("5,000 records protected") == 2
     assert (copy / "safe.csv").read_bytes() == (copy / "again.csv").read_bytes()
+
+
+def test_lists_index_page_and_navigation_need_no_edit(copy: Path) -> None:
+    (copy / "docs").mkdir()
+    for name in ("pages.py", "methods.md", "models.md", "releases.md", "measures.md"):
+        shutil.copy(HOME / "docs" / name, copy / "docs" / name)
+    program = """
+import json, sys
+from shoal import index, registry
+before = registry.says("partition", "sorted_runs", "promises_k"), registry.summary("partition", "sorted_runs")
+index.main([])
+kept = json.loads(open("src/shoal/_index.json", encoding="utf-8").read())["partition"]["sorted_runs"]
+sys.path.insert(0, "docs")
+import pages
+print(json.dumps([before, kept, pages.generated()["methods/sorted_runs.md"], pages.navigation("methods")[-1]]))
+"""
+    ran = python(copy, "-c", program)
+    assert ran.returncode == 0, ran.stderr
+    (_, summary), kept, page, last = json.loads(ran.stdout)
+    assert (
+        summary == kept["summary"] == "Sorted runs: records in the order of their first coordinate, cut into runs of k."
+    )
+    assert page.startswith(f"# sorted_runs\n\n{summary}\n")
+    assert "**Guarantee.** n ≥ k" in page
+    assert "| `k` | an integer ≥ 2 |  | Smallest number of records in a class. |" in page
+    assert last == {"More": [{"sorted_runs": "methods/sorted_runs.md"}]}
 
 
 def test_oracle_conformance_and_example_pass(copy: Path) -> None:

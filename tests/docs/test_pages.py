@@ -2,47 +2,65 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 
-from shoal import registry
 from shoal.recipe.recipe import Recipe
 from shoal.types import Kind, Role
 
 HOME = Path(__file__).resolve().parents[2]
 DOCS = HOME / "docs"
-FOLDERS = {
-    "methods": ("partition",),
-    "stream_methods": ("stream.partition",),
-    "models": ("privacy",),
-    "releases": ("release",),
-    "measures": ("utility", "risk"),
-}
+_spec = importlib.util.spec_from_file_location("docs_pages", DOCS / "pages.py")
+assert _spec is not None
+assert _spec.loader is not None
+pages = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(pages)
 
 
 def page(name: str) -> str:
     return (DOCS / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("folder", "rooms"), FOLDERS.items())
-def test_every_key_has_a_page_and_every_page_a_key(folder: str, rooms: tuple[str, ...]) -> None:
-    pages = {path.stem for path in (DOCS / folder).glob("*.md")}
-    assert pages == {key for room in rooms for key in registry.keys(room)}
-    for name in pages:
-        assert page(f"{folder}/{name}.md").startswith(f"# {name}\n")
+def navigation() -> list[dict[str, Any]]:
+    """The navigation as it is built: with the pages of components below their overviews."""
+    config = SimpleNamespace(**yaml.safe_load((HOME / "mkdocs.yml").read_text(encoding="utf-8")))
+    assert config.hooks == ["docs/pages.py"]
+    found: list[dict[str, Any]] = pages.on_config(config).nav
+    return found
+
+
+def leaves(level: list[dict[str, Any]]) -> Iterator[str]:
+    for value in (value for entry in level for value in entry.values()):
+        yield from leaves(value) if isinstance(value, list) else [value]
+
+
+@pytest.mark.parametrize("name", pages.OVERVIEWS)
+def test_every_page_of_a_component_has_its_key(name: str) -> None:
+    known = {path for path, _, _ in pages.components(name)}
+    for path in (path for folder in pages.OVERVIEWS[name] for path in (DOCS / folder).glob("*.md")):
+        assert path.relative_to(DOCS).as_posix() in known
+        assert path.read_text(encoding="utf-8").startswith(f"# {path.stem}\n")
 
 
 def test_every_page_is_in_the_navigation() -> None:
-    navigation = (HOME / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
-    listed = re.findall(r": ([\w/]+\.md)$", navigation, re.MULTILINE)
+    listed = list(leaves(navigation()))
     assert len(listed) == len(set(listed))
-    assert set(listed) == {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
+    assert set(listed) == {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")} | set(pages.generated())
+
+
+@pytest.mark.parametrize("name", pages.OVERVIEWS)
+def test_an_overview_lists_every_component_once(name: str) -> None:
+    text = pages.overview(name, page(f"{name}.md"))
+    listed = re.findall(r"^\| \[(\w+)\]\((\w+/\w+\.md)\) \|", text, re.MULTILINE)
+    assert sorted(listed) == sorted((key, path) for path, _, key in pages.components(name))
 
 
 def test_every_dependency_has_a_row() -> None:
@@ -114,10 +132,4 @@ def test_no_level_of_the_navigation_has_more_than_twelve_entries() -> None:
         for value in (value for entry in level for value in entry.values() if isinstance(value, list)):
             yield from sizes(value)
 
-    assert max(sizes(yaml.safe_load((HOME / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])) <= 12
-
-
-@pytest.mark.parametrize("folder", ["methods", "models", "releases", "measures"])
-def test_a_section_page_lists_every_page_of_its_folder(folder: str) -> None:
-    listed = set(re.findall(rf"^\| \[\w+\]\({folder}/(\w+)\.md\) \|", page(f"{folder}.md"), re.MULTILINE))
-    assert listed == {path.stem for path in (DOCS / folder).glob("*.md")}
+    assert max(sizes(navigation())) <= 12

@@ -14,12 +14,12 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperArgument, TyperCommand
 
+from shoal import registry
 from shoal.errors import ShoalError
 
 app = typer.Typer(
@@ -68,10 +68,9 @@ def _root(
 
 def _commands() -> None:
     """Add every file of this folder as a command; its function is named like the file."""
-    for path in sorted(Path(__file__).parent.glob("[a-z]*.py")):
-        module = importlib.import_module(f"shoal.cli.{path.stem}")
-        name = path.stem.rstrip("_")
-        app.command(name, cls=Grouped)(_stoppable(getattr(module, path.stem)))
+    for name in sorted(registry.built_in("cli")):
+        module = importlib.import_module(f"shoal.cli.{name}")
+        app.command(name.rstrip("_"), cls=Grouped)(_stoppable(getattr(module, name)))
 
 
 def _stoppable(command: Callable[..., None]) -> Callable[..., None]:

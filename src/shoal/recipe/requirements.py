@@ -39,18 +39,18 @@ class Required:
 @cache
 def named() -> dict[str, str]:
     """Return the key of each model by its names: the key itself, and the short name."""
-    found = {key: model_of(key).short for key in registry.keys("privacy")}
-    return {name: key for key, short in found.items() for name in (key, short)}
+    own_last = sorted(registry.keys("privacy"), key=lambda key: key in registry.built_in("privacy"))  # so they prevail
+    return {name: key for key in own_last for name in (key, registry.says("privacy", key, "short") or key)}
 
 
 def of_confidential(key: str) -> bool:
     """Tell whether a model is about confidential columns."""
-    return model_of(key).of_confidential
+    return bool(registry.says("privacy", key, "of_confidential"))
 
 
 def of_persons(key: str) -> bool:
     """Tell whether a model is about single people's shares of a class; it can be required of any table."""
-    return model_of(key).of_persons
+    return bool(registry.says("privacy", key, "of_persons"))
 
 
 def model_of(key: str) -> type[TableModel | ConfidentialModel]:

@@ -272,7 +272,7 @@ def _reading(found: Explored) -> str:
 
 def _summary(room: str, name: str) -> str:
     for key in registry.keys(room):
-        if name in (key, registry.load(room, key).short):
+        if name in (key, registry.says(room, key, "short")):
             return registry.summary(room, key)
     return ""
 

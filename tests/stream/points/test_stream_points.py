@@ -38,11 +38,11 @@ ALL = [
 
 
 def made(known: Known) -> Any:
-    return registry.claims("stream.points", "kinds")[known.kind].of(known)
+    return registry.for_kind("stream.points", known.kind).of(known)
 
 
 def test_every_kind_is_served() -> None:
-    assert set(registry.claims("stream.points", "kinds")) == set(Kind)
+    assert set(registry.declared("stream.points", "kinds")) == set(Kind)
 
 
 @pytest.mark.parametrize("known", ALL, ids=lambda known: f"{known.kind}-{known.resolution}-{known.low}")

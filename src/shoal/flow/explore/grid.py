@@ -17,7 +17,6 @@ from shoal.recipe.fields import EFFORTS
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import resolve
 from shoal.types import Table
-from shoal.types.contracts.measure import Measure
 
 RISK = "dld"  #: the default risk measure
 _K = (3, 5, 10, 25)
@@ -75,8 +74,8 @@ def percentages(room: str) -> list[str]:
     >>> percentages("utility")
     ['il_sse', 'il']
     """
-    makers: list[type[Measure]] = [registry.load(room, key) for key in registry.keys(room)]
-    return [maker.name() for maker in makers if maker.unit == "%" and maker.goal == "low"]
+    lowered = [key for key in registry.keys(room) if registry.says(room, key, "goal") == "low"]
+    return [registry.says(room, key, "short") or key for key in lowered if registry.says(room, key, "unit") == "%"]
 
 
 class Candidate(NamedTuple):
@@ -160,7 +159,7 @@ def _suiting(table: Table, recipe: Recipe, d: int, *, close: bool) -> Iterator[s
         return
     yield from _PLAIN
     for key in registry.keys("partition"):
-        promises = registry.load("partition", key).promises
+        promises = registry.says("partition", key, "promises")
         if promises and required.issuperset(promises):
             yield key
 
@@ -193,4 +192,5 @@ def _declared(room: str) -> set[str]:
 
 
 def _sinks() -> list[Any]:
-    return [maker for claim in ("suffixes", "schemes") for maker in registry.claims("io.sinks", claim).values()]
+    keys = {key for claim in ("suffixes", "schemes") for key in registry.declared("io.sinks", claim).values()}
+    return [registry.load("io.sinks", key) for key in keys]

@@ -92,7 +92,7 @@ def _encoded(table: Table, name: str, missing: str) -> _Encoded:
     meant, given = table.schema[name], table.data.column(name)
     _refuse_commas(meant, table)
     column, moment = without_user_missing(table.data.schema.field(name), given), None
-    encoder = registry.claims("points", "kinds")[meant.kind]
+    encoder = registry.for_kind("points", meant.kind)
     try:
         if is_text(column):
             moment = moment_sign(column) if meant.kind is Kind.DATETIME else None

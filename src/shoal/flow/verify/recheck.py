@@ -19,6 +19,7 @@ from shoal.flow.verify.requirements import (
     all_claimed,
     guarantee_of,
     in_two_tables,
+    is_installed,
     met,
     promised_k,
     promises_in,
@@ -311,16 +312,26 @@ def _recipe(said: Evidence) -> tuple[Recipe | None, Check]:
     claim, given = "The recipe has its fingerprint", said["recipe"]
     plain = {name: value for name, value in given.items() if name not in ("orders", "taxonomies", "text")}
     try:
-        recipe = Recipe.from_dict(plain)
+        recipe = _made(plain)
     except (ShoalError, TypeError, ValueError, AttributeError):
         return None, Check(claim, Verdict.FAILS, "it is no recipe, so that nothing can be audited by it")
     if names_hidden(given):
         why = "names of categories are digests in it; who has the recipe can compare"
         return recipe, Check(claim, Verdict.UNSEEN, why)
-    whole = Recipe.from_dict(given)
+    whole = _made(given)
     if whole.fingerprint != said["fingerprint"] or whole.seed != said["seed"]:
         return recipe, Check(claim, Verdict.FAILS, "it is another recipe than the one that was run, or another seed")
     return recipe, Check(claim, Verdict.HOLDS, f"{said['fingerprint'][:16]}…, with seed {whole.seed}")
+
+
+def _made(values: Mapping[str, Any]) -> Recipe:
+    """Make a recipe from plain values; its method may be one of a package that is not installed here."""
+    method = values.get("method", "mdav")
+    if not isinstance(method, str) or is_installed(method):
+        return Recipe.from_dict(values)
+    recipe = Recipe.from_dict({**values, "method": "mdav"})
+    object.__setattr__(recipe, "method", method)
+    return recipe
 
 
 def _input(said: Evidence, source: Any, receipt: Receipt | None) -> Check:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from shoal import registry
 from shoal.errors import listing
 from shoal.flow.plan.required_models import of_values, required_in
+from shoal.parameters import shown
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, of_confidential, of_persons, resolve
 from shoal.types import Check, Finding, Promise, Verdict
@@ -114,8 +115,18 @@ _RANDOM = "probabilistic_k_anonymity"
 _CLOSE = ("t_closeness", "n_t_closeness")
 
 
+def is_installed(method: str) -> bool:
+    """Tell whether a method is known here; one of another package need not be."""
+    return method in registry.keys("partition")
+
+
+def _method_says(recipe: Recipe, name: str) -> bool:
+    """Tell whether a method declares a promise or trait, without running it; undeclared is not promised."""
+    return is_installed(recipe.method) and bool(registry.says("partition", recipe.method, name))
+
+
 def guarantee_of(recipe: Recipe) -> str:
-    """Return the model that a recipe's release promises, read from its file without running it."""
+    """Return the model that a recipe's release promises, as it declares without being run."""
     return str(registry.says("release", recipe.release, "guarantee") or _PROMISES_K)
 
 
@@ -137,7 +148,10 @@ def all_claimed(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> 
         return Check(said, Verdict.FAILS, f"no finding says {listing(faults)}")
     if seeded(recipe):
         return Check(said, Verdict.HOLDS, "values were dealt by a seed, for a test: nothing is promised or claimed")
-    if registry.says("partition", recipe.method, "promises_k") is not True:
+    if not is_installed(recipe.method):
+        why = f"the method {shown(recipe.method)} is not installed, so it counts as promising nothing of its own"
+        return Check(said, Verdict.NOT_PROMISED, why)
+    if not _method_says(recipe, "promises_k"):
         return Check(said, Verdict.HOLDS, f"the method {recipe.method} promises no k of records, and none is claimed")
     if silent := sorted({str(f.confidential) for f in claims if f.confidential is not None and not f.promised}):
         why = f"t of {listing(silent)} is in the recipe and is NOT promised, as a weight was given; the rest is audited"
@@ -150,7 +164,9 @@ def _of_records(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> 
     if in_two_tables(recipe):
         key, names = guarantee_of(recipe), () if link is None else (link,)
         return [f"{key} = {recipe.k} over the class"] if names not in _claimed(claims, key, recipe.k) else []
-    if registry.says("partition", recipe.method, "promises_k") is not True:
+    if not is_installed(recipe.method):
+        return []
+    if not _method_says(recipe, "promises_k"):
         silent = {f.attributes for f in claims if f.model == _PROMISES_K and not f.promised}
         return [f"what holds over {listing(names)}" for names in recipe.all_blocks if names not in silent]
     if seeded(recipe):
@@ -158,7 +174,7 @@ def _of_records(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> 
     key = guarantee_of(recipe)
     claimed = _claimed(claims, key, recipe.k)
     wanted = list(recipe.all_blocks)
-    if registry.says("partition", recipe.method, "forms_blocks"):  # smaller blocks: k is claimed in each
+    if _method_says(recipe, "forms_blocks"):  # smaller blocks: k is claimed in each
         wanted = [names for names in claimed if set(names) <= set(recipe.quasi)]
         lacking = set(recipe.quasi).difference(*wanted)
         if lacking:
@@ -199,7 +215,7 @@ def _of_persons(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> 
             continue
         claimed = [f.attributes for f in claims if f.model == one.key and f.required == dict(one.levels)[f.level]]
         wanted: list[tuple[str, ...]] = list(recipe.all_blocks) if link is None else [(link,)]
-        if link is None and registry.says("partition", recipe.method, "forms_blocks"):
+        if link is None and _method_says(recipe, "forms_blocks"):
             wanted = [names for names in claimed if set(names) <= set(recipe.quasi)]
             if lacking := set(recipe.quasi).difference(*wanted):
                 faults.append(f"{one.key} over {listing(sorted(lacking))}")
@@ -216,7 +232,7 @@ def _is(claim: Finding, one: Required, name: str, names: tuple[str, ...], recipe
     if claim.confidential != name or claim.attributes != names:
         return False
     if not claim.promised:
-        may = registry.says("partition", recipe.method, "may_miss_t") and "weight" in recipe.set
+        may = _method_says(recipe, "may_miss_t") and "weight" in recipe.set
         return bool(may and one.key in _CLOSE and claim.model == "t_closeness")
     levels = {**dict(claim.given), claim.level: claim.required}
     return claim.model == one.key and all(

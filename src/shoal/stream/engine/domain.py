@@ -30,8 +30,7 @@ class Domain:
     @cached_property
     def attributes(self) -> tuple[StreamAttribute, ...]:
         """The quasi-identifiers."""
-        serves = registry.claims("stream.points", "kinds")
-        return tuple(serves[known.kind].of(known) for known in self.recipe.known)
+        return tuple(registry.for_kind("stream.points", known.kind).of(known) for known in self.recipe.known)
 
     @cached_property
     def scales(self) -> tuple[float, ...]:

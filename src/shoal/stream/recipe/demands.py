@@ -47,7 +47,7 @@ class Bins:
         """Make the bins that a recipe declares for a field; the declaration was checked before."""
         said: Mapping[str, Any] = recipe.reference.get(name, {})
         kind = kind_of(recipe, name)
-        serves = registry.claims("stream.points", "kinds")[kind]
+        serves = registry.for_kind("stream.points", kind)
         if kind in (Kind.NOMINAL, Kind.ORDINAL):
             known = recipe.known_of(name)
             if kind is Kind.NOMINAL and not known.categories and known.taxonomy is None:
