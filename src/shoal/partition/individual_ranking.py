@@ -41,6 +41,9 @@ class IndividualRanking(Checked, Partitioner):
         Literal["optimal", "mdav"], Param("How an attribute is partitioned: by the optimal cut, or by MDAV.")
     ] = "optimal"
 
+    relative_cost: ClassVar[float] = 3.0  #: processor time in multiples of a first partition by MDAV, measured
+    cost_of_cut: ClassVar[float] = 3.5e-9  #: seconds to examine one possible position of an optimal cut
+
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of at least k records for each attribute; nothing is random."""
         return Partition(

@@ -62,6 +62,9 @@ class LeastError(Checked, Partitioner):
     ] = "least"
     at_least_k: Annotated[bool, Param("Let every class of an attribute have at least k records.")] = False
 
+    relative_cost: ClassVar[float] = 0.0
+    cost_of_cell: ClassVar[float] = 1e-5  #: seconds to sort one coordinate of a record
+
     def __post_init__(self) -> None:
         parts = list(self.epsilon.values()) if isinstance(self.epsilon, Mapping) else [self.epsilon]
         if any(isinstance(e, bool) or not isinstance(e, Real) or not _LOW <= float(e) <= _HIGH for e in parts):

@@ -50,6 +50,8 @@ class TCloseMerge(Checked, Partitioner):
     t: Annotated[float, Param("How far a class may be from the table in each confidential attribute.", low=0, high=1)]
     first: Annotated[str, Param("The method that forms the classes to be merged.")] = "mdav"
 
+    relative_cost: ClassVar[float] = 5.0  #: processor time in multiples of a first partition by MDAV, measured
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.first not in registry.keys("partition"):

@@ -58,6 +58,11 @@ class Anatomy(Checked, Releaser):
 
     class_name: Annotated[str, Param("The column that says the class, in both tables.")] = "class"
 
+    limits: ClassVar[str] = (  #: for the report: what to know beyond its privacy model
+        "Quasi-identifiers are released unchanged: the people in the table are not hidden. If all confidential rows of "
+        "a class share a value, it is known of everyone in it."
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.class_name.strip():

@@ -52,6 +52,10 @@ class Centroid(Checked, Releaser):
     ] = field(default_factory=dict)
     exact_means: Annotated[bool, Param("Release means with all their digits.")] = False
 
+    limits: ClassVar[str] = (  #: for the report: what to know beyond its privacy model
+        "Each class is released as the mean of its records, a combination that may belong to no record."
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.round_integers:

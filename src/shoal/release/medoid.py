@@ -47,6 +47,10 @@ class Medoid(Checked, Releaser):
     as_written: ClassVar[bool] = True
     publishes_readings: ClassVar[bool] = True
     fate: ClassVar[str] = "as in one record per class"
+    limits: ClassVar[str] = (  #: for the report: what to know beyond its privacy model
+        "Each class is released with the quasi-identifiers of one of its records: they are true of that record, not of "
+        "the others."
+    )
 
     def release(
         self,

@@ -66,6 +66,11 @@ class Swap(Checked, Releaser):
     ] = None
     key: bytes | None = field(default=None, repr=False)  #: of an earlier run that is repeated; not a parameter
 
+    limits: ClassVar[str] = (  #: for the report: what to know beyond its privacy model
+        "Every column keeps its values, including rare ones, and anyone who finds an individual's class sees its "
+        "confidential values. The receipt of the run reverses the swap: keep it private."
+    )
+
     def release(
         self,
         table: Table,

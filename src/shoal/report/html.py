@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
 from typing import Annotated, Any, Literal
@@ -29,6 +30,18 @@ _SECTIONS = (
 _ALWAYS = ("done", "guarantee", "audit", "classes", "risk", "loss", "versions")
 _ANCHORS = {"heats": "correlations", "toml": "recipe"}
 _LEAST = 3  # smallest number of records behind a bar or a mean, even if k is 2
+
+
+def page(template: str, styles: Iterable[str], **said: Any) -> str:
+    """Fill a template of this package with styles and contents; text is escaped, and a missing content is an error."""
+    import jinja2
+    from markupsafe import Markup
+
+    home = resources.files("shoal.report")
+    machine = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    css = Markup("").join(Markup(home.joinpath(name).read_text(encoding="utf-8")) for name in styles)  # our own
+    whole = machine.from_string(home.joinpath(template).read_text(encoding="utf-8"))
+    return whole.render(css=css, **said).lstrip() + "\n"
 
 
 @dataclass(frozen=True)
@@ -59,15 +72,7 @@ class Html(Checked):
 
     def render(self, account: Run) -> str:
         """Render the page."""
-        import jinja2
-        from markupsafe import Markup
-
-        home = resources.files("shoal.report")
-        template = home.joinpath("report.html.jinja").read_text(encoding="utf-8")
-        machine = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-        css = Markup(home.joinpath("report.css").read_text(encoding="utf-8"))  # our own styles, not to be escaped
-        page = machine.from_string(template).render(css=css, **self._said(account))
-        return page.lstrip() + "\n"
+        return page("report.html.jinja", ("report.css",), **self._said(account))
 
     def _said(self, account: Run) -> dict[str, Any]:
         """Return the contents of the page."""

@@ -14,10 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from shoal import registry
 from shoal.flow.explore import run_setting as trying
 from shoal.flow.explore.grid import coarseness, percentages
 from shoal.flow.explore.run_setting import fitting
 from shoal.flow.plan.cost import seconds_for
+from shoal.kernels.refine.refine import seconds_to_start
+from shoal.parameters import declarations
+from shoal.partition.k_first import KFirst
+from shoal.partition.mdav import Mdav
 
 QUASI = ["birth", "income", "commute_minutes"]
 BASE = {"quasi": QUASI, "identifier": ["person", "household"]}
@@ -118,6 +123,20 @@ def test_a_parameter_that_cannot_be_fails_its_method_only(people: pa.Table, wron
     seen = shoal.explore(people, {**BASE, "set": wrong}, k=[5], methods=["mdav", "anneal"], seconds=300)
     assert [s.state for s in seen.settings] == ["ran", "failed"]
     assert f"{next(iter(wrong))} must be" in seen.settings[1].note
+
+
+@pytest.mark.parametrize("key", registry.keys("partition"))
+def test_every_method_declares_its_cost(key: str) -> None:
+    method = registry.load("partition", key)
+    limited = {declared.name for declared in declarations(method)} & {"seconds", "effort"}
+    assert bool(limited) != hasattr(method, "relative_cost")
+
+
+def test_costs_are_those_that_a_method_declares() -> None:
+    one, other = (shoal.Recipe(quasi=QUASI, k=5, method=method) for method in ("mdav", "k_first"))
+    more = seconds_for(other, 5000, 3) - seconds_for(one, 5000, 3)
+    expected = (KFirst.relative_cost - Mdav.relative_cost) * seconds_to_start(5000, 3, 5)
+    assert more == pytest.approx(expected)
 
 
 def test_time_given_to_a_method_counts() -> None:

@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from shoal import progress
-from shoal.errors import GuaranteeError, ParameterError, ShoalError, listing
-from shoal.flow.explore.grid import RISK, Explore, candidates
-from shoal.flow.explore.noise import weigh
-from shoal.flow.explore.run_setting import Bench, Result, fitting, read_for, setting_of
+from shoal.errors import GuaranteeError, ParameterError, listing
+from shoal.flow.explore.grid import RISK, Explore, risk_candidates
+from shoal.flow.explore.noise import by_noise
+from shoal.flow.explore.run_setting import (
+    Bench,
+    Found,
+    Result,
+    Strategy,
+    at_once,
+    fitting,
+    of_records,
+    protected,
+    setting_of,
+)
 from shoal.flow.explore.sample import sampled, stand_ins
 from shoal.flow.plan.cost import seconds_for
 from shoal.flow.plan.declared_output import completed, covers_originals
@@ -164,7 +175,7 @@ def _of_file(source: Place, recipe: Recipe, asked: Explore) -> Explored:
 def _without_cells(records: int, names: Sequence[str], recipe: Recipe, asked: Explore) -> Explored:
     """Try settings on synthetic records; only the number of records and column names come from the table."""
     whole = completed(recipe)
-    found = weigh(stand_ins(records, names, whole), whole, asked)
+    found = _explore(stand_ins(records, names, whole), whole, asked)
     added = [name for name in whole.kinds if name not in recipe.kinds]
     if not added:
         return found
@@ -187,62 +198,63 @@ def _keep_apart(source: Place, target: Path | None, save_recipe: Path | None) ->
 
 def _explore(table: Table, recipe: Recipe, asked: Explore) -> Explored:
     """Choose the settings that fit into the time, try them, and recommend one."""
-    if recipe.epsilon is not None:
-        return weigh(table, recipe, asked)
-    risk = asked.risk or RISK
+    way = by_risk(recipe, asked) if recipe.epsilon is None else by_noise(recipe, asked)
     rows = complete_rows(table, recipe)
-    drawn = sampled(table, rows, asked.sample, recipe.seed, _CLASSES * max(asked.k or (25, recipe.k)))
-    bench = Bench(only_rows(table, drawn), drawn, read_for(asked.loss, risk))
+    drawn = rows  # all stand-ins: their noise depends on the number of records
+    if not covers_originals(recipe):
+        drawn = sampled(table, rows, asked.sample, recipe.seed, _CLASSES * max(asked.k or (25, recipe.k)))
+    bench = Bench(only_rows(table, drawn), drawn)
     n, d = len(bench.table), bench.coordinates(recipe)
-    every = candidates(bench.table, recipe, asked, d)
-    costs = [0.0 if one.recipe is None else seconds_for(one.recipe, n, d) for one in every]
+    every = way.candidates(bench.table, d)
+    costs = [
+        0.0 if one.recipe is None else seconds_for(one.recipe, n, d, measured=recipe.epsilon is None) for one in every
+    ]
     picked = sorted(fitting(costs, [one.level for one in every], asked.seconds * asked.jobs))
-    results = dict(zip(picked, bench.all_tried([every[at] for at in picked], asked.jobs), strict=True))
-    settings = on_frontier(
-        [setting_of(one, costs[at], results.get(at), asked.loss, risk) for at, one in enumerate(every)]
-    )
-    demanded = demands(recipe)
-    best, reason, rule = recommended(settings, asked.max_loss, asked.max_risk, demanded)
-    leaving = len(table) if rows is None else len(rows)
+    tried = at_once(partial(way.tried, bench), [every[at] for at in picked], asked.jobs)
+    results, demanded = dict(zip(picked, tried, strict=True)), demands(recipe)
+    settings = way.marked([setting_of(one, costs[at], results.get(at), demanded) for at, one in enumerate(every)])
+    best, reason, rule = way.recommended(settings)
+    readings = next((r.readings for at, r in results.items() if settings[at] is best and isinstance(r, Result)), ())
+    complete = len(table) if rows is None else len(rows)
     return Explored(
         settings,
         best,
         reason,
         rule,
         asked.loss,
-        risk,
+        way.risk,
         n,
         len(table),
         asked.seconds,
         asked.jobs,
         toml="" if best is None else Recipe.from_dict(best.recipe).to_toml(),
-        notes=(
-            *recipe.notes,
-            *_of_records(n, leaving, len(table)),
-            *of_demands(settings, demanded),
-            *_of_settings(settings, best, results, (asked.loss, risk)),
-        ),
+        notes=(*recipe.notes, *way.notes(Found(settings, best, readings, n, complete, len(table)))),
         demands=demanded,
+        **way.said,
     )
 
 
-def _of_records(n: int, leaving: int, whole: int) -> Iterator[str]:
-    if leaving < whole:
-        yield f"{whole - leaving:,} records lack a quasi-identifier and are left out, as the recipe says."
-    if n < leaving:
-        yield (
-            f"A random sample of {n:,} of {leaving:,} records was looked at. In the whole table neighbours are nearer: "
-            f"loss and risk are lower there, and a larger k may be best. Compare methods by these figures, quote those "
-            f"of shoal protect and shoal compare, or look at more records. The recipe is for the whole table."
-        )
+def by_risk(recipe: Recipe, asked: Explore) -> Strategy:
+    """Compare settings by loss and risk, and recommend one of those that no other beats in both."""
+    risk, demanded = asked.risk or RISK, demands(recipe)
+    return Strategy(
+        candidates=lambda table, d: risk_candidates(table, recipe, asked, d),
+        tried=lambda bench, one: protected(bench, one, asked.loss, risk),
+        marked=on_frontier,
+        recommended=lambda settings: recommended(settings, asked.max_loss, asked.max_risk, demanded),
+        notes=lambda found: _notes(found, demanded, (asked.loss, risk)),
+        risk=risk,
+    )
 
 
-def _of_settings(
-    settings: Sequence[Setting],
-    best: Setting | None,
-    results: Mapping[int, Result | ShoalError],
-    names: tuple[str, str],
-) -> Iterator[str]:
+def _notes(found: Found, demanded: Mapping[str, float], names: tuple[str, str]) -> Iterator[str]:
+    settings, best = found.settings, found.best
+    yield from of_records(
+        found,
+        "loss and risk are lower there, and a larger k may be best. Compare methods by these figures, quote those of "
+        "shoal protect and shoal compare, or look at more records.",
+    )
+    yield from of_demands(settings, demanded)
     if weaker := sum(s.state == "ran" and not s.keeps for s in settings):
         yield f"{weaker:,} settings promise less than was asked for; they are shown, but never recommended."
     if len({s.asked[1] for s in settings}) > 1:
@@ -252,9 +264,6 @@ def _of_settings(
         )
     if best is not None and len(sizes := {s.asked[0] for s in settings}) > 1 and best.asked[0] == max(sizes):
         yield "The recommended k is the largest that was tried; a larger one may be better still."
-    at = next((at for at in results if settings[at] is best), None)
-    result = None if at is None else results[at]
-    if isinstance(result, Result):
-        for reading in result.readings.readings:
-            if reading.note and reading.name in names:
-                yield f"{reading.name} of the recommended setting: {reading.note.rstrip('.')}."
+    for reading in found.readings:
+        if reading.note and reading.name in names:
+            yield f"{reading.name} of the recommended setting: {reading.note.rstrip('.')}."

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import product, starmap
 from numbers import Integral, Real
 from typing import Annotated, Any, NamedTuple
 
@@ -78,6 +78,14 @@ def percentages(room: str) -> list[str]:
     return [registry.says(room, key, "short") or key for key in lowered if registry.says(room, key, "unit") == "%"]
 
 
+class Way(NamedTuple):
+    """How classes are formed, and how ε is divided among blocks of attributes; None: no choice."""
+
+    method: str
+    refine: str | None
+    split: str | None = None
+
+
 class Candidate(NamedTuple):
     """A setting to try: its recipe, or the reason why it has none; and its priority."""
 
@@ -85,30 +93,45 @@ class Candidate(NamedTuple):
     recipe: Recipe | None
     fault: ParameterError | None
     level: int  #: 0 is tried first
-    shortfall: str = ""  #: how it is weaker than the recipe demands, in words
+    shortfall: str  #: how it is weaker than the recipe demands, in words
+    sized: bool  #: whether k sets the class size
 
 
-def candidates(table: Table, recipe: Recipe, asked: Explore, d: int) -> list[Candidate]:
-    """Return every setting to try, by method, t and k; `d` is the number of coordinates."""
-    ks = sorted({int(k) for k in asked.k or (*_K, recipe.k)})
-    ts = sorted({float(t) for t in asked.t}) if asked.t else [recipe.t]
-    ways = list(_ways(table, recipe, asked, d, close=ts != [None]))
-    told = told_to_sinks(recipe, [method for method, _ in ways])
-    base, demanded = recipe.to_dict(), demands(recipe)
+def candidates(
+    recipe: Recipe,
+    ways: Sequence[Way],
+    ks: Sequence[int],
+    ts: Sequence[float | None] = (None,),
+    sized: Callable[[str, Mapping[str, Any]], bool] | None = None,
+) -> list[Candidate]:
+    """Return every setting to try, by method, t and k; a method that chooses its class sizes is tried with one k."""
+    told = told_to_sinks(recipe, [way.method for way in ways])
+    demanded = demands(recipe)
     of_t = coarse_first([not shortfall(demanded, recipe.k, t) for t in ts])
     of_k = coarse_first([not shortfall(demanded, k) for k in ks])
     found = []
-    for (method, refine), (t, by_t), (k, by_k) in product(ways, zip(ts, of_t, strict=True), zip(ks, of_k, strict=True)):
-        said = {"k": k, "t": t, "method": method, "refine": refine, "set": set_for(method, recipe)}
-        values = {name: value for name, value in {**base, **said}.items() if value is not None and value != {}}
-        level, short = max(by_t, by_k), shortfall(demanded, k, t)
-        try:
-            made = Recipe.from_dict(values)
-            run = replace(made, set={name: value for name, value in made.set.items() if name not in told})
-            found.append(Candidate(made.to_dict(), run, None, level, short))
-        except ParameterError as error:
-            found.append(Candidate(values, None, error, level, short))
+    for way in ways:
+        own = {**set_for(way.method, recipe), **({} if way.split is None else {"split": way.split})}
+        by_size = sized is None or sized(way.method, own)
+        sizes = list(zip(ks, of_k, strict=True)) if by_size else [(recipe.k, 0)]
+        for (t, by_t), (k, by_k) in product(zip(ts, of_t, strict=True), sizes):
+            said = {**recipe.to_dict(), "k": k, "t": t, "method": way.method, "refine": way.refine, "set": own}
+            values = {name: value for name, value in said.items() if value is not None and value != {}}
+            rest = (max(by_t, by_k), shortfall(demanded, k, t), by_size)
+            try:
+                made = Recipe.from_dict(values)
+                run = replace(made, set={name: value for name, value in made.set.items() if name not in told})
+                found.append(Candidate(made.to_dict(), run, None, *rest))
+            except ParameterError as error:
+                found.append(Candidate(values, None, error, *rest))
     return found
+
+
+def risk_candidates(table: Table, recipe: Recipe, asked: Explore, d: int) -> list[Candidate]:
+    """Return the settings to compare by loss and risk; `d` is the number of coordinates."""
+    ks = sorted({int(k) for k in asked.k or (*_K, recipe.k)})
+    ts = sorted({float(t) for t in asked.t}) if asked.t else [recipe.t]
+    return candidates(recipe, list(_ways(table, recipe, asked, d, close=ts != [None])), ks, ts)
 
 
 def coarse_first(meets: Sequence[bool]) -> list[int]:
@@ -137,16 +160,21 @@ def coarseness(count: int) -> list[int]:
     return levels
 
 
-def _ways(table: Table, recipe: Recipe, asked: Explore, d: int, *, close: bool) -> Iterator[tuple[str, str | None]]:
+def efforts_of(recipe: Recipe, asked: Explore) -> list[str | None]:
+    """Return the refinement efforts to try: those requested, or the recipe's."""
+    return [None if effort == "none" else effort for effort in asked.refine or ()] or [recipe.refine]
+
+
+def _ways(table: Table, recipe: Recipe, asked: Explore, d: int, *, close: bool) -> Iterator[Way]:
     """Yield methods with their refinement effort: those requested, or those that suit the requirements."""
     methods = asked.methods or tuple(_suiting(table, recipe, d, close=close))
-    efforts = [None if effort == "none" else effort for effort in asked.refine or ()] or [recipe.refine]
+    efforts = efforts_of(recipe, asked)
     usual = asked.methods is None and asked.refine is None and recipe.refine is None
     if usual and (close or recipe.require):
         efforts = [None, "fast"]
-    yield from product(dict.fromkeys(methods), dict.fromkeys(efforts))
+    yield from starmap(Way, product(dict.fromkeys(methods), dict.fromkeys(efforts)))
     if usual and len(efforts) == 1 and d > 1:  # after refinement they differ little, where nothing else is required
-        yield methods[0], "fast"
+        yield Way(methods[0], "fast")
 
 
 def _suiting(table: Table, recipe: Recipe, d: int, *, close: bool) -> Iterator[str]:

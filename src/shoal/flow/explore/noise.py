@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from shoal.errors import SchemaError, ShoalError, listing, rows_kept
+from shoal.errors import SchemaError, listing, rows_kept
 from shoal.flow.classes.form import Formed, form
-from shoal.flow.explore.grid import Candidate, Explore
-from shoal.flow.explore.noise_grid import noise_candidates, refuse_options, sized
-from shoal.flow.explore.run_setting import Bench, at_once, fitting, weaker
-from shoal.flow.explore.sample import sampled
-from shoal.flow.plan.cost import seconds_for
+from shoal.flow.explore.grid import Explore
+from shoal.flow.explore.noise_grid import noise_candidates, refuse_options
+from shoal.flow.explore.run_setting import Bench, Found, Result, Strategy, of_records, weaker
 from shoal.flow.plan.declared_output import covers_originals
 from shoal.flow.plan.floor import demands, of_demands, unmet
 from shoal.flow.protect.anonymise import plan_for
-from shoal.flow.stages.values import complete_rows, only_rows
 from shoal.recipe.recipe import Recipe
-from shoal.types import FROM_THE_DATA, Block, Domain, Explored, Numbers, Setting, Table, domains
+from shoal.types import FROM_THE_DATA, Block, Domain, Numbers, Setting, domains
 from shoal.types.results.privacy_ledger import sequential
 
 if TYPE_CHECKING:
@@ -146,63 +142,24 @@ def _cut_moments(b: NDArray[np.float64], room: NDArray[np.float64]) -> tuple[NDA
     return -b * np.expm1(-r), 2.0 * b * b * second
 
 
-_CLASSES = 3  # of the largest requested k must fit into the sample of a stratum
-
-
-@dataclass(frozen=True)
-class Weighed:
-    """The expected results of a setting."""
-
-    loss: ExpectedLoss
-    smallest: int  #: records in the smallest class of any block
-    classes: int
-    weaker: str
-
-
-def weigh(table: Table, recipe: Recipe, asked: Explore) -> Explored:
-    """Choose the settings that fit into the time, compute each one's expected loss, and recommend the smallest.
+def by_noise(recipe: Recipe, asked: Explore) -> Strategy:
+    """Compare settings by their expected loss, and recommend the smallest.
 
     Nothing is released or drawn. If ε is claimed for original records, the table must consist of stand-ins.
     """
     refuse_options(recipe, asked)
-    rows = complete_rows(table, recipe)
-    drawn = _looked_at(table, rows, recipe, asked)
-    bench = Bench(only_rows(table, drawn), drawn, ())
-    n, d = len(bench.table), bench.coordinates(recipe)
-    every = noise_candidates(recipe, asked, n, d)
-    costs = [0.0 if one.recipe is None else seconds_for(one.recipe, n, d, measured=False) for one in every]
-    picked = sorted(fitting(costs, [one.level for one in every], asked.seconds * asked.jobs))
-    tried = at_once(lambda one: _weighed(bench, one), [every[at] for at in picked], asked.jobs)
-    results = dict(zip(picked, tried, strict=True))
-    demanded = demands(recipe)
-    settings = tuple(_setting(one, costs[at], results.get(at), demanded) for at, one in enumerate(every))
-    best, reason, rule = least_expected(settings, asked.max_loss, demanded)
-    leaving = len(table) if rows is None else len(rows)
-    epsilon = recipe.epsilon
-    return Explored(
-        settings,
-        best,
-        reason,
-        rule,
-        asked.loss,
-        "",
-        n,
-        len(table),
-        asked.seconds,
-        asked.jobs,
-        toml="" if best is None else Recipe.from_dict(best.recipe).to_toml(),
-        notes=(
-            *recipe.notes,
-            *_of_choice(recipe, n),
-            *_of_records(n, leaving, len(table)),
-            *of_demands(settings, demanded),
-            *_of_weaker(settings, best),
-            *_of_settings(settings, best, n),
-        ),
-        epsilon=sequential(epsilon.values()) if isinstance(epsilon, Mapping) else float(epsilon or 0.0),
-        claim=recipe.claim,
-        stand_ins=covers_originals(recipe),
-        demands=demanded,
+    epsilon, demanded = recipe.epsilon, demands(recipe)
+    return Strategy(
+        candidates=lambda table, d: noise_candidates(recipe, asked, len(table), d),
+        tried=_weighed,
+        marked=tuple,
+        recommended=lambda settings: least_expected(settings, asked.max_loss, demanded),
+        notes=lambda found: _notes(found, recipe, demanded),
+        said={
+            "epsilon": sequential(epsilon.values()) if isinstance(epsilon, Mapping) else float(epsilon or 0.0),
+            "claim": recipe.claim,
+            "stand_ins": covers_originals(recipe),
+        },
     )
 
 
@@ -242,46 +199,24 @@ def least_expected(
     return best, f"{best.name}: it is expected to lose {loss} %, {parts}; {among}.", rule
 
 
-def _looked_at(
-    table: Table, rows: NDArray[np.int64] | None, recipe: Recipe, asked: Explore
-) -> NDArray[np.int64] | None:
-    """Return the records to use; all stand-ins, because their noise depends on the number of records."""
-    if covers_originals(recipe):
-        return rows
-    return sampled(table, rows, asked.sample, recipe.seed, _CLASSES * max(asked.k or (25, recipe.k)))
-
-
-def _weighed(bench: Bench, recipe: Recipe) -> Weighed:
+def _weighed(bench: Bench, recipe: Recipe) -> Result:
     with rows_kept(bench.rows):
         made = form(plan_for(bench.table, recipe), bench.table)
         found = expected_loss(made)
     blocks = made.partition.blocks
     smallest, classes = min(int(block.sizes.min()) for block in blocks), sum(len(block) for block in blocks)
-    return Weighed(found, smallest, classes, weaker(recipe, made.partition))
+    return Result(smallest, classes, weaker(recipe, made.partition), found.total, noise=found.noise)
 
 
-def _setting(
-    candidate: Candidate, seconds: float, result: Weighed | ShoalError | None, demanded: Mapping[str, float]
-) -> Setting:
-    values, meets = candidate.values, not candidate.shortfall
-    free = not sized(values["method"], values.get("set", {}))
-    if result is None:
-        return Setting(values, seconds, sized=not free, meets=meets)
-    if isinstance(result, ShoalError):
-        return Setting(values, seconds, "failed", note=str(result), sized=not free, meets=meets)
-    return Setting(
-        values,
-        seconds,
-        "ran",
-        result.loss.total,
-        k=result.smallest,
-        classes=result.classes,
-        keeps=not result.weaker,
-        note=result.weaker,
-        noise=result.loss.noise,
-        sized=not free,
-        meets=meets and not ("k" in demanded and result.weaker),
+def _notes(found: Found, recipe: Recipe, demanded: Mapping[str, float]) -> Iterator[str]:
+    yield from _of_choice(recipe, found.records)
+    yield from of_records(
+        found,
+        "at the same k noise is the same, and less is lost by microaggregation, so that a larger k may be best.",
     )
+    yield from of_demands(found.settings, demanded)
+    yield from _of_weaker(found.settings, found.best)
+    yield from _of_settings(found.settings, found.best, found.records)
 
 
 def _of_choice(recipe: Recipe, n: int) -> Iterator[str]:
@@ -298,17 +233,6 @@ def _of_choice(recipe: Recipe, n: int) -> Iterator[str]:
         yield (
             "The choice looks at the data: all figures here, and the method and the k that are recommended, depend on "
             "every record, and ε does not cover that. Where it must, choose on other data, or claim original records."
-        )
-
-
-def _of_records(n: int, leaving: int, whole: int) -> Iterator[str]:
-    if leaving < whole:
-        yield f"{whole - leaving:,} records lack a quasi-identifier and are left out, as the recipe says."
-    if n < leaving:
-        yield (
-            f"A random sample of {n:,} of {leaving:,} records was looked at. In the whole table neighbours are nearer: "
-            f"at the same k noise is the same, and less is lost by microaggregation, so that a larger k may be best. "
-            f"The recipe is for the whole table."
         )
 
 

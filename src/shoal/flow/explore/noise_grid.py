@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 from shoal import registry
 from shoal.errors import ParameterError, raise_all
-from shoal.flow.explore.grid import Candidate, Explore, coarse_first, set_for, told_to_sinks
-from shoal.flow.plan.floor import demands, shortfall
+from shoal.flow.explore.grid import Candidate, Explore, Way, candidates, efforts_of
 from shoal.parameters import declarations
 from shoal.recipe.recipe import Recipe
 
@@ -37,30 +36,13 @@ def refuse_options(recipe: Recipe, asked: Explore) -> None:
     )
 
 
-class Way(NamedTuple):
-    """How classes are formed, and how ε is divided among blocks of attributes; None: no choice."""
-
-    method: str
-    refine: str | None
-    split: str | None
-
-
 def noise_candidates(recipe: Recipe, asked: Explore, n: int, d: int) -> list[Candidate]:
     """Return every setting to try on n records of d coordinates, by method and k.
 
     A method that chooses its own class sizes is tried once, whatever the list of k.
     """
     ks = sorted({int(k) for k in asked.k}) if asked.k else usual_sizes(n, recipe.k)
-    ways = list(_ways(recipe, asked, d))
-    told = told_to_sinks(recipe, [way.method for way in ways])
-    demanded, found = demands(recipe), []
-    soon = coarse_first([not shortfall(demanded, k) for k in ks])
-    for way in ways:
-        own = {**set_for(way.method, recipe), **({} if way.split is None else {"split": way.split})}
-        sizes = list(zip(ks, soon, strict=True)) if sized(way.method, own) else [(recipe.k, 0)]
-        made = (_candidate(recipe, way, k, own, told, level) for k, level in sizes)
-        found += [one._replace(shortfall=shortfall(demanded, int(one.values["k"]))) for one in made]
-    return found
+    return candidates(recipe, list(_ways(recipe, asked, d)), ks, sized=sized)
 
 
 def usual_sizes(n: int, k: int) -> list[int]:
@@ -81,20 +63,9 @@ def sized(method: str, given: Mapping[str, Any]) -> bool:
     return not switch or bool(given.get(switch))
 
 
-def _candidate(recipe: Recipe, way: Way, k: int, own: Mapping[str, Any], told: set[str], level: int) -> Candidate:
-    said = {**recipe.to_dict(), "k": k, "method": way.method, "refine": way.refine, "set": own}
-    values = {name: value for name, value in said.items() if value is not None and value != {}}
-    try:
-        made = Recipe.from_dict(values)
-        run = Recipe.from_dict({**values, "set": {name: own[name] for name in own if name not in told}})
-        return Candidate(made.to_dict(), run, None, level)
-    except ParameterError as error:
-        return Candidate(values, None, error, level)
-
-
 def _ways(recipe: Recipe, asked: Explore, d: int) -> Iterator[Way]:
-    efforts = [None if effort == "none" else effort for effort in asked.refine or ()] or [recipe.refine]
-    for method, refine in product(dict.fromkeys(asked.methods or _suiting(recipe, d)), dict.fromkeys(efforts)):
+    methods = dict.fromkeys(asked.methods or _suiting(recipe, d))
+    for method, refine in product(methods, dict.fromkeys(efforts_of(recipe, asked))):
         for split in _splits(method, recipe, d):
             yield Way(method, refine, split)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shoal import progress
 from shoal.errors import ShoalError, rows_kept
@@ -16,7 +17,7 @@ from shoal.flow.protect.anonymise import anonymise, plan_for
 from shoal.flow.stages.encode import encode
 from shoal.flow.stages.measure import measures, read_measures
 from shoal.recipe.recipe import Recipe
-from shoal.types import Partition, Readings, Role, Setting, Table
+from shoal.types import Partition, Reading, Role, Setting, Table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,43 +42,29 @@ def fitting(costs: Sequence[float], levels: Sequence[int], seconds: float) -> se
     return found or set(sorted(order, key=lambda at: (levels[at], costs[at]))[:1])
 
 
-R = TypeVar("R")
 _READ = ("il_sse", "il", "dld", "id", "dr", "score")  # of every setting, in addition to the two that are compared
-
-
 _KEY = bytes(32)  # nothing is released here, and equal settings must give equal figures
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The results of a setting."""
+    """The results of a setting that ran."""
 
-    k: int  #: over all quasi-identifiers, as audited
+    k: int  #: over all quasi-identifiers, as audited; with noise, the size of the smallest class of any block
     classes: int
-    readings: Readings
     weaker: str  #: how the promise falls short of k, and of t where requested, over all quasi-identifiers
+    loss: float
+    risk: float = math.nan
+    noise: float = math.nan  #: its part of the loss, where noise is weighed
+    readings: tuple[Reading, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Bench:
-    """The table that every setting is tried on, and the measures."""
+    """The table that every setting is tried on."""
 
     table: Table
     rows: NDArray[np.int64] | None  #: rows of these records in the user's table; None: all
-    chosen: Sequence[Any]
-
-    def tried(self, recipe: Recipe) -> Result:
-        """Protect the table by a setting, audit and measure it."""
-        with rows_kept(self.rows):
-            exact = replace(recipe, exact_means=True, resolution={})  # settings are compared by their partition
-            made = anonymise(plan_for(self.table, exact).with_key(_KEY), self.table)
-            overall = gate(made.release, promise_of(recipe, made.partition)).overall
-        readings = read_measures(made.comparison, self.chosen)
-        return Result(int(overall.achieved), overall.classes, readings, weaker(recipe, made.partition))
-
-    def all_tried(self, some: Sequence[Candidate], jobs: int) -> list[Result | ShoalError]:
-        """Try settings, up to `jobs` at once."""
-        return at_once(self.tried, some, jobs)
 
     def coordinates(self, recipe: Recipe) -> int:
         """Return the number of coordinates of the points; refuse once what cannot be encoded."""
@@ -89,7 +76,44 @@ class Bench:
             return int(Encoding().encode(attributes, recipe.attribute_weights).coordinates.shape[1])
 
 
-def _attempted(try_: Callable[[Recipe], R], candidate: Candidate) -> R | ShoalError:
+@dataclass(frozen=True, eq=False)
+class Strategy:
+    """How settings are compared: by loss and risk, or by their expected loss with noise."""
+
+    candidates: Callable[[Table, int], list[Candidate]]  #: settings to try on a table, and a number of coordinates
+    tried: Callable[[Bench, Recipe], Result]
+    marked: Callable[[Sequence[Setting]], tuple[Setting, ...]]  #: the same settings, with the frontier marked
+    recommended: Callable[[Sequence[Setting]], tuple[Setting | None, str, str]]  #: the setting, the reason, the rule
+    notes: Callable[[Found], Iterator[str]]
+    risk: str = ""  #: the measure of risk, if it is measured
+    said: Mapping[str, Any] = field(default_factory=dict)  #: about noise, for the result
+
+
+class Found(NamedTuple):
+    """What was found, for the notes."""
+
+    settings: Sequence[Setting]
+    best: Setting | None
+    readings: tuple[Reading, ...]  #: of the best setting
+    records: int
+    complete: int  #: records that have all quasi-identifiers, or whose gaps are filled
+    whole: int  #: records of the table
+
+
+def of_records(found: Found, sampled: str) -> Iterator[str]:
+    """Report records that were left out, and a sample, with its effect on the figures."""
+    if found.complete < found.whole:
+        yield (
+            f"{found.whole - found.complete:,} records lack a quasi-identifier and are left out, as the recipe says."
+        )
+    if found.records < found.complete:
+        yield (
+            f"A random sample of {found.records:,} of {found.complete:,} records was looked at. In the whole table "
+            f"neighbours are nearer: {sampled} The recipe is for the whole table."
+        )
+
+
+def _attempted(try_: Callable[[Recipe], Result], candidate: Candidate) -> Result | ShoalError:
     """Try a setting, or return why it cannot run."""
     if candidate.recipe is None:
         assert candidate.fault is not None
@@ -100,7 +124,7 @@ def _attempted(try_: Callable[[Recipe], R], candidate: Candidate) -> R | ShoalEr
         return error
 
 
-def at_once(try_: Callable[[Recipe], R], some: Sequence[Candidate], jobs: int) -> list[R | ShoalError]:
+def at_once(try_: Callable[[Recipe], Result], some: Sequence[Candidate], jobs: int) -> list[Result | ShoalError]:
     """Try settings, up to `jobs` at once; if none can run, raise the error of the first.
 
     Threads suffice: kernels hold no lock, and the table is not copied. Settings are independent, so the results are the
@@ -121,34 +145,41 @@ def at_once(try_: Callable[[Recipe], R], some: Sequence[Candidate], jobs: int) -
     return found
 
 
-def read_for(*names: str) -> list[Any]:
-    """Return the measures computed for every setting, including the named ones."""
-    return measures(only=(*_READ, *names))
-
-
 def setting_of(
-    candidate: Candidate, seconds: float, result: Result | ShoalError | None, loss: str, risk: str
+    candidate: Candidate, seconds: float, result: Result | ShoalError | None, demanded: Mapping[str, float]
 ) -> Setting:
     """Describe a setting: one that ran, one that could not, or one that was skipped."""
-    meets = not candidate.shortfall
+    one = Setting(candidate.values, seconds, sized=candidate.sized, meets=not candidate.shortfall)
     if result is None:
-        return Setting(candidate.values, seconds, meets=meets)
+        return one
     if isinstance(result, ShoalError):
-        return Setting(candidate.values, seconds, "failed", note=str(result), meets=meets)
-    readings = {reading.name: reading.value for reading in result.readings.readings}
-    return Setting(
-        candidate.values,
-        seconds,
-        "ran",
-        readings[loss],
-        readings[risk],
-        readings,
-        result.k,
-        result.classes,
+        return replace(one, state="failed", note=str(result))
+    ran = replace(
+        one,
+        state="ran",
+        loss=result.loss,
+        risk=result.risk,
+        noise=result.noise,
+        readings={reading.name: reading.value for reading in result.readings},
+        k=result.k,
+        classes=result.classes,
         keeps=not result.weaker,
-        note="; ".join(filter(None, (candidate.shortfall, result.weaker))),
-        meets=meets,
     )
+    if "epsilon" in candidate.values:  # noise protects too: only a demanded k makes a weaker promise too weak
+        return replace(ran, note=result.weaker, meets=one.meets and not ("k" in demanded and result.weaker))
+    return replace(ran, note="; ".join(filter(None, (candidate.shortfall, result.weaker))))
+
+
+def protected(bench: Bench, recipe: Recipe, loss: str, risk: str) -> Result:
+    """Protect the table by a setting, audit and measure it."""
+    with rows_kept(bench.rows):
+        exact = replace(recipe, exact_means=True, resolution={})  # settings are compared by their partition
+        made = anonymise(plan_for(bench.table, exact).with_key(_KEY), bench.table)
+        overall = gate(made.release, promise_of(recipe, made.partition)).overall
+    readings = read_measures(made.comparison, measures(only=(*_READ, loss, risk))).readings
+    values = {reading.name: reading.value for reading in readings}
+    less = weaker(recipe, made.partition)
+    return Result(int(overall.achieved), overall.classes, less, values[loss], values[risk], readings=readings)
 
 
 def weaker(recipe: Recipe, partition: Partition) -> str:

@@ -24,7 +24,7 @@ def scatter(found: Explored) -> str:
     Settings that are weaker than the recipe demands are grey, and lie beneath the others.
     """
     shown = [s for s in found.settings if s.state == "ran" and not math.isnan(s.loss) and not math.isnan(s.risk)]
-    kinds = methods_of(found)
+    kinds = list(found.ways)  # in the order of their colours
     scale = _Scale(shown)
     parts = [*_axes(scale, found), _line(found.frontier, scale)]
     for setting in sorted(shown, key=lambda s: (s.meets, s.frontier)):  # important ones on top
@@ -44,11 +44,6 @@ def scatter(found: Explored) -> str:
         f'<svg class="chart scatter" viewBox="0 0 {_WIDE:g} {_TALL:g}" role="img"><title>{title}</title>'
         f"<desc>{escape(found.reason)}</desc>{inside}</svg>"
     )
-
-
-def methods_of(found: Explored) -> list[str]:
-    """Return the methods in the order of their colours."""
-    return list(dict.fromkeys(setting.method for setting in found.settings if setting.state == "ran"))
 
 
 def mark(kind: int, x: float, y: float) -> str:

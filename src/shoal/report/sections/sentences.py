@@ -14,17 +14,6 @@ from shoal.types import Finding, Role, Run
 
 _NOT = re.compile(r"\*\*What it does not promise\.\*\* (.*?)(?:\n\n|\Z)", re.DOTALL)
 
-#: Properties of releases beyond their privacy model, if the name does not imply them.
-_RELEASES = {
-    "centroid": "Each class is released as the mean of its records, a combination that may belong to no record.",
-    "medoid": "Each class is released with the quasi-identifiers of one of its records: they are true of that record, "
-    "not of the others.",
-    "swap": "Every column keeps its values, including rare ones, and anyone who finds an individual's class sees its "
-    "confidential values. The receipt of the run reverses the swap: keep it private.",
-    "anatomy": "Quasi-identifiers are released unchanged: the people in the table are not hidden. If all confidential "
-    "rows of a class share a value, it is known of everyone in it.",
-}
-
 _ALWAYS = (
     ("Background knowledge", "An attacker who knows the other members of a class, or can rule them out, learns about "
      "the remaining one."),
@@ -96,8 +85,8 @@ def limits(account: Run) -> list[tuple[str, str]]:
     release = str(account.recipe.get("release", ""))
     if release == "swap" and account.recipe.get("set", {}).get("not_private_seed") is not None:
         rows.append(("NOT PRIVATE", "Values were swapped with a seed, for a test: anyone can reverse the swap."))
-    if release in _RELEASES:
-        rows.append((f"By {release}", _RELEASES[release]))
+    if release in registry.keys("release") and (words := registry.load("release", release).limits):
+        rows.append((f"By {release}", words))
     noise = (
         ("Differential privacy", "Classes depend on every record; no ε is promised.")
         if account.ledger is None

@@ -45,6 +45,9 @@ class Partitioner(Protocol):
     steers: ClassVar[bool] = False  #: it adds an artificial attribute itself
     dimensions: ClassVar[int | None] = None  #: the number of coordinates that it requires; None: any number
     k_counts_with: ClassVar[str] = ""  #: the parameter that must be true for k to limit class sizes
+    relative_cost: ClassVar[float] = 30.0  #: processor time, in multiples of a first partition by MDAV …
+    cost_of_cell: ClassVar[float] = 0.0  #: … plus seconds for each coordinate of a record …
+    cost_of_cut: ClassVar[float] = 0.0  #: … and for each candidate of an optimal cut
 
     if TYPE_CHECKING:  # for type checkers only: inherited properties would become defaults of dataclass fields
         __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -76,6 +79,7 @@ class Releaser(Protocol):
     takes: ClassVar[tuple[str, ...]] = ()  #: recipe fields that are parameters of the release
     fate: ClassVar[str] = "one value per class"  #: how a quasi-identifier is released, in words
     fate_of_confidential: ClassVar[str] = "as it is"  #: how a confidential column is released, in words
+    limits: ClassVar[str] = ""  #: what readers of the report must know, in words
 
     if TYPE_CHECKING:
         __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
