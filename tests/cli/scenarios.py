@@ -22,11 +22,13 @@ RECIPE = {"quasi": ["age", "income"], "identifier": ["name"], "k": 3}
 
 Arrange = Callable[[Path], list[str]]
 SCENARIOS: dict[str, tuple[int, Arrange]] = {}
+VARIABLES: dict[str, dict[str, str]] = {}  # of the environment, where a scenario sets any
 
 
-def scenario(title: str, code: int) -> Callable[[Arrange], Arrange]:
+def scenario(title: str, code: int, **variables: str) -> Callable[[Arrange], Arrange]:
     def add(arrange: Arrange) -> Arrange:
         SCENARIOS[title] = (code, arrange)
+        VARIABLES[title] = variables
         return arrange
 
     return add
@@ -272,6 +274,16 @@ def _(folder: Path) -> list[str]:
 @scenario("A parameter without a value", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, "--set", "scale")
+
+
+@scenario("Threads that are no number", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--threads", "many")
+
+
+@scenario("No thread at all, by a variable", 2, SHOAL_THREADS="0")
+def _(folder: Path) -> list[str]:
+    return command(folder)
 
 
 @scenario("Unknown kind", 2)

@@ -44,6 +44,8 @@ def test_one_sentence_and_nothing_written(
 ) -> None:
     code, arrange = SCENARIOS[title]
     monkeypatch.chdir(tmp_path)
+    for name, value in scenarios.VARIABLES[title].items():
+        monkeypatch.setenv(name, value)
     arguments = arrange(tmp_path)
     if (tmp_path / "site").exists():
         plug_in(tmp_path / "site")
@@ -74,8 +76,19 @@ def test_every_row_of_the_page_has_a_scenario() -> None:
         "Interrupted by Ctrl-C",
         "Audit: a requirement that does not hold",
         "Audit: t that does not hold",
+        "Vector code neither on nor off",
     }
     assert titles == set(SCENARIOS) | elsewhere
+
+
+def test_vector_code_is_on_or_off(tmp_path: Path) -> None:
+    """In a process of its own: the variable counts when the first kernel is loaded."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "shoal", *command(tmp_path)],
+        cwd=tmp_path, env={**os.environ, "SHOAL_VECTOR": "maybe"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stdout, sorted(contents(tmp_path))) == (2, "", ["people.csv"])
+    assert row("Vector code neither on nor off", 2, ran.stderr) in DOCS.read_text(encoding="utf-8").splitlines()
 
 
 def test_wrong_usage_is_exit_2(run: Callable) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -14,6 +15,7 @@ import typer
 from shoal.errors import ParameterError
 from shoal.parameters import UNSET, Declared, alternatives, declarations, fits
 from shoal.recipe.fields import OUTPUT, RecipeFields, TextFormat
+from shoal.threads import checked_count, thread_count, using_threads
 
 if TYPE_CHECKING:
     from shoal.recipe.recipe import Recipe
@@ -24,6 +26,29 @@ _OUTPUT = (
 )  # fmt: skip
 F = TypeVar("F", bound=Callable[..., None])
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def _use_threads(context: typer.Context, typed: str | None) -> None:
+    """Let the command compute with this number of threads, Arrow's included; Arrow knows nothing of quotas."""
+    if typed is not None:
+        context.with_resource(using_threads(checked_count("--threads", typed)))
+    if (count := thread_count()) != os.cpu_count():
+        import pyarrow as pa
+
+        context.call_on_close(partial(pa.set_cpu_count, pa.cpu_count()))
+        pa.set_cpu_count(count)
+
+
+Threads = Annotated[
+    str | None,
+    typer.Option(
+        "--threads",
+        metavar="N",
+        help="Number of threads; the result is the same with any number.",
+        show_default="the available cores",
+        callback=_use_threads,
+    ),
+]
 
 
 def option(metavar: str, text: str, *names: str, usual: str = "") -> Any:

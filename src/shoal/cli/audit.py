@@ -21,6 +21,7 @@ _HELPS = {
 )
 def audit(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file to audit, or the URL of a table.")],
+    threads: o.Threads = None,
     json: o.Json = False,
     **given: Any,
 ) -> None:

@@ -26,6 +26,7 @@ def compare(
     ] = None,
     receipt: Annotated[Path | None, o.option("R.json", "Receipt of the run; lines up rows that were shuffled.")] = None,
     measures: Annotated[str | None, o.option("A,B,…", "Only these; see shoal list measures.", usual="all")] = None,
+    threads: o.Threads = None,
     json: o.Json = False,
     **given: Any,
 ) -> None:

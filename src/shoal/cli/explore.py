@@ -44,6 +44,7 @@ def explore(
         Path | None, o.option("R.toml", "Write the recipe of the recommended setting to a file.")
     ] = None,
     force: Annotated[bool, o.option("", "Replace page and recipe if they exist.", "--force")] = False,
+    threads: o.Threads = None,
     json: o.Json = False,
     **given: Any,
 ) -> None:

@@ -22,6 +22,7 @@ def inspect(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file to look at, or the URL of a table.")],
     recipe: Annotated[Path | None, o.option("R.toml", "Write a recipe to begin with, which runs as it is.")] = None,
     force: Annotated[bool, o.option("", "Replace the recipe if it exists.", "--force")] = False,
+    threads: o.Threads = None,
     json: o.Json = False,
     **given: Any,
 ) -> None:

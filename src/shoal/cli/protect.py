@@ -58,6 +58,7 @@ def protect(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan, refusals and an estimate; write nothing.")
     ] = False,
+    threads: o.Threads = None,
     json: o.Json = False,
     **given: Any,
 ) -> None:

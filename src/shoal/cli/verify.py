@@ -25,6 +25,7 @@ def verify(
     strict: Annotated[
         bool, o.option("", "Exit code 4 if part of the protection cannot be verified.", "--strict")
     ] = False,
+    threads: o.Threads = None,
     json: o.Json = False,
 ) -> None:
     """Check a protected file against its evidence: that it is this file, that it holds what the recipe promises, and

@@ -27,7 +27,7 @@ class Anneal(Checked, Partitioner):
 
     **Complexity.** O(k·d) for a move. The number of moves depends on the effort: hundreds per record (`fast`), tens of
     millions in total (`default`), a thousand million (`best`); beyond 30,000 records, dozens to thousands per record.
-    Both cores are used.
+    All threads are used.
 
     **Departures.** None: there is no paper. [KGV83] is simulated annealing; the heat of each record is our own.
 

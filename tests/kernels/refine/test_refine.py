@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from shoal.kernels.arithmetic.class_costs import sse
 from shoal.kernels.refine import refine as refining
 from shoal.kernels.refine.refine import EFFORTS, Effort, quick_start, refine, seconds_of
-from shoal.kernels.runtime import threads as working
 from shoal.kernels.runtime.threads import Watch, together
 from shoal.progress import Enough, listening
 
@@ -170,11 +169,11 @@ def test_blocks_are_valid_and_reproducible(seed: int, n: int, d: int, k: int, fe
 
 
 @pytest.mark.usefixtures("blocks")
-def test_blocks_do_not_depend_on_cores_nor_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_do_not_depend_on_threads_nor_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     points, before = table(2, 900, 3), start(2, 900, 3)
     found = []
-    for cores in (1, 2, 5):
-        monkeypatch.setattr(working, "cores", lambda cores=cores: cores)
+    for threads in (1, 2, 7):
+        monkeypatch.setenv("SHOAL_THREADS", str(threads))
         found.append(refine(points, before, 3, SHORT, 7))
     assert np.array_equal(found[0], found[1])
     assert np.array_equal(found[0], found[2])
@@ -184,13 +183,14 @@ def test_blocks_do_not_depend_on_cores_nor_rows(monkeypatch: pytest.MonkeyPatch)
     assert len(set(zip(found[0][shuffled], there, strict=True))) == len(set(there))
 
 
-def test_wholes_do_not_depend_on_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wholes_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     points, before = table(2, 200, 3), start(2, 200, 3)
     found = []
-    for cores in (1, 3):
-        monkeypatch.setattr(working, "cores", lambda cores=cores: cores)
+    for threads in (1, 2, 7):
+        monkeypatch.setenv("SHOAL_THREADS", str(threads))
         found.append(refine(points, before, 3, SHORT, 7))
-    assert np.array_equal(*found)
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], found[2])
 
 
 @pytest.mark.usefixtures("blocks")
@@ -315,7 +315,7 @@ def test_an_error_in_the_work_is_raised() -> None:
 
 
 def test_work_not_begun_gives_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(working, "cores", lambda: 1)
+    monkeypatch.setenv("SHOAL_THREADS", "1")
 
     def work(item: int, go_on: Callable[[float], bool]) -> int:
         while go_on(0.0):

@@ -92,11 +92,11 @@ def test_several_attributes_and_kinds() -> None:
     assert sse(x, after) < 0.9 * sse(x, before)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [1, 2, 7])
 def test_in_blocks(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     monkeypatch.setattr(refining, "WHOLE", 100)
     monkeypatch.setattr(refining, "_BLOCK", 120)
-    monkeypatch.setattr("shoal.kernels.runtime.threads.cores", lambda: threads)
+    monkeypatch.setenv("SHOAL_THREADS", str(threads))
     x, values = correlated(600, 3)
     c = closeness([attribute(values)], 0.2)
     before = start(x, 3, c)

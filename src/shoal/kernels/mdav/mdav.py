@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.kernels.arithmetic.scaling import in_range
-from shoal.kernels.mdav.brute_force_two_threads import brute_steps, halved_steps, halves, pass_space, worth_halving
+from shoal.kernels.mdav.brute_force import brute_steps, pass_space, split_pass, split_steps, worthwhile_threads
 from shoal.kernels.mdav.index import index_steps
 from shoal.kernels.runtime.jit import announce
+from shoal.kernels.runtime.threads import thread_pool
 from shoal.kernels.space.kd_order import equal_records
 from shoal.kernels.space.remaining import CLASSES, POINTS, REMAINING, Remaining, all_remaining, final_labels, scatter
 from shoal.kernels.space.spatial_index import REBUILT, Index, spatial_index
@@ -89,7 +89,7 @@ class Trace:
     distinct: int = 0
     index_steps: int = 0
     brute_steps: int = 0
-    halved_steps: int = 0  # of them, those done on two cores
+    split_steps: int = 0  # of them, those done in several threads
     leaves_visited: int = 0
     boxes_visited: int = 0
     records_scanned: int = 0
@@ -123,17 +123,17 @@ def mdav(points: np.ndarray, k: int, *, path: str | None = None) -> tuple[np.nda
     def by_brute_force(remaining: Remaining) -> Callable[[], tuple[int, int, int]]:
         announce(brute_steps)
         remaining, d = scatter(remaining), points.shape[1]
-        space, pair = pass_space(d, k), halves(d, k, pool)
+        space, split = pass_space(d, k), split_pass(d, k, pool)
 
         def steps() -> tuple[int, int, int]:
-            if worth_halving(remaining):
-                more, records = halved_steps(pair, remaining, k, COORDINATES_PER_CALL)
+            if worthwhile_threads(remaining) > 1:
+                more, records = split_steps(split, remaining, k, COORDINATES_PER_CALL)
                 return more, records, more
             return *brute_steps(space, remaining, k, COORDINATES_PER_CALL), 0
 
         return steps
 
-    with ThreadPoolExecutor(1) as pool:  # starts its thread only when it is first given work
+    with thread_pool() as pool:
         return form_classes(
             points,
             groups,
@@ -159,7 +159,7 @@ def form_classes(
     `groups` holds records that are treated as equal, as members and bounds. `through_index` and `by_brute_force` each
     return a callable that forms some pairs of classes. The callable for the index takes a budget of blocks and returns
     the number of pairs. The one for brute force returns the number of pairs, the number of records scanned, and the
-    number of pairs formed on two cores. The records left at the end form the last class.
+    number of pairs formed in several threads. The records left at the end form the last class.
     """
     (n, d), (members, bounds) = points.shape, groups
     trace = Trace("brute", size, bounds.shape[0] - 1)
@@ -184,12 +184,12 @@ def form_classes(
         while unfinished(remaining):
             done += brute_pairs()
             report(n - int(remaining.counts[REMAINING]), n)
-        steps, scanned, halved = done.tolist()
+        steps, scanned, split = done.tolist()
         trace = replace(
             trace,
             path="brute" if trace.index_steps == 0 else "index, then brute",
             brute_steps=steps,
-            halved_steps=halved,
+            split_steps=split,
             records_scanned=trace.records_scanned + scanned,
         )
     report(n, n)

@@ -4,7 +4,7 @@ Space is cut into blocks, and each is partitioned on its own. No class can cross
 that costs. So whole classes are assigned to new blocks, cut along other directions, in which the old seams are
 interior, and a local search runs in each.
 
-Only one block per core is processed at a time: in addition to the points, n times a few bytes are held.
+Only one block per thread is processed at a time: in addition to the points, n times a few bytes are held.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -21,7 +21,7 @@ from shoal.kernels.refine.annealing import shift_or_swap
 from shoal.kernels.refine.class_state import arrange, numbered
 from shoal.kernels.runtime.jit import announce, kernel
 from shoal.kernels.runtime.lanes import padded
-from shoal.kernels.runtime.threads import both_cores
+from shoal.kernels.runtime.threads import thread_pool
 from shoal.kernels.space.neighbours import neighbours
 from shoal.progress import report
 
@@ -203,7 +203,7 @@ def block_labels(points: np.ndarray, k: int, size: int, rounds: int) -> np.ndarr
     """Partition points in blocks of at least `size` records, and repair the seams `rounds` times.
 
     Classes are numbered block by block. In addition to the points and the labels, this takes about 30 bytes a record,
-    plus the memory of MDAV and the local search for one block per core.
+    plus the memory of MDAV and the local search for one block per thread.
     """
     x = in_range(points)
     count = max(x.shape[0] // max(size, k), 1)
@@ -224,16 +224,16 @@ def block_labels(points: np.ndarray, k: int, size: int, rounds: int) -> np.ndarr
         return int(found.max()) + 1
 
     order, bounds = cut_blocks(x, count)
-    classes = _on_all_cores(partition, order, bounds, labels, (0, total))
+    classes = _in_threads(partition, order, bounds, labels, (0, total))
     del order
     for turn in range(1, rounds + 1):
         order, bounds = whole_classes(x, labels, classes, count + turn, turn)
         done = count * turn + turn * (turn - 1) // 2
-        classes = _on_all_cores(mend, order, bounds, labels, (done, total))
+        classes = _in_threads(mend, order, bounds, labels, (done, total))
     return labels.astype(np.int64)
 
 
-def _on_all_cores(
+def _in_threads(
     work: Callable[[np.ndarray], int],
     order: np.ndarray,
     bounds: np.ndarray,
@@ -243,7 +243,7 @@ def _on_all_cores(
     """Run every block, numbering its classes from 0; then make the numbers consecutive; return how many."""
     blocks = [order[begin:end] for begin, end in itertools.pairwise(bounds)]
     classes = 0
-    with both_cores() as pool:
+    with thread_pool() as pool:
         found: Iterator[int] = pool.map(work, blocks)
         for number, (rows, some) in enumerate(zip(blocks, found, strict=True), 1):
             labels[rows] += classes

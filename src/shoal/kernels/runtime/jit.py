@@ -36,6 +36,7 @@ import numba
 import numpy as np
 from numba.core import caching, config
 
+from shoal.errors import ParameterError
 from shoal.progress import say
 
 fcntl: ModuleType | None
@@ -61,16 +62,37 @@ def sources(folder: Traversable, prefix: str = "") -> Iterator[tuple[str, bytes]
 def fingerprint() -> str:
     """Return 32 hexadecimal digits (of SHA-256) that change with anything the machine code depends on.
 
-    This covers all sources of the kernels, and the versions and settings of the compiler. numba itself distinguishes
-    Python versions and processors.
+    This covers all sources of the kernels, the versions and settings of the compiler, and whether vector code is used.
+    numba itself distinguishes Python versions and processors.
     """
     found = hashlib.sha256()
     for name, content in sources(resources.files("shoal.kernels")):
         found.update(f"{name}\0{len(content)}\0".encode())
         found.update(content)
     versions = (numba.__version__, llvmlite.__version__, np.__version__)
-    found.update(repr((versions, [str(getattr(config, name, None)) for name in _SETTINGS])).encode())
+    settings = [str(getattr(config, name, None)) for name in _SETTINGS]
+    found.update(repr((versions, settings, vector_code())).encode())
     return found.hexdigest()[:32]
+
+
+@cache
+def vector_code() -> bool:
+    """Tell whether kernels use explicit vector instructions, from now on and for the whole process.
+
+    They do where llvmlite and the processor support them, unless ``SHOAL_VECTOR`` is ``off``.
+    """
+    wanted = os.environ.get("SHOAL_VECTOR", "on")
+    if wanted not in ("on", "off"):
+        raise ParameterError(f"SHOAL_VECTOR: must be on or off, got {wanted!r}. Correct or unset it.")
+    if wanted == "off":
+        return False
+    try:
+        from shoal.kernels.runtime.vector_lanes import check_support
+
+        check_support()
+    except Exception:  # whatever another version of llvmlite or LLVM says
+        return False
+    return True
 
 
 @cache

@@ -1,8 +1,7 @@
-"""Parallel execution of independent tasks on both cores, with progress, a deadline and cancellation."""
+"""Parallel execution of independent tasks in threads, with progress, a deadline and cancellation."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -13,12 +12,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from shoal.progress import Enough, report
+from shoal.threads import thread_count
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 GoOn = Callable[[float], bool]  #: receives the share of the work that is done; returns whether to continue
 
-_CORES = 2  # more would give the same results, but memory grows with them
 _TICK = 0.1  # seconds
 _PARTS = 1000
 
@@ -31,16 +30,10 @@ class Watch(NamedTuple):
     end: float = 1.0  #: share done after
 
 
-def cores() -> int:
-    """Return the number of cores to use."""
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(available, _CORES)
-
-
 @contextmanager
-def both_cores() -> Iterator[ThreadPoolExecutor]:
-    """Provide threads for all cores; tasks not started when the block ends are dropped, so Ctrl-C need not wait."""
-    pool = ThreadPoolExecutor(cores())
+def thread_pool() -> Iterator[ThreadPoolExecutor]:
+    """Provide threads, started when needed; tasks not started when the block ends are dropped, so Ctrl-C ends soon."""
+    pool = ThreadPoolExecutor(thread_count())
     try:
         yield pool
     finally:
@@ -50,7 +43,7 @@ def both_cores() -> Iterator[ThreadPoolExecutor]:
 def together(
     work: Callable[[Item, GoOn], Result], items: Sequence[Item], watch: Watch | None = None
 ) -> tuple[list[Result | None], bool]:
-    """Call ``work(item, go_on)`` for every item, two at a time.
+    """Call ``work(item, go_on)`` for every item, as many at a time as there are threads.
 
     Returns
     -------
@@ -69,7 +62,7 @@ def together(
 
         return None if stop.is_set() else work(items[at], go_on)
 
-    with both_cores() as pool:
+    with thread_pool() as pool:
         futures = [pool.submit(one, at) for at in range(len(items))]
         try:
             pending = set(futures)

@@ -16,13 +16,14 @@ import numpy as np
 
 from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.kernels.runtime.lanes import lowest_bit, scan_boxes, scan_points
-from shoal.kernels.runtime.threads import both_cores, cores
+from shoal.kernels.runtime.threads import thread_pool
 from shoal.kernels.space.kd_order import equal_records
 from shoal.kernels.space.neighbours import Boxes, leaf_boxes
 from shoal.kernels.space.remaining import WIDTH
 from shoal.kernels.space.tree import FAN, push
+from shoal.threads import thread_count
 
-_RECORDS_PER_CALL = 8192  # small enough that neither core waits long for the other at the end
+_RECORDS_PER_CALL = 8192  # small enough that no thread waits long for another at the end
 _FAR = 2.0**500  # masked values beyond it are treated as lying at it: squares must stay finite
 
 
@@ -160,7 +161,8 @@ def as_near(x: np.ndarray, own: np.ndarray, masked: Masked, columns: np.ndarray)
         _link(boxes, counts, _space(), known, at, order[begin : begin + _RECORDS_PER_CALL], out)
 
     begins = range(0, order.shape[0], _RECORDS_PER_CALL)
-    with both_cores() as pool:
-        for _ in (pool.map if len(begins) > 1 and cores() > 1 else map)(link, begins):
+    with thread_pool() as pool:
+        each = pool.map if len(begins) > 1 and thread_count() > 1 else map
+        for _ in each(link, begins):
             pass
     return out

@@ -18,11 +18,12 @@ import numpy as np
 from shoal.kernels.arithmetic.scaling import in_range
 from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.kernels.runtime.lanes import lowest_bit, most16, scan_apart, scan_points, scan_queries
-from shoal.kernels.runtime.threads import both_cores, cores
+from shoal.kernels.runtime.threads import thread_pool
 from shoal.kernels.space.kd_order import equal_records, kd_order, regroup
 from shoal.kernels.space.remaining import WIDTH, in_lanes
 from shoal.kernels.space.tree import FAN, faces, push
 from shoal.progress import report
+from shoal.threads import thread_count
 
 
 class Boxes(NamedTuple):
@@ -83,7 +84,7 @@ def _grow(boxes):
                 box[block, 2 * j, lane], box[block, 2 * j + 1, lane] = low, high
 
 
-_POINTS_PER_CALL = 16 * WIDTH * 64  # small enough that neither core waits long for the other at the end
+_POINTS_PER_CALL = 16 * WIDTH * 64  # small enough that no thread waits long for another at the end
 
 
 class _Search(NamedTuple):
@@ -245,7 +246,9 @@ def neighbours(x: np.ndarray, count: int) -> np.ndarray:
         _search_leaves(boxes, _search_space(d, count + 1), begin, min(begin + step, leaves), out)
 
     begins = range(0, leaves, step)
-    with both_cores() as pool:  # starts its threads only when it is first given work
-        for begin, _ in zip(begins, (pool.map if leaves > step and cores() > 1 else map)(search, begins), strict=True):
+    with thread_pool() as pool:
+        for begin, _ in zip(
+            begins, (pool.map if leaves > step and thread_count() > 1 else map)(search, begins), strict=True
+        ):
             report(min((begin + step) * WIDTH, n), n)
     return out

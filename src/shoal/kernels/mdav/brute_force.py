@@ -1,9 +1,9 @@
-"""Brute-force MDAV: every pass scans all remaining records, on one core or split between two.
+"""Brute-force MDAV: every pass scans all remaining records, in one thread or split between several.
 
 This is the baseline for the index, and the faster of the two when records are few or nothing prunes.
 
-The threads are Python threads: kernels release the GIL, so two run in parallel, and no thread pool of another library
-remains that a fork or another thread could trip over. Handing half a pass to the other thread takes about 50 µs, so it
+The threads are Python threads: kernels release the GIL, so they run in parallel, and no thread pool of another library
+remains that a fork or another thread could trip over. Handing part of a pass to another thread takes about 50 µs, so it
 pays only for long passes.
 """
 
@@ -17,7 +17,6 @@ import numpy as np
 
 from shoal.kernels.runtime.jit import kernel, part
 from shoal.kernels.runtime.lanes import lowest_bit, scan_points
-from shoal.kernels.runtime.threads import cores
 from shoal.kernels.space.remaining import (
     CLASSES,
     NO_ROW,
@@ -36,6 +35,7 @@ from shoal.kernels.space.remaining import (
     read,
     take,
 )
+from shoal.threads import thread_count
 
 
 class Pass(NamedTuple):
@@ -130,7 +130,7 @@ def brute_steps(space, remaining, k, budget):
     return steps, scanned
 
 
-_WORTH_IT = 2_000_000  # coordinates in a pass: below that, the handover costs what it gains
+_WORTH_A_THREAD = 1_000_000  # coordinates in a part of a pass: below that, the handover costs what it gains
 
 
 class Found(NamedTuple):
@@ -142,23 +142,23 @@ class Found(NamedTuple):
     reach: float  # squared distance of the last of them
 
 
-class Halves(NamedTuple):
-    """Two passes that measure from the same point."""
+class SplitPass(NamedTuple):
+    """Passes that measure from the same point, one for each thread."""
 
-    first: Pass
-    second: Pass
-    pool: ThreadPoolExecutor
-
-
-def worth_halving(remaining: Remaining) -> bool:
-    """Tell whether there is a second core, and enough work for both."""
-    return cores() > 1 and int(remaining.counts[SLOTS]) * remaining.x.shape[1] >= _WORTH_IT
+    parts: list[Pass]
+    pool: ThreadPoolExecutor  # for all parts but the first
 
 
-def halves(d: int, k: int, pool: ThreadPoolExecutor) -> Halves:
-    """Allocate the scratch space for halved passes over points of `d` coordinates and classes of `k`."""
+def worthwhile_threads(remaining: Remaining) -> int:
+    """Return the number of threads between which a pass should be split; 1 where there is too little work."""
+    coordinates = int(remaining.counts[SLOTS]) * int(remaining.x.shape[1])
+    return max(1, min(thread_count(), coordinates // _WORTH_A_THREAD))
+
+
+def split_pass(d: int, k: int, pool: ThreadPoolExecutor) -> SplitPass:
+    """Allocate the scratch space for split passes over points of `d` coordinates and classes of `k`."""
     first = pass_space(d, k)
-    return Halves(first, pass_space(d, k)._replace(q=first.q), pool)
+    return SplitPass([first, *(pass_space(d, k)._replace(q=first.q) for _ in range(1, thread_count()))], pool)
 
 
 @kernel
@@ -191,36 +191,46 @@ def _close_class(remaining, slots):
     remaining.counts[CLASSES] += 1
 
 
-def _look_twice(space: Halves, remaining: Remaining, capacity: int, best: float) -> Found:
-    """Pass over all records, half of them in the other thread, and merge the results."""
+def _look_everywhere(space: SplitPass, remaining: Remaining, capacity: int, best: float, threads: int) -> Found:
+    """Pass over all records, one part in each thread, and merge the results."""
     blocks = -(-int(remaining.counts[SLOTS]) // WIDTH)
-    other = space.pool.submit(_scan, space.second, remaining, capacity, best, blocks // 2, blocks)
-    one = _scan(space.first, remaining, capacity, best, 0, blocks // 2)
-    two = other.result()
-    row = [remaining.members[remaining.head[slot]] if slot >= 0 else -1 for slot, _, _ in (one, two)]
-    second_is_farther = two[1] > one[1] or (two[1] == one[1] and two[0] >= 0 and (one[0] < 0 or row[1] < row[0]))
-    slot, distance, _ = two if second_is_farther else one
-    heaps = ((space.first.nearest, one[2]), (space.second.nearest, two[2]))
+    parts = space.parts[:threads]
+    bounds = [blocks * i // len(parts) for i in range(len(parts) + 1)]
+    others = [
+        space.pool.submit(_scan, part, remaining, capacity, best, first, last)
+        for part, first, last in zip(parts[1:], bounds[1:-1], bounds[2:], strict=True)
+    ]
+    found = [_scan(parts[0], remaining, capacity, best, 0, bounds[1]), *(other.result() for other in others)]
+
+    def rank(one: tuple[int, float, int]) -> tuple[float, bool, int]:
+        slot, distance, _ = one
+        return -distance, slot < 0, int(remaining.members[remaining.head[slot]]) if slot >= 0 else -1
+
+    slot, distance, _ = min(found, key=rank)  # the farthest, ties to the lowest row
+    heaps = [(part.nearest, size) for part, (_, _, size) in zip(parts, found, strict=True)]
     distances, rows, slots = (np.concatenate([heap[i][:size] for heap, size in heaps]) for i in range(3))
     order = np.lexsort((rows, distances))[:capacity]
     return Found(slot, distance, slots[order], float(distances[order[-1]]) if capacity else -1.0)
 
 
-def halved_steps(space: Halves, remaining: Remaining, k: int, budget: int) -> tuple[int, int]:
-    """Form pairs of classes as `brute_steps` does, while halving pays."""
+def split_steps(space: SplitPass, remaining: Remaining, k: int, budget: int) -> tuple[int, int]:
+    """Form pairs of classes as `brute_steps` does, while splitting a pass pays."""
     steps, scanned, d = 0, 0, remaining.x.shape[1]
-    while remaining.counts[REMAINING] >= 2 * k and scanned * d < budget and worth_halving(remaining):
+    while remaining.counts[REMAINING] >= 2 * k and scanned * d < budget:
+        threads = worthwhile_threads(remaining)
+        if threads == 1:
+            break
         pair = remaining.counts[REMAINING] >= 3 * k
         steps += 1
-        _begin(space.first, remaining)
+        _begin(space.parts[0], remaining)
         slot = -1
         for turn in range(2 if pair else 1):  # r, farthest from c; then s, farthest from r
             if slot < 0:
                 scanned += int(remaining.counts[SLOTS])
-                slot = _look_twice(space, remaining, 0, -1.0).slot
+                slot = _look_everywhere(space, remaining, 0, -1.0, threads).slot
             scanned += int(remaining.counts[SLOTS])
-            _open_class(space.first, remaining, slot)
-            found = _look_twice(space, remaining, k - 1, -1.0 if pair and turn == 0 else np.inf)
+            _open_class(space.parts[0], remaining, slot)
+            found = _look_everywhere(space, remaining, k - 1, -1.0 if pair and turn == 0 else np.inf, threads)
             _close_class(remaining, found.nearest)
             slot = -1 if found.distance == found.reach else found.slot
     return steps, scanned
