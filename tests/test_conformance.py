@@ -89,12 +89,18 @@ TABLES = {
 }
 
 
+@cache
+def partitioned(method: str, name: str) -> shoal.Partition:
+    """The classes that a method makes of a table."""
+    X = fitting(method, TABLES[name])
+    return shoal.microaggregate(X, K, method=method, **given(method, X))
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", TABLES)
 class TestOnEveryTable:
     def test_each_row_in_one_class_of_at_least_k_in_every_block(self, method: str, name: str) -> None:
-        X = fitting(method, TABLES[name])
-        part = shoal.microaggregate(X, K, method=method, **given(method, X))
+        X, part = TABLES[name], partitioned(method, name)
         least = K if promises_k(method) else 1
         for found, smallest in ((part, least if len(part.blocks) == 1 else 1), *((b, least) for b in part.blocks)):
             assert found.labels.dtype == np.int64
@@ -104,8 +110,7 @@ class TestOnEveryTable:
             assert len(found) == len(found.sizes)
 
     def test_a_promise_is_made_by_all_blocks_or_none(self, method: str, name: str) -> None:
-        X = fitting(method, TABLES[name])
-        for block in shoal.microaggregate(X, K, method=method, **given(method, X)).blocks:
+        for block in partitioned(method, name).blocks:
             assert block.promised is promises_k(method)
             assert (block.values is None) or np.isfinite(block.values).all()
 
