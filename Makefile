@@ -24,7 +24,9 @@ $(VENV)/.dev: pyproject.toml $(BIN)/shoal
 demo: $(BIN)/shoal  ## Write a synthetic survey, protect it, and print the proof
 	$(BIN)/shoal demo demo --force
 
-test: lint types contracts docs tests  ## Lint, types, import contracts, documentation and all tests
+test: $(VENV)/.dev  ## Lint, types, import contracts, documentation and all tests but the long ones
+	$(MAKE) --no-print-directory -j 2 lint types contracts docs
+	$(MAKE) --no-print-directory tests
 
 lint: $(VENV)/.dev  ## Style
 	$(BIN)/ruff check .
@@ -39,11 +41,11 @@ contracts: $(VENV)/.dev  ## Who may import whom
 docs: $(VENV)/.dev  ## Build the documentation; a warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-tests: $(VENV)/.dev  ## All tests
+tests: $(VENV)/.dev  ## All tests but the long ones
 	$(BIN)/pytest -n 2 --dist worksteal
 
-long: $(VENV)/.dev  ## Tests that take minutes
-	$(BIN)/pytest -n 2 --dist worksteal -m long
+long: $(VENV)/.dev  ## Tests that take minutes, and property tests with many more examples
+	$(BIN)/pytest -n 2 --dist worksteal -m 'long or hypothesis' --hypothesis-profile long
 
 figures: $(VENV)/.dev  ## Draw the figures of the documentation again
 	$(BIN)/python docs/figures.py

@@ -46,6 +46,7 @@ class Reader:
     """A reader who types the commands of a page: an empty folder, the variables so far, the last exit code."""
 
     folder: Path
+    skipped: Sequence[str] = ()  #: ends of commands that are not run
     variables: dict[str, Any] = field(default_factory=lambda: {"__name__": "__page__"})
     code: int = 0
 
@@ -67,6 +68,10 @@ class Reader:
         self.code = done.returncode
         return done.stdout
 
+    def skips(self, command: str) -> bool:
+        """Tell whether a command is not run, and its output stays as shown."""
+        return command.split(maxsplit=1)[0] in _NOT_RUN or command.endswith(tuple(self.skipped))
+
     def run(self, program: str) -> str:
         """Return what a Python block prints."""
         with _printed() as printed:
@@ -79,9 +84,9 @@ def pages() -> list[Path]:
     return [HOME / "README.md", *sorted((HOME / "docs").rglob("*.md"))]
 
 
-def rewritten(text: str, folder: Path) -> str:
+def rewritten(text: str, folder: Path, skipped: Sequence[str] = ()) -> str:
     """Return a page's text with the real outputs of its blocks, run in an empty folder."""
-    reader, parts, end = Reader(folder), [], 0
+    reader, parts, end = Reader(folder, skipped), [], 0
     printed: str | None = None
     with _at(folder):
         for fence in _FENCE.finditer(text):
@@ -203,13 +208,20 @@ def _session(body: str, reader: Reader) -> str:
     for typed in session:
         lines.append(typed.shown)
         command = _MEANS.get(typed.command, typed.command)
-        if command.split()[0] in _NOT_RUN:
+        if reader.skips(command):
             lines += typed.below
             continue
         printed = _tidy(reader.type(command))
         if not silent:
             lines.append(_shortened(printed, typed.below))
     return "".join(lines)
+
+
+def commands(text: str) -> list[Typed]:
+    """Return the commands of all console blocks of a page."""
+    return [
+        typed for fence in _FENCE.finditer(text) if fence["info"] == "console" for typed in _commands(fence["body"])
+    ]
 
 
 def _commands(body: str) -> list[Typed]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -19,10 +20,16 @@ from hypothesis import HealthCheck, settings
 
 from shoal.cli import main
 
-settings.register_profile(
-    "shoal", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-)
+_QUIET = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+settings.register_profile("shoal", deadline=None, suppress_health_check=_QUIET, max_examples=25)
+settings.register_profile("long", deadline=None, suppress_health_check=_QUIET, max_examples=200)
 settings.load_profile("shoal")
+
+# A job in the background ignores SIGINT, and one under nohup SIGHUP. The tests still ignore them, but the processes
+# that they start do not: a handler is not inherited.
+for _number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, lambda *_: None)
 
 
 @pytest.fixture(scope="session")
@@ -32,6 +39,27 @@ def reference_data() -> Path:
     if not folder:
         pytest.skip("SHOAL_DATA does not name the folder of the reference data (CASC, UCI)")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def share_kernels() -> Callable[[Path], None]:
+    """Give a copy of the package the kernels that are compiled already, so that it does not compile them again."""
+
+    def share_kernels(package: Path) -> None:
+        import shoal
+        from shoal.kernels.runtime.jit import folder_name
+
+        kernels = Path(shoal.__file__).parent / "kernels"
+        for path in kernels.rglob("*.py"):  # numba compares times
+            if (copy := package / "kernels" / path.relative_to(kernels)).exists():
+                os.utime(copy, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))
+        for path in kernels.rglob(f"{folder_name()}/*.nb[ci]"):
+            target = package / "kernels" / path.relative_to(kernels)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(FileNotFoundError):  # another worker replaced it
+                shutil.copy2(path, target)
+
+    return share_kernels
 
 
 @pytest.fixture(scope="session")

@@ -18,9 +18,8 @@ import shoal
 made = runpy.run_path(str(Path(__file__).parent / "exchange.py"))
 Case, METHODS, RELEASES, FLAVOURS, EXTRAS = (made[n] for n in ("Case", "METHODS", "RELEASES", "FLAVOURS", "EXTRAS"))
 FORMATS = (".csv", ".parquet", ".arrow", ".xlsx", ".sav", ".dta")
-_EXCHANGES = 3  # of each table
-_LEAST = 55  # exchanges of each method, and more than 500 in all
-_SLOW = {"auto": 15}  # which tries many methods
+_FEW = pytest.param(15, 1, id="few")  # exchanges of each method, and of each table
+_MANY = pytest.param(55, 3, marks=pytest.mark.long, id="many")
 _TABLES = 96  # of each method at most: some combinations are refused
 
 
@@ -54,10 +53,12 @@ def may_differ(case: Any, done: Any) -> bool:
     return equal or case.method == "mdav" or several
 
 
+@pytest.mark.parametrize(("least", "of_each"), [_FEW, _MANY])
 @pytest.mark.parametrize("method", METHODS)
-def test_an_exchange_within_a_class_changes_nothing_that_is_published(method: str, tmp_path: Path) -> None:
+def test_an_exchange_within_a_class_changes_nothing_that_is_published(
+    method: str, least: int, of_each: int, tmp_path: Path
+) -> None:
     rng = np.random.default_rng(METHODS.index(method))
-    least = _SLOW.get(method, _LEAST)
     compared = skipped = 0
     for case in cases(method):
         if compared >= least:
@@ -67,7 +68,7 @@ def test_an_exchange_within_a_class_changes_nothing_that_is_published(method: st
             done, before = published(case, table, tmp_path)
         except (shoal.ParameterError, shoal.SchemaError, shoal.DataError):  # a combination that is refused
             continue
-        for names, i, j in islice(made["pairs"](table, done, rng), _EXCHANGES):
+        for names, i, j in islice(made["pairs"](table, done, rng), of_each):
             again, after = published(case, made["exchanged"](table, made["moved"](case, names), i, j), tmp_path)
             if not made["same_classes"](done, again):
                 assert may_differ(case, again), case

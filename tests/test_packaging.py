@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_wheel_runs_elsewhere(dist: Path, tmp_path: Path) -> None:
+def test_the_wheel_runs_elsewhere(dist: Path, tmp_path: Path, share_kernels: Callable[[Path], None]) -> None:
     (wheel,) = dist.glob("shoal-*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert {"shoal/py.typed", "shoal/report/report.html.jinja", "shoal/report/frontier.html.jinja"} <= set(names)
@@ -33,6 +34,7 @@ def test_the_wheel_runs_elsewhere(dist: Path, tmp_path: Path) -> None:
     assert any(name.endswith("licenses/LICENSE") for name in names)
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "site")
+    share_kernels(tmp_path / "site" / "shoal")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
     where = [sys.executable, "-c", "import shoal; print(shoal.__file__)"]
     ran = subprocess.run(where, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)

@@ -235,8 +235,8 @@ Mdav.partition = slow
 """
 
 
-def in_terminal(arguments: list[str], folder: Path, first: str = "", **variables: str) -> str:
-    """Run a command whose standard error is a terminal, and return what the terminal got."""
+def in_terminal(arguments: list[str], folder: Path, first: str = "", until: str = "", **variables: str) -> str:
+    """Run a command whose standard error is a terminal, to its end or until the terminal shows some words."""
     ours, theirs = pty.openpty()
     code = f"{first}\nimport sys; from shoal.cli import main; main(sys.argv[1:])"
     process = subprocess.Popen(
@@ -248,7 +248,7 @@ def in_terminal(arguments: list[str], folder: Path, first: str = "", **variables
     )
     os.close(theirs)
     seen = b""
-    while True:
+    while not until or until.encode() not in seen:
         try:
             piece = os.read(ours, 4096)
         except OSError:  # the other end is closed
@@ -256,9 +256,11 @@ def in_terminal(arguments: list[str], folder: Path, first: str = "", **variables
         if not piece:
             break
         seen += piece
+    if until:
+        process.kill()
     process.communicate()
     os.close(ours)
-    assert process.returncode == 0
+    assert until or process.returncode == 0
     return seen.decode()
 
 
@@ -277,11 +279,21 @@ def test_a_bar_on_a_terminal_and_none_in_a_pipe(survey: Path) -> None:
     assert piped.stderr == b""
 
 
-def test_the_first_run_says_that_it_compiles(survey: Path, tmp_path: Path) -> None:
+def test_the_first_run_says_that_it_compiles(survey: Path, tmp_path: Path, run: Callable) -> None:
     command = ["protect", "survey.csv", "-o", "out.csv", "--quasi", QUASI, "--force"]
-    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    assert "ompiling" in in_terminal(command, survey.parent, **cache)
-    assert "ompiling" not in in_terminal(command, survey.parent, **cache)
+    empty = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert "ompiling" in in_terminal(command, survey.parent, until="ompiling", **empty)
+    assert run("protect", survey, "-o", tmp_path / "out.csv", "--quasi", QUASI, "--force").code == 0
+    assert "ompiling" not in in_terminal(command, survey.parent)
+
+
+def test_an_ignored_hangup_stays_ignored(run: Callable) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        assert run("--version").code == 0
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])

@@ -16,7 +16,7 @@ PLAIN = 'version = 1\nquasi = ["birth", "income"]\nconfidential = ["health"]\n'
 @pytest.fixture
 def survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    shoal.write_table(shoal.survey(records=120), tmp_path / "survey.csv")
+    shoal.write_table(shoal.survey(records=40), tmp_path / "survey.csv")
     return tmp_path / "survey.csv"
 
 

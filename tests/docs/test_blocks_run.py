@@ -26,6 +26,13 @@ def _load(path: Path) -> ModuleType:
 
 outputs = _load(HOME / "docs" / "outputs.py")
 PAGES = {str(page.relative_to(HOME)): page for page in outputs.pages()}
+#: Commands that take ten seconds or more and whose output files no other command reads, by how they end.
+SLOW = (
+    "--identifier person,household --k 5 --t 0.1",
+    "--require k=5,l_entropy=2.5,alpha=0.5",
+    "--method auto --set seconds=10",
+    "-o strict.csv --recipe strict.toml",
+)
 RUNNABLE = [name for name, page in PAGES.items() if re.search(r"^```(console|python)$", page.read_text(), re.M)]
 
 
@@ -35,8 +42,24 @@ def test_the_pages_that_must_run_do() -> None:
 
 @pytest.mark.parametrize("name", RUNNABLE)
 def test_blocks_run_and_print_what_the_page_shows(name: str, tmp_path: Path) -> None:
+    check(name, tmp_path, SLOW)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["README.md", "docs/recipe.md", "docs/methods/auto.md"])
+def test_slow_commands_too(name: str, tmp_path: Path) -> None:
+    check(name, tmp_path)
+
+
+def test_slow_commands_are_on_the_pages() -> None:
+    commands = [typed.command for page in PAGES.values() for typed in outputs.commands(page.read_text())]
+    for end in SLOW:
+        assert len([command for command in commands if command.endswith(end)]) == 1, end
+
+
+def check(name: str, folder: Path, skipped: tuple[str, ...] = ()) -> None:
     shown = PAGES[name].read_text(encoding="utf-8")
-    real = outputs.rewritten(shown, tmp_path)
+    real = outputs.rewritten(shown, folder, skipped)
     difference = "\n".join(difflib.unified_diff(shown.splitlines(), real.splitlines(), "shown", "real", lineterm=""))
     assert not difference, f"run `python docs/outputs.py {name}` and look at the difference\n{difference}"
 

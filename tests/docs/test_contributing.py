@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,10 +24,11 @@ SESSION = [
 
 
 @pytest.fixture(scope="module")
-def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def copy(tmp_path_factory: pytest.TempPathFactory, share_kernels: Callable[[Path], None]) -> Path:
     """A copy of the package and its conformance tests, with the files of the page written into it."""
     folder = tmp_path_factory.mktemp("contributing")
     shutil.copytree(HOME / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    share_kernels(folder / "src" / "shoal")
     (folder / "tests").mkdir()
     for name in ("conftest.py", "test_conformance.py"):
         shutil.copy(HOME / "tests" / name, folder / "tests" / name)

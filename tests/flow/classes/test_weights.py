@@ -222,3 +222,12 @@ class TestReleasedWeights:
         assert exact < 1e-9
         moved = account_of(table, full=True, **self.RECIPE, release_weight="record", exact_means=True).readings
         assert moved["totals"] > 1e-3
+
+
+def test_the_mean_weight_of_a_class_does_not_depend_on_the_order_of_its_members() -> None:
+    found = set()
+    for weights in ([1e16, 1.0, 1.0], [1.0, 1.0, 1e16]):  # a sum from left to right would lose the ones, or not
+        frame = pa.table({"age": [30, 30, 30], "w": weights})
+        done = shoal.protect(frame, {"quasi": ["age"], "k": 3, "weight": "w"})
+        found |= set(done.data["w"].to_pylist())
+    assert len(found) == 1

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from shoal.errors import DataError
+from shoal.stream.channels.file.journal import Journal
 from shoal.stream.channels.files import Files
 from shoal.types.stream import Cursor, Journey, Leaving, Letter, Outgoing
 
@@ -153,3 +154,17 @@ def test_a_damaged_journal_is_not_begun_anew(states: tuple) -> None:
     at(folder, b"", b"", b"")
     with pytest.raises(DataError, match="damaged"):
         run(folder)
+
+
+def test_nothing_is_released_before_the_journal_knows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "in.jsonl").write_bytes(RECORDS)
+    run(tmp_path, 0)
+    before = files(tmp_path)
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Journal, "append", stop)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, 1)
+    assert files(tmp_path) == before

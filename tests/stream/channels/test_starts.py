@@ -16,6 +16,7 @@ import pytest
 import shoal
 from shoal.errors import DataError, EngineError, ParameterError, ShoalError
 from shoal.stream.channels.file.output import Growing
+from shoal.stream.engine.loop import StoppedError, Stopping
 
 RECIPE = {"quasi": ["age"], "bounds": {"age": [0, 120]}, "k": 2, "delay": 3}
 OPTIONS = ("--quasi", "age", "--bounds", "age=0:120", "--k", "2", "--delay", "3")
@@ -101,10 +102,15 @@ def test_a_file_that_is_gone_before_we_have_it_is_not_ours(tmp_path: Path, monke
         Growing(path)
 
 
-def started(folder: Path, *options: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", "from shoal.cli import main; main()", "stream", "-", *options, *OPTIONS]
+def started(folder: Path, *options: str, first: str = "") -> subprocess.Popen[bytes]:
+    program = f"{first}from shoal.cli import main; main()"
     return subprocess.Popen(
-        command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+        [sys.executable, "-c", program, "stream", "-", *options, *OPTIONS],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
     )
 
 
@@ -142,6 +148,25 @@ def test_told_to_stop_while_waiting_for_the_header(folder: Path, number: int) ->
     assert seconds < 5
     assert "Traceback" not in said
     assert contents(folder) == before
+
+
+def test_told_to_stop_before_the_header_is_read() -> None:
+    with Stopping(10) as stopping:
+        signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(StoppedError), stopping.at_once():
+            pytest.fail("would wait for the header")
+
+
+def test_a_background_job_ignores_interrupts_and_hangups(folder: Path) -> None:
+    ignore = "".join(f"import signal; signal.signal(signal.{name}, signal.SIG_IGN); " for name in ("SIGINT", "SIGHUP"))
+    running = started(folder, "-o", "out.jsonl", first=ignore)
+    running.stdin.write((folder / "in.jsonl").read_bytes())
+    until(lambda: listens(running))
+    for number in (signal.SIGINT, signal.SIGHUP):
+        running.send_signal(number)
+    out, err = running.communicate()  # which ends the input
+    assert running.returncode == 0, (out + err).decode()
+    assert len((folder / "out.jsonl").read_bytes().splitlines()) == 20
 
 
 def test_told_to_stop_while_what_was_read_before_is_skipped(folder: Path) -> None:

@@ -29,7 +29,8 @@ class Stopping:
     """Handles SIGTERM, SIGINT and SIGHUP while entered; after a signal nothing more is read.
 
     If the stream has not stopped `seconds` after the signal, an error stops it. Uncommitted output is not released, and
-    is read again at the next start.
+    is read again at the next start. SIGINT and SIGHUP stay ignored if they are: a job in the background is not stopped
+    by Ctrl-C in the foreground, and one started with ``nohup`` outlives its terminal.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -41,9 +42,9 @@ class Stopping:
     def __enter__(self) -> Stopping:
         if threading.current_thread() is threading.main_thread():
             for name in _SIGNALS:
-                if hasattr(signal, name):
-                    number = int(getattr(signal, name))
-                    self._before[number] = signal.signal(number, self._ask)
+                number = getattr(signal, name, None)
+                if number == signal.SIGTERM or (number and signal.getsignal(number) is not signal.SIG_IGN):
+                    self._before[int(number)] = signal.signal(number, self._ask)
             self._before[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._enough)
         return self
 
@@ -52,6 +53,8 @@ class Stopping:
         """Leave the block by `StoppedError` on a signal: the block may wait for long, and commits nothing."""
         self._at_once = True
         try:
+            if self.asked is not None:  # before the block began
+                raise StoppedError
             yield
         finally:
             self._at_once = False
