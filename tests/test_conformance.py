@@ -445,5 +445,5 @@ class TestOnEveryKind:
         if method == "least_error":
             return None if one and policy != "category" else "1 coordinate for each attribute"
         if not promises_k(method):
-            return None if one and policy == "exclude" else "numbers, moments and ranks only, none of them missing"
+            return None if one and policy == "exclude" else "only for numbers, dates and ranks without missing values"
         return None

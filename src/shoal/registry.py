@@ -136,8 +136,8 @@ def for_place(room: str, at: Any) -> Any:
     if at.scheme not in known:
         allowed = ", ".join(f"{scheme}://" for scheme in sorted(known))
         raise ParameterError(
-            f"{at.scheme}://: a URL must begin with {allowed or 'nothing, for there is none'}, got another. "
-            "Name one of these, or a file."
+            f"{at.scheme}://: a URL must begin with {allowed or 'nothing (none is supported)'}, got another. Name "
+            "one of these, or a file."
         )
     return load(room, known[at.scheme])
 

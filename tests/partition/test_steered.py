@@ -208,7 +208,7 @@ class TestRefuses:
 
     @pytest.mark.parametrize("first", ["mic1d", "steered"])
     def test_a_method_that_cannot_be_steered(self, first: str) -> None:
-        with pytest.raises(shoal.ParameterError, match=f"Steered: first must be .*, got '{first}'. Take mdav"):
+        with pytest.raises(shoal.ParameterError, match=f"Steered: first must be .*, got '{first}'. Use mdav"):
             Steered(k=3, t=0.1, first=first)
 
     def test_a_method_of_several_blocks(self) -> None:

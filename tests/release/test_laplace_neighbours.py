@@ -182,7 +182,7 @@ def test_text_files_and_what_is_printed_of_neighbours_are_the_same(
         assert "clamped" not in json.loads(out)["ledger"]
     else:
         assert "Information lost" not in out
-        assert "beyond the bounds" not in out
+        assert "outside the bounds" not in out
 
 
 @pytest.mark.parametrize("odd", [(None, "flu"), ("x", "flu"), (51, None), (51, "gout"), (float("nan"), 3)])
@@ -286,7 +286,7 @@ def test_names_that_need_quotes_in_toml_have_them() -> None:
 
 
 def test_a_certificate_is_refused() -> None:
-    with pytest.raises(shoal.ParameterError, match="certify must be left out"):
+    with pytest.raises(shoal.ParameterError, match="certify is not possible"):
         shoal.protect(native("pandas", RECORDS), RECIPE, certify=True)
 
 

@@ -195,7 +195,11 @@ class TestRepeat:
         ("change", "error", "words"),
         [
             ({"release": "medoid"}, shoal.ParameterError, "nothing to repeat"),
-            ({"set": {"not_private_seed": 1}}, shoal.ParameterError, "not_private_seed must be left out"),
+            (
+                {"set": {"not_private_seed": 1}},
+                shoal.ParameterError,
+                "not_private_seed and the receipt cannot both be given",
+            ),
         ],
         ids=str,
     )
@@ -244,7 +248,7 @@ def test_a_large_table_of_which_nothing_moved_fails(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("more", [{"t": 0.3}, {"require": {"p": 2}}, {"t": 0.3, "n": 10}])
 def test_requirements_of_confidential_columns_are_refused(more: dict) -> None:
     with pytest.raises(
-        shoal.ParameterError, match="Swap: t and require must be left out, for the classes cannot be seen"
+        shoal.ParameterError, match="Swap: t and require are not possible, because the output does not show the classes"
     ):
         shoal.protect(FRAME, {**RECIPE, **more})
 

@@ -205,7 +205,7 @@ def test_some_releases_are_not_compared_with_the_originals(account_of: Callable[
     assert "Information loss" not in page
     assert "change" not in Page(page.partition('id="moments"')[2].partition("</section>")[0]).text
     assert page.count("are not published with this release") == 2
-    assert "beyond the bounds" not in page
+    assert "outside the bounds" not in page
     assert "Change of correlations" in Html("internal").render(made)
 
 

@@ -65,7 +65,7 @@ def test_a_level_that_all_classes_hold(require: dict[str, Any]) -> None:
 )
 def test_a_level_that_no_class_holds(require: dict[str, Any]) -> None:
     rows = [{"a": at, "c": at} for at in range(4)]
-    with pytest.raises(ParameterError, match=r"must be at most delay \+ 1 = 3, for no class holds more"):
+    with pytest.raises(ParameterError, match=r"must be at most delay \+ 1 = 3, because no class holds more"):
         left(rows, confidential=["c"], require=require)
 
 
@@ -94,9 +94,12 @@ def test_a_number_beyond_all_floats_is_refused(said: dict[str, Any]) -> None:
     [
         (
             {"taxonomies": {"c": {"g": ["x", "y"]}}, "reference": {"c": {"x": 1, "z": 1}}},
-            "names a category that it does",
+            "names an unknown category",
         ),
-        ({"orders": {"c": ["x", "y"]}, "categories": {"c": ["y", "x"]}}, "is in orders and in categories. Say it once"),
+        (
+            {"orders": {"c": ["x", "y"]}, "categories": {"c": ["y", "x"]}},
+            "is given in orders and in categories. Give it once",
+        ),
         ({"categories": {"c": ["y", "y"]}}, "must be different, got one twice"),
         ({"categories": {"c": ["y", " "]}}, "must have names, got a blank"),
     ],

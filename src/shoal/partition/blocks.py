@@ -37,8 +37,8 @@ class Blocks(Checked):
     """
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
-    size: Annotated[int, Param("Records of a block, at least.", low=1)] = 100_000
-    rounds: Annotated[int, Param("How often the seams are mended.", low=0, high=100)] = 2
+    size: Annotated[int, Param("Smallest number of records in a block.", low=1)] = 100_000
+    rounds: Annotated[int, Param("Rounds of repair across the borders of blocks.", low=0, high=100)] = 2
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of k to 2k−1 records; nothing is random."""

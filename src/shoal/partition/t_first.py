@@ -50,7 +50,7 @@ class TFirst(Checked):
     promises_t: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
-    t: Annotated[float, Param("How far a class may be from the table in each confidential attribute.", low=0, high=1)]
+    t: Annotated[float, Param("t-closeness: largest distance (0–1) of a class from the table.", low=0, high=1)]
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of at least k records within t of the table; nothing is random."""

@@ -53,9 +53,9 @@ class AlphaK(Checked):
     reported: ClassVar[bool] = True
     example: ClassVar[str] = "0.5"
 
-    alpha: Annotated[
-        float | None, Param("How frequent a value may be in a class; none: only report.", low=0, high=1)
-    ] = None
+    alpha: Annotated[float | None, Param("Largest share of a value in a class; none: only report.", low=0, high=1)] = (
+        None
+    )
 
     def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
         """Find the largest share of any value in any class over some columns, for each confidential column."""

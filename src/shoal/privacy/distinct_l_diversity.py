@@ -46,7 +46,7 @@ class DistinctLDiversity(Checked):
     example: ClassVar[str] = "3"
 
     l: Annotated[  # noqa: E741 - the literature's name
-        int | None, Param("How many values a class must hold at least; none: only report.", low=1)
+        int | None, Param("Smallest number of distinct values in a class; none: only report.", low=1)
     ] = None
 
     def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:

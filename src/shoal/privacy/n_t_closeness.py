@@ -65,10 +65,10 @@ class NTCloseness(Checked):
     reported: ClassVar[bool] = False
     example: ClassVar[str] = "200:0.1"
 
-    n: Annotated[int, Param("How many records a superset must hold.", low=1)]
-    t: Annotated[float | None, Param("How far a class may be from its superset; none: only report.", low=0, high=1)] = (
-        None
-    )
+    n: Annotated[int, Param("Smallest number of records in a superset.", low=1)]
+    t: Annotated[
+        float | None, Param("Largest distance (0–1) of a class from its superset; none: only report.", low=0, high=1)
+    ] = None
 
     def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
         """Find how far classes over some columns are from the nearest superset, for each confidential column."""
@@ -87,7 +87,7 @@ class NTCloseness(Checked):
     ) -> Finding:
         values = values_of(release.schema[confidential], release.values(confidential))
         worst = _farthest(values, classes, where, self.n)
-        alone = "" if where is not None else ", of which only the whole table is known here"
+        alone = "" if where is not None else "; here only the whole table is known"
         return Finding(
             model="n_t_closeness",
             attributes=names,

@@ -45,7 +45,7 @@ class PSensitivity(Checked):
     reported: ClassVar[bool] = True
     example: ClassVar[str] = "3"
 
-    p: Annotated[int | None, Param("How many values a class must hold at least; none: only report.", low=1)] = None
+    p: Annotated[int | None, Param("Smallest number of distinct values in a class; none: only report.", low=1)] = None
 
     def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
         """Find the fewest values in any class over some columns, for each confidential column."""

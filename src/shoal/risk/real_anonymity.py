@@ -39,7 +39,7 @@ class RealAnonymity(Checked):
     range: ClassVar[tuple[float, float]] = (1.0, math.inf)
 
     groups: Annotated[
-        str, Param("Attributes that an intruder knows, such as a,b,c;a,d for either of two groups; empty: all.")
+        str, Param("Attributes that an attacker knows, e.g. a,b,c;a,d for two alternative groups; empty: all.")
     ] = ""
 
     def measure(self, comparison: Comparison) -> Reading:

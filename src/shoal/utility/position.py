@@ -46,10 +46,10 @@ class Position:
         left = positions >= 0
         n = int(left.sum())
         if not n:
-            return nothing("position", self, "no record left")
+            return nothing("position", self, "no record was released")
         apart = np.sort(np.abs(positions - np.arange(len(positions)))[left])
         parts = [("largest", float(apart[-1]))]
         parts += [(f"{percent} %", float(apart[(percent * n + 99) // 100 - 1])) for percent in _PERCENTS]
         gone = len(positions) - n
-        note = f"{gone:,} records did not leave" if gone else ""
+        note = f"{gone:,} records were not released" if gone else ""
         return Reading("position", float(apart.mean()), self.goal, self.range, parts=tuple(parts), note=note)

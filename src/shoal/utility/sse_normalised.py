@@ -46,7 +46,7 @@ class SseNormalised:
         found = {name: _errors(name, comparison) for name in comparison.attributes}
         looked = sum(len(errors) for errors in found.values())
         if not looked:
-            return nothing("sse_normalised", self, "no value is there before and after")
+            return nothing("sse_normalised", self, "no value is present both before and after")
         value = sum(float(errors.sum()) for errors in found.values()) / looked
         parts = worst([(name, float(errors.mean())) for name, errors in found.items() if len(errors)])
         gone = len(comparison) * len(found) - looked

@@ -53,7 +53,7 @@ def test_merging_equals_the_oracle(data: st.DataObject, n: int, k: int, named: b
 
 
 def test_small_strata_are_refused_or_merged_and_it_is_said() -> None:
-    with pytest.raises(shoal.DataError, match=r"2 of 5 hold fewer \(the smallest 1\)\. Let them be merged"):
+    with pytest.raises(shoal.DataError, match=r"2 of 5 hold fewer \(the smallest 1\)\. Merge them"):
         shoal.protect(FRAME, {**RECIPE, "small_strata": "refuse"})
     done = shoal.protect(FRAME, RECIPE)
     assert "3 of 5 strata were merged into 1, because some held fewer than k = 4" in done.partition.note

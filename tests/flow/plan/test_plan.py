@@ -58,7 +58,7 @@ def test_all_refusals_come_together() -> None:
         planned(recipe)
     text = str(error.value)
     assert text.count("\n- ") + 1 == len(error.value.sentences) >= 4
-    for part in ("require must be left out where", "refine must be left out", "release_weight must be", "weights must"):
+    for part in ("require are not possible where", "refine cannot be used", "release_weight must be", "weights must"):
         assert part in text
 
 

@@ -156,7 +156,7 @@ def test_audit_and_compare_read_them(tmp_path: Path) -> None:
 def test_a_mean_that_would_pass_for_no_answer_is_refused(tmp_path: Path) -> None:
     frame = pl.DataFrame({"x": [98.0, 100.0, 98.0, 100.0]})
     pyreadstat.write_sav(frame, tmp_path / "in.sav", missing_ranges={"x": [99.0]})
-    with pytest.raises(shoal.DataError, match="declares to be missing, those of 4 of 4 records are"):
+    with pytest.raises(shoal.DataError, match="declares as missing; in 4 of 4 records it is"):
         shoal.protect_file(tmp_path / "in.sav", tmp_path / "out.sav", {"quasi": ["x"], "k": 4})
     assert not (tmp_path / "out.sav").exists()
 

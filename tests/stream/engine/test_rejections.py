@@ -199,7 +199,7 @@ class TestFinished:
         whole = source.read_text()
         for other in (whole.replace("49", "48"), whole[:-20], whole[:10] + whole):
             source.write_text(other)
-            with pytest.raises(DataError, match="is not the input that this stream was begun with"):
+            with pytest.raises(DataError, match="is not the input that this stream was started with"):
                 shoal.run_stream(source, out, RECIPE)
         source.write_text(whole)
         assert shoal.run_stream(source, out, RECIPE).already

@@ -231,9 +231,10 @@ def _of_records(n: int, leaving: int, whole: int) -> Iterator[str]:
         yield f"{whole - leaving:,} records lack a quasi-identifier and are left out, as the recipe says."
     if n < leaving:
         yield (
-            f"A random sample of {n:,} of {leaving:,} records was looked at. In the whole table neighbours are nearer: "
-            f"loss and risk are lower there, and a larger k may be best. Compare methods by these figures, quote those "
-            f"of shoal protect and shoal compare, or look at more records. The recipe is for the whole table."
+            f"The figures are from a random sample of {n:,} of {leaving:,} records. In the whole table neighbours "
+            "are nearer: loss and risk are lower there, and a larger k may be best. Compare methods by these "
+            "figures, quote those of shoal protect and shoal compare, or use a larger sample. The recipe is for the "
+            "whole table."
         )
 
 
@@ -244,11 +245,11 @@ def _of_settings(
     names: tuple[str, str],
 ) -> Iterator[str]:
     if weaker := sum(s.state == "ran" and not s.keeps for s in settings):
-        yield f"{weaker:,} settings promise less than was asked for; they are shown, but never recommended."
+        yield f"{weaker:,} settings promise less than requested; they are shown, but never recommended."
     if len({s.asked[1] for s in settings}) > 1:
         yield (
-            "Loss and risk do not see what t promises, so that the largest t is most often recommended. Choose t by "
-            "what must not be learnt, and look at what it costs."
+            "Loss and risk do not measure what t promises, so the largest t is usually recommended. Choose t by what "
+            "must not be learnt, then check its cost."
         )
     if best is not None and len(sizes := {s.asked[0] for s in settings}) > 1 and best.asked[0] == max(sizes):
         yield "The recommended k is the largest that was tried; a larger one may be better still."

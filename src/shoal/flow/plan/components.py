@@ -28,7 +28,7 @@ def components(recipe: Recipe, encoding: type, sink: type | None) -> tuple[Any, 
     )
     if recipe.t is None and promises_t(classes[0]) and not _optional(classes[0], "t"):
         raise ParameterError(
-            f"{classes[0].__name__}: t must be given, got none. Say how close classes must be: t = 0.2."
+            f"{classes[0].__name__}: t must be given, got none. Set how close classes must be, for example t = 0.2."
         )
     given = {**recipe.set, "k": recipe.k, **({} if recipe.t is None else {"t": recipe.t}), **levels}
     given |= {name: getattr(recipe, name) for name in getattr(classes[1], "takes", ())}
@@ -44,8 +44,8 @@ def _levels_for(method: type, recipe: Recipe) -> dict[str, float]:
         if len(asked) != 1:
             model = registry.load("privacy", key)
             raise ParameterError(
-                f"{method.__name__}: {key} must be required once, at one level, got {len(asked) or 'none'}. Say for "
-                f"example --require {model.short}={model.example}."
+                f"{method.__name__}: {key} must be required once, at one level, got {len(asked) or 'none'}. Write "
+                f"for example --require {model.short}={model.example}."
             )
         levels |= dict(asked[0].levels)
     return levels
@@ -64,8 +64,8 @@ def refuse_without_k(method: type, fields: Sequence[str]) -> None:
     """Refuse demands on a method that does not promise classes of at least k records."""
     if fields and not getattr(method, "promises_k", True):
         raise ParameterError(
-            f"{method.__name__}: {' and '.join(filter(None, (', '.join(fields[:-1]), fields[-1])))} must be left out, "
-            f"for this method forms no classes of at least k records. Take another method."
+            f"{method.__name__}: {' and '.join(filter(None, (', '.join(fields[:-1]), fields[-1])))} cannot be used, "
+            "because this method forms no classes of at least k records. Choose another method."
         )
 
 
@@ -73,8 +73,8 @@ def one_block(method: type, blocks: int) -> None:
     """Refuse requirements if quasi-identifiers are partitioned in blocks: joint classes are not controlled."""
     if blocks > 1:
         raise ParameterError(
-            f"{method.__name__}: t and require must be left out where quasi-identifiers are partitioned in blocks, got "
-            f"{blocks} of them: nothing is promised over all blocks together. Leave them out, or take one block."
+            f"{method.__name__}: t and require are not possible where quasi-identifiers are partitioned in blocks, "
+            f"got {blocks} of them: nothing is promised over all blocks together. Leave them out, or use one block."
         )
 
 
@@ -117,10 +117,10 @@ def _steerable(method: type) -> None:
     """Refuse methods that artificial coordinates would not steer, or that have their own."""
     why = ""
     if not getattr(method, "promises_k", True):
-        why = "for this method forms no classes of at least k records"
+        why = "because this method forms no classes of at least k records"
     elif getattr(method, "dimensions", None) is not None:
-        why = f"for this method takes exactly {method.dimensions} coordinate"  # type: ignore[attr-defined]
+        why = f"because this method takes exactly {method.dimensions} coordinate"  # type: ignore[attr-defined]
     elif getattr(method, "steers", False):
-        why = "for this method has an artificial attribute of its own, and scales all others"
+        why = "because this method has an artificial attribute of its own and scales all others"
     if why:
-        raise ParameterError(f"{method.__name__}: steer must be left out, {why}. Take another method.")
+        raise ParameterError(f"{method.__name__}: steer is not possible, {why}. Choose another method.")

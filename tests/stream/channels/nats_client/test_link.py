@@ -361,7 +361,7 @@ def test_a_tuple_larger_than_a_message_is_refused_whole(broker: Any, opened: Any
     broker.make("IN")
     link = opened(after="")
     classes = [Leaving(0, [b"{}", b"x" * 2_000_000], [1, 2])]
-    with pytest.raises(EngineError, match="a tuple that leaves must have at most 1,047,552 bytes, got 2,000,000"):
+    with pytest.raises(EngineError, match="a released tuple must have at most 1,047,552 bytes, got 2,000,000"):
         link.commit([Outgoing("", classes, [], Cursor(2, 3))])
     assert broker.read("OUT", "classes") == []
 
