@@ -1,4 +1,4 @@
-"""An inspection guesses by names and counts, counts who stands alone, shows no value, and its recipe runs."""
+"""An inspection guesses by names and counts, counts unique records, shows no value, and its recipe runs."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ EFFORTS = ["best", "default", "fast"]
 
 
 def choice(n: int, d: int, seconds: float = 60.0, k: int = 3) -> tuple[str, dict[str, Any], str]:
-    """Return what is taken for a table of this size, which nobody need hold in memory."""
+    """Return the method chosen for a table of this size, without such a table."""
     sized: Any = SimpleNamespace(coordinates=SimpleNamespace(shape=(n, d)))
     return Auto(k=k, seconds=seconds)._choice(sized)
 

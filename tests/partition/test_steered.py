@@ -73,7 +73,7 @@ def test_equals_the_transcription(table: tuple, weight: float) -> None:
     assert fast.partner.tolist() == [-1 if p is None else p for p in partner]
     plain = oracle.steered(X.tolist(), rank(C).tolist(), k, t, weight)
     part = shoal.microaggregate(X, k, method="steered", confidential=C, t=t, weight=weight)
-    if part.note or all_close(np.array(plain), C, t):  # else it was mended
+    if part.note or all_close(np.array(plain), C, t):  # else it was repaired
         assert part.labels.tolist() == plain
     assert _match.signatures  # the compiled way ran
 

@@ -36,7 +36,7 @@ def encoded(cells: list[Any], taxonomy: dict[str, tuple[str, ...]] | None = None
 
 @st.composite
 def taxonomies(draw: st.DrawFn) -> dict[str, tuple[str, ...]]:
-    """Up to eight leaves, each at the end of up to three groups of which many are shared; names of groups differ."""
+    """Up to eight leaves, each at the end of up to three groups, many of them shared; names of groups differ."""
     found = {}
     for leaf in range(draw(st.integers(1, 8))):
         way: tuple[str, ...] = ()

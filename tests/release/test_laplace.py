@@ -193,7 +193,7 @@ def test_of_original_records_rows_are_released_in_random_order(kind: str) -> Non
     assert (np.diff(done.partition.labels) < 0).sum() > 10  # not class after class
     again = original(data, set={"not_private_seed": 1}).data
     assert sorted(again["a"].to_pylist()) == sorted(left["a"].to_pylist())
-    assert again["a"].to_pylist() != left["a"].to_pylist()  # drawn anew
+    assert again["a"].to_pylist() != left["a"].to_pylist()  # drawn again
 
 
 def test_of_original_records_measures_compare_each_record_with_its_own() -> None:
@@ -358,7 +358,7 @@ def test_rounding_is_all_that_happens_to_noisy_values() -> None:
     ("said", "sentence"),
     [
         ({"set": {"round_integers": False}}, "set exact_means = true in the recipe (--exact-means)"),
-        ({"resolution": {"a": 1000}, "bounds": {**BOUNDS, "a": [1, 99]}}, "must hold a multiple of its resolution"),
+        ({"resolution": {"a": 1000}, "bounds": {**BOUNDS, "a": [1, 99]}}, "must contain a multiple of its resolution"),
         ({"resolution": {"a": 0.5}}, "the resolution of 'a' must be a whole number, got 0.5"),
         ({"resolution": {"a": "month"}}, "the resolution of 'a' must be a number, got 'month', which is for dates"),
         ({"set": {"resolution": {"a": 1}}}, "no parameter (in set) is called 'resolution'"),

@@ -25,7 +25,7 @@ from shoal.flow.protect.input import read_frame
 from shoal.release._noise_sampler import Noise
 from shoal.release.laplace import Laplace
 
-ILL = {"lungs": ["flu", "asthma"], "belly": ["ulcer", "polyp"]}  # nobody has a polyp
+ILL = {"lungs": ["flu", "asthma"], "belly": ["ulcer", "polyp"]}  # an unused category
 RECIPE: dict[str, Any] = {
     "quasi": ["ill", "age"],
     "k": 2,
@@ -99,7 +99,7 @@ def native(kind: str, rows: list[tuple[Any, Any]]) -> Any:
 
 
 def shown(kind: str, done: Any) -> Any:
-    """All that a frame has, and all that is said of it."""
+    """All that a frame has, and all its metadata."""
     data, told = done.data, (done.audit.to_dict(), done.ledger.to_dict(), done.ledger.meaning, done.partition.note)
     if kind == "pandas":
         lists = [list(data[name].cat.categories) for name in data if hasattr(data[name], "cat")]

@@ -1,4 +1,4 @@
-"""Original records with categories: what leaves, where ε goes, and that the audit counts it again by itself."""
+"""Original records with categories: the release, the use of ε, and that the audit counts it again by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every release × every check, found automatically: what is true of all releases, whoever writes them."""
+"""Every release × every check, found automatically: the properties of all releases, whoever writes them."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ def test_a_large_table_of_which_nothing_moved_fails(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("shoal.release.swap.dealt", lambda labels, *_: np.arange(len(labels)))
     with pytest.raises(shoal.GuaranteeError, match="does not happen by chance"):
         shoal.protect(frame, {"quasi": ["x"], "confidential": ["c"], "k": 5, "release": "swap"})
-    small = frame.slice(0, 20)  # where it may happen, nobody is told
+    small = frame.slice(0, 20)  # where it may happen by chance, there is no error
     found = shoal.protect(small, {"quasi": ["x"], "confidential": ["c"], "k": 5, "release": "swap"}).audit.findings[0]
     assert "moved" not in found.note
 
@@ -254,7 +254,7 @@ def test_requirements_of_confidential_columns_are_refused(more: dict) -> None:
 
 
 def _broken(change: object) -> object:
-    """Return the flow's stage, after which something is changed in what leaves."""
+    """Return the flow's stage, after which the release is changed."""
     real = flow.anonymise
 
     def anonymise(*args: object, **more: object) -> Run:

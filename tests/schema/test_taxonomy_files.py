@@ -1,4 +1,4 @@
-"""Taxonomies in files: every format gives the same tree, and what is none is refused in a sentence."""
+"""Taxonomies in files: every format gives the same tree, and anything else is refused in a sentence."""
 
 from __future__ import annotations
 

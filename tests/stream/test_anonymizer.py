@@ -216,9 +216,9 @@ def test_subjects_of_any_kind_are_the_same_subjects(how: str) -> None:
 
 def test_a_missing_subject_is_refused() -> None:
     s = StreamAnonymizer(quasi=["q"], bounds={"q": (0, 1)}, k=3, delay=12, subject="who")
-    for nobody in (None, "", "  ", float("nan")):
+    for missing in (None, "", "  ", float("nan")):
         with pytest.raises(DataError, match="Column 'who': must have a value"):
-            s.push({"q": 0.5, "who": nobody})
+            s.push({"q": 0.5, "who": missing})
 
 
 def test_seconds() -> None:

@@ -31,7 +31,7 @@ def test_an_identifier_that_is_no_field_is_refused(field: str) -> None:
         with pytest.raises(DataError, match="a tuple must have name, but one does not"):
             push({"a": 1, field: "Ann"})
     assert s.waiting == 0
-    s.push({"a": 1, "name": None})  # nobody needs to have one
+    s.push({"a": 1, "name": None})  # a name is optional
 
 
 def test_an_identifier_that_is_no_field_of_a_json_object_is_refused(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def test_multiples_stay_within_the_bounds() -> None:
 @pytest.mark.parametrize(
     ("said", "sentence"),
     [
-        ({"resolution": {"nobody": 1}}, "resolution names 'nobody', which is not a quasi-identifier"),
+        ({"resolution": {"height": 1}}, "resolution names 'height', which is not a quasi-identifier"),
         (
             {"resolution": {"age": 0}},
             "the resolution of 'age' must be a number > 0, because the field is integer; got 0",

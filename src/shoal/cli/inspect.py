@@ -25,7 +25,7 @@ def inspect(
     json: o.Json = False,
     **given: Any,
 ) -> None:
-    """Inspect a file before protecting it: guess the role of each column, and count the records that columns make unique.
+    """Inspect a file before protecting it: guess the role of each column, and count the records that are unique.
 
     Guesses use names and counts only. No value is shown.
     """

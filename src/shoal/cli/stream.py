@@ -106,7 +106,7 @@ def _print(done: Streamed, output: str, *, json: bool) -> None:
     told += f"loss {done.counts.loss:.2f} %."
     typer.echo(told, err=to_pipe)
     for reason, times in list(done.counts.reasons.items())[:_REASONS]:
-        typer.echo(f"{times:,} dead: {reason}", err=to_pipe)
+        typer.echo(f"{times:,} rejected: {reason}", err=to_pipe)
     if done.already:
         typer.echo(f"{done.target}: this stream has already finished; nothing was done.", err=to_pipe)
     elif done.signal is not None and not to_pipe:
@@ -124,5 +124,5 @@ def _print_replayed(found: list[Replayed], *, json: bool) -> None:
          f"{one.tally.dead:,}", f"{one.to_dict()['waited']['average']:,.1f}")
         for one in found
     ]  # fmt: skip
-    heads = ("Delay", "Loss", "MSE", "Classes", "Dropped", "Dead", "Waited")
+    heads = ("Delay", "Loss", "MSE", "Classes", "Dropped", "Rejected", "Mean delay")
     print_table("Loss against the largest delay", heads, rows)

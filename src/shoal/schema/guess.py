@@ -235,7 +235,7 @@ def role_of(seen: Seen, k: int) -> tuple[Role, str]:
     If the name and the values disagree, the more cautious role wins: removing a column harms no one.
 
     >>> role_of(Seen("dob", Kind.DATETIME, 100, 0, 90, 1), 5)
-    (<Role.QUASI: 'quasi'>, 'named as a date of birth')
+    (<Role.QUASI: 'quasi'>, 'named like a date of birth')
     >>> role_of(Seen("code", Kind.NOMINAL, 100, 0, 100, 1), 5)
     (<Role.IDENTIFIER: 'identifier'>, 'all values differ')
     """
@@ -268,7 +268,7 @@ def _identifier(seen: Seen, _: int) -> tuple[Role, str] | None:
     present = seen.records - seen.missing
     said = said_by(seen.name, IDENTIFIER)
     if said is not None and seen.kind in (Kind.NOMINAL, Kind.INTEGER) and seen.distinct > 1:
-        return Role.IDENTIFIER, f"named as {said}"
+        return Role.IDENTIFIER, f"named like {said}"
     if ends_as_identifier(seen.name) and seen.kind in (Kind.NOMINAL, Kind.INTEGER) and seen.distinct >= FEW:
         return Role.IDENTIFIER, "named like an identifier"
     if seen.kind is Kind.NOMINAL and seen.apart:
@@ -298,12 +298,12 @@ def _strata(seen: Seen, k: int) -> tuple[Role, str] | None:
 
 def _confidential(seen: Seen, _: int) -> tuple[Role, str] | None:
     said = said_by(seen.name, CONFIDENTIAL)
-    return None if said is None else (Role.CONFIDENTIAL, f"named as {said}")
+    return None if said is None else (Role.CONFIDENTIAL, f"named like {said}")
 
 
 def _quasi(seen: Seen, _: int) -> tuple[Role, str] | None:
     said = said_by(seen.name, QUASI)
-    return None if said is None else _aggregable(seen, f"named as {said}")
+    return None if said is None else _aggregable(seen, f"named like {said}")
 
 
 def _by_values(seen: Seen, _: int) -> tuple[Role, str] | None:

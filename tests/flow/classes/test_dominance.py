@@ -65,7 +65,7 @@ def test_k_subjects_in_every_class_and_still_one_of_them_has_more_than_half() ->
     done = shoal.protect(frame, recipe)
     assert done.audit.holds
     assert done.audit.to_dict()["k"] >= 5
-    assert done.audit.to_dict()["dominance"] > 0.5  # nobody said so before
+    assert done.audit.to_dict()["dominance"] > 0.5  # without a requirement it was not reported
     better = shoal.protect(frame, {**recipe, "require": {"dominance": 0.5}})
     assert recounted(better, {"subject": "pid"}, frame) <= 0.5
     assert better.audit.to_dict()["k"] >= 5

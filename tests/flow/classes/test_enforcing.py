@@ -108,7 +108,7 @@ def test_k_counts_subjects(method: str, refine: str | None) -> None:
 
 
 IMPOSSIBLE: list[tuple[list[str], dict[str, Any], str]] = [
-    (["grade"], {"p": 6, "k": 7}, "p_sensitivity of column 'grade': p must be at most 5, got 6: all records together"),
+    (["grade"], {"p": 6, "k": 7}, "p_sensitivity of column 'grade': p must be at most 5, got 6: the whole table"),
     (["grade"], {"l_distinct": 6}, "l must be at most 5, got 6"),
     (["illness"], {"l_entropy": 4}, "entropy_l_diversity of column 'illness': l must be at most "),
     (["illness"], {"l_recursive": [0.5, 3]}, "recursive_l_diversity of column 'illness': l "),

@@ -323,7 +323,7 @@ class TestTheRecipesDemandsAreAFloor:
         self, people: pa.Table, found: shoal.Explored
     ) -> None:
         demanding = shoal.explore(people, {**NOISY, "k": 50})
-        assert found.recommended.method in FREE  # where nobody demands k
+        assert found.recommended.method in FREE  # where k is not required
         assert demanding.recommended.method == "mdav"
         assert demanding.recommended.asked[0] >= 50
         assert all(s.meets == (s.method == "mdav" and s.asked[0] >= 50) for s in demanding.settings)

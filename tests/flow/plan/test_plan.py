@@ -87,7 +87,7 @@ def test_a_plan_cannot_be_changed() -> None:
 
 
 def test_a_plan_has_room_for_steps_before_classes() -> None:
-    """Recoding changes the table of which classes are formed, and nothing else of the run."""
+    """Recoding changes the table that classes are formed from, and nothing else of the run."""
 
     @dataclass(frozen=True)
     class Coarsen:

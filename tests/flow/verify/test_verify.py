@@ -376,12 +376,12 @@ class TestEvidenceThatChanged:
             try:
                 assert not Evidence.read("e.json", evidence.read_text()).sealed, path
             except shoal.DataError:
-                continue  # what cannot be read is refused
+                continue  # an unreadable file is refused
         _set(evidence, said, ("readings", "sse"), resealed=False)
         assert failed(evidence, target) == ["The evidence is unchanged"]
 
     def test_every_number_that_the_output_shows(self, tmp_path: Path) -> None:
-        """Whoever seals it anew is found out in all that the output shows."""
+        """A new seal does not hide what the output contradicts."""
         evidence, target = written(tmp_path)
         said = json.loads(evidence.read_text())
         numbers = [

@@ -226,7 +226,7 @@ def write_meanwhile(url: str, *, late: bool) -> None:
 
 @pytest.mark.parametrize("late", [False, True])
 def test_two_writers(database: Any, late: bool) -> None:
-    """Who comes second is told so, and leaves nothing behind."""
+    """The second writer gets an error, and leaves nothing behind."""
     shoal.write_table(PEOPLE.select(["id"]), database.at("other"))
     if late and database.scheme in FILES:  # the others let in one writer at a time
         with pytest.raises(shoal.EngineError, match="is in use by another program"):

@@ -183,8 +183,8 @@ def test_errors_name_the_target(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("code", "match"),
     [
-        (errno.ENOSPC, "full. Free some space"),
-        (errno.EDQUOT, "full. Free some space"),
+        (errno.ENOSPC, r"full\)\. Free some space"),
+        (errno.EDQUOT, r"full\)\. Free some space"),
         (errno.EFBIG, "size exceeds the limit"),
         (errno.EROFS, "may not be written to"),
         (errno.EACCES, "may not be written to"),

@@ -1,4 +1,4 @@
-"""What is written reads back as the same cells, whatever they hold."""
+"""Written cells read back the same, whatever they hold."""
 
 from __future__ import annotations
 

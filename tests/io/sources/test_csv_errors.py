@@ -1,4 +1,4 @@
-"""What is wrong with a text file is said in a sentence that holds no cell."""
+"""Errors in a text file are sentences that hold no cell."""
 
 from __future__ import annotations
 

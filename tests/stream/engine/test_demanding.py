@@ -79,7 +79,7 @@ def test_every_class_holds_what_is_demanded_also_after_a_restart(
     whole = Core(recipe)
     expected = [*classes(whole.take(list(range(n)), columns)[0]), *classes(whole.flush())]
     cursor, done, found, read = Cursor(), set[int](), [], 0
-    for size in [*sizes, n]:  # each time begun anew, from what the cursor remembers
+    for size in [*sizes, n]:  # each time restarted, from the stored cursor
         core, witness = Core(recipe, cursor), witness_of(recipe, json.loads(json.dumps(cursor.memory)))
         assert witness is not None
         read = min(read + size, n)

@@ -38,7 +38,7 @@ def read(path: Path) -> list[dict]:
 
 
 class Run:
-    """Runs streams from file to file, and remembers what was said."""
+    """Runs streams from file to file, and records their output."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.said = folder, list[str]()

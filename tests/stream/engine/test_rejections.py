@@ -89,7 +89,7 @@ def test_judged_records_are_committed_and_others_held() -> None:
 
 
 def test_rejected_records_are_read_again_and_a_corrected_input_loses_nothing(tmp_path: Path) -> None:
-    """What was rejected before the stop was not committed: with max_rejected = 1 it becomes letters, each once."""
+    """Rejections before the stop were not committed: with max_rejected = 1 it becomes letters, each once."""
     records = [
         *good(0, 2000),
         *[one for i in range(2000, 3000) for one in (bad(i, i + 1) if i % 3 else good(i, i + 1))],

@@ -211,11 +211,11 @@ def test_subjects(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", records)
     recipe = {**RECIPE, "subject": "pid", "delay": 60}
     done = shoal.run_stream(tmp_path / "in.jsonl", tmp_path / "out.jsonl", recipe)
-    whom = {i: i // 3 for i in range(300)}
+    subjects = {i: i // 3 for i in range(300)}
     classes: dict[int, set[int]] = {}
     for one in read(tmp_path / "out.jsonl"):
         assert "pid" not in one
-        classes.setdefault(one["class"], set()).add(whom[one["pay"]])
+        classes.setdefault(one["class"], set()).add(subjects[one["pay"]])
     assert min(map(len, classes.values())) >= 5
     assert done.counts.tally.released + done.counts.tally.dropped == 300
 

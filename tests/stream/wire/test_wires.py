@@ -1,4 +1,4 @@
-"""What is not touched leaves as it came, what is no tuple is said, and no sentence holds a value."""
+"""Untouched fields are released unchanged, invalid records are reported, and no sentence holds a value."""
 
 from __future__ import annotations
 

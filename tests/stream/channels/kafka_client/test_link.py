@@ -1,4 +1,4 @@
-"""A link over a real broker: nothing is lost, nothing leaves twice, and what was undone nobody sees."""
+"""A link over a real broker: nothing is lost, nothing is released twice, and aborted steps are never seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot be is refused in a sentence, before anything is read, and never with a secret."""
+"""The impossible is refused in a sentence, before anything is read, and never with a secret."""
 
 from __future__ import annotations
 
