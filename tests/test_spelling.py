@@ -141,7 +141,7 @@ def test_a_household_spelled_in_two_ways_has_one_dwelling() -> None:
         {"rent": [1.0, 2, 3, 3, 4, 4], "age": [1.0, 2, 3, 4, 5, 6], "home": ["a", "A", "b", "b", "c", "c"]}
     )
     recipe = {"quasi": ["rent", "age"], "k": 2, "together": "home", "household_level": ["rent"]}
-    with pytest.raises(DataError, match=r"differs in 1 of 3.*1 name was treated as another spelling"):
+    with pytest.raises(DataError, match=r"differ in 1 of 3 groups.*1 name was treated as another spelling"):
         shoal.protect(frame, shoal.Recipe(**recipe))
     assert shoal.protect(frame, shoal.Recipe(**recipe, subject_exact=True)).audit.holds
 

@@ -119,4 +119,4 @@ def test_strata_and_blocks_join_their_notes() -> None:
     by_strata = shoal.protect(frame, {**recipe, "strata": ["health"], "set": {"seconds": 0.05}})
     notes = by_strata.partition.note.split("; auto")
     assert len(notes) == len(set(notes))
-    assert all("took anneal (effort " in note for note in notes)
+    assert all("chose anneal (effort " in note for note in notes)

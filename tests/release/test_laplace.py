@@ -241,7 +241,10 @@ def test_of_original_records_one_attribute_needs_little_noise() -> None:
         ({"claim": "original", "method": "individual_ranking"}, "Use method = insensitive, or claim"),
         ({"claim": "original", "method": "insensitive", "refine": "fast"}, "refine cannot be used"),
         ({"claim": "original", "method": "insensitive", "blocks": [["a"], ["b"]]}, "blocks are not possible"),
-        ({"claim": "original", "method": "insensitive", "attribute_weights": {"a": 2}}, "attribute_weights must be"),
+        (
+            {"claim": "original", "method": "insensitive", "attribute_weights": {"a": 2}},
+            "attribute_weights cannot be used",
+        ),
         ({"claim": "original", "method": "insensitive", "set": {"scale": "range"}}, "scale cannot be used"),
         ({"claim": "original", "method": "insensitive", "when_missing": "exclude"}, "must not be 'exclude'"),
         ({"set": {"epsilon": 3}}, "no parameter (in set) is called 'epsilon'"),

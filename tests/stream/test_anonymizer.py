@@ -133,8 +133,8 @@ def test_what_the_caller_does_with_its_values_afterwards_changes_nothing() -> No
 
 BAD = {
     "text for a number": ({"age": "old"}, "Column 'age': must be a finite number, got something else."),
-    "nan": ({"age": float("nan")}, "Column 'age': must have a value, got none."),
-    "nothing": ({"age": None}, "Column 'age': must have a value, got none."),
+    "nan": ({"age": float("nan")}, "Column 'age': must have a value, but is missing."),
+    "nothing": ({"age": None}, "Column 'age': must have a value, but is missing."),
     "infinite": ({"age": float("inf")}, "Column 'age': must be a finite number, got something else."),
     "a truth": ({"age": True}, "Column 'age': must be a finite number, got something else."),
     "a list": ({"age": [4711]}, "Column 'age': must be a finite number, got something else."),
@@ -143,7 +143,7 @@ BAD = {
     "a table": ({"sex": {"4711": 1}}, "Column 'sex': must be in its categories, got something else."),
     "a class": (
         {"class": 4711},
-        "StreamAnonymizer: a tuple must not have the field 'class', which will hold its class",
+        "StreamAnonymizer: a tuple must not have the field 'class', reserved for its class",
     ),
 }
 

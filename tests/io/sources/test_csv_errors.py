@@ -83,7 +83,7 @@ def test_header_only(tmp_path: Path, raw: bytes) -> None:
 def test_empty_and_doubled_names_are_said_at_once(tmp_path: Path) -> None:
     message = refuse(tmp_path, b'a,,b,a, ,b,""\n1,2,3,4,5,6,7\n', SchemaError, "names")
     assert "columns 2, 5, 7 are unnamed" in message
-    assert "duplicates:  'a', 'b'" in message
+    assert "duplicates: 'a', 'b'" in message
 
 
 def test_invalid_utf_8_by_line(tmp_path: Path) -> None:

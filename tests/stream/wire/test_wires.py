@@ -172,7 +172,7 @@ def test_what_is_no_number_stays_text(text: str) -> None:
     [
         (b"id,b", "no column is called 'a'"),
         (b"a,b", "no column is called 'id'"),
-        (b"id,a,b,a", "duplicates:  'a'"),
+        (b"id,a,b,a", "duplicates: 'a'"),
         (b"id,a,b,class", "class"),
         (b"id,a,b,\xff", "not in UTF-8"),
         (b"id,a,b,Id", "differs from 'id' only"),

@@ -193,8 +193,8 @@ class Intake:
             )
         if self._recipe.class_field in names:
             raise DataError(
-                f"StreamAnonymizer: a tuple must not have the field {self._recipe.class_field!r}, which will hold "
-                "its class, but one does. Give class_field another name."
+                f"StreamAnonymizer: a tuple must not have the field {self._recipe.class_field!r}, reserved for its "
+                "class, but one does. Give class_field another name."
             )
 
 
