@@ -8,7 +8,7 @@ distance to a zero record, cut every k, and merge until classes are within t. Th
 that loses less counts: the origin of the coordinates, which is the least age and the root of every ontology; and the
 record with the least value of every attribute, of categories the first by name.
 
-All are released as centroids and measured alike. IL is 100·SSE/SST between the original and what is released, in
+All are released as centroids and measured the same way. IL is 100·SSE/SST between the original and what is released, in
 coordinates scaled to range 1, in which the classes were formed; `il_sse` is the reading that shoal prints, in which age
 is scaled to deviation 1. Either may be above 100 %: a category that is released is no mean.
 

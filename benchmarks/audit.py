@@ -26,7 +26,7 @@ from shoal.types import Column, Kind, Release, Role, Schema
 
 QUASI = [f"q{j}" for j in range(5)]
 CONFIDENTIAL = ["c0", "c1"]
-RARE = {"kpqr": (4, 0.2, 0.5)}  #: besides the models that are reported anyway
+RARE = {"kpqr": (4, 0.2, 0.5)}  #: in addition to the models that are always reported
 
 
 def cpu(run, times=3):
@@ -40,7 +40,7 @@ def cpu(run, times=3):
 
 
 def table(n, values, told=0.0, seed=0):
-    """Classes of five at random places; the more is told, the more does q0 say of the confidential values."""
+    """Classes of five at random places; the larger the share, the more q0 reveals of the confidential values."""
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.arange(n) // 5)
     places = rng.normal(size=(labels.max() + 1, len(QUASI)))

@@ -45,7 +45,7 @@ def spent(x, k, **given):
 
 
 def confidential(x, share, seed=2):
-    """Return values of which the first attribute explains a share of the variance."""
+    """Return values, a share of whose variance the first attribute explains."""
     noise = np.random.default_rng(seed).normal(size=len(x))
     return np.sqrt(share) * x[:, 0] + np.sqrt(1.0 - share) * noise
 
@@ -140,7 +140,7 @@ def normalised(x, partition):
 
 
 def contenders():
-    """Return what is compared, by name: each method, each refined, and what is chosen if nothing is said."""
+    """Return what is compared, by name: each method, each refined, and the default."""
     plain = {method: {"method": method} for method in promising()}
     refined = {f"{method} +": {"method": method, "refine": "fast"} for method in promising()}
     known = "auto" in registry.keys("partition") and registry.load("partition", "auto").promises_t

@@ -2,9 +2,9 @@
 
     python benchmarks/stream.py [--quick]
 
-Four attributes, k = 10, one other field; tuples come in columns, 65,536 at a time, and leave in columns. On one core.
-The transcription is that of the tests, in plain Python, on fewer tuples; classes must be equal, tuple by tuple. Then
-``stream_files.py`` and the speeds of ``stream_methods.py``.
+Four attributes, k = 10, one other field; tuples come in columns, 65,536 at a time, and are released in columns.
+On one core. The transcription is that of the tests, in plain Python, on fewer tuples; classes must be equal, tuple by
+tuple. Then ``stream_files.py`` and the speeds of ``stream_methods.py``.
 """
 
 import argparse

@@ -69,7 +69,7 @@ def sse(x, labels):
 
 
 def loss():
-    print("SSE for each tuple that left, over that of nearest; the most dropped at the end of a stream")
+    print("SSE per released tuple, over that of nearest; the most dropped at the end of a stream")
     print("| Stream | δ | " + " | ".join(f"look_ahead, k = {k} | castle, k = {k}" for k in SIZES) + " |")
     ratios = {"look_ahead": [], "castle": []}
     most = 0

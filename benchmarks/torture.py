@@ -102,26 +102,26 @@ def is_tuple(number: int) -> bool:
 
 
 def judge(given: list[bytes], arena: Any, said: dict[str, Any], undisturbed: list[bytes]) -> dict[str, Any]:
-    """Find what became of every record, from what came in and what is seen to have left.
+    """Determine what became of every record, from the input and the output.
 
-    Each must have exactly one fate: it left, it is a letter, or it was dropped. Who was dropped nobody says; so what
-    left is compared with what leaves when nobody is killed, for classes depend on nothing but the records.
+    Each record is either released, rejected or dropped. Dropped records are not listed; so the output is compared with
+    that of a run that was never killed, because classes depend only on the records.
     """
-    whom = {n: json.loads(line)["pid"] for n, line in enumerate(given) if is_tuple(n)}
+    subjects = {n: json.loads(line)["pid"] for n, line in enumerate(given) if is_tuple(n)}
     left = [json.loads(line) for line in arena.released()]
     dead = Counter(json.loads(line)["position"] for line in arena.letters())
     seen = Counter(one["n"] for one in left)
     classes: dict[Any, list[dict[str, Any]]] = {}
     for one in left:
         classes.setdefault(one["class"], []).append(one)
-    small = sum(len({whom.get(one["n"]) for one in members} - {None}) < K for members in classes.values())
+    small = sum(len({subjects.get(one["n"]) for one in members} - {None}) < K for members in classes.values())
     mixed = sum(len({(one["a"], one["b"]) for one in members}) > 1 for members in classes.values())
     latest, late = -1, 0
     for members in classes.values():  # in the order in which they left
         late += sum(latest > one["n"] + DELAY for one in members)
         latest = max(latest, *(one["n"] for one in members))
     kept = [json.loads(line) for line in undisturbed]
-    dropped = sum(n not in seen for n in whom)
+    dropped = sum(n not in seen for n in subjects)
     return {
         "records": len(given),
         "released": len(left),
@@ -129,7 +129,7 @@ def judge(given: list[bytes], arena: Any, said: dict[str, Any], undisturbed: lis
         "dropped": dropped,
         "lost": sum(not is_tuple(n) and n not in dead for n in range(len(given))) + abs(dropped - said["dropped"]),
         "twice": sum(count - 1 for count in (*seen.values(), *dead.values())),
-        "strange": sum(n not in whom for n in seen) + sum(is_tuple(n) for n in dead),
+        "strange": sum(n not in subjects for n in seen) + sum(is_tuple(n) for n in dead),
         "miscounted": sum(said[name] != count for name, count in _counts(given, left, dead, classes).items()),
         "other_classes": sum(one != other for one, other in zip_longest(_plain(left), _plain(kept))),
         "classes": len(classes),
@@ -157,18 +157,18 @@ FAULTS = (
 
 
 def calm(given: list[bytes]) -> list[bytes]:
-    """Return what leaves from file to file if nobody kills the stream."""
+    """Return the released tuples, from file to file, of a stream that is not killed."""
     with tempfile.TemporaryDirectory() as folder:
         arena = arena_of("files")(Path(folder), given)
         said = life(arena, None, None)
         if said is None or "error" in said:
-            raise SystemExit(f"torture: a stream that nobody killed failed: {said}")
+            raise SystemExit(f"torture: a stream failed without being killed: {said}")
         found: list[bytes] = arena.released()
         return found
 
 
 def torture(channel: str, kills: int, count: int, seed: int) -> dict[str, Any]:
-    """Kill a stream so many times, beginning new ones as they end."""
+    """Kill a stream this many times, starting new ones as they end."""
     rng = random.Random(seed)
     make = arena_of(channel)
     total: Counter[str] = Counter()

@@ -1,6 +1,7 @@
-"""Figures of the documentation, drawn from real runs: ``python docs/figures.py [FOLDER]``.
+"""Figures of the documentation, drawn from real runs: ``python docs/figures.py [FOLDER] [FIGURE ...]``.
 
-Each figure exists for a light and for a dark page. The same versions of shoal and matplotlib give the same bytes.
+Without names, all figures are drawn. Each figure exists for a light and for a dark page. The same versions of shoal
+and matplotlib give the same bytes.
 """
 
 from __future__ import annotations
@@ -52,11 +53,14 @@ THEMES = (
 
 
 def main() -> None:
-    """Draw all figures for all themes."""
+    """Draw the named figures, or all of them, for all themes."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES
+    named = sys.argv[2:]
     folder.mkdir(parents=True, exist_ok=True)
     for theme in THEMES:
         for draw in FIGURES:
+            if named and draw.__name__ not in named:
+                continue
             figure = draw(theme)
             figure.savefig(
                 folder / f"{draw.__name__}-{theme.name}.png",
@@ -88,9 +92,9 @@ def shoals(theme: Theme) -> Figure:
             right.plot(*zip(member, centre, strict=True), color=colour, linewidth=0.9, alpha=0.75, zorder=2)
         right.scatter(*members.T, s=10, color=colour, linewidth=0, alpha=0.8, zorder=3)
         right.scatter(*centre, s=58, color=colour, edgecolor=theme.paper, linewidth=1.2, zorder=4)
-    _title(left, theme, "As collected", f"{len(before)} people, each alone at a point")
+    _title(left, theme, "As collected", f"{len(before)} people, each unique")
     _title(
-        right, theme, "In shoals", f"{len(colours)} classes of at least 5; each leaves as its centroid, the large dot"
+        right, theme, "In shoals", f"{len(colours)} classes of at least 5, each released as its centroid (large dot)"
     )
     for axes in (left, right):
         _axes(axes, theme, "age")
@@ -113,8 +117,8 @@ def mdav_steps(theme: Theme) -> Figure:
     words = (
         ("1  Farthest from the centroid c", "record r and its k − 1 nearest"),
         ("2  Farthest from r", "record s and its k − 1 nearest"),
-        ("3  Again, with what is left", f"{len(part) // 2} of {len(part)} classes"),
-        ("4  Until all have a class", f"k = {k}: classes of {part.sizes.min()} to {part.sizes.max()}"),
+        ("3  Repeat with the rest", f"{len(part) // 2} of {len(part)} classes"),
+        ("4  Until every record has a class", f"k = {k}: classes of {part.sizes.min()} to {part.sizes.max()}"),
     )
     r = X[_farthest(X, X.mean(axis=0))]
     s = X[labels != 0][_farthest(X[labels != 0], r)]
@@ -171,7 +175,7 @@ def optimal_univariate_cut(theme: Theme) -> Figure:
     figure = _card(theme, 10.4, 3.3)
     rows = figure.subplots(2, 1, sharex=True)
     figure.subplots_adjust(left=0.03, right=0.97, bottom=0.14, top=0.815, hspace=0.85)
-    for axes, method, name in ((rows[0], "mdav", "MDAV"), (rows[1], "optimal_univariate", "The optimal cut")):
+    for axes, method, name in ((rows[0], "mdav", "MDAV"), (rows[1], "optimal_univariate", "Optimal cut")):
         part = shoal.microaggregate(X, k, method=method)
         first = {int(label): row for row, label in reversed(list(enumerate(part.labels)))}
         for number, label in enumerate(sorted(first, key=lambda label: first[label])):
@@ -186,7 +190,7 @@ def optimal_univariate_cut(theme: Theme) -> Figure:
         axes.set_yticks([])
         axes.set_ylim(-1, 1)
     rows[0].tick_params(labelbottom=False)
-    rows[1].set_xlabel("income in thousands; a stroke is the mean that a class leaves with", color=theme.faint)
+    rows[1].set_xlabel("income in thousands; a stroke marks the released mean of a class", color=theme.faint)
     return figure
 
 
@@ -212,8 +216,8 @@ def individual_ranking_cells(theme: Theme) -> Figure:
     alone = together == 1
     panels[1].scatter(*released[~alone].T, s=60, color=theme.water, edgecolor=theme.paper, linewidth=0.6, zorder=3)
     panels[1].scatter(*released[alone].T, s=60, color=theme.accent, edgecolor=theme.paper, linewidth=0.6, zorder=4)
-    _title(panels[0], theme, "Each attribute cut alone", f"{len(X)} people; every strip holds at least {k} of them")
-    _title(panels[1], theme, "What leaves", f"{int(alone.sum())} of {len(X)} (red) share age and income with nobody")
+    _title(panels[0], theme, "Each attribute cut separately", f"{len(X)} people; every strip holds at least {k}")
+    _title(panels[1], theme, "Released", f"{int(alone.sum())} of {len(X)} (red) are unique on age and income")
     panels[0].set_ylabel("income in thousands", color=theme.faint)
     panels[1].tick_params(labelleft=False)
     return figure
@@ -235,8 +239,8 @@ def least_error_sizes(theme: Theme) -> Figure:
     rows = figure.subplots(2, 1, sharex=True)
     figure.subplots_adjust(left=0.03, right=0.97, bottom=0.12, top=0.84, hspace=0.72)
     for axes, method, error, name in (
-        (rows[0], "individual_ranking", fixed, f"At least k = {fixed.k}, the best k there is"),
-        (rows[1], "least_error", free, "The sizes of least error"),
+        (rows[0], "individual_ranking", fixed, f"At least k = {fixed.k}, the best k"),
+        (rows[1], "least_error", free, "Sizes of least error"),
     ):
         made = shoal.registry.load("partition", method)(k=error.k)
         block = made.partition(points, np.random.default_rng(0)).blocks[0]
@@ -248,7 +252,7 @@ def least_error_sizes(theme: Theme) -> Figure:
             axes.plot((mean - noise, mean + noise), (0.45, 0.45), color=theme.ink, linewidth=1.6, zorder=4)
             axes.scatter(mean, 0.45, s=26, color=colour, edgecolor=theme.ink, linewidth=1.1, zorder=5)
             axes.annotate(f"{size}", (mean, -0.62), color=theme.faint, fontsize=8.5, ha="center", va="center")
-        parts = f"{error.lost:,.0f} by means, {error.noise:,.0f} by noise"
+        parts = f"{error.lost:,.0f} from means, {error.noise:,.0f} from noise"
         _title(axes, theme, name, f"{len(block)} classes; error {error.total:,.0f}: {parts}")
         _axes(axes, theme, "")
         axes.spines["left"].set_visible(False)
@@ -256,7 +260,7 @@ def least_error_sizes(theme: Theme) -> Figure:
         axes.set_ylim(-1, 1)
     rows[0].tick_params(labelbottom=False)
     rows[1].set_xlabel(
-        "income in thousands, domain 0 to 200, ε = 1; a bar is the noise of a class, one deviation to each side",
+        "income in thousands, domain 0 to 200, ε = 1; a bar shows the noise of a class, ± 1 standard deviation",
         color=theme.faint,
     )
     return figure
@@ -286,7 +290,9 @@ def zscores_sum(theme: Theme) -> Figure:
     figure.subplots_adjust(left=0.03, right=0.97, bottom=0.05, top=0.83, wspace=0.06)
     _classes(panels[0], theme, X, shoal.microaggregate(X, k, method="zscores"), "Attributes that rise together")
     Y = X * [1.0, -1.0]
-    _classes(panels[1], theme, Y, shoal.microaggregate(Y, k, method="zscores"), "One that falls: the sum cancels")
+    _classes(
+        panels[1], theme, Y, shoal.microaggregate(Y, k, method="zscores"), "One attribute falls: the sum cancels out"
+    )
     return figure
 
 
@@ -303,9 +309,9 @@ def mic1d_values(theme: Theme) -> Figure:
         same = int(np.isclose(values, X, rtol=0, atol=1e-12).sum())
         for j, name in enumerate(("income", "commute")):
             axes.scatter(X[:, j], values[:, j], s=9, color=SIX[j], alpha=0.8, linewidth=0, label=name)
-        _title(axes, theme, f"k = {k} values", f"{X.size:,} values, of which {same} leave unchanged")
-        _axes(axes, theme, "value as it was, standardised")
-    panels[0].set_ylabel("as it leaves", color=theme.faint)
+        _title(axes, theme, f"k = {k} values", f"{same} of {X.size:,} values are released unchanged")
+        _axes(axes, theme, "original value, standardised")
+    panels[0].set_ylabel("released value", color=theme.faint)
     panels[0].legend(frameon=False, labelcolor=theme.ink, fontsize=9, markerscale=2)
     return figure
 
@@ -333,7 +339,7 @@ def tour_path(theme: Theme) -> Figure:
         left.scatter(
             *(path[at - 1 : at + 1].mean(axis=0)), s=46, marker="x", color=theme.accent, linewidth=1.6, zorder=4
         )
-    _title(left, theme, "A short path", f"through all {len(X)} records; a cross is where it is cut")
+    _title(left, theme, "A short path", f"through all {len(X)} records; crosses mark the cuts")
     _title(
         right,
         theme,
@@ -353,22 +359,22 @@ def blocks_seams(theme: Theme) -> Figure:
     k, size = 5, 80
     X = np.random.default_rng(3).random((4 * size, 2)) * np.array([1.5, 1.0])
     alone = shoal.microaggregate(X, k, method="blocks", size=size, rounds=0).labels
-    mended = shoal.microaggregate(X, k, method="blocks", size=size).labels
+    repaired = shoal.microaggregate(X, k, method="blocks", size=size).labels
     order, bounds = cut_blocks(X, 4)
     new, ends = whole_classes(X, alone.astype(np.int32), int(alone.max()) + 1, 5, 1)
     figure = _card(theme, 10.4, 3.3)
     panels = figure.subplots(1, 3, sharex=True, sharey=True)
     figure.subplots_adjust(left=0.02, right=0.98, bottom=0.05, top=0.79, wspace=0.05)
     shown = (
-        (panels[0], alone, order, bounds, "Four blocks", f"each by MDAV: IL {_loss(X, alone):.2f} %"),
-        (panels[1], alone, new, ends, "Five others", "of the same classes, cut along other directions"),
+        (panels[0], alone, order, bounds, "Four blocks", f"each partitioned by MDAV: IL {_loss(X, alone):.2f} %"),
+        (panels[1], alone, new, ends, "Five other blocks", "of the same classes, cut in other directions"),
         (
             panels[2],
-            mended,
+            repaired,
             order,
             bounds,
-            "Mended",
-            f"IL {_loss(X, mended):.2f} %; red classes lie across an old seam",
+            "Repaired",
+            f"IL {_loss(X, repaired):.2f} %; red classes cross an old border",
         ),
     )
     for axes, labels, rows, cuts, name, line in shown:
@@ -376,7 +382,7 @@ def blocks_seams(theme: Theme) -> Figure:
         home[rows] = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
         for label in range(labels.max() + 1):
             blocks = np.unique(home[labels == label])
-            colour = SIX[blocks[0]] if name != "Mended" else theme.water if len(blocks) == 1 else theme.accent
+            colour = SIX[blocks[0]] if name != "Repaired" else theme.water if len(blocks) == 1 else theme.accent
             axes.add_patch(_hull(X[labels == label], colour, theme))
             axes.scatter(*X[labels == label].T, s=6, color=colour, linewidth=0)
         _title(axes, theme, name, line, size=11)
@@ -446,7 +452,10 @@ def t_first_subsets(theme: Theme) -> Figure:
     words = (
         ("1  Subsets", "low, middle, high value"),
         ("2  Farthest from the centroid c", "and the nearest of each subset"),
-        ("3  Until all have a class", f"{len(part)} classes of {part.sizes.min()}, IL {_loss(X, part.labels):.0f} %"),
+        (
+            "3  Until every record has a class",
+            f"{len(part)} classes of {part.sizes.min()}, IL {_loss(X, part.labels):.0f} %",
+        ),
     )
     x0 = _farthest(X, X.mean(axis=0))
     shown = ([], [int(part.labels[x0])], list(range(len(part))))
@@ -501,7 +510,7 @@ def k_first_exchanged(theme: Theme) -> Figure:
 
 def insensitive_strips(theme: Theme) -> Figure:
     """Draw the order of a domain that no record can change, and how far one record moves the means."""
-    from shoal.partition.insensitive import Insensitive, least_noise, moves, numbers, ploughed
+    from shoal.partition.insensitive import Insensitive, least_noise, moves, numbers, snake_order
     from shoal.types import Points
 
     k, n = 5, 80
@@ -512,13 +521,16 @@ def insensitive_strips(theme: Theme) -> Figure:
     figure.subplots_adjust(left=0.03, right=0.965, bottom=0.13, top=0.83, wspace=0.16)
     for cut in range(1, block.strips[0]):
         left.axvline(cut / block.strips[0], color=theme.faint, linewidth=1, linestyle=(0, (4, 4)), zorder=1)
-    left.plot(*X[ploughed(numbers(X), block.strips)].T, color=theme.water, linewidth=0.9, alpha=0.7, zorder=2)
+    left.plot(*X[snake_order(numbers(X), block.strips)].T, color=theme.water, linewidth=0.9, alpha=0.7, zorder=2)
     for label, colour in enumerate(_coloured(X, block.labels)):
         members = X[block.labels == label]
         left.add_patch(_hull(members, colour, theme))
         left.scatter(*members.T, s=24, color=colour, linewidth=0, zorder=3)
     _title(
-        left, theme, "An order of the domain", f"{block.strips[0]} strips, up one and down the next; every {k} records"
+        left,
+        theme,
+        "An order of the domain",
+        f"{block.strips[0]} strips, alternately up and down; a class every {k} records",
     )
     _empty(left, theme)
     left.set(xlim=(0, 1), ylim=(0, 1))
@@ -531,8 +543,8 @@ def insensitive_strips(theme: Theme) -> Figure:
     _title(
         right,
         theme,
-        "How far one record moves them",
-        "records that change classes, two attributes: widths of the domain",
+        "How far one record moves the means",
+        "two attributes, in widths of the domain",
     )
     _axes(right, theme, "number of classes")
     right.grid(axis="y", color=theme.edge, linewidth=0.8)
@@ -668,7 +680,9 @@ def explore_noise(theme: Theme) -> Figure:
                    textcoords="offset points", ha="center", color=theme.accent, fontsize=9.5)  # fmt: skip
     left.set_ylabel("expected IL in %", color=theme.faint)
     _title(left, theme, "Noise against loss", "synthetic survey, 2 attributes, ε = 1")
-    _title(right, theme, "One of them, part by part", "individual_ranking (even): the least is where neither prevails")
+    _title(
+        right, theme, "One of them, part by part", "individual_ranking (even): least where both parts are about equal"
+    )
     return figure
 
 
@@ -725,7 +739,7 @@ def steer_regions(theme: Theme) -> Figure:
     right.axhline(strata, color=theme.accent, linewidth=1, linestyle="--")
     right.annotate("strata", (4.0, strata), (0, 5), textcoords="offset points", color=theme.accent, ha="right")
     _title(left, theme, "Classes that cross regions", "in % of 1,000 classes of the synthetic survey, k = 5")
-    _title(right, theme, "What it costs", "IL in %, of the real attributes only")
+    _title(right, theme, "Cost", "IL in %, real attributes only")
     return figure
 
 
@@ -771,7 +785,7 @@ def look_ahead_crowd(theme: Theme) -> Figure:
     figure.subplots_adjust(left=0.025, right=0.975, bottom=0.05, top=0.82, wspace=0.06)
     words = (
         ("nearest", "Nearest", "the k − 1 nearest, one of them in the crowd"),
-        ("look_ahead", "Looking ahead", "a loner instead, who would lose more in another class"),
+        ("look_ahead", "Looking ahead", "an isolated tuple instead, which would lose more elsewhere"),
     )
     for panel, (method, head, line) in zip(axes, words, strict=True):
         labels = _stream_labels(method, X, k, n - 1, flush=False)

@@ -136,7 +136,7 @@ def mariadb() -> Iterator[str]:
                 assert running.poll() is None, "MariaDB does not start"
                 time.sleep(0.1)
             else:
-                pytest.fail("MariaDB does not let anybody in")
+                pytest.fail("MariaDB accepts no connection")
             yield f"mysql://ann:hunter2@127.0.0.1:{port}/test"
         finally:
             running.kill()

@@ -1,4 +1,4 @@
-"""Every method × every check, found automatically: what is true of all methods, whoever writes them."""
+"""Every method × every check, found automatically: the properties of all methods, whoever writes them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def levels(method: str) -> dict[str, Any]:
 
 
 def given(method: str, X: np.ndarray) -> dict[str, Any]:
-    """What a method that looks at confidential values needs besides points and k: some random ones, and levels."""
+    """Random confidential values and levels, for a method that needs them in addition to points and k."""
     if not levels(method):
         return {}
     order = np.lexsort(X.T)  # by place, not by row, so that rows can be shuffled
@@ -384,7 +384,7 @@ def test_every_measure_reads_every_kind_and_says_what_it_reads(room: str, key: s
 
 
 def mixed(n: int = 24) -> dict[str, list[Any]]:
-    """Columns of every kind, in each of which some values are missing."""
+    """Columns of every kind, each with some missing values."""
     from datetime import date, timedelta
 
     rng = np.random.default_rng(4)
@@ -454,5 +454,5 @@ class TestOnEveryKind:
         if method == "least_error":
             return None if one and policy != "category" else "1 coordinate for each attribute"
         if not promises_k(method):
-            return None if one and policy == "exclude" else "numbers, moments and ranks only, none of them missing"
+            return None if one and policy == "exclude" else "only for numbers, dates and ranks without missing values"
         return None

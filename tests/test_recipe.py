@@ -68,7 +68,7 @@ def test_the_fingerprint_tells_recipes_apart_and_not_their_spelling() -> None:
         ({"quasi": []}, "quasi must name at least one column"),
         ({"quasi": ["a", "a"]}, "column 'a' is named twice as quasi"),
         ({"confidential": ["a"]}, "column 'a' is both quasi and confidential. Give it one role."),
-        ({"blocks": [["a"]]}, "blocks must hold every quasi-identifier, b is in none"),
+        ({"blocks": [["a"]]}, "blocks must hold every quasi-identifier, b is missing"),
         ({"blocks": [["a", "b"], ["a"]]}, "blocks must be disjoint, a is in two"),
         ({"kinds": {"a": "number"}}, "Recipe: column 'a': no kind is called 'number'"),
         ({"qusai": ["a"]}, "no field is called 'qusai'; there are attribute_weights, blocks, bounds, claim"),
@@ -174,7 +174,7 @@ class TestASettingStatedTwice:
         from shoal.stream import StreamAnonymizer, StreamRecipe
 
         recipe = StreamRecipe(quasi=["a"], bounds={"a": (0, 9)}, k=3, delay=9)
-        with pytest.raises(shoal.ParameterError, match="k must be left out where a recipe is given"):
+        with pytest.raises(shoal.ParameterError, match="k cannot be given together with a recipe"):
             StreamAnonymizer(recipe, k=9)
 
 

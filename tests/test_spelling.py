@@ -99,7 +99,7 @@ def people(names: list[Any], kind: str) -> Any:
 def test_a_class_of_one_person_in_many_spellings_is_not_released(kind: str, column: str) -> None:
     names = ["Ann", "ANN", " ann ", "Ann\u200b", "1", "01", "1.0", "+1"]
     recipe: dict[str, Any] = {"quasi": ["age"], "k": 3, column: "who"}
-    with pytest.raises(DataError, match=r"at most 2.*6 names were taken for other spellings.*subject_exact = true"):
+    with pytest.raises(DataError, match=r"at most 2.*6 names were treated as other spellings.*subject_exact = true"):
         shoal.protect(people(names, kind), shoal.Recipe(**recipe))
     done = shoal.protect(people(names, kind), shoal.Recipe(**recipe, subject_exact=True))
     assert done.audit.overall.achieved >= 3
@@ -112,7 +112,7 @@ def test_classes_are_formed_of_people_not_of_spellings() -> None:
     done = shoal.protect(frame, shoal.Recipe(quasi=["age"], k=4, subject="who"))
     assert done.data.assign(who=np.repeat(np.arange(12), 2)).groupby("age")["who"].nunique().min() >= 4
     assert (
-        "12 names were taken for other spellings of the same subject (subject_exact = true would"
+        "12 names were treated as other spellings of the same subject (subject_exact = true would"
         in done.audit.overall.note
     )
     together = shoal.protect(frame, shoal.Recipe(quasi=["age"], k=4, together="who"))
@@ -124,7 +124,7 @@ def test_an_audit_counts_people_and_says_what_it_took_for_one() -> None:
     found = shoal.audit(frame, ["age"], subject="who", require={"k": 3})
     assert (found.overall.achieved, found.holds) == (2, False)
     assert (
-        "2 names were taken for other spellings of the same subject (subject_exact = true would" in found.overall.note
+        "2 names were treated as other spellings of the same subject (subject_exact = true would" in found.overall.note
     )
     exact = shoal.audit(frame, ["age"], subject="who", require={"k": 3}, subject_exact=True)
     assert (exact.overall.achieved, exact.holds, exact.overall.note) == (4, True, "counted in subjects")
@@ -141,13 +141,13 @@ def test_a_household_spelled_in_two_ways_has_one_dwelling() -> None:
         {"rent": [1.0, 2, 3, 3, 4, 4], "age": [1.0, 2, 3, 4, 5, 6], "home": ["a", "A", "b", "b", "c", "c"]}
     )
     recipe = {"quasi": ["rent", "age"], "k": 2, "together": "home", "household_level": ["rent"]}
-    with pytest.raises(DataError, match=r"differs in 1 of 3.*1 name was taken for another spelling"):
+    with pytest.raises(DataError, match=r"differ in 1 of 3 groups.*1 name was treated as another spelling"):
         shoal.protect(frame, shoal.Recipe(**recipe))
     assert shoal.protect(frame, shoal.Recipe(**recipe, subject_exact=True)).audit.holds
 
 
 def test_subject_exact_needs_subjects() -> None:
-    with pytest.raises(ParameterError, match="subject_exact says how subjects are compared"):
+    with pytest.raises(ParameterError, match="subject_exact needs subject or together"):
         shoal.Recipe(quasi=["a"], subject_exact=True)
     with pytest.raises(ParameterError, match="subject_exact must be true or false"):
         shoal.Recipe(quasi=["a"], subject="b", subject_exact=1)  # type: ignore[arg-type]

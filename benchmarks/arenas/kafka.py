@@ -38,7 +38,7 @@ class Arena:
         self.target, self.dead = (self._cluster.url(topic) for topic in self._topics[1:])
 
     def released(self) -> list[bytes]:
-        """Return the tuples that somebody sees who reads the output with isolation.level=read_committed."""
+        """Return the tuples that a reader sees with isolation.level=read_committed."""
         return self._cluster.read(self._topics[1])[0]
 
     def letters(self) -> list[bytes]:

@@ -1,7 +1,7 @@
 """[DS17] Figures 1 to 3: risk and utility as functions of the weight, and the weight at which t is reached.
 
-What is printed, and why ours differs, stands in ``tests/golden/ds17.toml``, which the golden tests read too. Figures
-are drawn into ``docs/images`` where matplotlib is installed.
+The printed figures, and the reasons for differences, are in ``tests/golden/ds17.toml``, which the golden tests read,
+too. Figures are drawn into ``docs/images`` where matplotlib is installed.
 """
 
 from __future__ import annotations

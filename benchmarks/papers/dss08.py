@@ -1,7 +1,7 @@
 """[DSS08] Tables 1 to 3: the loss of k-anonymity, p-sensitive k-anonymity and (k,p,q,r)-anonymity, over 20 seeds.
 
-What is printed stands in ``tests/golden/dss08.toml``, which the golden tests read too. The paper ran once, from seeds
-that nobody knows; ours are means, with the standard deviation from seed to seed.
+The printed figures are in ``tests/golden/dss08.toml``, which the golden tests read too. The paper ran once, from seeds
+that are not known; ours are means, with the standard deviation from seed to seed.
 """
 
 from __future__ import annotations

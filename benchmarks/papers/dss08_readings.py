@@ -99,7 +99,7 @@ class Heuristic:
                 break
 
     def above(self, least: float) -> list[float]:
-        """The values with one more of which C varies more."""
+        """The values whose next copy increases the variance of C."""
         return [value for value, variance in self.with_each().items() if variance > least + EPSILON]
 
     def end(self) -> None:

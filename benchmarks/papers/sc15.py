@@ -1,7 +1,7 @@
 """[SC15] Tables 1 to 3 and Figures 5 to 7: sizes of classes, run times and losses of the three algorithms and of ours.
 
-What is printed stands in ``tests/golden/sc15_table*.toml``, which the golden tests read too. Figures are drawn into
-``docs/images`` where matplotlib is installed. The Patient Discharge data of the paper are not at hand: data of that
+The printed figures are in ``tests/golden/sc15_table*.toml``, which the golden tests read too. Figures are drawn into
+``docs/images`` where matplotlib is installed. The Patient Discharge data of the paper are not available: data of that
 shape are generated.
 """
 

@@ -43,7 +43,7 @@ class Classes:
         return float(np.abs(share - self.table).sum() / (len(self.table) - 1))
 
     def cost(self, one: int, other: int, join: str) -> float:
-        """What is least for the class that joins."""
+        """The criterion for the class to merge with: the least."""
         a, b = self.members[one], self.members[other]
         if join == "nearest record":
             return float(((self.X[a][:, None] - self.X[b][None]) ** 2).sum(axis=2).min())

@@ -101,7 +101,7 @@ def rows_kept(positions: Any) -> Iterator[None]:
 
 
 def raise_all(kind: type[ShoalError], faults: Sequence[str]) -> None:
-    """Raise one error that holds every fault; return if there are none."""
+    """Raise one error that holds every fault; do nothing if the list is empty."""
     if faults:
         error = kind(faults[0] if len(faults) == 1 else "\n".join(f"- {fault}" for fault in faults))
         error.sentences = tuple(faults)
@@ -109,7 +109,7 @@ def raise_all(kind: type[ShoalError], faults: Sequence[str]) -> None:
 
 
 def raise_together(errors: Sequence[ShoalError]) -> None:
-    """Raise errors as one, of the kind that must be corrected first; return if there are none.
+    """Raise errors as one, of the kind that must be corrected first; do nothing if there is no error.
 
     >>> raise_together([DataError("a is empty."), ParameterError("k is 1.")])
     Traceback (most recent call last):

@@ -219,7 +219,7 @@ def not_known(field: str, name: object, known: Collection[str]) -> str:
 
     near = difflib.get_close_matches(str(name), list(known), n=1)
     remedy = f"Did you mean {near[0]!r}?" if near else "Choose one of these."
-    allowed = f"there {'are' if len(known) > 1 else 'is'} {listing(sorted(known), most=20) or 'none'}"
+    allowed = f"there {'is' if len(known) == 1 else 'are'} {listing(sorted(known), most=20) or 'none'}"
     return f"no {field} is called {name!r}; {allowed}. {remedy}"
 
 

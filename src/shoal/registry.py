@@ -170,7 +170,7 @@ def for_place(family: str, at: Any) -> Any:
             return load(family, known[at.scheme])
     allowed = ", ".join(f"{scheme}://" for scheme in sorted(known))
     raise ParameterError(
-        f"{at.scheme}://: a URL must begin with {allowed or 'nothing, for there is none'}, got another. "
+        f"{at.scheme}://: a URL must begin with {allowed or 'nothing (none is supported)'}, got another. "
         "Name one of these, or a file."
     )
 

@@ -81,10 +81,10 @@ def people(names: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(found, ""), pa.scalar(None, found.type), found)
 
 
-def alike(values: Sequence[str]) -> list[int] | None:
+def spelling_groups(values: Sequence[str]) -> list[int] | None:
     """Return for each of several distinct texts the first one with the same value; None: all differ.
 
-    >>> alike(["flu", "gout", "Flu", " "]), alike(["flu", "gout"])
+    >>> spelling_groups(["flu", "gout", "Flu", " "]), spelling_groups(["flu", "gout"])
     ([0, 1, 0, 3], None)
     """
     first: dict[str, int] = {}

@@ -94,7 +94,7 @@ def test_a_frame_has_no_files(
     verb: str, given: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    sentence = f"^{verb}: {next(iter(given))} must be left out where a frame is given. The result "
+    sentence = f"^{verb}: {next(iter(given))} cannot be given with a frame. The result "
     with pytest.raises(shoal.ParameterError, match=sentence):
         getattr(shoal, verb)(PEOPLE, RECIPE, **given)
     assert not list(tmp_path.iterdir())
@@ -102,11 +102,11 @@ def test_a_frame_has_no_files(
 
 def test_a_frame_has_no_text_format() -> None:
     text = {"delimiter": ";"}
-    with pytest.raises(shoal.ParameterError, match=r"^audit: text must be left out where a frame is given. Only "):
+    with pytest.raises(shoal.ParameterError, match=r"^audit: text cannot be given with a frame. Only "):
         shoal.audit(PEOPLE, ["age"], text=text)
-    with pytest.raises(shoal.ParameterError, match=r"^inspect: text, recipe must be left out where a frame is given."):
+    with pytest.raises(shoal.ParameterError, match=r"^inspect: text, recipe cannot be given with a frame."):
         shoal.inspect(PEOPLE, text=text, recipe="r.toml")
-    with pytest.raises(shoal.ParameterError, match=r"^compare: text must be left out where a frame is given. Only "):
+    with pytest.raises(shoal.ParameterError, match=r"^compare: text cannot be given with a frame. Only "):
         shoal.compare(PEOPLE, PEOPLE, ["age"], text=text)
 
 

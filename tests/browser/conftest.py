@@ -16,7 +16,7 @@ FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-ne
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """Chromium; where there is none, tests say so and are skipped, but not in CI."""
+    """Chromium; without it tests are skipped, except in CI."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     refuse = pytest.fail if os.environ.get("SHOAL_CI") else pytest.skip
     if chromium is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import os
 import subprocess
@@ -23,6 +24,14 @@ _spec.loader.exec_module(scenarios)
 SCENARIOS, SECRET, PEOPLE, command = scenarios.SCENARIOS, scenarios.SECRET, scenarios.PEOPLE, scenarios.command
 
 DOCS = _HERE.parents[1] / "docs" / "errors.md"
+
+
+#: Errors of a disk while a stream writes to it.
+STREAM_DISK_ERRORS = {
+    "Stream: disk full": OSError(errno.ENOSPC, "No space left on device"),
+    "Stream: a limit on the size of files": OSError(errno.EFBIG, "File too large"),
+    "Stream: a broken disk": OSError(errno.EIO, "Input/output error"),
+}
 
 
 def row(title: str, code: int, message: str) -> str:
@@ -73,6 +82,7 @@ def test_every_row_of_the_page_has_a_scenario() -> None:
     elsewhere = {
         "Read-only folder",
         "Disk full",
+        *STREAM_DISK_ERRORS,
         "Interrupted by Ctrl-C",
         "Audit: a requirement that does not hold",
         "Audit: t that does not hold",
@@ -120,8 +130,6 @@ def test_read_only_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: 
 
 
 def test_disk_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable) -> None:
-    import errno
-
     from shoal.io.sinks import _atomic as atomic
 
     def full(*_: object) -> None:
@@ -134,6 +142,21 @@ def test_disk_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callabl
     assert ran.code == 5
     assert row("Disk full", 5, ran.err) in DOCS.read_text(encoding="utf-8").splitlines()
     assert [p.name for p in tmp_path.iterdir()] == ["people.csv"]
+
+
+@pytest.mark.parametrize("title", STREAM_DISK_ERRORS)
+def test_disk_errors_of_a_stream(title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable) -> None:
+    from shoal.stream.channels.file import output
+
+    def failing(*_: object) -> None:
+        raise STREAM_DISK_ERRORS[title]
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    monkeypatch.setattr(output.os, "fsync", failing)
+    ran = run("stream", "people.csv", "-o", "out.csv", *scenarios.STREAM)
+    assert ran.code == 5
+    assert row(title, 5, ran.err) in DOCS.read_text(encoding="utf-8").splitlines()
 
 
 def test_disk_full_for_real(tmp_path: Path) -> None:

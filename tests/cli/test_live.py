@@ -17,8 +17,8 @@ def test_one_line_says_what_a_stream_is_doing() -> None:
     tally = Tally(read=1200, released=1000, dropped=3, dead=2, clamped=0, classes=100, lost=1.0, spread=50.0)
     told = line(Snapshot(tally, 195, 1, 2.0, 600.0, (40, 95, 100), (0.01, 0.2, 1.5)))
     assert told == (
-        "in 1,200 · out 1,000 · dropped 3 · dead 2 · waiting 195 · delay 40 / 95 / 100 tuples, 0.01 / 0.2 / 1.5 s · "
-        "loss 2.00 % · 600/s"
+        "in 1,200 · out 1,000 · dropped 3 · rejected 2 · pending 195 · delay 40 / 95 / 100 tuples, "
+        "0.01 / 0.2 / 1.5 s · loss 2.00 % · 600/s"
     )
 
 

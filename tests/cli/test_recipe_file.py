@@ -82,8 +82,8 @@ def test_requirements_of_other_columns_stay(protected: Callable[..., dict]) -> N
         ("k = 5", ("--require", "k=3"), "k is set to 5 and required at 3"),
         ("require = {k = 5}", ("--k", "3"), "k is set to 3 and required at 5"),
         ("t = 0.1", ("--require", "t=0.3"), "t is set to 0.1 and required at 0.3"),
-        ("require = {p = 2}", ("--require", "p:health=2"), "--require: p is for all columns in one place"),
-        ("[require.p]\nhealth = 2", ("--require", "p=2"), "--require: p is for all columns in one place"),
+        ("require = {p = 2}", ("--require", "p:health=2"), "--require: p is given for all columns in one place"),
+        ("[require.p]\nhealth = 2", ("--require", "p=2"), "--require: p is given for all columns in one place"),
         ("require = 3", ("--require", "k=3"), "require must be a table of names and values"),
     ],
 )
@@ -111,8 +111,8 @@ AGES = "".join(json.dumps({"age": i, "ill": "ab"[i % 2], "job": "xy"[i // 2 % 2]
 @pytest.mark.parametrize(
     ("inside", "options", "sentence"),
     [
-        ("t = 0.5", ("--require", "t=0.9"), "t is given, and required too"),
-        ("require = {p = 2}", ("--require", "p:ill=2"), "--require: p is for all columns in one place"),
+        ("t = 0.5", ("--require", "t=0.9"), "t is set and also required"),
+        ("require = {p = 2}", ("--require", "p:ill=2"), "--require: p is given for all columns in one place"),
         ("", ("--require", "k=2"), "got k_anonymity"),
     ],
 )

@@ -47,7 +47,7 @@ def test_exit_codes_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ru
     said = json.loads(ran.out)
     assert said["holds"] is False
     wrong = {check["claim"] for check in said["checks"] if check["verdict"] == "does not hold"}
-    assert {"safe.csv is what left", "k_anonymity over age, income"} <= wrong
+    assert {"safe.csv is the released file", "k_anonymity over age, income"} <= wrong
     ran = run("verify", "safe.json", "safe.csv")
     assert ran.code == 4
     assert "DOES NOT HOLD" in ran.out
@@ -125,7 +125,7 @@ def test_what_is_printed_of_readings(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert json.loads(run(*given, *more, "-o", "a.csv", "--json").out)["readings"] == {}
         words = run(*given, *more, "-o", "a.csv").out
         assert "il_sse" not in words
-        assert ("shoal compare measures it" in words) is (release == "swap")
+        assert ("measure it with shoal compare" in words) is (release == "swap")
 
 
 def test_no_value_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable) -> None:

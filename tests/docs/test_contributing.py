@@ -54,7 +54,7 @@ import shoal
 from shoal.cli import main
 assert shoal.__file__.startswith({str(copy)!r})
 for words in {SESSION!r}:
-    if words == ["demo"]:  # its survey only: MDAV would be compiled anew for the copy
+    if words == ["demo"]:  # its survey only: MDAV would be compiled again for the copy
         os.mkdir("demo")
         shoal.write_table(shoal.survey(), "demo/survey.csv")
         continue

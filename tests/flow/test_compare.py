@@ -112,7 +112,7 @@ def test_groups_are_as_far_as_their_taxonomy_says() -> None:
 
 def test_ranks_that_are_no_categories_are_refused_without_showing_them() -> None:
     before = pd.DataFrame({"x": [1, 2, 3]})
-    with pytest.raises(shoal.DataError, match="every value must be one of its 3 ordered categories, those of 1 of 3"):
+    with pytest.raises(shoal.DataError, match="every value must be one of its 3 ordered categories; 1 of 3"):
         shoal.compare(before, pd.DataFrame({"x": [1.0, 2.5, 3.0]}), ["x"], kinds={"x": "ordinal"})
     read = shoal.compare(before, pd.DataFrame({"x": [2.0, 2.0, 3.0]}), ["x"], kinds={"x": "ordinal"})
     assert read["sse"] == pytest.approx(1.5)
@@ -122,8 +122,8 @@ def test_ranks_that_are_no_categories_are_refused_without_showing_them() -> None
     ("after", "fault"),
     [
         (pa.array(["SECRET", "b"]), "cannot be read as one"),
-        (pa.array([True, False]), "must be of numbers"),
-        (pa.array([[1], [2]]), "must be of numbers"),
+        (pa.array([True, False]), "must hold numbers"),
+        (pa.array([[1], [2]]), "must hold numbers"),
     ],
 )
 def test_masked_values_of_another_kind_are_refused_without_showing_them(after: pa.Array, fault: str) -> None:

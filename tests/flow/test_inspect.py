@@ -1,4 +1,4 @@
-"""An inspection guesses by names and counts, counts who stands alone, shows no value, and its recipe runs."""
+"""An inspection guesses by names and counts, counts unique records, shows no value, and its recipe runs."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_the_command_prints_tables_or_json_and_replaces_no_recipe(
     shoal.write_table(shoal.survey(records=300), "survey.csv")
     ran = run("inspect", "survey.csv", "--recipe", "r.toml")
     assert (ran.code, ran.err) == (0, "")
-    for words in ("birth", "datetime", "quasi", "named as", "Records that stand alone", "together", "r.toml"):
+    for words in ("birth", "datetime", "quasi", "named like", "Unique records", "together", "r.toml"):
         assert words in ran.out
     found = json.loads(run("inspect", "survey.csv", "--json").out)
     assert found["records"] == 300
@@ -209,4 +209,4 @@ def test_what_is_of_the_household_is_found_and_its_recipe_runs() -> None:
 
 def test_a_recipe_without_quasi_identifiers_says_so() -> None:
     recipe = shoal.inspect(pa.table({"name": texts(N), "health": texts(4)})).recipe
-    assert "name at least one, for no recipe runs without" in recipe
+    assert "name at least one, because a recipe needs one" in recipe

@@ -9,7 +9,7 @@ import shoal.kernels
 
 FOLDER = Path(shoal.kernels.__file__).parent
 NUMBERED = re.compile(r"\b(?:\w+\.)?(?:counts|work|rebuilds|state|ends|ring|sums|price|whole)\[\d+[,\]]")
-LISTS = {  # of many entries of one kind, the first of which is no counter of its own
+LISTS = {  # of many entries of one kind; the first is not a counter itself
     "refine/recombine.py": {"sums[0]", "sums[1]"},
     "closeness/k_first.py": {"e.work[0]"},
     "stream/excess.py": {"counts[0]"},

@@ -12,7 +12,7 @@ def held(values, edges, places):
 
 
 def allowed(counts, least):
-    """A bar stands for nobody, or for enough."""
+    """A bar has no record, or enough of them."""
     return all(count == 0 or count >= least for count in counts)
 
 

@@ -6,7 +6,7 @@ from math import fsum, isnan, sqrt
 
 
 def there(before, after):
-    """The pairs of values of which none is missing."""
+    """The pairs of values without a missing one."""
     pairs = [(x, y) for x, y in zip(before, after, strict=True) if not (isnan(x) or isnan(y))]
     return [x for x, _ in pairs], [y for _, y in pairs]
 

@@ -56,6 +56,6 @@ def share(values: list) -> Fraction:
 
 
 def reach(numbers: list[Fraction | None]) -> Fraction:
-    """Largest less smallest of those that have a place; 0 if there are none."""
+    """Largest less smallest of those that have a place; 0 if no value is left."""
     there = [number for number in numbers if number is not None]
     return max(there) - min(there) if there else Fraction(0)

@@ -1,4 +1,4 @@
-"""The error to expect of a class that leaves as its mean with Laplace noise, clipped: integrated, not solved."""
+"""The expected error of a class released as its mean with Laplace noise, clipped: integrated, not solved."""
 
 import math
 

@@ -41,7 +41,7 @@ def insensitive(points, k, strips):
 
 
 def means(points, k, strips):
-    """The list of class means, as fractions: what leaves, before noise."""
+    """The list of class means, as fractions: the release before noise."""
     labels = insensitive(points, k, strips)
     found = []
     for label in range(max(labels) + 1):

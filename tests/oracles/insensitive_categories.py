@@ -24,7 +24,7 @@ def cut(nested, depth):
 
 
 def cut_into(nested, count):
-    """The cells of a taxonomy at a depth at which there are so many."""
+    """The cells of a taxonomy at the depth with this many of them."""
     depth = 0
     while len(cut(nested, depth)) != count:
         depth += 1

@@ -1,4 +1,4 @@
-"""Records of a text with all of it at hand. Obviously right, and slow."""
+"""Records of a text that is in memory as a whole. Obviously right, and slow."""
 
 
 def lines(text, longest, quote=None):

@@ -16,7 +16,7 @@ def kept(points: np.ndarray, left_out: float) -> int:
 
 
 def squared_distances(points: np.ndarray, axes: int) -> np.ndarray:
-    """Return the squared distances of all points from each other on so many axes."""
+    """Return the squared distances of all points from each other on this many axes."""
     directions = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2][:axes]
     out = np.zeros((len(points), len(points)))
     for direction in directions:

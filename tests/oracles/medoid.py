@@ -20,7 +20,7 @@ def medoids(points, labels, weights=None):
         def squared(one, other):
             return sum((a - b) ** 2 for a, b in zip(points[one], points[other], strict=True))
 
-        # Σ w·d²(x, member) = Σ w·d²(mean, member) + Σ w·d²(x, mean): what is added is the same for all
+        # Σ w·d²(x, member) = Σ w·d²(mean, member) + Σ w·d²(x, mean): the added term is the same for all
         mean = [sum(mass[row] * points[row][j] for row in rows) / total for j in range(len(points[0]))]
         around = sum(mass[row] * sum((a - b) ** 2 for a, b in zip(points[row], mean, strict=True)) for row in rows)
         costs = {row: (sum(mass[other] * squared(row, other) for other in rows) - around) / total for row in rows}

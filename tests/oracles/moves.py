@@ -36,7 +36,7 @@ def least(points, k):
 
 
 def faults(label, place, size, member, free):
-    """What is wrong with the books: every record stands where it says, every class number is used or free."""
+    """Errors in the bookkeeping: every record stands where it says, every class number is used or free."""
     found = [
         f"record {i} is not at place {at} of class {c}"
         for i, (c, at) in enumerate(zip(label, place, strict=True))

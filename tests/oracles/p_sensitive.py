@@ -26,7 +26,7 @@ def squared_distance(x, y):
 
 
 def nearest(points, x, rows):
-    """The row nearest to x; None if there is none."""
+    """The row nearest to x; None without rows."""
     return min(rows, key=lambda row: (squared_distance(points[row], x), row), default=None)
 
 

@@ -32,7 +32,7 @@ def principal_components(points):
             columns.append([x - middle for x in values])
         d = len(columns)
         matrix = [[sum(a * b for a, b in zip(columns[i], columns[j], strict=True)) for j in range(d)] for i in range(d)]
-        for _ in range(40):  # the power 2⁴⁰: what is left is the first component's
+        for _ in range(40):  # the power 2⁴⁰: only the first component remains
             largest = max(abs(x) for row in matrix for x in row)
             matrix = [[x / largest for x in row] for row in matrix]
             matrix = [[sum(matrix[i][m] * matrix[m][j] for m in range(d)) for j in range(d)] for i in range(d)]

@@ -8,7 +8,7 @@ from statistics import median_low, pstdev
 
 
 def in_ranks(values, around, x, percent):
-    """Whether x lies between the values that stand so many percent of ranks below and above `around`."""
+    """Whether x lies between the values that are this many percent of ranks below and above `around`."""
     ordered = sorted(values)
     ranks = [rank for rank, value in enumerate(ordered) if value == around]
     reach = int(percent * len(values) // 100)
@@ -17,7 +17,7 @@ def in_ranks(values, around, x, percent):
 
 
 def near_place(originals, y, x, percent):
-    """Whether x is one of the originals that equal y, or of the so many percent next below or next above it."""
+    """Whether x is one of the originals that equal y, or of this many percent next below or next above it."""
     reach = int(percent * len(originals) // 100)
     below = sorted((value for value in originals if value < y), reverse=True)
     above = sorted(value for value in originals if value > y)
@@ -52,7 +52,7 @@ def alone(rows):
 
 
 def singling_out(rows, size):
-    """Percentage of records that are alone, the mean over all sets of so many attributes, and the largest."""
+    """Percentage of records that are unique, the mean over all sets of this many attributes, and the largest."""
     shares = [
         alone([tuple(row[j] for j in known) for row in rows]) for known in combinations(range(len(rows[0])), size)
     ]

@@ -34,7 +34,7 @@ def _apart(x, y):
 def bucket_attribute(points, codes, b):
     """Steps 3 to 6: the number of each record, the partner of each spare one (or None), and b.
 
-    Buckets have q = ⌊n/b⌋ records, and there are ⌊n/q⌋ of them. What is left over, in the middle of the order, is
+    Buckets have q = ⌊n/b⌋ records, and there are ⌊n/q⌋ of them. The remaining records, in the middle of the order, is
     matched with the middle bucket.
     """
     n = len(points)
@@ -62,7 +62,7 @@ def bucket_attribute(points, codes, b):
 
 
 def steered(points, codes, k, t, weight):
-    """Steps 1 to 8: the class of every record, with MDAV as the method; nothing is mended."""
+    """Steps 1 to 8: the class of every record, with MDAV as the method, without repair."""
     points = normalised(points)
     number, partner, b = bucket_attribute(points, codes, bucket_count(len(points), k, t))
     last = max(max(number), 1)

@@ -1,4 +1,4 @@
-"""Classes of a stream by looking ahead, or of the nearest, mended until demands hold. Obviously right, and slow."""
+"""Classes of a stream by looking ahead, or of the nearest, repaired until demands hold. Obviously right, and slow."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""How many records stand alone in some columns, transcribed. Obviously right, and slow."""
+"""How many records are unique in some columns, transcribed. Obviously right, and slow."""
 
 from collections import Counter
 

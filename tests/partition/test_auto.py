@@ -19,7 +19,7 @@ EFFORTS = ["best", "default", "fast"]
 
 
 def choice(n: int, d: int, seconds: float = 60.0, k: int = 3) -> tuple[str, dict[str, Any], str]:
-    """Return what is taken for a table of this size, which nobody need hold in memory."""
+    """Return the method chosen for a table of this size, without such a table."""
     sized: Any = SimpleNamespace(coordinates=SimpleNamespace(shape=(n, d)))
     return Auto(k=k, seconds=seconds)._choice(sized)
 
@@ -28,7 +28,7 @@ def test_one_coordinate_has_a_known_optimum() -> None:
     x = np.random.default_rng(0).normal(size=(200, 1))
     found, best = shoal.microaggregate(x, 3, method="auto"), shoal.microaggregate(x, 3, method="optimal_univariate")
     assert np.array_equal(found.labels, best.labels)
-    assert found.note == "auto took optimal_univariate: one coordinate, of which the optimum is known"
+    assert found.note == "auto chose optimal_univariate: one coordinate, for which it finds the optimum"
 
 
 def test_less_time_less_effort() -> None:
@@ -37,7 +37,7 @@ def test_less_time_less_effort() -> None:
     assert efforts == sorted(efforts)
     assert set(efforts) == {0, 1, 2}
     assert choice(1_080, 13, 0.0)[0] == "blocks"
-    assert "and nothing is quicker" in choice(1_080, 13, 0.0)[2]
+    assert "no method is faster" in choice(1_080, 13, 0.0)[2]
 
 
 @pytest.mark.parametrize("d", [2, 13])
@@ -70,8 +70,8 @@ def test_the_reason_names_sizes_time_and_what_would_take_longer() -> None:
     key, given, reason = choice(20_000, 4, 10.0)
     assert key == "anneal"
     assert given["effort"] in ("default", "fast")
-    assert "20,000 records of 4 coordinates take about" in reason
-    assert "of the 10 s at hand" in reason
+    assert "20,000 records of 4 coordinates, estimated" in reason
+    assert "of a 10 s budget" in reason
     assert "; effort " in reason
     assert "would take about" in reason
 
@@ -93,7 +93,7 @@ def test_the_same_as_the_method_it_takes_and_said_at_once() -> None:
     with listening(said):
         found = shoal.microaggregate(x, 3, method="auto", seconds=0.05, seed=4)
     assert found.note in said
-    assert found.note.startswith("auto took anneal (effort fast): 120 records of 2 coordinates take about")
+    assert found.note.startswith("auto chose anneal (effort fast): 120 records of 2 coordinates, estimated")
     wanted = shoal.microaggregate(x, 3, method="anneal", effort="fast", seed=4)
     assert np.array_equal(found.labels, wanted.labels)
 
@@ -105,7 +105,7 @@ def test_the_note_is_printed_and_in_the_json(tmp_path: Path, run: Callable) -> N
     printed = run(*arguments)
     assert printed.code == 0, printed.err
     found = json.loads(run(*arguments, "--json").out)
-    assert found["note"].startswith("auto took anneal (effort fast): 100 records of 2 coordinates")
+    assert found["note"].startswith("auto chose anneal (effort fast): 100 records of 2 coordinates")
     assert f"{found['note']}." in printed.out.splitlines()
     plain = json.loads(run(*arguments[:8], "--force", "--json").out)
     assert "note" not in plain
@@ -115,8 +115,8 @@ def test_strata_and_blocks_join_their_notes() -> None:
     frame = shoal.survey(records=120)
     recipe = {"quasi": ["income", "commute_minutes"], "k": 3, "method": "auto"}
     by_block = shoal.protect(frame, {**recipe, "blocks": [["income"], ["commute_minutes"]]})
-    assert by_block.partition.note == "auto took optimal_univariate: one coordinate, of which the optimum is known"
+    assert by_block.partition.note == "auto chose optimal_univariate: one coordinate, for which it finds the optimum"
     by_strata = shoal.protect(frame, {**recipe, "strata": ["health"], "set": {"seconds": 0.05}})
     notes = by_strata.partition.note.split("; auto")
     assert len(notes) == len(set(notes))
-    assert all("took anneal (effort " in note for note in notes)
+    assert all("chose anneal (effort " in note for note in notes)

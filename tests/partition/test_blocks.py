@@ -1,4 +1,4 @@
-"""Blocks: cut as transcribed, partitioned as MDAV would each, and mended so that the loss never rises."""
+"""Blocks: cut as transcribed, partitioned as MDAV would each, and repaired so that the loss never rises."""
 
 from __future__ import annotations
 
@@ -93,10 +93,10 @@ def test_rows_and_cores_change_nothing(d: int, monkeypatch: pytest.MonkeyPatch) 
 
 def test_mended_blocks_lose_no_more_than_mdav_over_all() -> None:
     X = np.random.default_rng(5).normal(size=(6000, 3))
-    mended = shoal.microaggregate(X, 5, method="blocks", size=500).labels
+    repaired = shoal.microaggregate(X, 5, method="blocks", size=500).labels
     alone = shoal.microaggregate(X, 5, method="blocks", size=500, rounds=0).labels
     everything = loss(X, shoal.microaggregate(X, 5).labels)
-    assert loss(X, mended) < everything < loss(X, alone)
+    assert loss(X, repaired) < everything < loss(X, alone)
 
 
 def test_new_blocks_are_made_of_whole_classes_and_cut_elsewhere() -> None:

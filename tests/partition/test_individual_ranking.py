@@ -37,7 +37,7 @@ def test_k_is_required_of_each_attribute_and_reported_of_all() -> None:
 
 def test_the_optimal_cut_needs_one_coordinate_for_each_attribute() -> None:
     points = Points(np.random.default_rng(1).normal(size=(20, 3)), ("work", "work", "age"))
-    with pytest.raises(shoal.DataError, match=r"'work' has 2\. Take by = mdav"):
+    with pytest.raises(shoal.DataError, match=r"'work' has 2\. Use by = mdav"):
         IndividualRanking(k=3).partition(points, np.random.default_rng(0))
     blocks = IndividualRanking(k=3, by="mdav").partition(points, np.random.default_rng(0)).blocks
     assert [block.attributes for block in blocks] == [("work",), ("age",)]

@@ -123,7 +123,7 @@ def test_q_is_taken_as_it_is_written_and_strictly() -> None:
 
 def test_several_attributes_are_refused_with_a_way_out() -> None:
     X = np.random.default_rng(0).normal(size=(9, 2))
-    with pytest.raises(shoal.SchemaError, match=r"one confidential attribute is taken, got 2\. .*--require kpqr"):
+    with pytest.raises(shoal.SchemaError, match=r"takes exactly one confidential attribute, got 2\. .*--require kpqr"):
         shoal.microaggregate(X, 3, method="kpqr", confidential=np.ones((9, 2)), p=2, q=0.2, r=0.5)
 
 

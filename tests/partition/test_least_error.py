@@ -229,7 +229,7 @@ def test_epsilon_of_each_attribute_may_be_given() -> None:
     for block, epsilon in zip(blocks, (1.0, 3.0), strict=True):
         alone = LeastError(k=2, epsilon=epsilon).partition(points.only(block.attributes), RNG)
         assert np.array_equal(alone.labels, block.labels)
-    with pytest.raises(shoal.ParameterError, match="one for each attribute, b has none"):
+    with pytest.raises(shoal.ParameterError, match="one for each attribute; missing for b"):
         LeastError(k=2, epsilon={"a": 1.0}).partition(points, RNG)
     with pytest.raises(shoal.ParameterError, match="1e-06 and ≤ 1e\\+06, or one for each attribute, got a dict"):
         LeastError(k=2, epsilon={"a": 1.0, "b": 0.0})

@@ -90,7 +90,7 @@ def test_classes_hold_k_to_2k_minus_1_and_the_loss_is_below_that_of_mdav() -> No
 
 
 def test_several_coordinates_are_refused_with_the_way_out() -> None:
-    with pytest.raises(shoal.DataError, match=r"exactly 1 coordinate, got 2\. Give each attribute a block of its own"):
+    with pytest.raises(shoal.DataError, match=r"exactly 1 coordinate, got 2\. Give each attribute its own block"):
         shoal.microaggregate(np.ones((9, 2)), 3, method="optimal_univariate")
     table = pa.table({"age": np.arange(9.0), "income": np.arange(9.0) ** 2})
     recipe = {"quasi": ["age", "income"], "k": 3, "method": "optimal_univariate"}

@@ -65,7 +65,7 @@ def test_labels_equal_the_oracle(seed: int, n: int, d: int, k: int, p: int, valu
 
 @pytest.mark.parametrize(("rare", "happens"), [(0.8, "rebuilt"), (0.3, "grows"), (0.02, "by value")])
 def test_the_index_is_rebuilt_and_lists_grow_and_labels_still_equal_the_oracle(rare: float, happens: str) -> None:
-    """Many classes, so that the tree is grown anew; or values so rare that few of the nearest have them."""
+    """Many classes, so that the tree is rebuilt; or values so rare that few of the nearest have them."""
     rng = np.random.default_rng(3)
     n = 900
     X, order = rng.normal(size=(n, 3)), rng.permutation(n)
@@ -94,7 +94,7 @@ def test_the_seed_decides_who_starts() -> None:
 
 
 def test_a_stratum_with_too_few_values_is_one_class() -> None:
-    """The table has three values, the records at hand one: the audit will say so."""
+    """The table has three values, these records one: the audit will report it."""
     points = Points(np.arange(8.0)[:, None], confidential=(Confidential("ill", np.zeros(8, int), np.array([8, 5, 5])),))
     assert PSensitive(k=3, p=2).partition(points, np.random.default_rng(0)).labels.tolist() == [0] * 8
 

@@ -73,7 +73,7 @@ def test_equals_the_transcription(table: tuple, weight: float) -> None:
     assert fast.partner.tolist() == [-1 if p is None else p for p in partner]
     plain = oracle.steered(X.tolist(), rank(C).tolist(), k, t, weight)
     part = shoal.microaggregate(X, k, method="steered", confidential=C, t=t, weight=weight)
-    if part.note or all_close(np.array(plain), C, t):  # else it was mended
+    if part.note or all_close(np.array(plain), C, t):  # else it was repaired
         assert part.labels.tolist() == plain
     assert _match.signatures  # the compiled way ran
 
@@ -208,7 +208,7 @@ class TestRefuses:
 
     @pytest.mark.parametrize("first", ["mic1d", "steered"])
     def test_a_method_that_cannot_be_steered(self, first: str) -> None:
-        with pytest.raises(shoal.ParameterError, match=f"Steered: first must be .*, got '{first}'. Take mdav"):
+        with pytest.raises(shoal.ParameterError, match=f"Steered: first must be .*, got '{first}'. Use mdav"):
             Steered(k=3, t=0.1, first=first)
 
     def test_a_method_of_several_blocks(self) -> None:

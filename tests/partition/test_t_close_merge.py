@@ -42,9 +42,12 @@ def test_equals_the_transcription_after_every_method(method: str, t: float) -> N
     ("first", "sentence"),
     [
         ("mdva", "TCloseMerge: no method is called 'mdva'; .* Did you mean 'mdav'?"),
-        ("mic1d", "TCloseMerge: first must form classes of at least k records, got 'mic1d', which promises none"),
-        ("t_close_merge", "TCloseMerge: first must be a method that leaves t to others, got 't_close_merge'"),
-        ("k_first", "TCloseMerge: first must be a method that leaves t to others, got 'k_first'"),
+        (
+            "mic1d",
+            "TCloseMerge: first must form classes of at least k records, got 'mic1d', which does not promise them",
+        ),
+        ("t_close_merge", "TCloseMerge: first must be a method that does not enforce t, got 't_close_merge'"),
+        ("k_first", "TCloseMerge: first must be a method that does not enforce t, got 'k_first'"),
         ("individual_ranking", "TCloseMerge: first must partition all attributes together, .* forms 2 blocks"),
         (3, "TCloseMerge: first must be text, got 3"),
     ],

@@ -36,7 +36,7 @@ def encoded(cells: list[Any], taxonomy: dict[str, tuple[str, ...]] | None = None
 
 @st.composite
 def taxonomies(draw: st.DrawFn) -> dict[str, tuple[str, ...]]:
-    """Up to eight leaves, each at the end of up to three groups of which many are shared; names of groups differ."""
+    """Up to eight leaves, each at the end of up to three groups, many of them shared; names of groups differ."""
     found = {}
     for leaf in range(draw(st.integers(1, 8))):
         way: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ class TestCentroids:
         taxonomy, values, labels, weights = table
         found = encoded(values, taxonomy)
         share = np.array(weights, float) if weighted else None
-        chosen = found.likest(np.array(labels), share, "node")
+        chosen = found.most_central(np.array(labels), share, "node")
         places = _ways(found, taxonomy)
         for label, (inside, shares) in enumerate(
             classes_of(values, labels, weights if weighted else [1] * len(values))
@@ -167,7 +167,7 @@ class TestCentroids:
     def test_an_ancestor_is_the_lowest_that_all_are_in(self, table: Any) -> None:
         taxonomy, values, labels, weights = table
         found = encoded(values, taxonomy)
-        chosen = found.likest(np.array(labels), np.array(weights, float), "ancestor")
+        chosen = found.most_central(np.array(labels), np.array(weights, float), "ancestor")
         places = _ways(found, taxonomy)
         for label, (inside, _) in enumerate(classes_of(values, labels, weights)):
             assert places[chosen[label]] == oracle["common"](taxonomy, inside)
@@ -238,7 +238,7 @@ class TestTypes:
         assert np.ptp(encoded(["a", "a"]).place(unscaled).coordinates) == pytest.approx(0.0)
 
     def test_lists_cannot_be_told_apart(self) -> None:
-        with pytest.raises(SchemaError, match="cannot be told apart"):
+        with pytest.raises(SchemaError, match="cannot be compared"):
             Nominal.of(column(), pa.chunked_array([[[1], [2]]]), "category")
 
     @pytest.mark.parametrize("missing", ["category", "fill"])

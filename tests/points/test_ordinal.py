@@ -111,6 +111,6 @@ def test_an_order_may_name_more_categories_than_the_column_has_room_for() -> Non
 
 def test_an_order_of_numbers_names_numbers_only() -> None:
     cells, order = pa.chunked_array([[0, 1, 1]]), ("0", "1", "do not know")
-    with pytest.raises(SchemaError, match="must be a value of the column, which is of int64") as caught:
+    with pytest.raises(SchemaError, match="must be a value of type int64") as caught:
         attribute_of(column(order), in_order(column(order), cells), Ordinal, "category", cells.type)
     assert "do not know" not in str(caught.value)

@@ -78,7 +78,7 @@ def anatomised(draw: st.DrawFn) -> tuple:
 @given(anatomised())
 def test_the_level_is_that_of_the_definition(given_tables: tuple) -> None:
     found = AnatomyK(2).audit(released(*given_tables), ["class"])
-    assume("stand in the order" not in found.note)
+    assume("rows are sorted by" not in found.note)
     assert found.achieved == anatomy_k(*given_tables)
     assert found.holds == (found.achieved >= 2)
     assert found.worst[0][1] == found.achieved
@@ -119,7 +119,7 @@ def test_whole_rows_are_compared_not_columns() -> None:
     for changed in (mixed, rows):
         found = AnatomyK(3).audit(released(CLASSES, BEFORE, APART[0], changed), ["class"])
         assert (found.achieved, found.holds) == (0, False)
-        assert "1 classes without a number, or whose confidential rows are others than before, count as 0" in found.note
+        assert "1 classes without a number, or with changed confidential rows, count as 0" in found.note
 
 
 def test_rows_in_the_order_of_a_confidential_column_give_it_away() -> None:
@@ -128,7 +128,7 @@ def test_rows_in_the_order_of_a_confidential_column_give_it_away() -> None:
     for before in ([("flu", float(row)) for row in range(n)], [("flu", -float(row)) for row in range(n)]):
         found = AnatomyK(2).audit(released(classes, before, classes, before), ["class"])
         assert (found.achieved, found.holds) == (1, False)
-        assert "rows stand in the order of 'pay'" in found.note
+        assert "rows are sorted by 'pay'" in found.note
     before[3], before[6] = before[6], before[3]
     assert AnatomyK(2).audit(released(classes, before, classes, before), ["class"]).holds
 
@@ -147,7 +147,7 @@ def test_an_order_that_chance_may_have_made_is_none() -> None:
 
 
 def test_it_cannot_be_audited_of_one_table() -> None:
-    with pytest.raises(shoal.ParameterError, match="AnatomyK: both tables and the confidential columns before must be"):
+    with pytest.raises(shoal.ParameterError, match="AnatomyK: needs both tables and the original confidential columns"):
         shoal.audit(pa.table({"class": [0, 0]}), ["class"], require={"anatomy_k": 2})
 
 

@@ -1,4 +1,4 @@
-"""Differential privacy: the audit fails closed, and outputs of neighbours are as alike as e^ε says."""
+"""Differential privacy: the audit fails closed, and outputs of neighbours are as similar as e^ε requires."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_classes_that_are_smaller_than_assumed_fail() -> None:
     labels = np.array([0, 1, 1, 1, 1])  # the first has one member: its mean changes by twice as much
     found = audit(release(ledger(), a=(1.0, 7.0, 7.0, 7.0, 7.0), labels=labels))
     assert not found.holds
-    one = release(ledger(), a=(1.0,) * 5, labels=np.zeros(5, np.int64))  # classes that nobody drew for
+    one = release(ledger(), a=(1.0,) * 5, labels=np.zeros(5, np.int64))  # classes without a draw
     assert not audit(one).holds
 
 
@@ -120,7 +120,7 @@ def test_medoids_with_the_noise_of_means_fail(claim: str, level: float) -> None:
     unknown = audit(release(replace(book, representative="mode")))
     assert not unknown.holds
     assert unknown.achieved == math.inf
-    assert "it is not known what noise was added to" in unknown.note
+    assert "it is not known what the noise was added to" in unknown.note
 
 
 ILL = Taxonomy({"flu": ("lungs",), "asthma": ("lungs",), "ulcer": ("belly",)})
@@ -134,7 +134,7 @@ ILL = Taxonomy({"flu": ("lungs",), "asthma": ("lungs",), "ulcer": ("belly",)})
         ((1, 1), (2.0 / 2, 10 * 1 / 2), 1.0),
         ((3, 1), (1.5 / 2, 10 * 1 / 2), 1.5),  # the number is gone through for each cell
         ((3, 1), (1.0 / 2, 10 * 2 / 2), 1.25),  # as if classes counted in parallel
-        ((7, 1), (1.5 / 2, 10 * 2 / 2), math.inf),  # no depth has so many groups
+        ((7, 1), (1.5 / 2, 10 * 2 / 2), math.inf),  # no depth has that many groups
     ],
 )
 def test_of_original_records_categories_are_counted_along_their_line(
@@ -161,11 +161,11 @@ def test_what_is_not_private_is_not_promised(why: str) -> None:
     assert not found.promised
     assert found.achieved == math.inf
     assert found.note.startswith("NOT PRIVATE")
-    assert "what would be claimed otherwise: ε-differential" in found.note
+    assert "the claim otherwise: ε-differential" in found.note
 
 
 def test_a_table_by_itself_does_not_show_it() -> None:
-    with pytest.raises(shoal.ParameterError, match="a table by itself does not show it"):
+    with pytest.raises(shoal.ParameterError, match="which a table does not show"):
         shoal.audit(pa.table({"a": [1, 1]}), quasi=["a"], require={"epsilon": 1})
 
 

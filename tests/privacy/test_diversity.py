@@ -234,7 +234,9 @@ def test_ranges_are_of_numbers_and_moments_only() -> None:
     assert [f.confidential for f in KE().audit(release, ["q"], list(pools))] == ["date"]
     assert KE().audit(release, ["q"], ["date"])[0].note == "in days"
     for name in ("nominal", "ordinal", "taxonomy"):
-        with pytest.raises(SchemaError, match=f"Column '{name}': k_e needs numbers or moments, this column is"):
+        with pytest.raises(
+            SchemaError, match=f"Column '{name}': k_e needs numbers, dates or times, but this column is"
+        ):
             KE(1).audit(release, ["q"], [name])
 
 

@@ -1,4 +1,4 @@
-"""The gate fails closed: whatever is changed in a class of exactly k, it does not leave."""
+"""The gate fails closed: whatever is changed in a class of exactly k, it is not released."""
 
 from __future__ import annotations
 
@@ -160,10 +160,10 @@ def test_one_tuple_in_the_place_of_another(form: str) -> None:
     check, write = gate(form)
     with pytest.raises(GuaranteeError, match="one record"):
         check.check(Leaving(0, write([rows()[0]] * 3), [0, 1, 2]), 0, records=records)
-    alike = [
+    equal = [
         record.replace(b'"pay": %d' % i, b'"pay": 7').replace(b",%d,n" % i, b",7,n") for i, record in enumerate(records)
     ]
-    check.check(Leaving(0, write([rows()[0]] * 3), [0, 1, 2]), 0, records=alike)
+    check.check(Leaving(0, write([rows()[0]] * 3), [0, 1, 2]), 0, records=equal)
 
 
 def test_what_is_over_is_not_remembered_for_long() -> None:

@@ -32,7 +32,7 @@ Data = tuple[list[float] | None, list[str] | None]
 
 
 def cells_of(data: Data, taxonomy: Taxonomy, times: int = 1) -> Cells:
-    """Return a table of a number x and a category c, one of which may lack, written so many times."""
+    """Return a table of a number x and a category c, either may be missing, written several times."""
     numbers, names = data
     columns: dict[str, Any] = {} if names is None else {"c": names * times}
     x = {} if numbers is None else {"x": np.tile(np.array(numbers, float), times)}

@@ -162,7 +162,7 @@ class TestTheAudit:
 
     def test_rows_in_the_order_of_a_confidential_column_are_refused(self) -> None:
         frame = FRAME.sort_by("pay")
-        with pytest.raises(shoal.GuaranteeError, match="rows stand in the order of 'pay' within the classes"):
+        with pytest.raises(shoal.GuaranteeError, match="within classes, rows are sorted by 'pay'"):
             shoal.protect(frame, RECIPE)
 
 
@@ -372,13 +372,13 @@ class TestRefused:
         ("more", "match"),
         [
             ({"confidential": []}, "there must be at least one confidential column, got none"),
-            ({"set": {"class_name": "Note"}}, "one is called 'Note' already"),
+            ({"set": {"class_name": "Note"}}, "a column is already called 'Note'"),
             ({"set": {"class_name": " "}}, "class_name must be the name of a column"),
             ({"blocks": [["x"], ["y"]]}, "there must be one block of quasi-identifiers, got 2"),
             ({"method": "mic1d"}, "the method must form classes of at least k records, mic1d does not"),
             ({"method": "individual_ranking"}, "one"),
             ({"when_missing": "fill"}, "when_missing must be 'category' or 'exclude', got 'fill'"),
-            ({"t": 0.3, "n": 20}, "n must be left out"),
+            ({"t": 0.3, "n": 20}, "n is not possible"),
             ({"strata": ["note"], "small_strata": "merge"}, "small_strata must be 'refuse'"),
         ],
     )

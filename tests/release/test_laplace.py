@@ -83,7 +83,7 @@ def test_shares_that_a_method_weighed_are_taken(monkeypatch: pytest.MonkeyPatch)
     for split in ("even", "least"):
         done = protect(method="individual_ranking", epsilon=2.0, set={"split": split})
         assert [e.epsilon for e in done.ledger.entries] == pytest.approx([1.8, 0.2])
-        assert "how blocks share ε was weighed by the method, may depend on the data" in done.ledger.meaning
+        assert "the method chose how blocks share ε; the shares may depend on the data" in done.ledger.meaning
 
 
 @settings(max_examples=25, deadline=None)
@@ -132,7 +132,7 @@ def test_the_same_seed_for_tests_gives_the_same_noise_and_says_so_everywhere() -
 
 
 def test_bounds_come_from_the_data_only_in_as_many_words() -> None:
-    with pytest.raises(shoal.ParameterError, match=f"to take them all the same say bounds = '{WORDS}'"):
+    with pytest.raises(shoal.ParameterError, match=f"to use them nevertheless, set bounds = '{WORDS}'"):
         protect(bounds="data")
     done = protect(bounds=WORDS)
     (found,) = [f for f in done.audit.findings if f.model == "differential_privacy"]
@@ -149,7 +149,7 @@ def test_values_beyond_the_bounds_are_clamped_counted_and_said() -> None:
     done = protect(low)
     assert dict(done.ledger.clamped) == {"a": 7}
     (found,) = [f for f in done.audit.findings if f.model == "differential_privacy"]
-    assert done.ledger.beyond == ("7 values of 'a' lay beyond the bounds and were moved to them",)
+    assert done.ledger.beyond == ("7 values of 'a' were outside the bounds and were moved to them",)
     assert "beyond" not in found.note  # the note is published, the count is of the original table
     assert "beyond" not in str(done.ledger.to_dict())
     assert "clamped" not in done.ledger.to_dict()
@@ -193,7 +193,7 @@ def test_of_original_records_rows_are_released_in_random_order(kind: str) -> Non
     assert (np.diff(done.partition.labels) < 0).sum() > 10  # not class after class
     again = original(data, set={"not_private_seed": 1}).data
     assert sorted(again["a"].to_pylist()) == sorted(left["a"].to_pylist())
-    assert again["a"].to_pylist() != left["a"].to_pylist()  # drawn anew
+    assert again["a"].to_pylist() != left["a"].to_pylist()  # drawn again
 
 
 def test_of_original_records_measures_compare_each_record_with_its_own() -> None:
@@ -223,36 +223,39 @@ def test_of_original_records_one_attribute_needs_little_noise() -> None:
         ({"epsilon": "1"}, "epsilon must be a number > 0, got '1'."),
         ({"epsilon": True}, "epsilon must be a number > 0, got True."),
         ({"epsilon": None}, "the release laplace needs epsilon, a number > 0, got none"),
-        ({"epsilon": {"a": 1}}, "epsilon must name every quasi-identifier, b has none. Add it."),
+        ({"epsilon": {"a": 1}}, "epsilon must name every quasi-identifier, b is missing. Add it."),
         ({"epsilon": {"a": 1, "b": 0}}, "epsilon of 'b' must be a number > 0, got 0."),
-        ({"epsilon": {"a": 1, "b": 1, "c": 1}}, "epsilon must name quasi-identifiers only, c is none."),
-        ({"bounds": {}}, "bounds must name every quasi-identifier of numbers, a, b has none"),
-        ({"bounds": {"a": [0, 100]}}, "bounds must name every quasi-identifier of numbers, b has none"),
-        ({"bounds": {**BOUNDS, "a": [100, 0]}}, "the bounds of 'a' must be the lower and then the higher"),
-        ({"bounds": {**BOUNDS, "a": [1, 1]}}, "the bounds of 'a' must be the lower and then the higher"),
+        ({"epsilon": {"a": 1, "b": 1, "c": 1}}, "epsilon must name quasi-identifiers only, c is not one."),
+        ({"bounds": {}}, "bounds must name every numeric quasi-identifier, a, b is missing"),
+        ({"bounds": {"a": [0, 100]}}, "bounds must name every numeric quasi-identifier, b is missing"),
+        ({"bounds": {**BOUNDS, "a": [100, 0]}}, "the bounds of 'a' must be the lower end and then the upper end"),
+        ({"bounds": {**BOUNDS, "a": [1, 1]}}, "the bounds of 'a' must be the lower end and then the upper end"),
         ({"bounds": {**BOUNDS, "a": [0, float("inf")]}}, "the bounds of 'a' must be two finite numbers"),
         ({"bounds": {**BOUNDS, "a": [-1.7e308, 1.7e308]}}, "a finite width apart"),
         ({"bounds": {**BOUNDS, "a": [0]}}, "the bounds of 'a' must be two finite numbers"),
-        ({"bounds": {**BOUNDS, "c": [0, 1]}}, "bounds must name quasi-identifiers only, c is none"),
+        ({"bounds": {**BOUNDS, "c": [0, 1]}}, "bounds must name quasi-identifiers only, c is not one"),
         ({"claim": "mine"}, "no claim is called 'mine'; there are microaggregated, original"),
         ({"release": "centroid", "bounds": {}}, "epsilon is for a release that adds noise, centroid does not"),
         ({"release": "centroid", "epsilon": None}, "bounds is for a release that adds noise, centroid does not"),
         ({"claim": "original"}, "Mdav: with claim = original the classes must come from an order"),
-        ({"claim": "original", "method": "individual_ranking"}, "Take method = insensitive, or claim"),
-        ({"claim": "original", "method": "insensitive", "refine": "fast"}, "refine must be left out"),
-        ({"claim": "original", "method": "insensitive", "blocks": [["a"], ["b"]]}, "blocks must be left out"),
-        ({"claim": "original", "method": "insensitive", "attribute_weights": {"a": 2}}, "attribute_weights must be"),
-        ({"claim": "original", "method": "insensitive", "set": {"scale": "range"}}, "scale must be left out"),
+        ({"claim": "original", "method": "individual_ranking"}, "Use method = insensitive, or claim"),
+        ({"claim": "original", "method": "insensitive", "refine": "fast"}, "refine cannot be used"),
+        ({"claim": "original", "method": "insensitive", "blocks": [["a"], ["b"]]}, "blocks are not possible"),
+        (
+            {"claim": "original", "method": "insensitive", "attribute_weights": {"a": 2}},
+            "attribute_weights cannot be used",
+        ),
+        ({"claim": "original", "method": "insensitive", "set": {"scale": "range"}}, "scale cannot be used"),
         ({"claim": "original", "method": "insensitive", "when_missing": "exclude"}, "must not be 'exclude'"),
         ({"set": {"epsilon": 3}}, "no parameter (in set) is called 'epsilon'"),
         ({"set": {"split": "odd"}}, "split must be one of 'even', 'expression1', 'least', got 'odd'"),
         ({"bounds": {**BOUNDS, "b": [-8e307, 8e307]}, "epsilon": 1e-3}, "the noise must have a finite scale"),
-        ({"set": {"split": "least"}}, "split = least needs a method that weighs the noise"),
+        ({"set": {"split": "least"}}, "split = least needs a method that takes the noise into account"),
         (
             {"claim": "original", "method": "insensitive", "kinds": KINDS, "set": {"split": "least"}},
             "must be 'even' or 'expression1'",
         ),
-        ({"method": "mic1d"}, "Laplace: the method must leave the values to the release"),
+        ({"method": "mic1d"}, "Laplace: the release computes the values"),
     ],
 )  # fmt: skip
 def test_what_is_refused(said: dict[str, Any], sentence: str) -> None:
@@ -290,7 +293,7 @@ def test_households_are_refused() -> None:
 
 def test_what_is_no_number_is_refused() -> None:
     data = frame().append_column("c", pa.array(["x", "y"] * 30))
-    with pytest.raises(shoal.SchemaError, match="Column 'c': only numbers, and categories with a taxonomy"):
+    with pytest.raises(shoal.SchemaError, match="Column 'c': noise needs numbers, or categories with a taxonomy"):
         protect(data, quasi=["a", "b", "c"])
 
 
@@ -358,7 +361,7 @@ def test_rounding_is_all_that_happens_to_noisy_values() -> None:
     ("said", "sentence"),
     [
         ({"set": {"round_integers": False}}, "set exact_means = true in the recipe (--exact-means)"),
-        ({"resolution": {"a": 1000}, "bounds": {**BOUNDS, "a": [1, 99]}}, "must hold a multiple of its resolution"),
+        ({"resolution": {"a": 1000}, "bounds": {**BOUNDS, "a": [1, 99]}}, "must contain a multiple of its resolution"),
         ({"resolution": {"a": 0.5}}, "the resolution of 'a' must be a whole number, got 0.5"),
         ({"resolution": {"a": "month"}}, "the resolution of 'a' must be a number, got 'month', which is for dates"),
         ({"set": {"resolution": {"a": 1}}}, "no parameter (in set) is called 'resolution'"),

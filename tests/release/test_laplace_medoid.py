@@ -110,7 +110,7 @@ def test_categories_move_by_one_at_most_and_it_is_reached() -> None:
 
 
 def listed(domain: np.ndarray, data: tuple[int, ...], k: int, strips: int) -> tuple[np.ndarray, tuple[float, ...]]:
-    """The list of medoids of insensitive classes, and by how much it is said to move."""
+    """The list of medoids of insensitive classes, and the stated bound on how far it moves."""
     X = domain[list(data)]
     d = X.shape[1]
     owners = tuple(f"x{j}" for j in range(d))

@@ -25,7 +25,7 @@ from shoal.flow.protect.input import read_frame
 from shoal.release._noise_sampler import Noise
 from shoal.release.laplace import Laplace
 
-ILL = {"lungs": ["flu", "asthma"], "belly": ["ulcer", "polyp"]}  # nobody has a polyp
+ILL = {"lungs": ["flu", "asthma"], "belly": ["ulcer", "polyp"]}  # an unused category
 RECIPE: dict[str, Any] = {
     "quasi": ["ill", "age"],
     "k": 2,
@@ -99,7 +99,7 @@ def native(kind: str, rows: list[tuple[Any, Any]]) -> Any:
 
 
 def shown(kind: str, done: Any) -> Any:
-    """All that a frame has, and all that is said of it."""
+    """All that a frame has, and all its metadata."""
     data, told = done.data, (done.audit.to_dict(), done.ledger.to_dict(), done.ledger.meaning, done.partition.note)
     if kind == "pandas":
         lists = [list(data[name].cat.categories) for name in data if hasattr(data[name], "cat")]
@@ -182,7 +182,7 @@ def test_text_files_and_what_is_printed_of_neighbours_are_the_same(
         assert "clamped" not in json.loads(out)["ledger"]
     else:
         assert "Information lost" not in out
-        assert "beyond the bounds" not in out
+        assert "outside the bounds" not in out
 
 
 @pytest.mark.parametrize("odd", [(None, "flu"), ("x", "flu"), (51, None), (51, "gout"), (float("nan"), 3)])
@@ -286,7 +286,7 @@ def test_names_that_need_quotes_in_toml_have_them() -> None:
 
 
 def test_a_certificate_is_refused() -> None:
-    with pytest.raises(shoal.ParameterError, match="certify must be left out"):
+    with pytest.raises(shoal.ParameterError, match="certify is not possible"):
         shoal.protect(native("pandas", RECORDS), RECIPE, certify=True)
 
 

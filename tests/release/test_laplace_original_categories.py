@@ -1,4 +1,4 @@
-"""Original records with categories: what leaves, where ε goes, and that the audit counts it again by itself."""
+"""Original records with categories: the release, the use of ε, and that the audit counts it again by itself."""
 
 from __future__ import annotations
 
@@ -129,10 +129,13 @@ def test_missing_categories_are_refused() -> None:
 @pytest.mark.parametrize(
     ("said", "sentence"),
     [
-        ({"blocks": [["age"], ["ill"]]}, "blocks must be left out: records of one class in one block are in several"),
+        (
+            {"blocks": [["age"], ["ill"]]},
+            "blocks are not possible: records of one class in one block are in several classes",
+        ),
         ({"set": {"split": "least"}}, "split must be 'even' or 'expression1', got 'least'"),
         ({"method": "mdav"}, "Mdav: with claim = original the classes must come from an order"),
-        ({"attribute_weights": {"ill": 2}}, "attribute_weights must be left out"),
+        ({"attribute_weights": {"ill": 2}}, "attribute_weights cannot be used"),
     ],
 )
 def test_what_cannot_be_promised_is_refused(said: dict[str, Any], sentence: str) -> None:

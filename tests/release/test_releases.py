@@ -1,4 +1,4 @@
-"""Every release × every check, found automatically: what is true of all releases, whoever writes them."""
+"""Every release × every check, found automatically: the properties of all releases, whoever writes them."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class TestEveryRelease:
         if release not in (*OF_CELLS, *IN_TWO_TABLES):
             shoal.protect(TABLE, recipe)
             return
-        refused = "must leave the values to the release|must form classes of at least k records"
+        refused = "the release computes the values|must form classes of at least k records"
         with pytest.raises(shoal.ParameterError, match=refused):
             shoal.protect(TABLE, recipe)
 

@@ -195,7 +195,11 @@ class TestRepeat:
         ("change", "error", "words"),
         [
             ({"release": "medoid"}, shoal.ParameterError, "nothing to repeat"),
-            ({"set": {"not_private_seed": 1}}, shoal.ParameterError, "not_private_seed must be left out"),
+            (
+                {"set": {"not_private_seed": 1}},
+                shoal.ParameterError,
+                "not_private_seed and the receipt cannot both be given",
+            ),
         ],
         ids=str,
     )
@@ -236,7 +240,7 @@ def test_a_large_table_of_which_nothing_moved_fails(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("shoal.release.swap.dealt", lambda labels, *_: np.arange(len(labels)))
     with pytest.raises(shoal.GuaranteeError, match="does not happen by chance"):
         shoal.protect(frame, {"quasi": ["x"], "confidential": ["c"], "k": 5, "release": "swap"})
-    small = frame.slice(0, 20)  # where it may happen, nobody is told
+    small = frame.slice(0, 20)  # where it may happen by chance, there is no error
     found = shoal.protect(small, {"quasi": ["x"], "confidential": ["c"], "k": 5, "release": "swap"}).audit.findings[0]
     assert "moved" not in found.note
 
@@ -244,13 +248,13 @@ def test_a_large_table_of_which_nothing_moved_fails(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("more", [{"t": 0.3}, {"require": {"p": 2}}, {"t": 0.3, "n": 10}])
 def test_requirements_of_confidential_columns_are_refused(more: dict) -> None:
     with pytest.raises(
-        shoal.ParameterError, match="Swap: t and require must be left out, for the classes cannot be seen"
+        shoal.ParameterError, match="Swap: t and require are not possible, because the output does not show the classes"
     ):
         shoal.protect(FRAME, {**RECIPE, **more})
 
 
 def _broken(change: object) -> object:
-    """Return the flow's stage, after which something is changed in what leaves."""
+    """Return the flow's stage, after which the release is changed."""
     real = flow.anonymise
 
     def anonymise(*args: object, **more: object) -> Run:

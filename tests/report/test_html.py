@@ -1,4 +1,4 @@
-"""The report says what was found, shows nobody's values, and outsiders what does not help them."""
+"""The report states the findings, shows no one's values, and gives outsiders nothing that helps them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HOSTILE = (
 
 
 class Page(HTMLParser):
-    """What is in a page: every element once opened is closed, and what stands in it."""
+    """The contents of a page: every opened element is closed, and its text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -205,7 +205,7 @@ def test_some_releases_are_not_compared_with_the_originals(account_of: Callable[
     assert "Information loss" not in page
     assert "change" not in Page(page.partition('id="moments"')[2].partition("</section>")[0]).text
     assert page.count("are not published with this release") == 2
-    assert "beyond the bounds" not in page
+    assert "outside the bounds" not in page
     assert "Change of correlations" in Html("internal").render(made)
 
 
@@ -358,7 +358,7 @@ def test_a_million_records_take_seconds(account: Any) -> None:
     )
     schema = Schema(tuple(Column(name, Role.QUASI, Kind.CONTINUOUS) for name in names))
     large = replace(account, comparison=known, schema=schema)
-    Html().render(account)  # what is imported is not counted
+    Html().render(account)  # imports are not counted
     began = time.process_time()
     page = Html().render(large)
     assert time.process_time() - began < 3
@@ -366,7 +366,7 @@ def test_a_million_records_take_seconds(account: Any) -> None:
 
 
 class TestWhatStandsForAFew:
-    """With the output a change of a statistic gives the original's: of few records that is somebody's value."""
+    """With the output a change of a statistic gives the original's: of few records that is one person's value."""
 
     def page(self, folder: Path, rows: int, edition: str) -> str:
         rng = np.random.default_rng(3)

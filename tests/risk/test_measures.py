@@ -56,7 +56,7 @@ def test_interval_disclosure_equals_the_transcription(
     after = after + shift
     reading = IntervalDisclosure(by=by, p=p, among=among).measure(table({"x": Pair(before, after)}))
     missing = int(np.sum(np.isnan(before) | np.isnan(after)))
-    assert (f"{missing} values were left out" in reading.note) is (missing > 0)
+    assert (f"{missing} values were omitted" in reading.note) is (missing > 0)
     if missing == len(rows):
         assert np.isnan(reading.value)
         return
@@ -152,7 +152,7 @@ def test_singling_out_looks_at_a_seeded_sample_of_sets_where_there_are_too_many(
     monkeypatch.setattr(singling_out, "POINTS", 200)
     data = np.random.default_rng(0).integers(0, 9, (20, 8)).astype(float)
     note = SinglingOut().measure(table({c: Pair(x, x) for c, x in zip(names, data.T, strict=True)})).note
-    assert note == "18 of 92 sets of up to three attributes were looked at."
+    assert note == "18 of 92 sets of up to three attributes were used."
 
 
 @given(rows=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=30), within=st.floats(0, 50))
@@ -177,7 +177,7 @@ def test_inference_leaves_missing_numbers_out_and_says_when_nothing_is_confident
     x = Pair(np.array([1.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]))
     pay = Confidential("pay", np.array([0, 1, 1]), np.array([1, 2]), values=np.array([5.0, np.nan]))
     reading = Inference().measure(table({"x": x}, confidential=(pay,)))
-    assert "2 missing values of column 'pay' were left out." in reading.note
+    assert "2 missing values of column 'pay' were omitted." in reading.note
     nothing = Inference().measure(table({"x": x}))
     assert np.isnan(nothing.value)
     assert nothing.note == "No column is confidential."

@@ -1,4 +1,4 @@
-"""Taxonomies in files: every format gives the same tree, and what is none is refused in a sentence."""
+"""Taxonomies in files: every format gives the same tree, and anything else is refused in a sentence."""
 
 from __future__ import annotations
 
@@ -77,23 +77,23 @@ def test_restrictions_and_things_are_no_groups(tmp_path: Path) -> None:
         ("a.txt", "x", r"must end in .csv, .json, .owl, .rdf, .toml, .ttl, .xml, got .txt"),
         ("a.csv", "", "must hold at least one value"),
         ("a.csv", b"\xff\xfe\x00", "must be UTF-8"),
-        ("a.csv", "secret;a;*\nflu;*\n", "must have as many cells, got 2 to 3"),
-        ("a.csv", "secret;;*\nflu;a;*\n", "1 of 2 rows are"),
-        ("a.csv", "secret;a;*\nsecret;b;*\n", "the leaf of row 2 is there twice"),
-        ("a.csv", "secret;a;b;*\nflu;a;c;*\n", "must be a tree, but 1 of its nodes hang on several others"),
-        ("a.toml", "secret = [", "is no TOML, or is damaged"),
+        ("a.csv", "secret;a;*\nflu;*\n", "must have the same number of cells, got 2 to 3"),
+        ("a.csv", "secret;;*\nflu;a;*\n", "1 of 2 rows have"),
+        ("a.csv", "secret;a;*\nsecret;b;*\n", "the leaf of row 2 occurs twice"),
+        ("a.csv", "secret;a;b;*\nflu;a;c;*\n", "must be a tree, but 1 of its nodes have several parents"),
+        ("a.toml", "secret = [", "is not TOML, or is damaged"),
         ("a.toml", "", "must hold at least one value"),
         ("a.toml", 'a = ["secret"]\nb = ["secret"]\n', "a value of group 'b' is also in another"),
-        ("a.json", '{"secret": ', "is no JSON, or is damaged"),
-        ("a.json", '{"a": ["secret"], "a": ["flu"]}', "is no JSON, or is damaged"),
-        ("a.json", "[" * 100_000, "is no JSON, or is damaged"),
+        ("a.json", '{"secret": ', "is not JSON, or is damaged"),
+        ("a.json", '{"a": ["secret"], "a": ["flu"]}', "is not JSON, or is damaged"),
+        ("a.json", "[" * 100_000, "is not JSON, or is damaged"),
         ("a.json", '["secret"]', "must be groups of values"),
         ("a.json", '{"a": [null]}', "must be a list of values"),
-        ("a.owl", "<secret", "is no OWL, or is damaged"),
-        ("a.ttl", "secret secret", "is no OWL, or is damaged"),
+        ("a.owl", "<secret", "is not OWL, or is damaged"),
+        ("a.ttl", "secret secret", "is not OWL, or is damaged"),
         ("a.owl", owl(), "must hold at least one value"),
-        ("a.owl", owl(secret="a b"), "must be a tree, but 1 of its nodes hang on several others"),
-        ("a.owl", owl(secret="a", a="b", b="a"), "must be a tree, but goes round in a circle"),
+        ("a.owl", owl(secret="a b"), "must be a tree, but 1 of its nodes have several parents"),
+        ("a.owl", owl(secret="a", a="b", b="a"), "must be a tree, but contains a cycle"),
     ],
 )
 def test_what_is_no_tree_is_refused_without_a_value(tmp_path: Path, name: str, content: str | bytes, said: str) -> None:

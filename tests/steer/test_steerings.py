@@ -92,7 +92,7 @@ class TestColumn:
         birth = survey["birth"].cast(pa.int32()).to_numpy().astype(float)
         spread = max(np.ptp(birth[labels == c]) for c in range(labels.max() + 1))
         assert spread < np.ptp(birth) / 4
-        with pytest.raises(shoal.SchemaError, match=r"'region': a column that steers by its values must be of numbers"):
+        with pytest.raises(shoal.SchemaError, match=r"'region': a column that steers by its values must hold numbers"):
             shoal.protect(survey, {**recipe, "steer": [{"by": "column", "column": "region"}]})
 
 
@@ -234,9 +234,9 @@ class TestRefuses:
     @pytest.mark.parametrize(
         ("method", "sentence"),
         [
-            ("mic1d", "Mic1d: steer must be left out, for this method forms no classes"),
-            ("optimal_univariate", "OptimalUnivariate: steer must be left out, for this method takes exactly 1"),
-            ("individual_ranking", "IndividualRanking: steer must be left out where a method forms blocks"),
+            ("mic1d", "Mic1d: steer is not possible, because this method forms no classes"),
+            ("optimal_univariate", "OptimalUnivariate: steer is not possible, because this method takes exactly 1"),
+            ("individual_ranking", "IndividualRanking: steer is not possible with a method that forms blocks"),
         ],
     )
     def test_methods(self, method: str, sentence: str) -> None:
@@ -245,7 +245,7 @@ class TestRefuses:
 
     def test_a_method_that_steers_itself(self) -> None:
         steer = [{"by": "position"}]
-        with pytest.raises(shoal.ParameterError, match=r"Steered: steer must be left out, .* of its own"):
+        with pytest.raises(shoal.ParameterError, match=r"Steered: steer is not possible, .* of its own"):
             shoal.microaggregate(self.X, 3, method="steered", steer=steer, t=0.1, confidential=np.arange(20))
 
     def test_a_recipe(self) -> None:

@@ -133,15 +133,18 @@ def test_what_the_caller_does_with_its_values_afterwards_changes_nothing() -> No
 
 BAD = {
     "text for a number": ({"age": "old"}, "Column 'age': must be a finite number, got something else."),
-    "nan": ({"age": float("nan")}, "Column 'age': must have a value, got none."),
-    "nothing": ({"age": None}, "Column 'age': must have a value, got none."),
+    "nan": ({"age": float("nan")}, "Column 'age': must have a value, but is missing."),
+    "nothing": ({"age": None}, "Column 'age': must have a value, but is missing."),
     "infinite": ({"age": float("inf")}, "Column 'age': must be a finite number, got something else."),
     "a truth": ({"age": True}, "Column 'age': must be a finite number, got something else."),
     "a list": ({"age": [4711]}, "Column 'age': must be a finite number, got something else."),
     "beyond all floats": ({"age": 10**400}, "Column 'age': must be a finite number, got something else."),
     "unknown category": ({"sex": "4711"}, "Column 'sex': must be in its categories, got something else."),
     "a table": ({"sex": {"4711": 1}}, "Column 'sex': must be in its categories, got something else."),
-    "a class": ({"class": 4711}, "StreamAnonymizer: a tuple must not have the field 'class', where its class goes"),
+    "a class": (
+        {"class": 4711},
+        "StreamAnonymizer: a tuple must not have the field 'class', reserved for its class",
+    ),
 }
 
 
@@ -166,7 +169,7 @@ def test_bad_tuples_are_refused_in_a_sentence_and_change_nothing(name: str, many
 
 def test_a_field_that_is_not_there() -> None:
     s = anonymizer()
-    with pytest.raises(DataError, match="StreamAnonymizer: a tuple must have sex, one has not"):
+    with pytest.raises(DataError, match="StreamAnonymizer: a tuple must have sex, but one does not"):
         s.push({"age": 3, "name": "Ann"})
     with pytest.raises(DataError, match="must be a table of names and values, got a list"):
         s.push([3, "f"])  # type: ignore[arg-type]
@@ -178,7 +181,7 @@ def test_a_field_that_is_not_there() -> None:
 
 
 def test_several_bad_tuples_are_counted() -> None:
-    with pytest.raises(DataError, match=r"2 of 3 tuples do not fit, and none was taken\. The first is number 2\."):
+    with pytest.raises(DataError, match=r"2 of 3 tuples are invalid, and none was accepted\. The first is number 2\."):
         anonymizer(identifier=()).push_many({"age": [1, None, "x"], "sex": ["f", "m", "f"]})
 
 
@@ -213,9 +216,9 @@ def test_subjects_of_any_kind_are_the_same_subjects(how: str) -> None:
 
 def test_a_missing_subject_is_refused() -> None:
     s = StreamAnonymizer(quasi=["q"], bounds={"q": (0, 1)}, k=3, delay=12, subject="who")
-    for nobody in (None, "", "  ", float("nan")):
+    for missing in (None, "", "  ", float("nan")):
         with pytest.raises(DataError, match="Column 'who': must have a value"):
-            s.push({"q": 0.5, "who": nobody})
+            s.push({"q": 0.5, "who": missing})
 
 
 def test_seconds() -> None:
@@ -247,9 +250,9 @@ def test_a_name_that_no_field_has() -> None:
 
 def test_what_is_wrong_does_not_leave() -> None:
     """The last look at classes shares nothing with what forms them."""
-    with pytest.raises(GuaranteeError, match="a class of 2 subjects formed, and k is 3"):
+    with pytest.raises(GuaranteeError, match="a class of 2 subjects was formed, but k is 3"):
         hold(3, np.array([3, 3]), ["a", "b", "c", "a", "b", "a"], again=0)
-    with pytest.raises(GuaranteeError, match="1 tuples would leave twice"):
+    with pytest.raises(GuaranteeError, match="1 tuples would be released twice"):
         hold(2, np.array([3]), None, again=1)
     hold(3, np.array([], np.int64), None, again=0)
     assert fewest(np.array([3, 2]), np.array([7, 7, 8, 9, 8])) == 2

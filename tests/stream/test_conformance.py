@@ -1,4 +1,4 @@
-"""What is true of every method of streams, found automatically, whoever writes it."""
+"""The properties of every method of streams, found automatically, whoever writes it."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_every_tuple_leaves_once_in_time_and_among_k_subjects(stream: Any) -> No
     for begin, end in pairwise(ends):
         parts.append(fed(core, positions, columns, range(begin, end)))
         assert not (core.waiting <= positions[end - 1] - recipe.delay).any()  # [DS17] Definition 4
-    if positions == list(range(1, len(positions) + 1)):  # no gaps: nobody leaves later than δ records after it came
+    if positions == list(range(1, len(positions) + 1)):  # no gaps: each is released within δ records
         for formed in parts:
             for members, moment in zip(classes_of(formed), formed.moments.tolist(), strict=True):
                 assert members[-1] <= moment <= members[0] + recipe.delay
@@ -95,7 +95,7 @@ def test_every_tuple_leaves_once_in_time_and_among_k_subjects(stream: Any) -> No
     assert tally.clamped == sum(not 0 <= q <= 10 for q in columns["q"])
     assert tally.classes == sum(len(f.sizes) for f in parts)
     if len(parts[-1].sizes):
-        assert not len(parts[-1].dropped)  # who is left joins the last class
+        assert not len(parts[-1].dropped)  # remaining tuples join the last class
 
 
 @settings(max_examples=200, deadline=None)

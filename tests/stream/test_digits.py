@@ -128,9 +128,15 @@ def test_multiples_stay_within_the_bounds() -> None:
 @pytest.mark.parametrize(
     ("said", "sentence"),
     [
-        ({"resolution": {"nobody": 1}}, "resolution names 'nobody', which is not a quasi-identifier"),
-        ({"resolution": {"age": 0}}, "the resolution of 'age' must be a number > 0, for it is integer; got 0"),
-        ({"resolution": {"age": 0.5}}, "the resolution of 'age' must be a whole number, for it is integer; got 0.5"),
+        ({"resolution": {"height": 1}}, "resolution names 'height', which is not a quasi-identifier"),
+        (
+            {"resolution": {"age": 0}},
+            "the resolution of 'age' must be a number > 0, because the field is integer; got 0",
+        ),
+        (
+            {"resolution": {"age": 0.5}},
+            "the resolution of 'age' must be a whole number, because the field is integer; got 0.5",
+        ),
         ({"resolution": {"age": "month"}}, "the resolution of 'age' must be a number > 0"),
         ({"resolution": {"born": 7}}, "the resolution of 'born' must be one of year, month, day"),
         ({"resolution": {"born": "week"}}, "the resolution of 'born' must be one of year, month, day"),
@@ -143,7 +149,7 @@ def test_multiples_stay_within_the_bounds() -> None:
         ),
         ({"resolution": {"x": 0.5}, "exact_means": True}, "resolution and exact_means exclude each other"),
         ({"exact_means": "yes"}, "exact_means must be true or false"),
-        ({"round_integers": False}, "round_integers must be true, got False.*say exact_means = true"),
+        ({"round_integers": False}, "round_integers must be true, got False.*set exact_means = true"),
     ],
 )
 def test_what_cannot_be_a_resolution_is_refused(said: dict[str, Any], sentence: str) -> None:

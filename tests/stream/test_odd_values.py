@@ -22,14 +22,14 @@ from shoal.stream.engine.demands import identities
 SAID: dict[str, Any] = {"quasi": ["a"], "bounds": {"a": (0, 100)}, "k": 2, "delay": 2}
 ASKED: dict[str, Any] = {**SAID, "confidential": ["c"]}
 HUGE = 10**400
-ALIKE = [
+EQUAL = [
     ("nan", None), ("NaN", ""), (True, "True"), ("1_0", 10), (Decimal("1.1"), Decimal("1.10")), (np.int64(5), 5),
     (np.int64(5), "5.0"), (dt.date(2020, 1, 1), "2020-01-01"), ("inf", "Infinity"), (HUGE, str(HUGE)), (b"x", "b'x'"),
     (pd.NA, None), (Decimal("sNaN"), float("nan")), ("٣", 3), ({"x": 1, "y": 2}, {"y": 2, "x": 1}), (-0.0, "0"),
 ]  # fmt: skip
 SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.decimals(), st.dates(), st.binary(max_size=3), st.text(),
-    st.sampled_from([one for pair in ALIKE for one in pair]),
+    st.sampled_from([one for pair in EQUAL for one in pair]),
     st.from_regex(r"[+-]?[0-9_]{1,3}(\.[0-9]{0,2})?(e[+-]?[0-9]{1,3})?", fullmatch=True),
 )  # fmt: skip
 CELLS = st.one_of(SCALARS, st.lists(SCALARS, max_size=2), st.dictionaries(st.text(max_size=1), SCALARS, max_size=2))
@@ -40,7 +40,7 @@ def left(rows: list[dict[str, Any]], **said: Any) -> tuple[list[dict[str, Any]],
     return [one for row in rows for one in s.push(row)] + s.flush(), s.dropped
 
 
-@pytest.mark.parametrize(("one", "other"), ALIKE, ids=lambda value: str(value)[:12])
+@pytest.mark.parametrize(("one", "other"), EQUAL, ids=lambda value: str(value)[:12])
 def test_what_reads_as_one_value_is_one(one: Any, other: Any) -> None:
     rows = [{"a": 1, "c": one}, {"a": 2, "c": other}]
     assert left(rows, confidential=["c"], require={"p": 2}) == ([], 2)
@@ -65,7 +65,7 @@ def test_a_level_that_all_classes_hold(require: dict[str, Any]) -> None:
 )
 def test_a_level_that_no_class_holds(require: dict[str, Any]) -> None:
     rows = [{"a": at, "c": at} for at in range(4)]
-    with pytest.raises(ParameterError, match=r"must be at most delay \+ 1 = 3, for no class holds more"):
+    with pytest.raises(ParameterError, match=r"must be at most delay \+ 1 = 3, because no class holds more"):
         left(rows, confidential=["c"], require=require)
 
 
@@ -94,9 +94,12 @@ def test_a_number_beyond_all_floats_is_refused(said: dict[str, Any]) -> None:
     [
         (
             {"taxonomies": {"c": {"g": ["x", "y"]}}, "reference": {"c": {"x": 1, "z": 1}}},
-            "names a category that it does",
+            "names an unknown category",
         ),
-        ({"orders": {"c": ["x", "y"]}, "categories": {"c": ["y", "x"]}}, "is in orders and in categories. Say it once"),
+        (
+            {"orders": {"c": ["x", "y"]}, "categories": {"c": ["y", "x"]}},
+            "is given in orders and in categories. Give it once",
+        ),
         ({"categories": {"c": ["y", "y"]}}, "must be different, got one twice"),
         ({"categories": {"c": ["y", " "]}}, "must have names, got a blank"),
     ],

@@ -16,7 +16,7 @@ from shoal.types import without_unused
 
 N = 24
 RELEASES = ("centroid", "medoid", "swap")
-RARE = ["a", "b", "SECRET"] + ["a", "b", "a"] * 7  # whose third record is alone with its value
+RARE = ["a", "b", "SECRET"] + ["a", "b", "a"] * 7  # whose third record is unique by its value
 
 
 @pytest.mark.parametrize("when_missing", ["category", "exclude"])

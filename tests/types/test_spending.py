@@ -122,6 +122,6 @@ def test_how_many_values_lay_beyond_the_bounds_is_for_insiders(tmp_path: Path, r
         papers = ("--report", tmp_path / "r.html", "--edition", edition, "--evidence", tmp_path / "e.json", "--force")
         given = ("protect", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--recipe", tmp_path / "r.toml", *papers)
         words = run(*given).out + run(*given, "--json").out + (tmp_path / "e.json").read_text(encoding="utf-8")
-        assert "beyond the bounds" not in words
+        assert "outside the bounds" not in words
         assert "clamped" not in words
-        assert ("lay beyond the bounds" in (tmp_path / "r.html").read_text(encoding="utf-8")) is told
+        assert ("were outside the bounds" in (tmp_path / "r.html").read_text(encoding="utf-8")) is told

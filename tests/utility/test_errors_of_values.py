@@ -63,7 +63,7 @@ def test_normalised_sse_leaves_out_what_is_missing_and_says_so() -> None:
     numbers = {"a": Pair(np.array([0.0, 4.0, math.nan]), np.array([2.0, math.nan, 1.0]))}
     found = SseNormalised().measure(bare(3, numbers=numbers))
     assert found.value == 0.25
-    assert "2 values were left out" in found.note
+    assert "2 values were omitted" in found.note
     gone = Pair(np.array([math.nan]), np.array([1.0]))
     assert math.isnan(SseNormalised().measure(bare(1, numbers={"a": gone})).value)
 
@@ -102,7 +102,7 @@ def test_positions(order: list[int], dropped: int) -> None:
     assert found.value == pytest.approx(sum(apart) / len(apart))
     assert dict(found.parts)["largest"] == apart[-1]
     assert dict(found.parts)["50 %"] == next(v for v in apart if 2 * sum(x <= v for x in apart) >= len(apart))
-    assert ("did not leave" in found.note) == (dropped > 0)
+    assert ("were not released" in found.note) == (dropped > 0)
 
 
 def test_no_positions_without_a_key() -> None:

@@ -71,7 +71,7 @@ def test_records_with_a_missing_number_are_left_out_and_counted() -> None:
     whole = np.delete(np.arange(20), [3, 5])
     found = InformationLoss().measure(compared(X, Y))
     assert found.value == pytest.approx(InformationLoss().measure(compared(X[whole], Y[whole])).value)
-    assert "2 records were left out" in found.note
+    assert "2 records were omitted" in found.note
     assert math.isnan(InformationLoss().measure(compared(X[[3, 4]], Y[[3, 4]])).value)
     assert math.isnan(InformationLoss().measure(Comparison(np.zeros((2, 1)), np.zeros((2, 1)), ("work",))).value)
 

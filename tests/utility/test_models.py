@@ -100,7 +100,7 @@ def test_missing_values_are_left_out_and_counted() -> None:
     comparison.numbers["age"].before[4] = math.nan
     comparison.categories["work"].after[9] = -1
     found = Regression("pay ~ age + work").measure(comparison)
-    assert "2 records were left out" in found.note
+    assert "2 records were omitted" in found.note
     assert 0 <= found.value <= 1
 
 

@@ -71,4 +71,4 @@ def refuse_with_frame(verb: str, remedy: str, **given: Any) -> None:
     """Refuse arguments that only a file can have; those that say nothing are None or False."""
     names = [name for name, value in given.items() if value is not None and value is not False]
     if names:
-        raise ParameterError(f"{verb}: {listing(names)} must be left out where a frame is given. {remedy}")
+        raise ParameterError(f"{verb}: {listing(names)} cannot be given with a frame. {remedy}")

@@ -153,7 +153,7 @@ def pairs(option: str, given: Iterable[str], *, last: bool = False) -> dict[str,
     for text in given:
         name, sign, value = text.rpartition("=") if last else text.partition("=")
         if not sign or not name.strip():
-            raise ParameterError(f"{option}: must be name=value, got {text!r}. Say which and what.")
+            raise ParameterError(f"{option}: must be name=value, got {text!r}. Give both a name and a value.")
         if name.strip() in found:
             raise ParameterError(f"{option}: {name.strip()!r} is given twice. Give it once.")
         found[name.strip()] = value.strip()
@@ -217,7 +217,9 @@ def requirements(option: str, given: str | None) -> dict[str, Any]:
         model, sign, column = name.partition(":")
         level = _level(text)
         if (model in found) != (isinstance(found.get(model), dict) and bool(sign)):
-            raise ParameterError(f"{option}: {model} is required of all columns and of one. Say it one way.")
+            raise ParameterError(
+                f"{option}: {model} is required of all columns and of a single one. Choose one of the two."
+            )
         if sign:
             found.setdefault(model, {})[column] = level
         else:
@@ -275,7 +277,7 @@ def numbers(option: str, given: str | None, kind: type[int] | type[float]) -> tu
         return tuple(kind(part) for part in names(given))
     except ValueError:
         what = "whole numbers" if kind is int else "numbers"
-        raise ParameterError(f"{option}: must be {what} with commas between them, got {given!r}. Correct it.") from None
+        raise ParameterError(f"{option}: must be {what}, separated by commas, got {given!r}. Correct it.") from None
 
 
 def recipe_from(path: Path | None, given: Mapping[str, Any], command: str = "protect") -> Recipe:
@@ -285,8 +287,8 @@ def recipe_from(path: Path | None, given: Mapping[str, Any], command: str = "pro
     said = both(Recipe, path, given)
     if "quasi" not in said:
         raise ParameterError(
-            f"{command}: --quasi must name at least one column, got none. Name what an intruder may know, "
-            "or give --recipe."
+            f"{command}: --quasi must name at least one column, got none. Name the columns that an attacker may "
+            "know, or give --recipe."
         )
     return Recipe.from_dict(said) if path is None else Recipe.from_file(said)
 

@@ -120,9 +120,9 @@ def print_schema(schema: Schema, partition: Partition, release: str, weight: str
     if "strata were merged" in partition.note:
         known["strata"] = "as it is; merged ones as one"
     fates = {c.name: known.get(c.role, "as it is") for c in schema.columns}
-    fates |= dict.fromkeys(made, "as the method makes it")
+    fates |= dict.fromkeys(made, "as the method computes it")
     rows = [(c.name, c.role.value, c.kind.value, fates[c.name]) for c in schema.columns]
-    print_table("Columns", ("Column", "Role", "Kind", "How it leaves"), shortened(rows))
+    print_table("Columns", ("Column", "Role", "Kind", "Released as"), shortened(rows))
 
 
 def print_plan(planned: Planned, notes: Sequence[str]) -> None:
@@ -266,7 +266,7 @@ def print_readings(readings: Readings) -> None:
     _print_readings(readings, _figure)
     for reading in readings.readings:
         if reading.note:
-            verb = "was not read, for " if math.isnan(reading.value) else ""
+            verb = "was not read, because " if math.isnan(reading.value) else ""
             typer.echo(f"{reading.name}: {verb}{reading.note.rstrip('.')}.")
 
 
@@ -284,7 +284,7 @@ def _print_readings(readings: Readings, written: Callable[[Reading], str]) -> No
 
 def _meaning(room: str, reading: Reading) -> str:
     if reading.name.endswith("_partition"):
-        return "The same of the partition: with exact means, before rounding."
+        return "The same for the partition, with exact means, before rounding."
     return registry.summary(room, reading.measure)
 
 

@@ -10,9 +10,9 @@ from shoal.cli import _options as o
 from shoal.cli._tables import print_audit, print_json, progress_bar
 
 _HELPS = {
-    "confidential": "Confidential columns, for the models that look at them.",
-    "weight": "Column of sampling weights; the smallest class is also weighed.",
-    "require": "What must hold, e.g. k=5,l_entropy=3,e:pay=900; else exit code 4.",
+    "confidential": "Confidential columns, for the models that use them.",
+    "weight": "Column of sampling weights; reports the smallest class's weight.",
+    "require": "Required levels, e.g. k=5,l_entropy=3,e:pay=900; else exit code 4.",
 }
 
 
@@ -25,10 +25,10 @@ def audit(
     json: o.Json = False,
     **given: Any,
 ) -> None:
-    """Find what really holds of a file as it is written: the smallest class over its quasi-identifiers, and for each
-    confidential column how much its classes give away, in every model there is (shoal list models).
+    """Audit a file as it is written: the size of its smallest class over the quasi-identifiers and, for every privacy
+    model, the level that each confidential column achieves (shoal list models).
 
-    Exit code 4 if something required does not hold.
+    Exit code 4 if a requirement does not hold.
     """
     import shoal
 

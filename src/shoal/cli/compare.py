@@ -14,23 +14,23 @@ from shoal.errors import ParameterError
 
 @o.settings("confidential", "set", "seed", "kinds", "orders", "taxonomies")
 def compare(
-    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The file as it was.")],
+    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The original file.")],
     masked: Annotated[str, typer.Argument(metavar="MASKED", help="The released file; same rows, same order.")],
     columns: Annotated[
-        str | None, o.option("A,B,…", "The columns to compare. Without: those a recipe calls quasi.")
+        str | None, o.option("A,B,…", "Columns to compare. Default: the recipe's quasi-identifiers.")
     ] = None,
-    recipe: Annotated[Path | None, o.option("R.toml", "What the columns mean: kinds, orders, taxonomies.")] = None,
-    strata: Annotated[str | None, o.option("A,B,…", "Columns to look at changes within, such as regions.")] = None,
-    key: Annotated[
-        str | None, o.option("COLUMN", "Names records in both files, where rows have another order.")
+    recipe: Annotated[Path | None, o.option("R.toml", "Recipe with the columns' kinds, orders and taxonomies.")] = None,
+    strata: Annotated[str | None, o.option("A,B,…", "Columns to also compare within, e.g. region.")] = None,
+    key: Annotated[str | None, o.option("COLUMN", "Column that matches records if the row order differs.")] = None,
+    receipt: Annotated[Path | None, o.option("R.json", "Receipt of the run; matches rows that were shuffled.")] = None,
+    measures: Annotated[
+        str | None, o.option("A,B,…", "Measures to compute; see shoal list measures.", usual="all")
     ] = None,
-    receipt: Annotated[Path | None, o.option("R.json", "Receipt of the run; lines up rows that were shuffled.")] = None,
-    measures: Annotated[str | None, o.option("A,B,…", "Only these; see shoal list measures.", usual="all")] = None,
     threads: o.Threads = None,
     json: o.Json = False,
     **given: Any,
 ) -> None:
-    """Measure what a masked file lost and what an intruder gains, for shoal's output or anyone's."""
+    """Measure the information loss of a masked file and its disclosure risk, whichever tool made it."""
     import shoal
 
     if columns is None and recipe is None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the files go.")] = Path("demo"),
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the files.")] = Path("demo"),
     force: Annotated[bool, typer.Option("--force", help="Replace the files of an earlier run.")] = False,
 ) -> None:
     """Write a synthetic survey of 5,000 people in households, protect it, and print the audit and the loss."""
@@ -48,7 +48,7 @@ def _print_strata(shown: Demonstration) -> None:
 
 def _print_household(shown: Demonstration) -> None:
     """Print one household of the survey, and its released values."""
-    heads = ("Column", *(f"Member {place + 1}" for place in range(shown.before.num_rows)), "Leave with")
+    heads = ("Column", *(f"Member {place + 1}" for place in range(shown.before.num_rows)), "Released")
     rows = []
     for name in shown.before.column_names:
         after = shown.after[name].unique().to_pylist()

@@ -21,37 +21,39 @@ if TYPE_CHECKING:
 def explore(
     source: Annotated[str, typer.Argument(metavar="IN", help="The file to try settings on, or the URL of a table.")],
     output: Annotated[
-        Path | None, o.option("PAGE.html", "Where the page with the frontier goes.", "--output", "-o")
+        Path | None, o.option("PAGE.html", "Output page with the frontier, .html.", "--output", "-o")
     ] = None,
     methods: Annotated[
-        str | None, o.option("A,B,…", "Methods to try. Without: those that suit what is required.")
+        str | None, o.option("A,B,…", "Methods to try. Default: those that suit the requirements.")
     ] = None,
     k: Annotated[str | None, o.option("A,B,…", "Class sizes to try.", "--k", usual="3,5,10,25")] = None,
-    t: Annotated[str | None, o.option("A,B,…", "Closenesses of confidential values to try: 0 to 1.", "--t")] = None,
-    refine: Annotated[str | None, o.option("A,B,…", "Refinements to try: none, fast, default, best.")] = None,
-    seconds: Annotated[float, o.option("", "Time at hand. What fits is computed, not measured.")] = 60.0,
-    jobs: Annotated[int, o.option("", "Settings that run at once.")] = 2,
-    sample: Annotated[int, o.option("", "Records to look at, at most; of a larger file a sample.")] = 20_000,
-    loss: Annotated[str, o.option("", "The measure of utility to compare by: il_sse or il.")] = "il_sse",
+    t: Annotated[str | None, o.option("A,B,…", "Values of t (t-closeness, 0 to 1) to try.", "--t")] = None,
+    refine: Annotated[str | None, o.option("A,B,…", "Refinement efforts to try: none, fast, default, best.")] = None,
+    seconds: Annotated[float, o.option("", "Time budget in seconds, estimated and not measured.")] = 60.0,
+    jobs: Annotated[int, o.option("", "Settings that run in parallel.")] = 2,
+    sample: Annotated[int, o.option("", "Largest number of records; a larger file is sampled.")] = 20_000,
+    loss: Annotated[str, o.option("", "Measure of loss to compare by: il_sse or il.")] = "il_sse",
     risk: Annotated[
         str | None,
-        o.option("", "The measure of risk to compare by, such as dld, id or dr.", usual="dld"),
+        o.option("", "Measure of risk to compare by, e.g. dld, id or dr.", usual="dld"),
     ] = None,
-    max_loss: Annotated[float | None, o.option("PERCENT", "Loss at most; recommended is the least risk then.")] = None,
-    max_risk: Annotated[float | None, o.option("PERCENT", "Risk at most; recommended is the least loss then.")] = None,
-    recipe: Annotated[Path | None, o.option("R.toml", "Take what does not change from a file.")] = None,
-    save_recipe: Annotated[
-        Path | None, o.option("R.toml", "Write the recipe of the recommended setting to a file.")
+    max_loss: Annotated[
+        float | None, o.option("PERCENT", "Largest loss in percent; recommends the least risk within it.")
     ] = None,
-    force: Annotated[bool, o.option("", "Replace page and recipe if they exist.", "--force")] = False,
+    max_risk: Annotated[
+        float | None, o.option("PERCENT", "Largest risk in percent; recommends the least loss within it.")
+    ] = None,
+    recipe: Annotated[Path | None, o.option("R.toml", "Recipe with the fields that do not vary.")] = None,
+    save_recipe: Annotated[Path | None, o.option("R.toml", "Write the recommended recipe to this file.")] = None,
+    force: Annotated[bool, o.option("", "Replace the page and the recipe if they exist.", "--force")] = False,
     threads: o.Threads = None,
     json: o.Json = False,
     **given: Any,
 ) -> None:
-    """Try methods, class sizes and closenesses on a file, draw what each loses and risks, and recommend one.
+    """Try methods, class sizes and values of t on a file, plot loss against risk, and recommend a setting.
 
-    With --epsilon noise is weighed against loss, and the least sum recommended. The same file and options give the same
-    result on every machine.
+    With --epsilon, noise is weighed against microaggregation loss, and the least sum is recommended. The same file and
+    options give the same result on every machine.
     """
     said = o.read(given)
     noise = {name: said.pop(name, None) for name in ("epsilon", "bounds", "claim")}

@@ -19,16 +19,16 @@ _SHOWN = 5  # pairs and triples; all are in the JSON
 
 @o.settings("reviewed")
 def inspect(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The file to look at, or the URL of a table.")],
-    recipe: Annotated[Path | None, o.option("R.toml", "Write a recipe to begin with, which runs as it is.")] = None,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file to inspect, or the URL of a table.")],
+    recipe: Annotated[Path | None, o.option("R.toml", "Write a starter recipe, ready to run.")] = None,
     force: Annotated[bool, o.option("", "Replace the recipe if it exists.", "--force")] = False,
     threads: o.Threads = None,
     json: o.Json = False,
     **given: Any,
 ) -> None:
-    """Look at a file before it is protected: what its columns seem to be and why, how many people they single out.
+    """Inspect a file before protecting it: guess the role of each column, and count the records that are unique.
 
-    Guesses are by names and counts. No value is shown.
+    Guesses use names and counts only. No value is shown.
     """
     import shoal
 
@@ -41,7 +41,7 @@ def inspect(
     _print_combinations(found)
     _print_unchanged(found.unchanged)
     if recipe is not None:
-        typer.echo(f"A recipe to begin with: {recipe}. Read it before you use it.")
+        typer.echo(f"Starter recipe: {recipe}. Review it before you use it.")
 
 
 def _print_columns(found: Inspection) -> None:
@@ -66,10 +66,10 @@ def _print_combinations(found: Inspection) -> None:
         rows += [*shortened(some, _SHOWN), None]
     if (count := len(found.together.attributes)) > 3:
         rows.append(row(f"all {count} together", found.together))
-    heads = ("Known to an intruder", "Alone", "Share", "k")
-    print_table("Records that stand alone", heads, rows, right=(1, 2, 3), fold=(0,))
+    heads = ("Known to an attacker", "Unique", "Share", "k")
+    print_table("Unique records", heads, rows, right=(1, 2, 3), fold=(0,))
     if found.left_out:
-        typer.echo(f"Pairs and triples leave out the {found.left_out:,} columns with the fewest different values.")
+        typer.echo(f"Pairs and triples omit the {found.left_out:,} columns with the fewest distinct values.")
 
 
 def _print_unchanged(found: Unchanged) -> None:

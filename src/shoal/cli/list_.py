@@ -15,7 +15,7 @@ from shoal.parameters import unknown
 def list_(
     what: Annotated[
         str | None,
-        typer.Argument(metavar="methods|models|measures|releases|steerings", help="One of these; all if none."),
+        typer.Argument(metavar="methods|models|measures|releases|steerings", help="One of these. Default: all."),
     ] = None,
 ) -> None:
     """List methods, privacy models, measures, releases and steerings, each by the name to use."""

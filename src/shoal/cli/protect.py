@@ -28,28 +28,30 @@ if TYPE_CHECKING:
 @o.settings()
 def protect(
     source: Annotated[str, typer.Argument(metavar="IN", help="The file to protect, or the URL of a table.")],
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="OUT", help="Where the protected file goes, or URL.")
-    ],
-    recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Take all of this from a file.")] = None,
-    save_recipe: Annotated[Path | None, typer.Option(metavar="R.toml", help="Write all of this to a file.")] = None,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="Output file, or the URL of a table.")],
+    recipe: Annotated[
+        Path | None, typer.Option(metavar="R.toml", help="Recipe file; options override its fields.")
+    ] = None,
+    save_recipe: Annotated[
+        Path | None, typer.Option(metavar="R.toml", help="Write these settings to a recipe file.")
+    ] = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="R.html", help="Write a report that people read, one HTML file.")
+        Path | None, typer.Option(metavar="R.html", help="Write a readable report, one HTML file.")
     ] = None,
     edition: Annotated[
-        str, typer.Option(help="Of the report: internal, or external, without what would help an intruder.")
+        str, typer.Option(help="Edition of the report: internal, or external (publishable).")
     ] = "internal",
     evidence: Annotated[
         Path | None, typer.Option(metavar="E.json", help="Write evidence that shoal verify can check.")
     ] = None,
     receipt: Annotated[
-        Path | None, typer.Option(metavar="R.json", help="Write a receipt for yourself: never publish it.")
+        Path | None, typer.Option(metavar="R.json", help="Write a private receipt; never publish it.")
     ] = None,
     repeat: Annotated[
         Path | None, typer.Option(metavar="R.json", help="Repeat the random choices of an earlier run by its receipt.")
     ] = None,
     certify: Annotated[
-        bool, typer.Option("--certify", help="Say how much lower the loss of any partition could be; takes longer.")
+        bool, typer.Option("--certify", help="Report how far the loss is from a lower bound; slower.")
     ] = False,
     keep_metadata: Annotated[
         bool, typer.Option("--keep-metadata", help="Keep the input's labels, notes and metadata; read them first.")
@@ -121,11 +123,13 @@ def protect(
         for warning in done.audit.warnings:
             typer.echo(f"Warning: {warning}")
         if done.left_out:
-            typer.echo(f"{done.left_out:,} records lack a quasi-identifier and were left out.")
+            typer.echo(f"{done.left_out:,} records lack a quasi-identifier and were excluded.")
         if done.beside:
             typer.echo("Nothing is lost in the quasi-identifiers, which are released unchanged.")
         elif not done.published.readings:
-            typer.echo(f"The loss by release = {made.release} tells of the originals: shoal compare measures it.")
+            typer.echo(
+                f"The loss of release = {made.release} would reveal the originals: measure it with shoal compare."
+            )
         typer.echo(f"{done.audit.records:,} records protected: {shown}{f' and {done.beside}' if done.beside else ''}")
 
 

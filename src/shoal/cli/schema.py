@@ -9,8 +9,10 @@ import typer
 from shoal.cli._tables import print_json
 
 
-def schema(stream: Annotated[bool, typer.Option("--stream", help="Schema of stream recipes.")] = False) -> None:
-    """Print the JSON Schema of recipes, by which editors such as VS Code complete and check TOML files."""
+def schema(
+    stream: Annotated[bool, typer.Option("--stream", help="Print the schema of stream recipes instead.")] = False,
+) -> None:
+    """Print the JSON Schema of recipes, for completion and checks in editors such as VS Code."""
     import shoal
 
     print_json(shoal.recipe_schema(stream=stream))

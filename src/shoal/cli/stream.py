@@ -23,30 +23,32 @@ _REASONS = 3  # number of reasons that are printed
 @o.settings(of=StreamFields, text=False)
 def stream(
     source: Annotated[
-        str, typer.Argument(metavar="[IN]", help="Tuples: a file, - for standard input, a URL, or any table.")
+        str, typer.Argument(metavar="[IN]", help="Input: a file, - for standard input, a URL, or any table.")
     ] = "-",
-    output: Annotated[str, o.option("OUT", "Where classes go: a file, - or a URL.", "--output", "-o")] = "-",
-    recipe: Annotated[Path | None, o.option("R.toml", "Take all of this from a file.")] = None,
-    form: Annotated[str | None, o.option("", "csv or jsonl.", "--format", usual="as the names say, else jsonl")] = None,
-    delimiter: Annotated[str, o.option("", "CSV: what separates the cells.")] = ",",
-    quote: Annotated[str, o.option("", "CSV: what stands around cells.")] = '"',
-    dead: Annotated[str | None, o.option("FILE", "Where records go that are no tuples, with the reason.")] = None,
-    dead_payload: Annotated[bool, o.option("", "Also keep these records there.", "--dead-payload")] = False,
-    longest: Annotated[int, o.option("BYTES", "A longer record is no tuple.")] = 1 << 20,
-    metrics: Annotated[str | None, o.option("[HOST]:PORT", "Answer Prometheus there, at /metrics.")] = None,
-    rate: Annotated[float | None, o.option("N", "Read so many records each second.")] = None,
-    drain_seconds: Annotated[float, o.option("S", "Stop within this time when told to.")] = 10.0,
-    try_delays: Annotated[
-        str | None, o.option("A,B,…", "Write nothing; say what a table loses with these delays.")
+    output: Annotated[str, o.option("OUT", "Output: a file, - for standard output, or a URL.", "--output", "-o")] = "-",
+    recipe: Annotated[Path | None, o.option("R.toml", "Recipe file; options override its fields.")] = None,
+    form: Annotated[
+        str | None, o.option("", "csv or jsonl.", "--format", usual="by the file names, else jsonl")
     ] = None,
-    force: Annotated[bool, o.option("", "Rename an output that exists and has no journal.", "--force")] = False,
+    delimiter: Annotated[str, o.option("", "CSV: delimiter of cells.")] = ",",
+    quote: Annotated[str, o.option("", "CSV: quote character.")] = '"',
+    dead: Annotated[str | None, o.option("FILE", "Output for rejected records, each with the reason.")] = None,
+    dead_payload: Annotated[bool, o.option("", "Include the rejected records themselves.", "--dead-payload")] = False,
+    longest: Annotated[int, o.option("BYTES", "Longest record in bytes; longer ones are rejected.")] = 1 << 20,
+    metrics: Annotated[str | None, o.option("[HOST]:PORT", "Serve Prometheus metrics here, at /metrics.")] = None,
+    rate: Annotated[float | None, o.option("N", "Records to read per second.")] = None,
+    drain_seconds: Annotated[float, o.option("S", "Seconds to finish when asked to stop.")] = 10.0,
+    try_delays: Annotated[
+        str | None, o.option("A,B,…", "Write nothing; print the loss of a table for these delays.")
+    ] = None,
+    force: Annotated[bool, o.option("", "Rename an existing output that has no journal.", "--force")] = False,
     json: o.Json = False,
     **given: Any,
 ) -> None:
-    """Protect a stream: every tuple leaves within the largest delay, in a class of at least k subjects.
+    """Protect a stream: release every tuple within the largest delay, in a class of at least k subjects.
 
-    To a file, a stream that was stopped, or killed, goes on where it was when it is run again. Nothing is lost, and
-    nothing leaves twice.
+    A stream to a file that was stopped or killed continues where it stopped when it is run again: nothing is lost or
+    released twice.
     """
     made = _recipe(recipe, o.read(given, StreamFields))
     import shoal
@@ -97,18 +99,20 @@ def _print(done: Streamed, output: str, *, json: bool) -> None:
             print_json(done.to_dict())
         return
     count, to_pipe = done.counts.tally, output == "-"
-    told = f"{count.read:,} records: {count.released:,} left in {count.classes:,} classes, {count.dropped:,} dropped, "
-    told += f"{count.dead:,} dead, {done.counts.waiting:,} wait; {count.clamped:,} values clamped; "
+    told = (
+        f"{count.read:,} records: {count.released:,} released in {count.classes:,} classes, {count.dropped:,} dropped, "
+    )
+    told += f"{count.dead:,} rejected, {done.counts.waiting:,} pending; {count.clamped:,} values clamped; "
     told += f"loss {done.counts.loss:.2f} %."
     typer.echo(told, err=to_pipe)
     for reason, times in list(done.counts.reasons.items())[:_REASONS]:
-        typer.echo(f"{times:,} dead: {reason}", err=to_pipe)
+        typer.echo(f"{times:,} rejected: {reason}", err=to_pipe)
     if done.already:
-        typer.echo(f"{done.target}: this stream is finished already; nothing was done.", err=to_pipe)
+        typer.echo(f"{done.target}: this stream has already finished; nothing was done.", err=to_pipe)
     elif done.signal is not None and not to_pipe:
-        typer.echo(f"{done.target}: stopped. Run it again to go on: those that wait are read again.", err=to_pipe)
+        typer.echo(f"{done.target}: stopped. Run it again to continue: pending tuples are read again.", err=to_pipe)
     if to_pipe:
-        typer.echo("Standard output has no journal: this stream cannot be gone on with.", err=True)
+        typer.echo("Standard output has no journal: this stream cannot be continued.", err=True)
 
 
 def _print_replayed(found: list[Replayed], *, json: bool) -> None:
@@ -120,5 +124,5 @@ def _print_replayed(found: list[Replayed], *, json: bool) -> None:
          f"{one.tally.dead:,}", f"{one.to_dict()['waited']['average']:,.1f}")
         for one in found
     ]  # fmt: skip
-    heads = ("Delay", "Loss", "MSE", "Classes", "Dropped", "Dead", "Waited")
+    heads = ("Delay", "Loss", "MSE", "Classes", "Dropped", "Rejected", "Mean delay")
     print_table("Loss against the largest delay", heads, rows)

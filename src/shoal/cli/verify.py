@@ -28,11 +28,11 @@ def verify(
     threads: o.Threads = None,
     json: o.Json = False,
 ) -> None:
-    """Check a protected file against its evidence: that it is this file, that it holds what the recipe promises, and
-    that the evidence says the truth of it. The file is audited from scratch.
+    """Check a protected file against its evidence: that it is the released file, that the recipe's promises hold, and
+    that the evidence is correct. The file is audited from scratch.
 
-    Exit code 4 if anything is not true. What the output cannot show is said, and never taken to hold: with --strict
-    that is exit code 4 as well. A method may promise no k; --require k=5 fails then.
+    Exit code 4 if a check fails. Claims that the output cannot confirm are listed and never assumed to hold; with
+    --strict they give exit code 4 as well. Some methods promise no k; then --require k=5 fails.
     """
     import shoal
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def places_by_key(original: Table, masked: Table, key: str) -> NDArray[np.int64]:
-    """Return for each original record its row in the masked table; −1 if it has none.
+    """Return for each original record its row in the masked table; −1 if it is not there.
 
     Raises
     ------
@@ -58,8 +58,8 @@ def places_by_key(original: Table, masked: Table, key: str) -> NDArray[np.int64]
         missing = tables[which].data.column(key).null_count
         if missing or len(np.unique(own)) < len(own):
             faults.append(
-                f"Column {key!r}: a key must be there and differ for every record, but not in the {which} table. Name "
-                f"another column."
+                f"Column {key!r}: a key must be present and unique for every record; in the {which} table it is not. "
+                "Name another column."
             )
     strange = int((~np.isin(codes[n:], codes[:n])).sum())
     if strange:
@@ -102,7 +102,9 @@ class Compared:
 
     def __post_init__(self) -> None:
         if self.key is not None and self.receipt is not None:
-            raise ParameterError("Compare: key and receipt must not both be given: each lines rows up. Leave out one.")
+            raise ParameterError(
+                "Compare: key and receipt must not both be given: each of them matches the rows. Leave out one."
+            )
 
     @classmethod
     def of(cls, recipe: Recipe | None, said: Compared) -> Compared:
@@ -267,8 +269,8 @@ def _shuffled(original: Table, masked: Table) -> str:
     if not moved:
         return ""
     return (
-        f"the rows seem to be in another order than in the original, for {moved[0]} has the same values in both. Give "
-        f"the receipt of the run (--receipt), or a key that both tables have (--key)"
+        f"the rows seem to be in another order than in the original, because {moved[0]} has the same values in both. "
+        "Give the receipt of the run (--receipt), or a key that both tables have (--key)"
     )
 
 

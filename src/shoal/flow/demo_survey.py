@@ -55,7 +55,7 @@ class Survey(Checked):
     """
 
     records: Annotated[int, Param("Number of people.", low=1)] = 5000
-    seed: Annotated[int, Param("Where randomness starts.", low=0)] = 0
+    seed: Annotated[int, Param("Random seed.", low=0)] = 0
 
     def read(self) -> pa.Table:
         """Generate the survey."""
@@ -160,7 +160,7 @@ def _marital(
 
 
 def _occupation(education: NDArray[np.int64], work: NDArray[np.int64], rng: np.random.Generator) -> pa.Array:
-    """Return each person's current or last occupation; students have none yet, and some do not answer."""
+    """Return each person's current or last occupation; missing for students and for some others."""
     import pyarrow as pa
 
     names = [name for groups in OCCUPATIONS.values() for listed in groups.values() for name in listed]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _LOOKED_AT = 12  # columns whose pairs and triples are counted: 66 and 220
 _LONG = 100_000  # from here on, numbers of equal length are unlikely to be amounts
-_SAFE = "no column seems to be known from elsewhere: to be on the safe side"
+_SAFE = "no column seems to be known from elsewhere, so this one is included to be safe"
 _ONCE = (Role.WEIGHT, Role.SUBJECT, Role.STRATA)
 _INSTEAD = {Role.WEIGHT: Role.OTHER, Role.SUBJECT: Role.IDENTIFIER, Role.STRATA: Role.QUASI}
 _SPOKEN = {Role.WEIGHT: "weights", Role.SUBJECT: "subjects", Role.STRATA: "strata"}
@@ -173,8 +173,8 @@ def _may_be_weights(numbers: NDArray[np.float64]) -> bool:
 def _given_out(numbers: NDArray[np.float64]) -> bool:
     """Tell whether distinct whole numbers look assigned one by one rather than measured."""
     low, high = float(numbers.min()), float(numbers.max())
-    alike = low >= _LONG and len(f"{low:.0f}") == len(f"{high:.0f}")
-    return bool(high - low < 2 * len(numbers) or alike)
+    same_length = low >= _LONG and len(f"{low:.0f}") == len(f"{high:.0f}")
+    return bool(high - low < 2 * len(numbers) or same_length)
 
 
 def _settled(guesses: Sequence[Guess], k: int) -> tuple[Guess, ...]:
@@ -194,7 +194,7 @@ def _only_once(guess: Guess, taken: set[Role], several: bool, k: int) -> Guess:
     """Return a guess with another role if its own is taken or not possible."""
     instead = _INSTEAD.get(guess.role, Role.OTHER)
     if guess.role is Role.SUBJECT and guess.distinct < k:
-        return replace(guess, role=instead, reason="named as a person, but there are too few")
+        return replace(guess, role=instead, reason="named like a person, but there are too few")
     if guess.role is Role.STRATA and several:  # each stratum would need k subjects
         return replace(guess, role=instead)
     if guess.role in _ONCE and guess.role in taken:

@@ -111,7 +111,7 @@ def _of_household(names: Sequence[str]) -> list[str]:
 
 def _list(role: Role, meaning: str, guesses: Sequence[Guess]) -> list[str]:
     if not guesses and role is Role.QUASI:
-        return [f"# {meaning}", "# Nothing was found: name at least one, for no recipe runs without.", "quasi = []", ""]
+        return [f"# {meaning}", "# None was found: name at least one, because a recipe needs one.", "quasi = []", ""]
     if not guesses:
         return [f"# {meaning}", f"# {role.value} = []", ""]
     inside = [f"  {_toml(guess.name)},  # {guess.reason}; {guess.distinct:,} different" for guess in guesses]

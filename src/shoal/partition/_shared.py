@@ -37,8 +37,8 @@ def ranked(owner: object, points: Points) -> list[Confidential]:
     if not found:
         names = listing([repr(attribute.name) for attribute in points.confidential])
         raise SchemaError(
-            f"{name}: a confidential column with an order is needed, {names} is nominal. Give it a taxonomy or another "
-            f"kind in the recipe, or take t_close_merge or k_first."
+            f"{name}: a confidential column with an order is needed, {names} is nominal. Give it a taxonomy or "
+            "another kind in the recipe, or use t_close_merge or k_first."
         )
     return found
 

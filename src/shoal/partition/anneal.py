@@ -41,9 +41,9 @@ class Anneal(Checked, Partitioner):
     promises_k: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
-    effort: Annotated[Literal["fast", "default", "best"], Param("How much to try.")] = "default"
+    effort: Annotated[Literal["fast", "default", "best"], Param("Effort of the search.")] = "default"
     seconds: Annotated[
-        float | None, Param("Go on for so long, whatever the effort; then the best so far is taken.", low=0)
+        float | None, Param("Seconds to search, whatever the effort; then the best result is used.", low=0)
     ] = None
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:

@@ -39,7 +39,7 @@ class Auto(Checked, Partitioner):
     >>> points = Points(np.array([[0.0], [9.0], [1.0], [8.0], [2.0]]))
     >>> part = Auto(k=2).partition(points, np.random.default_rng(0))
     >>> part.labels.tolist(), part.note
-    ([0, 1, 0, 1, 0], 'auto took optimal_univariate: one coordinate, of which the optimum is known')
+    ([0, 1, 0, 1, 0], 'auto chose optimal_univariate: one coordinate, for which it finds the optimum')
     """
 
     promises_k: ClassVar[bool] = True
@@ -47,9 +47,10 @@ class Auto(Checked, Partitioner):
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
     t: Annotated[
-        float | None, Param("How far a class may be from the table in each confidential attribute.", low=0, high=1)
+        float | None,
+        Param("t-closeness: largest distance (0–1) of a class from the table.", low=0, high=1),
     ] = None
-    seconds: Annotated[float, Param("Time at hand, on an ordinary machine with two cores.", low=0)] = 60.0
+    seconds: Annotated[float, Param("Time budget in seconds on an ordinary machine with two cores.", low=0)] = 60.0
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of at least k records by the method that fits."""
@@ -62,7 +63,7 @@ class Auto(Checked, Partitioner):
             return self._demanding(points, rng, demands)
         key, given, reason = self._choice(points)
         chosen = f"{key} ({', '.join(f'{name} {value}' for name, value in given.items())})" if given else key
-        note = f"auto took {chosen}: {reason}"
+        note = f"auto chose {chosen}: {reason}"
         say(note)
         partition = build(registry.load("partition", key), {"k": self.k, **given}).partition(points, rng)
         return replace(partition, note=note)
@@ -84,8 +85,8 @@ class Auto(Checked, Partitioner):
         times = {effort: start + seconds_to_refine(EFFORTS[effort], n, size, axes) for effort in EFFORTS}
         effort = next((effort for effort in ("best", "default", "fast") if times[effort] <= self.seconds), None)
         how = f"refined with effort {effort}" if effort else "not refined"
-        about = f"{n:,} records of {d} coordinates take about {_about(times[effort] if effort else start)}"
-        note = f"auto took {key}, {how}: {about} of the {self.seconds:g} s at hand"
+        about = f"{n:,} records of {d} coordinates, estimated {_about(times[effort] if effort else start)}"
+        note = f"auto chose {key}, {how}: {about} of a {self.seconds:g} s budget"
         say(note)
         first = build(registry.load("partition", key), {"k": self.k, **given}).partition(points, rng)
         block, x = first.blocks[0], points.coordinates
@@ -107,15 +108,15 @@ class Auto(Checked, Partitioner):
     def _choice(self, points: Points) -> tuple[str, dict[str, Any], str]:
         n, d = points.coordinates.shape
         if d == 1:
-            return "optimal_univariate", {}, "one coordinate, of which the optimum is known"
+            return "optimal_univariate", {}, "one coordinate, for which it finds the optimum"
         size = f"{n:,} records of {d} coordinates"
         more = ""
         for key, given, seconds in self._candidates(n, d):
             if seconds <= self.seconds:
-                return key, given, f"{size} take about {_about(seconds)} of the {self.seconds:g} s at hand{more}"
+                return key, given, f"{size}, estimated {_about(seconds)} of a {self.seconds:g} s budget{more}"
             effort = f"effort {given['effort']}" if given else key
             more = f"; {effort} would take about {_about(seconds)}"
-        return "blocks", {}, f"{size} take about {_about(seconds)}, and nothing is quicker"
+        return "blocks", {}, f"{size}, estimated {_about(seconds)}; no method is faster"
 
     def _candidates(self, n: int, d: int) -> Iterator[tuple[str, dict[str, Any], float]]:
         """Yield the candidate methods, lowest loss first, with their estimated seconds."""

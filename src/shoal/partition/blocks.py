@@ -40,8 +40,8 @@ class Blocks(Checked, Partitioner):
     promises_k: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
-    size: Annotated[int, Param("Records of a block, at least.", low=1)] = 100_000
-    rounds: Annotated[int, Param("How often the seams are mended.", low=0, high=100)] = 2
+    size: Annotated[int, Param("Smallest number of records in a block.", low=1)] = 100_000
+    rounds: Annotated[int, Param("Rounds of repair across the borders of blocks.", low=0, high=100)] = 2
 
     relative_cost: ClassVar[float] = 3.0  #: processor time in multiples of a first partition by MDAV, measured
 

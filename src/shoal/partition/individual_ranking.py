@@ -62,6 +62,6 @@ class IndividualRanking(Checked, Partitioner):
         if column.shape[1] != 1:
             raise DataError(
                 f"IndividualRanking: the optimal cut needs 1 coordinate for each attribute, {name!r} has "
-                f"{column.shape[1]}. Take by = mdav."
+                f"{column.shape[1]}. Use by = mdav."
             )
         return np.asarray(projected_labels(column, column[:, 0], self.k))

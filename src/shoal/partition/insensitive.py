@@ -35,7 +35,7 @@ def numbers(places: NDArray[np.float64]) -> tuple[Axis, ...]:
     return tuple(Axis(str(j), column) for j, column in enumerate(places.T))
 
 
-def ploughed(axes: Sequence[Axis], strips: Sequence[int]) -> NDArray[np.int64]:
+def snake_order(axes: Sequence[Axis], strips: Sequence[int]) -> NDArray[np.int64]:
     """Return the rows in cell order, alternating direction from strip to strip (boustrophedon)."""
     last = axes[-1].places
     odd = np.zeros(len(last), np.bool_)  # whether the cell of the axes so far has an odd number
@@ -163,7 +163,7 @@ class Insensitive(Checked, Partitioner):
         if self.strips is not None:
             strips = (*(axis.nearest(self.strips) for axis in axes[:-1]), 1)
         labels = np.empty(n, np.int64)
-        labels[ploughed(axes, strips)] = np.minimum(np.arange(n) // self.k, classes - 1)
+        labels[snake_order(axes, strips)] = np.minimum(np.arange(n) // self.k, classes - 1)
         size = n if classes == 1 else self.k
         known = bool(points.axes) or (points.widths is not None and points.lows is not None)
         moved = tuple(step / size for step in moves(classes, strips, axes)) if known else None

@@ -53,9 +53,7 @@ class Kpqr(Checked, Partitioner):
     p: Annotated[int, Param("Smallest number of values in a class that has a rare one.", low=1)]
     q: Annotated[float, Param("Share of the table below which a value is rare.", low=0, high=1)]
     r: Annotated[float, Param("Smallest share of the variance in a class that has a rare value.", low=0, high=1)]
-    prefer_variance: Annotated[
-        bool, Param("Whether, of records that bring a new value, those that increase the variance go first.")
-    ] = False
+    prefer_variance: Annotated[bool, Param("Prefer records with a new value that increase the variance.")] = False
 
     relative_cost: ClassVar[float] = 30.0  #: processor time in multiples of a first partition by MDAV, measured
 
@@ -71,8 +69,8 @@ class Kpqr(Checked, Partitioner):
         attributes = confidential(self, points)
         if len(attributes) > 1:
             raise SchemaError(
-                f"Kpqr: exactly one confidential attribute is taken, got {len(attributes)}. Name one, or take another "
-                f"method and require kpqr of each: --require kpqr=p:q:r."
+                f"Kpqr: takes exactly one confidential attribute, got {len(attributes)}. Name one, or choose another "
+                "method and require kpqr of each: --require kpqr=p:q:r."
             )
         attribute, order = attributes[0], rng.permutation(len(points))
         if rare_values(attribute.counts, self.q).any():

@@ -54,7 +54,7 @@ class LeastError(Checked, Partitioner):
     k: Annotated[int, Param("Smallest number of records in a class of one attribute, if there is to be one.", low=2)]
     epsilon: Annotated[
         float | Mapping[str, float],
-        Param("The ε of the noise that classes will leave with, or that of each attribute."),
+        Param("The ε of the noise that will be added, or that of each attribute."),
     ] = 1.0
     split: Annotated[
         Literal["even", "expression1", "least"],
@@ -107,19 +107,19 @@ class LeastError(Checked, Partitioner):
             )
         if self.at_least_k and points.subjects is not None:
             raise ParameterError(
-                "LeastError: at_least_k must be false where k counts subjects, for here it would count records. Leave "
+                "LeastError: at_least_k must be false where k counts subjects, because it would count records. Leave "
                 "it out, or leave out subject."
             )
         if isinstance(self.epsilon, Mapping) and (lacking := [n for n in points.places if n not in self.epsilon]):
             raise ParameterError(
-                f"LeastError: epsilon must be one number, or one for each attribute, {listing(lacking)} has none. "
-                f"Give it one."
+                f"LeastError: epsilon must be one number, or one for each attribute; missing for {listing(lacking)}. "
+                "Add it."
             )
         for name, places in points.places.items():
             if len(places) != 1:
                 raise DataError(
                     f"LeastError: there must be 1 coordinate for each attribute, {name!r} has {len(places)}. Give it "
-                    f"another role, or take another method."
+                    "another role, or choose another method."
                 )
 
     def _epsilons(

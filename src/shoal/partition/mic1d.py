@@ -44,11 +44,11 @@ class Mic1d(Checked, Partitioner):
 
     promises_k: ClassVar[bool] = False
 
-    k: Annotated[int, Param("Smallest number of values, of whichever records and attributes, in a run.", low=2)]
+    k: Annotated[int, Param("Smallest number of values in a run, across records and attributes.", low=2)]
     cut: Annotated[Literal["fixed", "optimal"], Param("Runs of k values, or runs of k … 2k−1 with the least SSE.")] = (
         "fixed"
     )
-    small_last: Annotated[bool, Param("Leave what is left over in a smaller last run, as the paper does.")] = False
+    small_last: Annotated[bool, Param("Leave the remaining values in a smaller last run, as the paper does.")] = False
 
     relative_cost: ClassVar[float] = 3.0  #: processor time in multiples of a first partition by MDAV, measured
 
@@ -57,7 +57,7 @@ class Mic1d(Checked, Partitioner):
         if self.small_last and self.cut == "optimal":
             raise ParameterError(
                 "Mic1d: small_last must be false where cut is 'optimal', which leaves no smaller run, got true. "
-                "Leave one of them out."
+                "Leave out one of them."
             )
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:

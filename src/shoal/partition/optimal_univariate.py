@@ -52,8 +52,8 @@ class OptimalUnivariate(Checked, Partitioner):
         if d != self.dimensions:
             whose = f" of {listing([repr(name) for name in owners])}" if owners else ""
             raise DataError(
-                f"OptimalUnivariate: points must have exactly 1 coordinate, got {d}{whose}. "
-                f"Give each attribute a block of its own, or take another method."
+                f"OptimalUnivariate: points must have exactly 1 coordinate, got {d}{whose}. Give each attribute its "
+                "own block, or choose another method."
             )
         # [N14] 2.2: sort, then the shortest path from g_0 to g_n
         order = np.argsort(points.coordinates[:, 0], kind="stable")

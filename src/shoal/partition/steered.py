@@ -64,10 +64,10 @@ class Steered(Checked, Partitioner):
     may_miss_t: ClassVar[bool] = True  #: with a weight chosen by the user it promises nothing, and reports that
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
-    t: Annotated[float, Param("How far a class may be from the table in each confidential attribute.", low=0, high=1)]
+    t: Annotated[float, Param("t-closeness: largest distance (0–1) of a class from the table.", low=0, high=1)]
     weight: Annotated[
         float | None,
-        Param("Weight of the artificial attribute; the one that guarantees t if not given.", low=0, high=1e100),
+        Param("Weight of the artificial attribute; default: the weight that guarantees t.", low=0, high=1e100),
     ] = None
     first: Annotated[str, Param("The method that partitions the steered points.")] = "mdav"
 
@@ -80,8 +80,8 @@ class Steered(Checked, Partitioner):
         method = registry.load("partition", self.first)
         if method.promises_t or method.promises or not method.promises_k:
             raise ParameterError(
-                f"Steered: first must be a method that forms classes of at least k records and does not look at "
-                f"confidential attributes, got {self.first!r}. Take mdav."
+                "Steered: first must be a method that forms classes of at least k records and does not use "
+                f"confidential attributes, got {self.first!r}. Use mdav."
             )
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
@@ -116,7 +116,7 @@ class Steered(Checked, Partitioner):
         inside = method.partition(Points(np.ascontiguousarray(steered)), rng)  # step 8
         if len(inside.blocks) > 1:
             raise ParameterError(
-                f"Steered: first must be a method that forms one block of attributes, got {self.first!r}. Take mdav."
+                f"Steered: first must be a method that forms one block of attributes, got {self.first!r}. Use mdav."
             )
         labels = np.empty(len(x), np.int64)
         labels[rows] = inside.labels

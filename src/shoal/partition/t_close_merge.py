@@ -47,7 +47,7 @@ class TCloseMerge(Checked, Partitioner):
     promises_t: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
-    t: Annotated[float, Param("How far a class may be from the table in each confidential attribute.", low=0, high=1)]
+    t: Annotated[float, Param("t-closeness: largest distance (0–1) of a class from the table.", low=0, high=1)]
     first: Annotated[str, Param("The method that forms the classes to be merged.")] = "mdav"
 
     relative_cost: ClassVar[float] = 5.0  #: processor time in multiples of a first partition by MDAV, measured
@@ -59,18 +59,18 @@ class TCloseMerge(Checked, Partitioner):
         method = registry.load("partition", self.first)
         if method.promises_t:
             raise ParameterError(
-                f"TCloseMerge: first must be a method that leaves t to others, got {self.first!r}, which sees to it "
-                f"itself. Take {self.first!r} alone, or another first."
+                f"TCloseMerge: first must be a method that does not enforce t, got {self.first!r}, which does. Use "
+                f"{self.first!r} alone, or choose another first."
             )
         if method.promises:
             raise ParameterError(
-                f"TCloseMerge: first must be a method that needs nothing but k, got {self.first!r}, which sees to "
-                f"another model. Take {self.first!r} alone, with --t, or another first."
+                f"TCloseMerge: first must be a method that needs only k, got {self.first!r}, which enforces another "
+                f"model. Use {self.first!r} alone, with --t, or choose another first."
             )
         if not method.promises_k:
             raise ParameterError(
-                f"TCloseMerge: first must form classes of at least k records, got {self.first!r}, which promises none. "
-                f"Take another first."
+                f"TCloseMerge: first must form classes of at least k records, got {self.first!r}, which does not "
+                "promise them. Choose another first."
             )
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
@@ -84,7 +84,7 @@ class TCloseMerge(Checked, Partitioner):
         if len(formed.blocks) > 1:
             raise ParameterError(
                 f"TCloseMerge: first must partition all attributes together, got {self.first!r}, which forms "
-                f"{len(formed.blocks)} blocks of them. Take another first."
+                f"{len(formed.blocks)} blocks. Choose another first."
             )
         block = formed.blocks[0]
         labels = merge_until_close(points.coordinates, block.labels, near)

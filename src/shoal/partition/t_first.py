@@ -52,7 +52,7 @@ class TFirst(Checked, Partitioner):
     promises_t: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
-    t: Annotated[float, Param("How far a class may be from the table in each confidential attribute.", low=0, high=1)]
+    t: Annotated[float, Param("t-closeness: largest distance (0–1) of a class from the table.", low=0, high=1)]
 
     relative_cost: ClassVar[float] = 30.0  #: processor time in multiples of a first partition by MDAV, measured
 

@@ -30,8 +30,8 @@ def confidential_of(column: Column, values: pa.ChunkedArray) -> Confidential:
     if column.taxonomy is not None:
         return _leaves(column.name, values, column.taxonomy)
     if column.kind is Kind.NOMINAL:
-        codes, alike = with_spellings(*_told_apart(column.name, values))
-        return Confidential(column.name, codes, np.bincount(codes), ordered=False, alike=alike)
+        codes, merged = with_spellings(*_told_apart(column.name, values))
+        return Confidential(column.name, codes, np.bincount(codes), ordered=False, alike=merged)
     codes = _ranks(column, _in_order(column, values))
     counts = np.bincount(codes)
     if column.kind is Kind.ORDINAL:
@@ -91,8 +91,8 @@ def _in_order(column: Column, values: pa.ChunkedArray) -> pa.ChunkedArray:
         return values
     if not pa.types.is_dictionary(values.type) or not values.type.ordered:
         raise SchemaError(
-            f"Column {column.name!r}: the order of an ordinal column must be known, {values.type} has none. "
-            f"Give an ordered categorical, or numbers."
+            f"Column {column.name!r}: the order of an ordinal column must be known, but type {values.type} has no "
+            "order. Give an ordered categorical, or numbers."
         )
     return pa.chunked_array([chunk.indices for chunk in values.unify_dictionaries().chunks])
 
@@ -113,14 +113,14 @@ def _told_apart(name: str, values: pa.ChunkedArray) -> tuple[NDArray[np.int64], 
 def with_spellings(codes: NDArray[np.int64], found: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
     """Number values so that spellings of one value are neighbours; also return which are the same value, or None."""
     text = pa.types.is_string(found.type) or pa.types.is_large_string(found.type)
-    same = spelling.alike(found.to_pylist()) if text else None
+    same = spelling.spelling_groups(found.to_pylist()) if text else None
     if same is None:
         return codes, None
     if codes.max(initial=0) == len(found):  # a missing value, which is a value of its own
         same.append(len(found))
-    _, alike = np.unique(same, return_inverse=True)
-    order = np.argsort(alike, kind="stable")
-    return np.argsort(order)[codes], alike[order]
+    _, merged = np.unique(same, return_inverse=True)
+    order = np.argsort(merged, kind="stable")
+    return np.argsort(order)[codes], merged[order]
 
 
 def _leaves(name: str, values: pa.ChunkedArray, taxonomy: Taxonomy) -> Confidential:

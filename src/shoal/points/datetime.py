@@ -118,7 +118,7 @@ class Datetime(Encoder):
 
 def _of_moments(name: str, kind: pa.DataType) -> None:
     if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
-        raise SchemaError(f"Column {name!r}: must be of dates or times, is of {kind}. Give it another kind or role.")
+        raise SchemaError(f"Column {name!r}: must hold dates or times, got {kind}. Give it another kind or role.")
 
 
 def _dated(kind: pa.DataType) -> bool:

@@ -130,7 +130,7 @@ class Nominal(Encoder):
         A class is released without a value if missing values form a category and that is nearest, or if all are
         missing.
         """
-        chosen = self.likest(labels, weights, categories)[labels]
+        chosen = self.most_central(labels, weights, categories)[labels]
         if categories == "leaf":
             return as_column(chosen, self.categories, self.type)
         names = list(dict.fromkeys(self.tree.names))  # a group may have the name of one of its categories
@@ -138,7 +138,7 @@ class Nominal(Encoder):
         new = np.array([*(place[name] for name in self.tree.names), -1], np.int64)
         return as_column(new[chosen], pa.array(names, pa.string()), _type_of_names(self.type))
 
-    def likest(
+    def most_central(
         self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, categories: Categories = "leaf"
     ) -> NDArray[np.int64]:
         """Return the category or group that represents each class; −1: none.
@@ -180,7 +180,9 @@ def told_apart(name: str, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa
             cells = cells.cast(pa.string())
         encoded = cells.combine_chunks().dictionary_encode(null_encoding="mask")
     except pa.ArrowException:
-        raise SchemaError(f"Column {name!r}: {cells.type} cannot be told apart. Give it another role.") from None
+        raise SchemaError(
+            f"Column {name!r}: values of type {cells.type} cannot be compared. Give it another role."
+        ) from None
     codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy().astype(np.int64)
     return codes, encoded.dictionary
 
@@ -201,7 +203,7 @@ def _few(name: str, categories: int, coordinates: int) -> None:
     if coordinates > MOST:
         raise DataError(
             f"Column {name!r}: its {categories:,} categories would take {coordinates:,} coordinates, more than "
-            f"{MOST:,}. Put categories together before, give it another kind, or make it an identifier."
+            f"{MOST:,}. Group categories first, give it another kind, or make it an identifier."
         )
 
 

@@ -48,7 +48,7 @@ class Numeric(Encoder):
         """Encode a column of numbers; refuse missing values, NaN and infinities, with their row numbers."""
         kind = column.type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-            raise SchemaError(f"Column {name!r}: must be of numbers, is of {kind}. Give it another kind or role.")
+            raise SchemaError(f"Column {name!r}: must hold numbers, got {kind}. Give it another kind or role.")
         present(name, column)
         values = column.cast(pa.float64(), safe=False).combine_chunks().to_numpy(zero_copy_only=False)
         finite(name, values)

@@ -94,8 +94,8 @@ def _categories(name: str, column: pa.ChunkedArray) -> pa.Array:
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
         return column.unique().sort()
     raise SchemaError(
-        f"Column {name!r}: the order of an ordinal column must be known, {column.type} has none. Give its categories "
-        f"in order (orders in a recipe), an ordered categorical, or numbers."
+        f"Column {name!r}: the order of an ordinal column must be known, but type {column.type} has no order. Give "
+        "its categories in order (orders in a recipe), an ordered categorical, or numbers."
     )
 
 
@@ -105,8 +105,8 @@ def _leaving(name: str, categories: pa.Array, kind: pa.DataType) -> pa.Array:
         return categories.cast(kind)
     except pa.ArrowException:  # its message may contain a name
         raise SchemaError(
-            f"Column {name!r}: every category of its order must be a value of the column, which is of {kind}, and not "
-            f"all of {len(categories):,} are. Take the others out of the order."
+            f"Column {name!r}: every category of its order must be a value of type {kind}, the column's type; not "
+            f"all of {len(categories):,} are. Remove the others from the order."
         ) from None
 
 
@@ -119,7 +119,7 @@ def _ranks(name: str, column: pa.ChunkedArray, categories: pa.Array) -> NDArray[
     if places.null_count > column.null_count:
         strange = places.null_count - column.null_count
         raise DataError(
-            f"Column {name!r}: every value must be one of its {len(categories):,} ordered categories, those of "
-            f"{strange:,} of {len(column):,} records are not. Add them to the order."
+            f"Column {name!r}: every value must be one of its {len(categories):,} ordered categories; {strange:,} of "
+            f"{len(column):,} records have others. Add them to the order."
         )
     return np.asarray(places.to_numpy(zero_copy_only=False), np.float64)

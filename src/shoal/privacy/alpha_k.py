@@ -50,9 +50,9 @@ class AlphaK(Checked, ConfidentialModel):
     reported: ClassVar[bool] = True
     example: ClassVar[str] = "0.5"
 
-    alpha: Annotated[
-        float | None, Param("How frequent a value may be in a class; none: only report.", low=0, high=1)
-    ] = None
+    alpha: Annotated[float | None, Param("Largest share of a value in a class; none: only report.", low=0, high=1)] = (
+        None
+    )
 
     def audit_column(self, release: Release, attributes: tuple[str, ...], confidential: str) -> Finding:
         """Find the largest share of any value in any class over some columns."""

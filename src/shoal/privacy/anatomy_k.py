@@ -116,7 +116,7 @@ class AnatomyK(Checked, TableModel):
     level: ClassVar[str] = "k"
     example: ClassVar[str] = "5"
 
-    k: Annotated[int | None, Param("Fewest confidential rows of a class; none: only report.", low=2)] = None
+    k: Annotated[int | None, Param("Smallest number of confidential rows in a class; none: only report.", low=2)] = None
 
     def audit(self, release: Release, attributes: Sequence[str]) -> Finding:
         """Find the fewest confidential rows that a record is joined with by one column."""
@@ -132,8 +132,7 @@ class AnatomyK(Checked, TableModel):
         if strange.any():
             levels[strange] = 0
             notes.append(
-                f"{int(strange.sum()):,} classes without a number, or whose confidential rows are others than before, "
-                f"count as 0"
+                f"{int(strange.sum()):,} classes without a number, or with changed confidential rows, count as 0"
             )
         notes += _shared(apart, before.column_names, other)
         given_away = [n for n in before.column_names if follows(apart.schema[n], before.column(n), one)]
@@ -144,7 +143,7 @@ class AnatomyK(Checked, TableModel):
         return self.finding((link,), achieved, self.k, len(levels), worst, note="; ".join(notes))
 
 
-_SORTED = "rows stand in the order of {!r} within the classes, which gives it away: bring them into another order first"
+_SORTED = "within classes, rows are sorted by {!r}, which reveals it: shuffle them first"
 
 
 def _second(release: Release, attributes: Sequence[str]) -> tuple[Release, pa.Table, str]:
@@ -152,19 +151,18 @@ def _second(release: Release, attributes: Sequence[str]) -> tuple[Release, pa.Ta
     apart = release.apart
     if apart is None or apart.original is None or len(attributes) != 1:
         raise ParameterError(
-            "AnatomyK: both tables and the confidential columns before must be known, a table by itself shows neither. "
-            "It is audited where a table is protected, with the release anatomy. Of the second table alone audit k, "
-            "over the column of classes."
+            "AnatomyK: needs both tables and the original confidential columns. It is audited during protect, with "
+            "the release anatomy. For the second table alone, audit k over the class column."
         )
     (link,) = attributes
     if link not in release.data.column_names or link not in apart.data.column_names:
-        raise GuaranteeError(f"AnatomyK: column {link!r} must be in both tables, it is not. Nothing was written.")
+        raise GuaranteeError(f"AnatomyK: column {link!r} must be in both tables, but is not. Nothing was written.")
     names = apart.original.column_names
     lacking = not names or [n for n in apart.data.column_names if n != link] != names
     if lacking or release.data.num_rows != apart.original.num_rows:
         raise GuaranteeError(
-            "AnatomyK: every record must have one confidential row, with all its columns, before and after, but there "
-            "are not as many. Nothing was written."
+            "AnatomyK: every record must have one confidential row, with all its columns, before and after, but the "
+            "numbers differ. Nothing was written."
         )
     return apart, apart.original, link
 
@@ -204,6 +202,6 @@ def _shared(apart: Release, names: Sequence[str], owner: NDArray[np.int64]) -> l
         codes = numbered(normal(apart.values(name)))
         pairs = np.unique(owner * (int(codes.max(initial=0)) + 1) + codes)
         values = np.bincount(pairs // (int(codes.max(initial=0)) + 1))
-        if alike := int((values == 1).sum()):
-            said.append(f"in {alike:,} {'class' if alike == 1 else 'classes'} all rows share a value of {name!r}")
+        if uniform := int((values == 1).sum()):
+            said.append(f"in {uniform:,} {'class' if uniform == 1 else 'classes'} all rows share a value of {name!r}")
     return said

@@ -100,8 +100,8 @@ class DifferentialPrivacy(Checked, TableModel):
         names, ledger = tuple(attributes), release.ledger
         if ledger is None:
             raise ParameterError(
-                "DifferentialPrivacy: the noise that was added must be known, a table by itself does not show it. It "
-                "is audited where a table is protected, with the release laplace; leave it out here."
+                "DifferentialPrivacy: needs the noise that was added, which a table does not show. It is audited "
+                "during protect, with the release laplace; leave it out here."
             )
         faults = [*_entries(ledger, names), *_shared(release, ledger)]
         if ledger.claim != "microaggregated":
@@ -122,10 +122,10 @@ def _entries(ledger: Ledger, names: tuple[str, ...]) -> list[str]:
     """List attributes without an entry of their own."""
     if sorted(entry.attribute for entry in ledger.entries) != sorted(names):
         raise GuaranteeError(
-            "DifferentialPrivacy: the ledger must have one entry for each quasi-identifier, it has not. Nothing was "
-            "written."
+            "DifferentialPrivacy: the ledger must have one entry for each quasi-identifier, but does not. Nothing "
+            "was written."
         )
-    unknown = [] if ledger.representative in _STANDS_FOR else ["it is not known what noise was added to"]
+    unknown = [] if ledger.representative in _STANDS_FOR else ["it is not known what the noise was added to"]
     return unknown + [
         f"the noise of {entry.attribute!r} is not known for every class"
         for entry in ledger.entries
@@ -138,7 +138,7 @@ def _classes(release: Release, name: str) -> NDArray[np.int64]:
     labels = release.classes.get(name)
     if labels is None or len(labels) != release.data.num_rows:
         raise GuaranteeError(
-            "DifferentialPrivacy: every record must have one class, but not all do. Nothing was written."
+            "DifferentialPrivacy: every record must have one class, but some do not. Nothing was written."
         )
     return np.asarray(labels)
 
@@ -165,7 +165,7 @@ def _shared(release: Release, ledger: Ledger) -> list[str]:
                 taxonomy.paths
             )
         if not inside:
-            faults.append(f"values of {name!r} lie beyond the domain")
+            faults.append(f"values of {name!r} lie outside the domain")
     return faults
 
 
@@ -182,11 +182,11 @@ def _nothing_else(release: Release, ledger: Ledger, names: tuple[str, ...]) -> l
     faults = []
     noised = [entry.attribute for entry in ledger.entries]
     if set(release.data.column_names) != set(noised):
-        faults.append("columns without noise leave")
+        faults.append("columns without noise are released")
     elif tuple(release.data.column_names) != names:
         faults.append("columns are not in the order of the recipe")
     if ledger.clamped:
-        faults.append("values beyond the bounds are counted")
+        faults.append("values outside the bounds are counted")
     faults += [
         f"the list of categories of {name!r} is not that of its taxonomy"
         for name in noised

@@ -43,7 +43,7 @@ class DistinctLDiversity(Checked, ConfidentialModel):
     example: ClassVar[str] = "3"
 
     l: Annotated[  # noqa: E741 - the literature's name
-        int | None, Param("How many values a class must hold at least; none: only report.", low=1)
+        int | None, Param("Smallest number of distinct values in a class; none: only report.", low=1)
     ] = None
 
     def audit_column(self, release: Release, attributes: tuple[str, ...], confidential: str) -> Finding:

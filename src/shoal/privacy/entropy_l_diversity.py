@@ -53,7 +53,7 @@ class EntropyLDiversity(Checked, ConfidentialModel):
     example: ClassVar[str] = "2.5"
 
     l: Annotated[  # noqa: E741 - the literature's name
-        float | None, Param("As how many equally frequent values a class must be uncertain; none: only report.", low=1)
+        float | None, Param("Smallest exp(entropy) of a class, in equally frequent values; none: only report.", low=1)
     ] = None
 
     def audit_column(self, release: Release, attributes: tuple[str, ...], confidential: str) -> Finding:

@@ -56,15 +56,16 @@ class KE(Checked, ConfidentialModel):
     reported: ClassVar[bool] = True
     example: ClassVar[str] = "1000"
 
-    e: Annotated[float | None, Param("How far values of a class must range; none: only report.", low=0)] = None
+    e: Annotated[float | None, Param("Smallest range of values in a class; none: only report.", low=0)] = None
 
     def audit(self, release: Release, attributes: Sequence[str], confidential: Sequence[str]) -> tuple[Finding, ...]:
         """Find the smallest range of any class over some columns, for each numeric or date confidential column."""
         numeric = [name for name in confidential if is_numeric(release.schema[name])]
         if self.e is not None and (strange := [name for name in confidential if name not in numeric]):
             raise SchemaError(
-                f"Column {strange[0]!r}: k_e needs numbers or moments, this column is "
-                f"{release.schema[strange[0]].kind}. Leave out e, or give the column another kind if it holds numbers."
+                f"Column {strange[0]!r}: k_e needs numbers, dates or times, but this column is "
+                f"{release.schema[strange[0]].kind}. Leave out e, or give the column another kind if it holds "
+                "numbers."
             )
         return super().audit(release, attributes, numeric)
 

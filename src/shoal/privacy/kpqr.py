@@ -68,12 +68,12 @@ class Kpqr(Checked, ConfidentialModel):
     level: ClassVar[str] = "r"
     example: ClassVar[str] = "4:0.2:0.5"
 
-    p: Annotated[int | None, Param("How many values a class with a rare one must hold; none: only report.", low=1)] = (
-        None
-    )
-    q: Annotated[float | None, Param("Values of a smaller share are rare; none: all are.", low=0, high=1)] = None
+    p: Annotated[
+        int | None, Param("Smallest number of values in a class with a rare one; none: only report.", low=1)
+    ] = None
+    q: Annotated[float | None, Param("Share below which a value is rare; none: all are.", low=0, high=1)] = None
     r: Annotated[
-        float | None, Param("How many times as the table such a class must vary; none: only report.", low=0)
+        float | None, Param("Smallest ratio of such a class's variance to the table's; none: only report.", low=0)
     ] = None
 
     def audit_column(self, release: Release, attributes: tuple[str, ...], confidential: str) -> Finding:

@@ -64,10 +64,10 @@ class NTCloseness(Checked, ConfidentialModel):
     level: ClassVar[str] = "t"
     example: ClassVar[str] = "200:0.1"
 
-    n: Annotated[int, Param("How many records a superset must hold.", low=1)]
-    t: Annotated[float | None, Param("How far a class may be from its superset; none: only report.", low=0, high=1)] = (
-        None
-    )
+    n: Annotated[int, Param("Smallest number of records in a superset.", low=1)]
+    t: Annotated[
+        float | None, Param("Largest distance (0–1) of a class from its superset; none: only report.", low=0, high=1)
+    ] = None
 
     def audit_column(self, release: Release, attributes: tuple[str, ...], confidential: str) -> Finding:
         """Find how far classes over some columns are from their nearest supersets."""
@@ -75,7 +75,7 @@ class NTCloseness(Checked, ConfidentialModel):
         where = places(release, attributes, classes) if self.n < release.data.num_rows else None
         values = values_of(release.schema[confidential], release.values(confidential))
         worst = _farthest(values, classes, where, self.n)
-        alone = "" if where is not None else ", of which only the whole table is known here"
+        alone = "" if where is not None else "; here only the whole table is known"
         return self.finding(
             attributes,
             float(worst[0][1]),

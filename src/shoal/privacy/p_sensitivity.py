@@ -42,7 +42,7 @@ class PSensitivity(Checked, ConfidentialModel):
     reported: ClassVar[bool] = True
     example: ClassVar[str] = "3"
 
-    p: Annotated[int | None, Param("How many values a class must hold at least; none: only report.", low=1)] = None
+    p: Annotated[int | None, Param("Smallest number of distinct values in a class; none: only report.", low=1)] = None
 
     def audit_column(self, release: Release, attributes: tuple[str, ...], confidential: str) -> Finding:
         """Find the fewest values in any class over some columns."""

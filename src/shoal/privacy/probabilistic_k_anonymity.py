@@ -69,8 +69,8 @@ class ProbabilisticKAnonymity(Checked, TableModel):
         names = tuple(attributes)
         if release.original is None:
             raise ParameterError(
-                "ProbabilisticKAnonymity: the table before and its classes must be known, a table by itself shows "
-                "neither. It is audited where a table is protected, with the release swap; leave it out here."
+                "ProbabilisticKAnonymity: needs the original table and its classes. It is audited during protect, "
+                "with the release swap; leave it out here."
             )
         owner = _classes(release, names, release.original.num_rows)
         sizes, notes = sizes_of(release, owner)
@@ -82,11 +82,11 @@ class ProbabilisticKAnonymity(Checked, TableModel):
             moved |= bool((before != after).any())
         levels = np.where(strange, 0, sizes)
         if strange.any():
-            notes.append(f"{int(strange.sum()):,} classes whose values are others than before count as 0")
+            notes.append(f"{int(strange.sum()):,} classes whose values changed count as 0")
         if not moved and int(varies.sum()) >= _CHANCES:
             levels = np.zeros_like(levels)
-            notes.append("no value of any class has moved, which does not happen by chance")
-        notes.append("that the order within a class is random cannot be seen")
+            notes.append("no value was moved in any class, which does not happen by chance")
+        notes.append("the output does not show whether the order within a class is random")
         achieved, worst = smallest(levels)
         return self.finding(names, achieved, self.k, len(levels), worst, note="; ".join(notes))
 
@@ -96,7 +96,7 @@ def _classes(release: Release, names: Sequence[str], before: int) -> NDArray[np.
     n = release.data.num_rows
     if n != before or any(len(labels) != n for labels in release.classes.values()):
         raise GuaranteeError(
-            "ProbabilisticKAnonymity: every record must have one class, before and after, but there are not as many. "
+            "ProbabilisticKAnonymity: every record must have one class, before and after, but the numbers differ. "
             "Nothing was written."
         )
     owner = np.zeros(n, np.int64)

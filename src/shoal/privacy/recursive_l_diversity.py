@@ -52,9 +52,9 @@ class RecursiveLDiversity(Checked, ConfidentialModel):
     reported: ClassVar[bool] = True
     example: ClassVar[str] = "2:3"
 
-    c: Annotated[float, Param("How many times the rarer values the commonest may occur.", low=0)] = 2
+    c: Annotated[float, Param("Largest ratio c of the commonest value to the rarer ones.", low=0)] = 2
     l: Annotated[  # noqa: E741 - the literature's name
-        int | None, Param("From which value on, in order of frequency, values are rarer; none: only report.", low=1)
+        int | None, Param("Rank l, by frequency, from which values are rarer; none: only report.", low=1)
     ] = None
 
     def audit_column(self, release: Release, attributes: tuple[str, ...], confidential: str) -> Finding:

@@ -61,18 +61,18 @@ class StreamKAnonymity(Checked, TableModel):
     level: ClassVar[str] = "k"
     example: ClassVar[str] = "10"
 
-    k: Annotated[int | None, Param("Fewest subjects that a class may concern; none: only report.", low=2)] = None
+    k: Annotated[int | None, Param("Smallest number of subjects in a class; none: only report.", low=2)] = None
     class_column: Annotated[
-        str | None, Param("The column that says which class a tuple left in; none: equal tuples are one class.")
+        str | None, Param("Column with the number of the class; none: equal tuples form a class.")
     ] = None
 
     def audit(self, release: Release, attributes: Sequence[str]) -> Finding:
         """Find the class with the fewest subjects."""
         names = tuple(attributes)
-        notes = [counted_in(release) or "counted in tuples, each taken to be about another subject"]
+        notes = [counted_in(release) or "counted in tuples, each treated as a different subject"]
         if self.class_column is None:
             levels = class_sizes(release, names)
-            notes.append("classes that left with the same quasi-identifiers are counted as one")
+            notes.append("classes released with the same quasi-identifiers are counted as one")
         else:
             left = _classes(release, names, self.class_column)
             levels = np.where(left.mixed, 0, left.subjects)
@@ -95,8 +95,8 @@ def _classes(release: Release, names: tuple[str, ...], column: str) -> _Classes:
 
     if column not in release.data.column_names:
         raise SchemaError(
-            f"StreamKAnonymity: class_column must be a column of the stream, there is none called {column!r}; "
-            f"there are {listing(release.data.column_names)}. Check the spelling."
+            f"StreamKAnonymity: class_column must be a column of the stream; no column is called {column!r}; there "
+            f"are {listing(release.data.column_names)}. Check the spelling."
         )
     owner = _named(release.data.column(column), column)
     order = np.argsort(owner, kind="stable")  # tuples grouped by class, each in the order of release
@@ -139,9 +139,9 @@ def _remarks(left: _Classes) -> list[str]:
     """Return remarks on the classes that a reader of the level must know."""
     most = int(left.between.max(initial=0))
     found = [
-        f"between the first and the last tuple of a class up to {most:,} of others left"
+        f"between the first and the last tuple of a class, up to {most:,} of other classes were released"
         if most
-        else "every class left in one piece"
+        else "every class was released in one piece"
     ]
     if mixed := int(left.mixed.sum()):
         found.append(f"{mixed:,} classes with several combinations of quasi-identifiers count as 0")

@@ -56,7 +56,9 @@ class TCloseness(Checked, ConfidentialModel):
     reported: ClassVar[bool] = True
     example: ClassVar[str] = "0.2"
 
-    t: Annotated[float | None, Param("How far a class may be from the table; none: only report.", low=0, high=1)] = None
+    t: Annotated[
+        float | None, Param("Largest distance (0–1) of a class from the table; none: only report.", low=0, high=1)
+    ] = None
 
     def audit_column(self, release: Release, attributes: tuple[str, ...], confidential: str) -> Finding:
         """Find how far classes over some columns are from the table."""

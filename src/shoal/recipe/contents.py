@@ -85,8 +85,8 @@ def ends(_: str, bounds: Any) -> Iterator[str]:
     if isinstance(bounds, str):
         if bounds != FROM_THE_DATA:
             yield (
-                f"bounds must be a table of columns and their two ends, got text. Bounds that come from the "
-                f"data tell its extremes; to take them all the same say bounds = {FROM_THE_DATA!r}."
+                "bounds must be a table of columns and their two ends, got text. Bounds from the data reveal its "
+                f"extremes; to use them nevertheless, set bounds = {FROM_THE_DATA!r}."
             )
         return
     for name, pair in bounds.items():
@@ -97,7 +97,7 @@ def ends(_: str, bounds: Any) -> Iterator[str]:
             )
         elif not pair[0] < pair[1] or not math.isfinite(float(pair[1]) - float(pair[0])):
             yield (
-                f"the bounds of {name!r} must be the lower and then the higher, a finite width apart, got "
+                f"the bounds of {name!r} must be the lower end and then the upper end, a finite width apart, got "
                 f"{shown(pair[0])} and {shown(pair[1])}. Correct them."
             )
 
@@ -117,7 +117,7 @@ def steps(_: str, table: Mapping[str, Any]) -> Iterator[str]:
 def not_empty(field: str, given: str | Sequence[str] | None) -> Iterator[str]:
     """Check that no name of a field is empty."""
     if given == "" or (given is not None and "" in tuple(given)):
-        yield f"{field} must hold field names, got an empty one. Take it out."
+        yield f"{field} must hold field names, got an empty one. Remove it."
 
 
 def two_values(_: str, table: Mapping[str, Any]) -> Iterator[str]:

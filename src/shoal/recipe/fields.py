@@ -55,7 +55,7 @@ Version = Annotated[int, Param(
 Exact = Annotated[bool, Param(
     "Count every spelling as another person; else Ann = ANN", group=COLUMNS, example="true",
     more="Otherwise Ann, ANN and ' ann' are one person (or group), like 7, 7.0 and 007.",
-    see="[Who is one person](recipe.md#who-is-one-person)",
+    see="[Spellings of one person](recipe.md#spellings-of-one-person)",
 )]
 
 

@@ -42,7 +42,7 @@ def _safer(values: Mapping[str, Any]) -> list[str]:
     if not values.keys() & {"exact_means", "resolution"}:
         notes.append("means have no more digits than their column. exact_means = true releases all digits.")
     if "row_order" not in values:
-        notes.append("sorted files are shuffled where their order tells something. row_order = keep keeps it.")
+        notes.append("sorted files are shuffled if their order reveals something. row_order = keep keeps it.")
     if "weight" in values and "release_weight" not in values:
         notes.append("weights are released as the mean of their class. release_weight = record releases each.")
     if values.keys() & {"subject", "together"} and "subject_exact" not in values:

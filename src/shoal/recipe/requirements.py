@@ -94,12 +94,12 @@ def misplaced(owner: str, required: Sequence[Required], confidential: Sequence[s
     for one in required:
         if of_confidential(one.key) and not confidential:
             faults.append(
-                f"{head}{one.key} needs at least one confidential column, got none. Name what must not be "
-                f"learnt{how}, or leave out {one.key}."
+                f"{head}{one.key} needs at least one confidential column, got none. Name the columns to keep "
+                f"confidential{how}, or leave out {one.key}."
             )
         elif of_confidential(one.key):
             faults += [
-                f"{head}{one.key} is required of {column!r}, which is not confidential. Name it there, too."
+                f"{head}{one.key} is required of {column!r}, which is not confidential. Add it to confidential."
                 for column in one.columns or ()
                 if column not in confidential
             ]
@@ -155,8 +155,8 @@ def into_fields(require: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[d
     plain_t = "t_closeness" in keys or ("t" in given and "n" not in given)
     if plain_t and {**given, **fields}.get("n") is not None:
         raise ParameterError(
-            "Recipe: t-closeness and (n,t)-closeness, which promises less, are both asked for. Set t and n, or require "
-            "n_t alone."
+            "Recipe: t-closeness and (n,t)-closeness, which promises less, are both required. Set t and n, or "
+            "require n_t alone."
         )
     return rest, fields
 
@@ -176,8 +176,8 @@ def overridden(base: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str,
         before = merged.pop(same, level)
         if isinstance(before, Mapping) != isinstance(level, Mapping):
             raise ParameterError(
-                f"--require: {name} is for all columns in one place and for single columns in the other, the recipe "
-                f"file and the option. Write it the same way in both, or change the file."
+                f"--require: {name} is given for all columns in one place and for single columns in the other "
+                "(recipe file and option). Write it the same way in both, or change the file."
             )
         merged[name] = {**before, **level} if isinstance(level, Mapping) else level
     return merged

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 def some_quasi(recipe: Any) -> Iterator[str]:
     """Require a quasi-identifier, in recipes of tables and streams."""
     if not recipe.quasi:
-        yield (f"quasi must name at least one {recipe.noun}, got none. Name what an intruder may know.")
+        yield (f"quasi must name at least one {recipe.noun}, got none. Name the columns that an attacker may know.")
 
 
 def weighted_quasi(recipe: Any) -> Iterator[str]:
     """Require that weights belong to quasi-identifiers, in recipes of tables and streams."""
     for name in recipe.attribute_weights:
         if name not in recipe.quasi:
-            yield (f"attribute_weights names {name!r}, which is no quasi-identifier. Take it out.")
+            yield (f"attribute_weights names {name!r}, which is not a quasi-identifier. Remove it.")
 
 
 def rounded(recipe: Any) -> Iterator[str]:
@@ -56,27 +56,26 @@ def _roles(recipe: Recipe) -> Iterator[str]:
 
 def _closeness(recipe: Recipe) -> Iterator[str]:
     if recipe.n is not None and recipe.t is None:
-        yield "n needs t, got none. Say how close classes must be: t = 0.2, or leave out n."
+        yield "n needs t, got none. Set t, for example t = 0.2, or leave out n."
     if recipe.t is not None and not recipe.confidential:
-        yield ("t needs at least one confidential column, got none. Name what must not be learnt, or leave out t.")
+        yield (
+            "t needs at least one confidential column, got none. Name the columns to keep confidential, or leave out t."
+        )
 
 
 def _counted(recipe: Recipe) -> Iterator[str]:
     if recipe.together is not None and recipe.subject is not None:
         yield "subject and together cannot both be given: k counts one of them. Leave out one."
     if recipe.subject_exact and recipe.counted is None:
-        yield (
-            "subject_exact says how subjects are compared, and none are named. Name subject or together, "
-            "or leave it out."
-        )
+        yield ("subject_exact needs subject or together, got neither. Name one of them, or leave it out.")
 
 
 def _together(recipe: Recipe) -> Iterator[str]:
     values = [one for one in resolve("Recipe", recipe.require) if not of_persons(one.key)]
     if recipe.together is not None and (recipe.t is not None or values):
         yield (
-            "t and require must be left out where records stay together, for what mends classes would "
-            "separate them; only dominance may be required. Leave them out, or leave out together."
+            "t and require are not possible with together, because repairing classes would split groups; only "
+            "dominance may be required. Leave them out, or leave out together."
         )
 
 
@@ -85,9 +84,9 @@ def _households(recipe: Recipe) -> Iterator[str]:
     if level and recipe.together is None:
         yield "household_level needs together, got none. Name the column of households there."
     if extra := [name for name in level if name not in recipe.quasi]:
-        yield f"household_level must hold quasi-identifiers only, {listing(extra)} is none. Take it out."
+        yield f"household_level must hold quasi-identifiers only, {listing(extra)} is not one. Remove it."
     if any(0 < len(set(block) & set(level)) < len(block) for block in recipe.blocks):
-        yield "a block must hold attributes of households or of records, one holds both. Part them."
+        yield "a block must hold attributes of households or of records, one holds both. Separate them."
 
 
 def _strata(recipe: Recipe) -> Iterator[str]:
@@ -104,9 +103,9 @@ def _blocks(recipe: Recipe) -> Iterator[str]:
     if not all(recipe.blocks):
         yield "a block must hold at least one quasi-identifier, one holds none."
     if lacking := [name for name in recipe.quasi if name not in inside]:
-        yield f"blocks must hold every quasi-identifier, {listing(lacking)} is in none. Add it."
+        yield f"blocks must hold every quasi-identifier, {listing(lacking)} is missing. Add it."
     if extra := [name for name in inside if name not in recipe.quasi]:
-        yield f"blocks must hold quasi-identifiers only, {listing(extra)} is none. Take it out."
+        yield f"blocks must hold quasi-identifiers only, {listing(extra)} is not one. Remove it."
 
 
 def _required(recipe: Recipe) -> Iterator[str]:
@@ -125,20 +124,23 @@ def _noise(recipe: Recipe) -> Iterator[str]:
     for name in NOISE:
         if given[name] and name not in takes:
             yield (
-                f"{name} is for a release that adds noise, {recipe.release} does not. Leave it out, or take "
-                f"release = laplace."
+                f"{name} is for a release that adds noise, {recipe.release} does not. Leave it out, or use release = "
+                "laplace."
             )
     if "epsilon" in takes and not given["epsilon"]:
-        yield f"the release {recipe.release} needs epsilon, a number > 0, got none. Say how much may be told."
+        yield (
+            f"the release {recipe.release} needs epsilon, a number > 0, got none. Set the privacy budget, for "
+            "example epsilon = 1."
+        )
 
 
 def _noisy_columns(recipe: Recipe) -> Iterator[str]:
     if isinstance(epsilon := recipe.epsilon, dict) and (lacking := [q for q in recipe.quasi if q not in epsilon]):
-        yield f"epsilon must name every quasi-identifier, {listing(lacking)} has none. Add it."
+        yield f"epsilon must name every quasi-identifier, {listing(lacking)} is missing. Add it."
     for field in ("epsilon", "bounds"):
         named = getattr(recipe, field)
         if isinstance(named, dict) and (extra := [name for name in named if name not in recipe.quasi]):
-            yield f"{field} must name quasi-identifiers only, {listing(extra)} is none. Take it out."
+            yield f"{field} must name quasi-identifiers only, {listing(extra)} is not one. Remove it."
 
 
 def _digits(recipe: Recipe) -> Iterator[str]:

@@ -39,8 +39,8 @@ def shares(release: Laplace, partition: Partition, limits: Mapping[str, Domain])
         of_blocks = _parted(float(release.epsilon), said, even=False)
     elif release.split == "least":
         raise ParameterError(
-            "Laplace: split = least needs a method that weighs the noise, this one does not. Take another method, or "
-            "split = even."
+            "Laplace: split = least needs a method that takes the noise into account, this one does not. Choose "
+            "another method, or split = even."
         )
     else:
         of_blocks = _parted(float(release.epsilon), widths, even=release.split == "even")
@@ -67,8 +67,8 @@ def refuse_table(release: Laplace, schema: Schema) -> None:
     quasi = schema.names(Role.QUASI)
     numeric = [name for name in quasi if schema[name].kind in _NUMERIC]
     faults = [
-        f"Column {name!r}: only numbers, and categories with a taxonomy, can have noise, it is {schema[name].kind}. "
-        f"Give it a taxonomy or another role, or take another release."
+        f"Column {name!r}: noise needs numbers, or categories with a taxonomy; this column is {schema[name].kind}. "
+        "Give it a taxonomy or another role, or choose another release."
         for name in quasi
         if name not in numeric and not _in_taxonomy(schema[name])
     ]
@@ -78,12 +78,12 @@ def refuse_table(release: Laplace, schema: Schema) -> None:
     others = [name for name in quasi if name not in numeric]
     if others and release.split == "expression1":
         raise ParameterError(
-            f"Laplace: split = expression1 is for numbers, {listing(others)} is of categories, which have no width. "
-            f"Take split = even, or give it another role."
+            f"Laplace: split = expression1 is for numbers, {listing(others)} holds categories, which have no width. "
+            "Use split = even, or give it another role."
         )
     if release.claim == "original" and release.split == "least":
         raise ParameterError(
-            "Laplace: with claim = original split must be 'even' or 'expression1', got 'least'. Take one."
+            "Laplace: with claim = original split must be 'even' or 'expression1', got 'least'. Choose one of the two."
         )
     _refuse_roles(release, schema)
 
@@ -97,13 +97,13 @@ def _refuse_bounds(release: Laplace, numeric: list[str]) -> None:
         return
     if lacking := [name for name in numeric if name not in release.bounds]:
         raise ParameterError(
-            f"Laplace: bounds must name every quasi-identifier of numbers, {listing(lacking)} has none. Give the ends "
-            f"of its domain, from what is known without the data: bounds = {{age = [0, 120]}}."
+            f"Laplace: bounds must name every numeric quasi-identifier, {listing(lacking)} is missing. Give the ends "
+            "of its domain as known without the data: bounds = {age = [0, 120]}."
         )
     if extra := [name for name in release.bounds if name not in numeric]:
         raise ParameterError(
-            f"Laplace: bounds are for numbers, {listing(extra)} is of categories, whose domain is the taxonomy. Take "
-            f"it out."
+            f"Laplace: bounds are for numbers, {listing(extra)} holds categories, whose domain is the taxonomy. "
+            "Remove it."
         )
 
 
@@ -133,13 +133,13 @@ def _refuse_roles(release: Laplace, schema: Schema) -> None:
         if schema.names(role):
             raise ParameterError(
                 f"Laplace: there must be no column of role {role}, got one: ε is for single records, all of the same "
-                f"weight. Leave it out, or make it an identifier, which does not leave."
+                "weight. Leave it out, or make it an identifier, which is removed."
             )
     stays = [c.name for c in schema.columns if c.role.leaves and c.role is not Role.QUASI]
     if release.claim == "original" and stays:
         raise ParameterError(
-            f"Laplace: with claim = original only columns with noise may leave, but {listing(stays)} would leave as "
-            f"they are. Make them identifiers, which do not leave, or quasi-identifiers."
+            f"Laplace: with claim = original only columns with noise may be released, but {listing(stays)} would be "
+            "released unchanged. Make them identifiers, which are removed, or quasi-identifiers."
         )
 
 
@@ -148,8 +148,8 @@ def refuse_missing(table: Table) -> None:
     odd = [name for name in table.schema.names(Role.QUASI) if table.data.column(name).null_count]
     if odd:
         raise DataError(
-            f"Laplace: columns with noise must have no missing values, {listing(odd)} has some. Exclude these records "
-            f"(when_missing), or fill them before."
+            f"Laplace: columns with noise must have no missing values, {listing(odd)} has some. Exclude these "
+            "records (when_missing), or fill them first."
         )
 
 
@@ -159,5 +159,5 @@ def refuse_unknown(release: Laplace, partition: Partition) -> None:
     if release.claim == "original" and not known:
         raise ParameterError(
             "Laplace: with claim = original the classes must come from an order that does not depend on the data, "
-            "these do not. Take the method insensitive, for one block."
+            "but these depend on it. Use the method insensitive, with one block."
         )

@@ -72,8 +72,8 @@ class Grid:
         first, last = math.ceil(low / exact), math.floor(high / exact)
         if first > last:
             raise ParameterError(
-                f"Laplace: the bounds of {name!r} must hold a multiple of its resolution, {step:g}; they hold none. "
-                f"Widen the bounds, or give a finer resolution."
+                f"Laplace: the bounds of {name!r} must contain a multiple of its resolution, {step:g}, but do not. "
+                "Widen the bounds, or give a finer resolution."
             )
         return cls(exact, first, last, domain, whole)
 
@@ -210,7 +210,8 @@ def _scale(sensitivity: float, epsilon: float) -> float:
     scale = sensitivity / epsilon
     if not math.isfinite(scale):
         raise ParameterError(
-            "Laplace: the noise must have a finite scale, it has none. Raise epsilon, or narrow bounds."
+            "Laplace: the noise must have a finite scale, but it would be infinite. Raise epsilon, or "
+            "narrow the bounds."
         )
     return scale
 
@@ -222,7 +223,7 @@ def _calibrated(make: Callable[[float], Any], sensitivity: float, epsilon: float
         if measurement.map(sensitivity) <= epsilon:
             return measurement, scale
         scale = math.nextafter(scale * (1.0 + 2.0**-50), math.inf)
-    raise EngineError("Laplace: the library found no scale at which its noise gives epsilon. Take another epsilon.")
+    raise EngineError("Laplace: the library found no scale of noise that gives epsilon. Choose another epsilon.")
 
 
 def _version() -> str:

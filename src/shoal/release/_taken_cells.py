@@ -73,6 +73,6 @@ def refuse_values(owner: object, partition: Partition) -> None:
     """Refuse a method that computes values itself, because these are not cells of any record."""
     if any(block.values is not None for block in partition.blocks):
         raise ParameterError(
-            f"{type(owner).__name__}: the method must leave the values to the release, this one makes them itself. "
-            f"Take another method, or the release centroid."
+            f"{type(owner).__name__}: the release computes the values, but this method computes them itself. Choose "
+            "another method, or the release centroid."
         )

@@ -56,7 +56,7 @@ class Anatomy(Checked, Releaser):
     fate: ClassVar[str] = "as it is"
     fate_of_confidential: ClassVar[str] = "in the second table"
 
-    class_name: Annotated[str, Param("The column that says the class, in both tables.")] = "class"
+    class_name: Annotated[str, Param("Name of the class column, in both tables.")] = "class"
 
     limits: ClassVar[str] = (  #: for the report: what to know beyond its privacy model
         "Quasi-identifiers are released unchanged: the people in the table are not hidden. If all confidential rows of "
@@ -72,13 +72,13 @@ class Anatomy(Checked, Releaser):
         """Refuse a table that cannot be split, before work is done on it."""
         if not schema.names(Role.CONFIDENTIAL):
             raise ParameterError(
-                "Anatomy: there must be at least one confidential column, got none: these are what it keeps apart. "
-                "Name what must not be learnt, or take another release."
+                "Anatomy: there must be at least one confidential column, got none: it separates them from the "
+                "quasi-identifiers. Name the columns to keep confidential, or choose another release."
             )
         if self.class_name.casefold() in (name.casefold() for name in schema.names()):
             raise ParameterError(
-                f"Anatomy: class_name must be the name of no other column, but one is called {self.class_name!r} "
-                f"already. Give another with --set class_name=…, or rename the column."
+                f"Anatomy: class_name must be a new name, but a column is already called {self.class_name!r}. Give "
+                "another with --set class_name=…, or rename the column."
             )
 
     def release(
@@ -95,7 +95,7 @@ class Anatomy(Checked, Releaser):
         if len(partition.blocks) > 1 or not partition.blocks[0].promised:
             raise ParameterError(
                 "Anatomy: the method must form one partition, into classes of at least k records, this one does not. "
-                "Take another method, or another release."
+                "Choose another method, or another release."
             )
         numbers = _by_first_row(partition.labels)
         subjects = table.schema.names(Role.SUBJECT)
@@ -160,8 +160,7 @@ def _places(name: str, column: pa.ChunkedArray) -> NDArray[np.int64]:
             order = pc.array_sort_indices(found).to_numpy()
     except pa.ArrowException:  # its message may contain a cell value
         raise DataError(
-            f"Column {name!r}: {column.type} has no order that rows could be brought into. Make it text, or give it "
-            "another role."
+            f"Column {name!r}: rows cannot be sorted by {column.type}. Convert it to text, or give it another role."
         ) from None
     places = np.empty(len(order) + 1, np.int64)
     places[order], places[-1] = np.arange(len(order)), len(order)

@@ -45,11 +45,11 @@ class Centroid(Checked, Releaser):
     round_integers: Annotated[bool, Param("Always true: integers are released as integers.")] = True
     categories: Annotated[
         Literal["leaf", "node", "ancestor"],
-        Param("Categories: the likest one, the likest one or group, or the lowest group that all are in."),
+        Param("Categories: the most central one, the most central one or group, or the lowest common group."),
     ] = "leaf"
-    resolution: Annotated[
-        Mapping[str, Any], Param("For an attribute, the step that released values are multiples of.")
-    ] = field(default_factory=dict)
+    resolution: Annotated[Mapping[str, Any], Param("The step of each attribute's released values.")] = field(
+        default_factory=dict
+    )
     exact_means: Annotated[bool, Param("Release means with all their digits.")] = False
 
     limits: ClassVar[str] = (  #: for the report: what to know beyond its privacy model
@@ -127,16 +127,16 @@ class Centroid(Checked, Releaser):
             }
         if weights is not None:
             raise ParameterError(
-                "Centroid: a method that makes the values itself has no means to weight. Set release_weight = "
+                "Centroid: a method that computes the values itself has no means to weight. Set release_weight = "
                 "record, or choose another method."
             )
         released = {}
         for attribute in points.attributes:
             if not isinstance(attribute, Numbers):
                 raise SchemaError(
-                    f"Column {attribute.name!r}: this method makes the values that leave itself, and can do so for "
-                    f"numbers, moments and ranks only, none of them missing. Take another method, exclude records "
-                    f"(when_missing), or give it another role."
+                    f"Column {attribute.name!r}: this method computes the released values itself, and only for "
+                    "numbers, dates and ranks without missing values. Choose another method, exclude records "
+                    "(when_missing), or give it another role."
                 )
             (j,) = points.places[attribute.name]
             released[attribute.name] = attribute.decode(

@@ -78,27 +78,25 @@ class Laplace(Checked, Releaser):
     takes: ClassVar[tuple[str, ...]] = ("epsilon", "bounds", "claim", "resolution", "exact_means")
 
     epsilon: Annotated[float | Mapping[str, float], Param("The privacy budget, or that of each attribute.")]
-    bounds: Annotated[Mapping[str, Any] | str, Param("For each attribute the ends of its domain.")]
+    bounds: Annotated[Mapping[str, Any] | str, Param("The ends of each attribute's domain.")]
     claim: Annotated[Literal["microaggregated", "original"], Param("What differential privacy is claimed for.")] = (
         "microaggregated"
     )
     representative: Annotated[
         Literal["mean", "medoid"],
-        Param("What noise is added to: the mean of a class, or its medoid, which takes as much as a single record."),
+        Param("Value that noise is added to: a class's mean, or its medoid, which needs as much noise as one record."),
     ] = "mean"
     split: Annotated[
         Literal["even", "expression1", "least"],
-        Param(
-            "How blocks share epsilon: evenly, by their widths ([SD17] Expression (1)), or as the method weighed it."
-        ),
+        Param("How blocks share epsilon: evenly, by their widths ([SD17] Expression (1)), or as the method chose."),
     ] = "even"
     round_integers: Annotated[
         bool, Param("Accepted for old recipes: integers are always whole numbers, unless exact_means.")
     ] = True
     not_private_seed: Annotated[
-        int | None, Param("For tests: where the noise starts. What leaves is NOT private then.", low=0)
+        int | None, Param("For tests: seed of the noise. The release is NOT private then.", low=0)
     ] = None
-    resolution: Annotated[Mapping[str, Any], Param("For each attribute the step of its released values.")] = field(
+    resolution: Annotated[Mapping[str, Any], Param("The step of each attribute's released values.")] = field(
         default_factory=dict
     )
     exact_means: Annotated[bool, Param("Release all digits: noisy values are not rounded.")] = False

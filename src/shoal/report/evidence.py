@@ -96,9 +96,9 @@ class Evidence:
             values = json.loads(text, parse_constant=_refuse, parse_int=_whole, parse_float=_number)
             json.dumps(values, ensure_ascii=False).encode()  # a lone surrogate is invalid: no file can hold it
         except (ValueError, RecursionError):  # its message may quote the text
-            raise DataError(f"{owner}: must be a JSON object, it is none. Give the file of --evidence.") from None
+            raise DataError(f"{owner}: must be a JSON object, but is not. Give the file of --evidence.") from None
         if not isinstance(values, dict) or "format" not in values:
-            raise DataError(f"{owner}: must be evidence of shoal, it names no format. Give the file of --evidence.")
+            raise DataError(f"{owner}: must be evidence of shoal, but names no format. Give the file of --evidence.")
         if values["format"] == _OLD and not isinstance(values["format"], bool):
             raise DataError(
                 f"{owner}: is evidence of format {_OLD}, which holds a keyed digest of the input: anyone can test "
@@ -106,8 +106,8 @@ class Evidence:
             )
         if values["format"] != FORMAT or isinstance(values["format"], bool):
             raise DataError(
-                f"{owner}: the format of evidence must be {FORMAT}, it is another. Verify it with the version of shoal "
-                f"that it names, or a newer one."
+                f"{owner}: the format of evidence must be {FORMAT}, but is another. Verify it with the version of "
+                "shoal that it names, or a newer one."
             )
         _check(owner, "evidence", values, _FIELDS)
         for one in values["outputs"]:
@@ -151,7 +151,7 @@ def _check_meaning(owner: str, column: Mapping[str, Any]) -> None:
     if not fine:
         raise DataError(
             f"{owner}: order, taxonomy, heights and missing of a column must hold digests of names and heights of "
-            f"groups, and do not. Give the file of --evidence as it was written."
+            "groups, but do not. Give the file of --evidence as it was written."
         )
 
 
@@ -167,8 +167,8 @@ def _check(owner: str, what: str, values: Any, fields: Mapping[str, Any]) -> Non
     ]
     if wrong:
         raise DataError(
-            f"{owner}: {what} must have {listing(wrong)}, of the type in the schema, and has not. Give the file of "
-            f"--evidence as it was written."
+            f"{owner}: {what} must have {listing(wrong)}, of the type in the schema, but does not. Give the file of "
+            "--evidence as it was written."
         )
 
 

@@ -11,7 +11,7 @@ from shoal.parameters import Checked, Param
 from shoal.types import Run
 
 _SECTIONS = (
-    ("done", "What was done"),
+    ("done", "Protection"),
     ("guarantee", "Promises and limits"),
     ("audit", "Audit"),
     ("unchanged", "Unchanged columns"),
@@ -68,7 +68,7 @@ class Html(Checked):
     shoal.errors.ParameterError: Html: edition must be one of 'internal', 'external', got 'public'.
     """
 
-    edition: Annotated[Literal["internal", "external"], Param("Who reads it: insiders, or everybody.")] = "internal"
+    edition: Annotated[Literal["internal", "external"], Param("Audience: internal, or external.")] = "internal"
 
     def render(self, account: Run) -> str:
         """Render the page."""

@@ -47,9 +47,9 @@ class DistanceLinkage(Checked, Measure):
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)
 
-    subsets: Annotated[int, Param("Sets of known attributes to look at, at most.", low=1)] = 511
+    subsets: Annotated[int, Param("Largest number of sets of known attributes.", low=1)] = 511
     sample: Annotated[
-        int | None, Param("Records to look at; left out: as many as keep records × sets below 5,000,000.", low=1)
+        int | None, Param("Records in the sample; default: as many as keep records × sets below 5,000,000.", low=1)
     ] = None
 
     def measure(self, comparison: Comparison) -> Reading:
@@ -70,8 +70,8 @@ class DistanceLinkage(Checked, Measure):
         notes = [who.told(linked)]
         if not known.whole:
             notes.append(
-                f"{len(known.sets):,} of {known.all:,} sets of known attributes were looked at: each attribute alone, "
-                "all together, and a random sample of the others."
+                f"{len(known.sets):,} of {known.all:,} sets of known attributes were used: each attribute alone, all "
+                "together, and a random sample of the others."
             )
         return self.reading(value, comparison.attributes, _by_size(known, shares), " ".join(filter(None, notes)))
 

@@ -45,7 +45,7 @@ class Inference(Checked, Measure):
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)
 
     within: Annotated[
-        float, Param("How near a guessed number must be, in percent of the records by rank.", low=0, high=100)
+        float, Param("Largest error of a guessed number, in percent of the records by rank.", low=0, high=100)
     ] = 10.0
 
     def measure(self, comparison: Comparison) -> Reading:
@@ -59,7 +59,7 @@ class Inference(Checked, Measure):
                 notes.append(f"Column {column.name!r} holds no value.")
                 continue
             if not there.all():
-                notes.append(f"{np.count_nonzero(~there):,} missing values of column {column.name!r} were left out.")
+                notes.append(f"{np.count_nonzero(~there):,} missing values of column {column.name!r} were omitted.")
             share, baseline = self._guessed(column, classes[there], there)
             advantage = max(0.0, 100.0 * ((share - baseline) / (100.0 - baseline))) if baseline < 100.0 else 0.0
             advantages.append(advantage)

@@ -48,13 +48,11 @@ class IntervalDisclosure(Checked, Measure):
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)
 
-    by: Annotated[Literal["rank", "deviation"], Param("What intervals are measured in.")] = "rank"
-    among: Annotated[Literal["original", "masked"], Param("Whose ranks intervals are counted in.")] = "original"
+    by: Annotated[Literal["rank", "deviation"], Param("Unit of intervals.")] = "rank"
+    among: Annotated[Literal["original", "masked"], Param("Table whose ranks the intervals use.")] = "original"
     p: Annotated[
         float | None,
-        Param(
-            "How far intervals reach to either side, in percent; left out: the mean over 1, 2, …, 10.", low=0, high=100
-        ),
+        Param("Half-width of intervals, in percent; default: the mean over 1, 2, …, 10.", low=0, high=100),
     ] = None
 
     def measure(self, comparison: Comparison) -> Reading:
@@ -70,9 +68,9 @@ class IntervalDisclosure(Checked, Measure):
                 parts.append((name, 100.0 * share))
         notes = []
         if left_out:
-            notes.append(f"{left_out:,} values were left out, missing before or after.")
+            notes.append(f"{left_out:,} values were omitted, because they are missing before or after.")
         if not parts:
-            notes.append("There is no attribute of which a value is there before and after.")
+            notes.append("No attribute has a value both before and after.")
         value = float(np.mean([share for _, share in parts])) if parts else math.nan
         return self.reading(value, comparison.attributes, tuple(parts), " ".join(notes))
 

@@ -42,7 +42,7 @@ class Linkability(Checked, Measure):
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)
 
     sample: Annotated[
-        int | None, Param("Records to look at; left out: as many as keep records × sets below 5,000,000.", low=1)
+        int | None, Param("Records in the sample; default: as many as keep records × sets below 5,000,000.", low=1)
     ] = None
 
     def measure(self, comparison: Comparison) -> Reading:

@@ -40,7 +40,7 @@ class RealAnonymity(Checked, Measure):
     range: ClassVar[tuple[float, float]] = (1.0, math.inf)
 
     groups: Annotated[
-        str, Param("Attributes that an intruder knows, such as a,b,c;a,d for either of two groups; empty: all.")
+        str, Param("Attributes that an attacker knows, e.g. a,b,c;a,d for two alternative groups; empty: all.")
     ] = ""
 
     def measure(self, comparison: Comparison) -> Reading:

@@ -57,7 +57,7 @@ class SinglingOut(Measure):
             for at, chosen in enumerate(known.sets):
                 shares[at] = 100.0 * _alone([values[name] for name in chosen], counts) / n
             if not known.whole:
-                note = f"{len(known.sets):,} of {known.all:,} sets of up to three attributes were looked at."
+                note = f"{len(known.sets):,} of {known.all:,} sets of up to three attributes were used."
         parts = _by_size(known, shares) if n else ()
         return self.reading(value, names, parts, note)
 

@@ -240,12 +240,12 @@ def _misfits(read: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> 
         bad[_unreadable(read, kind, dialect)] = True
     rows = np.flatnonzero(bad).tolist()
     if not rows:  # each cell is readable alone, but not all together
-        return f"Column {name!r}: times with a zone and times without one are mixed. Write all in one way."
+        return f"Column {name!r}: mixes times with and without a time zone. Write all of them one way."
     comma = has_decimal_comma(read.filter(pa.array(bad)), dialect)
     return (
-        f"Column {name!r}: every cell must be {_WORDS[kind]}, {len(rows):,} of {len(read):,} cannot be read as one, "
+        f"Column {name!r}: every cell must be {_WORDS[kind]}; {len(rows):,} of {len(read):,} cannot be read as one, "
         f"in {data_rows(rows)}. "
-        + ("Give --decimal , if numbers have a decimal comma." if comma else "Correct it, or give it another role.")
+        + ("If numbers have a decimal comma, give --decimal ','." if comma else "Correct it, or give it another role.")
     )
 
 

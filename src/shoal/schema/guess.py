@@ -25,12 +25,12 @@ IDENTIFIER = (
         "rowid caseid",
     ),
     (
-        "a number of a person or company",
+        "an official number of a person or company",
         "ssn nin nhs nir dni nie nif cif passport reisepass passeport pasaporte licence_plate kennzeichen "
         "steuernummer steuerid versicherungsnummer iban account kontonummer cuenta siren siret vat",
     ),
     (
-        "an address or number to reach somebody",
+        "contact details",
         "email mail e_mail phone telephone telefon telefono mobile handy fax address adresse direccion street "
         "strasse calle url ip ipaddress username login",
     ),
@@ -201,9 +201,9 @@ FEW = 20
 #: More categories than this are too many to be aggregated without a taxonomy.
 MANY = 1000
 #: Reason for a column that identifies households.
-A_HOUSEHOLD = "named as a household"
+A_HOUSEHOLD = "named like a household"
 #: Reason why amounts that all differ count as known: they may be looked up.
-AMOUNTS = "amounts that all differ single out everybody"
+AMOUNTS = "amounts that all differ make every record unique"
 _NUMBERS = (Kind.CONTINUOUS, Kind.INTEGER)
 _OF_SOMEBODY = (QUASI, CONFIDENTIAL, WEIGHT)  # a household's income is not a household
 
@@ -235,7 +235,7 @@ def role_of(seen: Seen, k: int) -> tuple[Role, str]:
     If the name and the values disagree, the more cautious role wins: removing a column harms no one.
 
     >>> role_of(Seen("dob", Kind.DATETIME, 100, 0, 90, 1), 5)
-    (<Role.QUASI: 'quasi'>, 'named as a date of birth')
+    (<Role.QUASI: 'quasi'>, 'named like a date of birth')
     >>> role_of(Seen("code", Kind.NOMINAL, 100, 0, 100, 1), 5)
     (<Role.IDENTIFIER: 'identifier'>, 'all values differ')
     """
@@ -246,7 +246,7 @@ def role_of(seen: Seen, k: int) -> tuple[Role, str]:
     for rule in (_person, _identifier, _weight, _strata, _confidential, _quasi, _by_values):
         if (found := rule(seen, k)) is not None:
             return found
-    return Role.OTHER, "neither its name nor its values say more"
+    return Role.OTHER, "neither its name nor its values suggest a role"
 
 
 def _person(seen: Seen, _: int) -> tuple[Role, str] | None:
@@ -259,8 +259,8 @@ def _person(seen: Seen, _: int) -> tuple[Role, str] | None:
         return Role.IDENTIFIER, A_HOUSEHOLD
     if many and said_by(seen.name, PERSON):
         if seen.distinct < present:
-            return Role.SUBJECT, "named as a person, and some have several records"
-        return Role.IDENTIFIER, "named as a person, and all values differ"
+            return Role.SUBJECT, "named like a person, and some have several records"
+        return Role.IDENTIFIER, "named like a person, and all values differ"
     return None
 
 
@@ -268,9 +268,9 @@ def _identifier(seen: Seen, _: int) -> tuple[Role, str] | None:
     present = seen.records - seen.missing
     said = said_by(seen.name, IDENTIFIER)
     if said is not None and seen.kind in (Kind.NOMINAL, Kind.INTEGER) and seen.distinct > 1:
-        return Role.IDENTIFIER, f"named as {said}"
+        return Role.IDENTIFIER, f"named like {said}"
     if ends_as_identifier(seen.name) and seen.kind in (Kind.NOMINAL, Kind.INTEGER) and seen.distinct >= FEW:
-        return Role.IDENTIFIER, "named as an identifier"
+        return Role.IDENTIFIER, "named like an identifier"
     if seen.kind is Kind.NOMINAL and seen.apart:
         return Role.IDENTIFIER, "all values differ" if seen.distinct == present else "nearly all values differ"
     return None
@@ -281,29 +281,29 @@ def _weight(seen: Seen, _: int) -> tuple[Role, str] | None:
     if said is None or seen.kind not in _NUMBERS:
         return None
     if BODY.intersection(parts_of(seen.name)):
-        return Role.QUASI, "named as a weight of a body"
+        return Role.QUASI, "named like a body weight"
     if seen.usable_weight:
-        return Role.WEIGHT, f"named as {said}; quasi if bodies were weighed"
-    return Role.QUASI, "named as a weight, but not all values can be sampling weights"
+        return Role.WEIGHT, f"named like {said}; quasi-identifier if it is a body weight"
+    return Role.QUASI, "named like a weight, but not all values can be sampling weights"
 
 
 def _strata(seen: Seen, k: int) -> tuple[Role, str] | None:
     said = said_by(seen.name, STRATA)
     if said is not None and seen.distinct > 1 and seen.smallest >= max(k, seen.records // 100):
-        return Role.STRATA, f"named as {said}, and each has many records"
+        return Role.STRATA, f"named like {said}, and each has many records"
     if said is not None and seen.distinct > 1:
-        return _aggregable(seen, f"named as {said}; some are too small for strata")
+        return _aggregable(seen, f"named like {said}; some are too small for strata")
     return None
 
 
 def _confidential(seen: Seen, _: int) -> tuple[Role, str] | None:
     said = said_by(seen.name, CONFIDENTIAL)
-    return None if said is None else (Role.CONFIDENTIAL, f"named as {said}")
+    return None if said is None else (Role.CONFIDENTIAL, f"named like {said}")
 
 
 def _quasi(seen: Seen, _: int) -> tuple[Role, str] | None:
     said = said_by(seen.name, QUASI)
-    return None if said is None else _aggregable(seen, f"named as {said}")
+    return None if said is None else _aggregable(seen, f"named like {said}")
 
 
 def _by_values(seen: Seen, _: int) -> tuple[Role, str] | None:
@@ -317,5 +317,5 @@ def _by_values(seen: Seen, _: int) -> tuple[Role, str] | None:
 def _aggregable(seen: Seen, reason: str) -> tuple[Role, str]:
     """Return quasi, unless the column has too many categories, in which case it is safer to remove it."""
     if seen.kind is Kind.NOMINAL and seen.distinct > MANY:
-        return Role.IDENTIFIER, f"{reason}, with too many categories: group them by a taxonomy to let it leave"
+        return Role.IDENTIFIER, f"{reason}, with too many categories: group them by a taxonomy to release it"
     return Role.QUASI, reason

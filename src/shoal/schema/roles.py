@@ -9,7 +9,7 @@ from shoal.errors import DataError, SchemaError, raise_all
 from shoal.parameters import unknown
 from shoal.schema.infer import kind_of
 from shoal.schema.taxonomy_files import taxonomy_of
-from shoal.spelling import alike
+from shoal.spelling import spelling_groups
 from shoal.types import Column, Dialect, Kind, Role, Schema, Taxonomy, called
 from shoal.types.data.statistical_files import Variable, declared_missing
 
@@ -72,7 +72,7 @@ def _misfits(
     trees: Mapping[str, Taxonomy], ranks: Mapping[str, tuple[str, ...]], kinds: Mapping[str, Kind]
 ) -> list[str]:
     faults = [
-        f"Schema: column {name!r} has an order and must be ordinal, the recipe says "
+        f"Schema: column {name!r} has an order and must be ordinal, but the recipe declares it "
         f"{'nominal, by a taxonomy' if name in trees else kinds[name]}. Leave out one."
         for name in ranks
         if name in trees or kinds.get(name, Kind.ORDINAL) is not Kind.ORDINAL
@@ -80,10 +80,10 @@ def _misfits(
     listed = {name: ("taxonomy", list(tree.paths)) for name, tree in trees.items()}
     listed.update({name: ("order", list(order)) for name, order in ranks.items() if len(set(order)) == len(order)})
     faults += [
-        f"Schema: the {what} of column {name!r} must list every value once, and it lists two spellings of one value "
-        f"(other capitals, blanks or invisible characters). Take one out, and correct the cells that have it."
+        f"Schema: the {what} of column {name!r} must list every value once, but lists two spellings of one value "
+        "(differing in case, spaces or invisible characters). Remove one, and correct the cells that have it."
         for name, (what, values) in listed.items()
-        if alike(values) is not None
+        if spelling_groups(values) is not None
     ]
     faults += [
         f"Schema: the order of column {name!r} must name each category once. Name it once."
@@ -91,7 +91,8 @@ def _misfits(
         if len(set(order)) < len(order)
     ]
     return faults + [
-        f"Schema: column {name!r} has a taxonomy and must be nominal, the recipe says {kinds[name]}. Leave out one."
+        f"Schema: column {name!r} has a taxonomy and must be nominal, but the recipe declares it "
+        f"{kinds[name]}. Leave out one."
         for name in trees
         if kinds.get(name, Kind.NOMINAL) is not Kind.NOMINAL
     ]
@@ -109,8 +110,8 @@ def _faults(data: pa.Table, roles: Mapping[str, Role], kinds: Mapping[str, Any],
         if roles.get(name, Role.OTHER) not in (Role.OTHER, Role.IDENTIFIER)
     ]
     faults += [
-        f"Schema: column {name!r} holds intervals of months, which have no fixed length, and cannot be {roles[name]}. "
-        "Give it another role, or make it a number in a query."
+        f"Schema: column {name!r} holds intervals of months, which have no fixed length, and cannot be "
+        f"{roles[name]}. Give it another role, or convert it to a number in a query."
         for name in data.column_names
         if pa.types.is_interval(data.schema.field(name).type)
         and roles.get(name, Role.OTHER) not in (Role.OTHER, Role.IDENTIFIER)

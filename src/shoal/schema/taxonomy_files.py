@@ -53,13 +53,13 @@ def _csv(column: str, path: Path, raw: bytes) -> Found:
     widths = {len(row) for row in rows}
     if len(widths) > 1:
         raise DataError(
-            f"Taxonomy of {column!r}: all rows of {path.name} must have as many cells, got {min(widths)} to "
-            f"{max(widths)}. Give each leaf all its levels."
+            f"Taxonomy of {column!r}: all rows of {path.name} must have the same number of cells, got {min(widths)} "
+            f"to {max(widths)}. Give each leaf all its levels."
         )
     if lacking := sum(not all(row) for row in rows):
         raise DataError(
-            f"Taxonomy of {column!r}: no cell of {path.name} must be empty, some of {lacking:,} of {len(rows):,} rows "
-            f"are. Give each leaf all its levels; where there is no group, repeat the level below."
+            f"Taxonomy of {column!r}: cells of {path.name} must not be empty; {lacking:,} of {len(rows):,} rows have "
+            "empty ones. Give each leaf all its levels; where there is no group, repeat the level below."
         )
     paths: dict[str, tuple[str, ...]] = {}
     for number, row in enumerate(rows, 1):
@@ -67,7 +67,7 @@ def _csv(column: str, path: Path, raw: bytes) -> Found:
         # a level that repeats the one below adds nothing
         groups = tuple(group for at, group in enumerate(above) if group != row[0] and group not in above[:at])
         if row[0] in paths and paths[row[0]] != groups:
-            raise DataError(f"Taxonomy of {column!r}: the leaf of row {number} is there twice. Name it once.")
+            raise DataError(f"Taxonomy of {column!r}: the leaf of row {number} occurs twice. Name it once.")
         paths[row[0]] = groups
     over = {(path[at], path[:at]) for path in paths.values() for at in range(len(path))}
     _refuse_several(column, path, len(over) - len({group for group, _ in over}))
@@ -104,7 +104,7 @@ def _owl(column: str, path: Path, raw: bytes) -> Found:
         from rdflib.namespace import OWL, RDF, RDFS
     except ImportError:
         raise ParameterError(
-            f"Taxonomy of {column!r}: {path.name} needs rdflib, which is not there. Install shoal[owl]."
+            f"Taxonomy of {column!r}: {path.name} needs rdflib. Install it with pip install 'shoal[owl]'."
         ) from None
     graph = rdflib.Graph()
     try:
@@ -146,7 +146,7 @@ def _from_parents(column: str, path: Path, above: Mapping[str, set[str]]) -> dic
         while at in parent:
             at = parent[at]
             if at in chain:
-                raise DataError(f"Taxonomy of {column!r}: {path.name} must be a tree, but goes round in a circle.")
+                raise DataError(f"Taxonomy of {column!r}: {path.name} must be a tree, but contains a cycle.")
             chain.append(at)
         groups = tuple(reversed(chain[:-1] if chain[-1] in top else chain))
         paths[name] = groups if name in inner else groups[:-1]
@@ -156,8 +156,8 @@ def _from_parents(column: str, path: Path, above: Mapping[str, set[str]]) -> dic
 def _refuse_several(column: str, path: Path, several: int) -> None:
     if several:
         raise DataError(
-            f"Taxonomy of {column!r}: {path.name} must be a tree, but {several:,} of its nodes hang on several others. "
-            f"Keep one of them."
+            f"Taxonomy of {column!r}: {path.name} must be a tree, but {several:,} of its nodes have several parents. "
+            "Keep one parent of each."
         )
 
 
@@ -175,7 +175,7 @@ def _text(column: str, path: Path, raw: bytes) -> str:
 
 
 def _damaged(column: str, path: Path, what: str) -> DataError:
-    return DataError(f"Taxonomy of {column!r}: {path.name} is no {what}, or is damaged. Correct it.")
+    return DataError(f"Taxonomy of {column!r}: {path.name} is not {what}, or is damaged. Correct it.")
 
 
 def taxonomy_of(name: str, nested: Mapping[str, Any] | str) -> Taxonomy:

@@ -31,8 +31,8 @@ class Bucket(Checked, Steering):
 
     needs_confidential: ClassVar[bool] = True
 
-    buckets: Annotated[int, Param("Number of buckets; the k of the method, if classes shall have one of each.", low=2)]
-    column: Annotated[str | None, Param("The confidential column; the first that has an order if not given.")] = None
+    buckets: Annotated[int, Param("Number of buckets; k, for classes with one record of each bucket.", low=2)]
+    column: Annotated[str | None, Param("The confidential column; default: the first that has an order.")] = None
 
     def coordinates(self, points: Points, columns: Columns) -> NDArray[np.float64]:
         """Number the records bucket by bucket, in coordinates scaled by their ranges."""

@@ -27,7 +27,7 @@ class Position(Checked, Steering):
 
     every: Annotated[
         int | None,
-        Param("Number of rows after which the position has grown by 1; the whole table if not given.", low=1),
+        Param("Rows over which the position grows by 1; default: the whole table.", low=1),
     ] = None
 
     def coordinates(self, points: Points, columns: Columns | None) -> NDArray[np.float64]:

@@ -36,7 +36,7 @@ class Region(Checked, Steering):
         regions = int(codes.max()) + 1
         if regions > _MOST:
             raise DataError(
-                f"Region: column {self.column!r} must have at most {_MOST} different values, got {regions:,}. Join "
-                f"some of them, or take by = column with numbers that are near where records belong together."
+                f"Region: column {self.column!r} must have at most {_MOST} different values, got {regions:,}. Merge "
+                "some of them, or use by = column with numbers that are close for records that belong together."
             )
         return np.asarray(np.eye(regions)[codes] / np.sqrt(2.0))

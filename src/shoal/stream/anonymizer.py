@@ -47,7 +47,7 @@ class StreamAnonymizer:
     def __init__(self, recipe: StreamRecipe | None = None, **said: Any) -> None:
         if recipe is not None and said:
             raise ParameterError(
-                f"StreamAnonymizer: {listing(list(said))} must be left out where a recipe is given. Change the recipe."
+                f"StreamAnonymizer: {listing(list(said))} cannot be given together with a recipe. Change the recipe."
             )
         self.recipe = StreamRecipe.from_dict(said) if recipe is None else recipe
         self._core = Core(self.recipe)
@@ -62,7 +62,7 @@ class StreamAnonymizer:
         self._broken = False
 
     def __repr__(self) -> str:
-        return f"StreamAnonymizer({self._came:,} came, {self.waiting:,} wait, {self.dropped:,} dropped)"
+        return f"StreamAnonymizer({self._came:,} received, {self.waiting:,} pending, {self.dropped:,} dropped)"
 
     @property
     def dropped(self) -> int:
@@ -171,7 +171,7 @@ class StreamAnonymizer:
         if encoded.faults:
             at, reason = encoded.faults[0]
             if n > 1:
-                many = f"{len(encoded.faults):,} of {n:,} tuples do not fit, and none was taken"
+                many = f"{len(encoded.faults):,} of {n:,} tuples are invalid, and none was accepted"
                 reason = f"StreamAnonymizer: {many}. The first is number {at + 1}. {reason}"
             raise DataError(reason)
         return encoded
@@ -191,8 +191,8 @@ class StreamAnonymizer:
     def _ready(self, now: float | None) -> None:
         if self._broken:
             raise GuaranteeError(
-                "StreamAnonymizer: a step before was broken off, and what waits may be in disorder. Nothing leaves any "
-                "more; begin a new stream."
+                "StreamAnonymizer: an earlier step was interrupted, so the pending tuples may be inconsistent. "
+                "Nothing more is released; start a new stream."
             )
         if now is not None and not is_real(now):
             raise ParameterError(f"StreamAnonymizer: now must be a finite number of seconds, got {shown(now)}.")

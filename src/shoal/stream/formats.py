@@ -164,7 +164,7 @@ def chosen(given: str | None, source: str, target: str, *, table: bool) -> str:
     mine, theirs = None if table else format_of(source), format_of(target)
     if mine is not None and theirs is not None and mine != theirs:
         raise ParameterError(
-            f"{target}: tuples leave as they came, in {mine}, and the name says {theirs}. "
-            "Choose another name, or say --format."
+            f"{target}: tuples are written in the format of the input, {mine}, but the name ends like {theirs}. "
+            "Choose another name, or give --format."
         )
     return mine or theirs or "jsonl"

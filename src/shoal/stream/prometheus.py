@@ -11,12 +11,12 @@ from shoal.errors import EngineError, ParameterError
 from shoal.stream.engine.counters import Snapshot
 
 _COUNTS = {
-    "read": "Records that came, good or bad.",
-    "released": "Tuples that left in a class.",
+    "read": "Records received, valid or not.",
+    "released": "Tuples released in a class.",
     "dropped": "Tuples for which no class could be formed.",
-    "dead": "Records that are no tuples, in the dead letters.",
-    "clamped": "Values that were outside their bounds and were moved to them.",
-    "classes": "Classes that left.",
+    "dead": "Records rejected.",
+    "clamped": "Values outside their bounds, moved to the nearest bound.",
+    "classes": "Classes released.",
 }
 _QUANTILES = ("0.5", "0.95", "1")
 
@@ -31,15 +31,15 @@ def text(now: Snapshot) -> str:
 
     for name, help_ in _COUNTS.items():
         add(f"{name}_total", "counter", help_, {"": getattr(now.tally, name)})
-    add("waiting", "gauge", "Tuples that wait.", {"": now.waiting})
-    add("lanes", "gauge", "Lanes that are ours.", {"": now.lanes})
-    add("loss_percent", "gauge", "Squared error, in percent of that of the middle of the domain.", {"": now.loss})
-    add("records_per_second", "gauge", "Records read each second, over the last ten.", {"": now.rate})
+    add("waiting", "gauge", "Tuples pending.", {"": now.waiting})
+    add("lanes", "gauge", "Lanes assigned to this instance.", {"": now.lanes})
+    add("loss_percent", "gauge", "Squared error, in percent of that of the domain's middle.", {"": now.loss})
+    add("records_per_second", "gauge", "Records read per second, over the last ten seconds.", {"": now.rate})
     quantiles = [f'{{quantile="{share}"}}' for share in _QUANTILES]
     waited = dict(zip(quantiles, map(float, now.delay), strict=True))
-    add("delay_tuples", "gauge", "How many records came until a tuple left.", waited)
+    add("delay_tuples", "gauge", "Records received until a tuple was released.", waited)
     seconds = dict(zip(quantiles, now.delay_seconds, strict=True))
-    add("delay_seconds", "gauge", "How long a tuple waited.", seconds)
+    add("delay_seconds", "gauge", "Seconds until a tuple was released.", seconds)
     return "\n".join(lines) + "\n"
 
 
@@ -79,9 +79,7 @@ def serving(given: str | None, latest: Callable[[], Snapshot]) -> Iterator[str |
     try:
         server = ThreadingHTTPServer((host, port), Answer)
     except OSError as error:
-        raise EngineError(
-            f"--metrics: {given} cannot be listened at ({error.strerror}). Choose another port."
-        ) from None
+        raise EngineError(f"--metrics: cannot listen at {given} ({error.strerror}). Choose another port.") from None
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()

@@ -73,7 +73,7 @@ class Telling:
     say: Callable[[str], None]
 
     def stage(self, name: str) -> None:
-        """Ignore stages: a stream has none."""
+        """Ignore stages, which a stream does not have."""
 
     def report(self, done: int, total: int) -> None:
         """Ignore progress: the total is unknown."""
@@ -179,7 +179,7 @@ def _channel(source: str, target: str) -> str:
         raise ParameterError(f"{ends[0]}://: a stream cannot be written there. Write it to a file.")
     if ends[0] != ends[1]:
         raise ParameterError(
-            f"stream: input and output must be of one kind, got {ends[1]} and {ends[0]}, for what leaves and how far "
-            "it was read must be kept together. Go through a pipe."
+            f"stream: input and output must be of one kind, got {ends[1]} and {ends[0]}, because output and progress "
+            "are stored together. Use a pipe between them."
         )
     return ends[0]

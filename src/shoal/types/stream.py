@@ -191,7 +191,7 @@ class Parsed(NamedTuple):
     faults: Sequence[tuple[int, str]]  #: the others, with a sentence that shows no value
 
     def __repr__(self) -> str:
-        return f"Parsed({len(self.good):,} good, {len(self.faults):,} not)"
+        return f"Parsed({len(self.good):,} valid, {len(self.faults):,} invalid)"
 
 
 class Wire(Protocol):

@@ -69,7 +69,7 @@ def missing(count: int, what: str) -> str:
         return ""
     many = f"{count:,} {what}s were" if count > 1 else f"1 {what} was"
     why = "a value is" if what == "record" else "they are" if count > 1 else "it is"
-    return f"{many} left out, because {why} missing before or after"
+    return f"{many} omitted, because {why} missing before or after"
 
 
 def worst(parts: Sequence[tuple[str, float]], most: int = MOST) -> Parts:

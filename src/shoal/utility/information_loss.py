@@ -63,8 +63,8 @@ class InformationLoss(Measure):
         parts = (*found.items(), ("five", _mean(list(found.values()))))
         gone = len(comparison) - n
         others = len(comparison.attributes) - len(columns)
-        besides = f"attributes that are no numbers were not looked at: {others:,}" if others else ""
-        note = notes(missing(gone, "record"), besides)
+        omitted = f"attributes that are not numbers are omitted: {others:,}" if others else ""
+        note = notes(missing(gone, "record"), omitted)
         names = tuple(column.name for column in columns)
         return self.reading(value, names, parts, note)
 

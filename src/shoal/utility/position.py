@@ -41,10 +41,10 @@ class Position(Measure):
         left = positions >= 0
         n = int(left.sum())
         if not n:
-            return self.undefined("no record left")
+            return self.undefined("no record was released")
         apart = np.sort(np.abs(positions - np.arange(len(positions)))[left])
         parts = [("largest", float(apart[-1]))]
         parts += [(f"{percent} %", float(apart[(percent * n + 99) // 100 - 1])) for percent in _PERCENTS]
         gone = len(positions) - n
-        note = f"{gone:,} records did not leave" if gone else ""
+        note = f"{gone:,} records were not released" if gone else ""
         return self.reading(float(apart.mean()), parts=tuple(parts), note=note)

@@ -108,9 +108,7 @@ class Regression(Checked, Measure):
     goal: ClassVar[str] = "high"
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
-    formula: Annotated[
-        str | None, Param("A regression to compare: a column of numbers, ~, and columns with + between them.")
-    ] = None
+    formula: Annotated[str | None, Param("Regression to compare: a numeric column, ~, and columns joined by +.")] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -118,8 +116,8 @@ class Regression(Checked, Measure):
         odd = len(names) < 2 or not all(names) or len(set(names)) < len(names) or any("~" in name for name in names)
         if self.formula is not None and odd:
             raise ParameterError(
-                "Regression: formula must be a column, ~, and one or more others with + between them, each once, "
-                f"got {self.formula!r}. Write it as 'income ~ age + education'."
+                "Regression: formula must be a column, ~, and one or more others joined by +, each once, got "
+                f"{self.formula!r}. Write it as 'income ~ age + education'."
             )
 
     @property
@@ -163,7 +161,7 @@ class Regression(Checked, Measure):
         if not isinstance(explained, Pair):
             numbers = listing(sorted(comparison.numbers)) or "none"
             raise ParameterError(
-                f"Regression: what formula explains must be a column of numbers ({numbers}), got "
+                f"Regression: the dependent variable must be a column of numbers ({numbers}), got "
                 f"{self.columns[0]!r}. Put such a column before the ~."
             )
         return explained, {name: known[name] for name in self.columns[1:]}

@@ -44,7 +44,7 @@ class SseNormalised(Measure):
         found = {name: _errors(name, comparison) for name in comparison.attributes}
         looked = sum(len(errors) for errors in found.values())
         if not looked:
-            return self.undefined("no value is there before and after")
+            return self.undefined("no value is present both before and after")
         value = sum(float(errors.sum()) for errors in found.values()) / looked
         parts = worst([(name, float(errors.mean())) for name, errors in found.items() if len(errors)])
         gone = len(comparison) * len(found) - looked

@@ -65,7 +65,7 @@ def test_k_subjects_in_every_class_and_still_one_of_them_has_more_than_half() ->
     done = shoal.protect(frame, recipe)
     assert done.audit.holds
     assert done.audit.to_dict()["k"] >= 5
-    assert done.audit.to_dict()["dominance"] > 0.5  # nobody said so before
+    assert done.audit.to_dict()["dominance"] > 0.5  # without a requirement it was not reported
     better = shoal.protect(frame, {**recipe, "require": {"dominance": 0.5}})
     assert recounted(better, {"subject": "pid"}, frame) <= 0.5
     assert better.audit.to_dict()["k"] >= 5
@@ -176,7 +176,7 @@ def test_where_noise_is_added_it_is_said_only_if_it_is_required(claim: str) -> N
     [
         ({}, {"require": {"dominance": 0.004}}, r"dominance: share must be at least 0\.0041666.*got 0\.004"),
         ({"subject": "pid"}, {"require": {"dominance": 0.05}}, r"share must be at least 0\.\d+, got 0\.05.*by subject"),
-        ({}, {"require": {"dominance": 0.005}, "strata": ["s"]}, r"a stratum of 's' holds.*or leave out strata"),
+        ({}, {"require": {"dominance": 0.005}, "strata": ["s"]}, r"a stratum of 's' has.*or leave out strata"),
     ],
 )
 def test_a_bound_that_the_table_cannot_meet_is_refused_with_what_it_can(

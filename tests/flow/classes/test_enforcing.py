@@ -108,7 +108,7 @@ def test_k_counts_subjects(method: str, refine: str | None) -> None:
 
 
 IMPOSSIBLE: list[tuple[list[str], dict[str, Any], str]] = [
-    (["grade"], {"p": 6, "k": 7}, "p_sensitivity of column 'grade': p must be at most 5, got 6: all records together"),
+    (["grade"], {"p": 6, "k": 7}, "p_sensitivity of column 'grade': p must be at most 5, got 6: the whole table"),
     (["grade"], {"l_distinct": 6}, "l must be at most 5, got 6"),
     (["illness"], {"l_entropy": 4}, "entropy_l_diversity of column 'illness': l must be at most "),
     (["illness"], {"l_recursive": [0.5, 3]}, "recursive_l_diversity of column 'illness': l "),
@@ -142,7 +142,7 @@ def test_too_few_subjects_are_refused_at_once() -> None:
 
 def test_what_strata_make_impossible_is_refused_at_once() -> None:
     frame = FRAME.append_column("only", pa.array(["a"] * (N // 2) + ["b"] * (N // 2)))
-    with pytest.raises(shoal.DataError, match=r"p must be at most 1, got 2: a stratum of 's' holds no more"):
+    with pytest.raises(shoal.DataError, match=r"p must be at most 1, got 2: a stratum of 's' has no more"):
         shoal.protect(frame, {**BASE, "confidential": ["only"], "require": {"p": 2}, "strata": ["s"]})
 
 
@@ -160,7 +160,7 @@ class TestSentences:
             ({"confidential": ["grade"], "require": {"stream_k": 5}}, "cannot be required of a table"),
             (
                 {"confidential": ["grade"], "require": {"p": 2}, "method": "mic1d"},
-                "t, require and subject must be left out",
+                "t, require and subject cannot be used",
             ),
             (
                 {"confidential": ["grade"], "require": {"p": 2}, "method": "individual_ranking"},

@@ -57,7 +57,7 @@ def test_refinement_keeps_k_and_t_and_lowers_the_loss(method: str, more: dict[st
 def test_without_a_method_auto_chooses_and_says_which(more: dict[str, Any]) -> None:
     done = shoal.protect(FRAME, {**RECIPE, **more, "set": {"seconds": 0.5}})
     ranked = all(name != "illness" or "taxonomies" in more for name in more["confidential"])
-    taken = f"auto took {'t_first' if ranked else 't_close_merge'}, refined with effort fast"
+    taken = f"auto chose {'t_first' if ranked else 't_close_merge'}, refined with effort fast"
     assert done.recipe.method == "auto"
     assert done.partition.note.startswith(taken)
     assert max(achieved(done)) <= 0.2
@@ -72,7 +72,7 @@ def test_auto_loses_less_than_the_methods_of_the_papers() -> None:
 
 def test_no_time_no_refinement() -> None:
     done = shoal.protect(FRAME, {**RECIPE, "confidential": ["pay"], "set": {"seconds": 0.0}})
-    assert "auto took t_first, not refined" in done.partition.note
+    assert "auto chose t_first, not refined" in done.partition.note
     assert max(achieved(done)) <= 0.2
 
 
@@ -91,7 +91,7 @@ def test_auto_is_heard_before_it_begins() -> None:
 
     with listening(Listener()):
         shoal.protect(FRAME, {**RECIPE, "confidential": ["pay"], "set": {"seconds": 0.5}})
-    assert any(text.startswith("auto took t_first") for text in said)
+    assert any(text.startswith("auto chose t_first") for text in said)
 
 
 def test_strata_are_compared_with_the_whole_table() -> None:
@@ -104,7 +104,7 @@ def test_strata_are_compared_with_the_whole_table() -> None:
 
 def test_strata_that_differ_too_much_are_refused_and_nothing_leaves() -> None:
     apart = FRAME.append_column("r", pa.array(np.where(np.asarray(FRAME["pay"]) > 5000, "rich", "poor")))
-    with pytest.raises(shoal.DataError, match=r"t must be at least 0\.\d+, got 0\.2: a stratum of 'r' holds no less"):
+    with pytest.raises(shoal.DataError, match=r"t must be at least 0\.\d+, got 0\.2: a stratum of 'r' has no less"):
         shoal.protect(apart, {**RECIPE, "confidential": ["pay"], "strata": ["r"], "method": "mdav", "refine": "fast"})
 
 
@@ -113,10 +113,10 @@ def test_strata_that_differ_too_much_are_refused_and_nothing_leaves() -> None:
     [
         (
             {"blocks": [["age"], ["size"]], "method": "mdav"},
-            "t and require must be left out where quasi-identifiers are",
+            "t and require are not possible where quasi-identifiers are",
         ),
-        ({"method": "individual_ranking"}, "t and require must be left out where quasi-identifiers are"),
-        ({"method": "mic1d"}, "t, require and subject must be left out, for this method forms no classes"),
+        ({"method": "individual_ranking"}, "t and require are not possible where quasi-identifiers are"),
+        ({"method": "mic1d"}, "t, require and subject cannot be used, because this method forms no classes"),
         ({"t": -0.1}, "t must be a number ≥ 0 and ≤ 1, got -0.1. Raise t"),
         ({"t": "half"}, "t must be a number ≥ 0 and ≤ 1, got 'half'"),
         ({"t": True}, "t must be a number ≥ 0 and ≤ 1, got True"),

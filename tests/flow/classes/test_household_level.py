@@ -116,16 +116,20 @@ def test_a_value_that_differs_in_a_household_is_refused() -> None:
     lacking = FRAME.set_column(
         2, "rooms", pa.array([None if i == 0 else r for i, r in enumerate(FRAME["rooms"].to_pylist())])
     )
-    with pytest.raises(shoal.DataError, match=r"Column 'rooms': household_level must .* it differs in 1 of \d+\."):
+    with pytest.raises(
+        shoal.DataError, match=r"Column 'rooms': household_level must .* values differ in 1 of \d+ groups\."
+    ):
         shoal.protect(lacking, RECIPE)
-    with pytest.raises(shoal.DataError, match=r"Column 'age': household_level must name what is the same for all"):
+    with pytest.raises(
+        shoal.DataError, match=r"Column 'age': household_level must name columns with one value per group"
+    ):
         shoal.protect(FRAME, {**RECIPE, "household_level": ["age"]})
 
 
 def test_recipes() -> None:
     for more, words in (
         ({"together": None}, "household_level needs together, got none"),
-        ({"household_level": ["region"]}, "household_level must hold quasi-identifiers only, region is none"),
+        ({"household_level": ["region"]}, "household_level must hold quasi-identifiers only, region is not one"),
         ({"household_level": "rooms"}, "household_level must be a list of column names"),
         ({"blocks": [["rooms", "age"], ["dwelling", "work"]]}, "a block must hold attributes of households or of"),
     ):
@@ -135,7 +139,7 @@ def test_recipes() -> None:
     assert made.whole_blocks == (("rooms",), ("dwelling",))
     assert not made.nested
     assert shoal.Recipe.from_dict({**RECIPE, "household_level": RECIPE["quasi"]}).all_blocks == (made.quasi,)
-    with pytest.raises(shoal.ParameterError, match="Swap: together must be left out"):
+    with pytest.raises(shoal.ParameterError, match="Swap: together is not possible"):
         shoal.protect(FRAME, {**RECIPE, "release": "swap"})
 
 

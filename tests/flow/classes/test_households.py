@@ -119,14 +119,14 @@ def test_what_cannot_stay_together_is_refused() -> None:
     lacking = FRAME.set_column(
         0, "house", pa.array([" " if i < 3 else h for i, h in enumerate(FRAME["house"].to_pylist())])
     )
-    with pytest.raises(shoal.DataError, match=r"Column 'house': it must be known of every record .* 3 of 90 values"):
+    with pytest.raises(shoal.DataError, match=r"Column 'house': every record must have a group, 3 of 90 values"):
         shoal.protect(lacking, RECIPE)
-    with pytest.raises(shoal.ParameterError, match="together must be left out, for this method forms no"):
+    with pytest.raises(shoal.ParameterError, match="together cannot be used, because this method forms no"):
         shoal.protect(FRAME, {"quasi": ["age"], "together": "house", "method": "mic1d"})
     for more, words in (
         ({"subject": "w"}, "subject and together cannot both be given"),
-        ({"confidential": ["ill"], "t": 0.3}, "t and require must be left out where records stay together"),
-        ({"confidential": ["ill"], "require": {"p": 2}}, "t and require must be left out where records stay together"),
+        ({"confidential": ["ill"], "t": 0.3}, "t and require are not possible with together"),
+        ({"confidential": ["ill"], "require": {"p": 2}}, "t and require are not possible with together"),
         ({"identifier": ["house"]}, "column 'house' is both identifier and subject"),
     ):
         with pytest.raises(shoal.ParameterError, match=words):
@@ -150,7 +150,7 @@ def test_the_gate_stops_a_household_that_is_split() -> None:
         with pytest.raises(shoal.GuaranteeError, match=message):
             gate(release, promise_of(recipe, Partition.of(x, ["x"])))
     leaving = Release(pa.table({"x": x, "house": list("abbcdd")}), Schema(()))
-    with pytest.raises(shoal.GuaranteeError, match="Identifiers would have left: house"):
+    with pytest.raises(shoal.GuaranteeError, match="Identifiers would have been released: house"):
         gate(leaving, promise_of(recipe, Partition.of(x, ["x"])))
 
 

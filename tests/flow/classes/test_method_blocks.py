@@ -69,7 +69,7 @@ def test_a_method_without_a_promise_is_audited_and_claims_nothing(
     assert printed.code == 0
     assert "not promised" in printed.out
     assert "k_anonymity over a, b, c: no k-anonymity of records is promised; values are; 72 of 72" in printed.out
-    assert "as the method makes it" in printed.out
+    assert "as the method computes it" in printed.out
     found = json.loads(run(*arguments, "--json").out)["audit"]
     assert (found["k"], found["requirements"]) == (1, [])
     assert found["not_promised"][0]["required"] is None

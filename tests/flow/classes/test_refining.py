@@ -70,16 +70,16 @@ def test_points() -> None:
 
 def test_the_note_of_the_method_stays() -> None:
     x = np.random.default_rng(0).normal(size=(30, 1))
-    assert shoal.microaggregate(x, 3, method="auto", refine="fast").note.startswith("auto took optimal_univariate")
+    assert shoal.microaggregate(x, 3, method="auto", refine="fast").note.startswith("auto chose optimal_univariate")
 
 
 def test_what_promises_nothing_is_not_refined_nor_certified() -> None:
     recipe = {**RECIPE, "method": "mic1d"}
-    with pytest.raises(shoal.ParameterError, match=r"Mic1d: refine must be left out, .* Take another method"):
+    with pytest.raises(shoal.ParameterError, match=r"Mic1d: refine cannot be used, .* Choose another method"):
         shoal.protect(FRAME, {**recipe, "refine": "fast"})
     with pytest.raises(shoal.ParameterError, match=r"Mic1d: nothing can be certified, .* Leave out --certify"):
         shoal.protect(FRAME, recipe, certify=True)
-    with pytest.raises(shoal.ParameterError, match="Mic1d: refine must be left out"):
+    with pytest.raises(shoal.ParameterError, match="Mic1d: refine cannot be used"):
         shoal.microaggregate(np.random.default_rng(0).normal(size=(20, 2)), 3, method="mic1d", refine="fast")
 
 
@@ -111,7 +111,7 @@ def test_the_command(tmp_path: Path, run: Callable) -> None:
     ("more", "words"),
     [
         (["--refine", "most"], "refine"),
-        (["--refine", "fast", "--method", "mic1d"], "refine must be left out"),
+        (["--refine", "fast", "--method", "mic1d"], "refine cannot be used"),
         (["--certify", "--method", "mic1d"], "nothing can be certified"),
     ],
 )

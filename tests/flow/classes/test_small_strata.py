@@ -53,7 +53,7 @@ def test_merging_equals_the_oracle(data: st.DataObject, n: int, k: int, named: b
 
 
 def test_small_strata_are_refused_or_merged_and_it_is_said() -> None:
-    with pytest.raises(shoal.DataError, match=r"2 of 5 hold fewer \(the smallest 1\)\. Let them be merged"):
+    with pytest.raises(shoal.DataError, match=r"2 of 5 hold fewer \(the smallest 1\)\. Merge them"):
         shoal.protect(FRAME, {**RECIPE, "small_strata": "refuse"})
     done = shoal.protect(FRAME, RECIPE)
     assert "3 of 5 strata were merged into 1, because some held fewer than k = 4" in done.partition.note
@@ -62,7 +62,7 @@ def test_small_strata_are_refused_or_merged_and_it_is_said() -> None:
     assert inside.achieved >= 4
     assert done.data["region"].to_pylist() == [r if r in "ae" else "b + c + d" for r in FRAME["region"].to_pylist()]
     counted = Counter(zip(*(done.data[name].to_pylist() for name in ("x", "y", "region")), strict=True))
-    assert min(counted.values()) >= 4  # who knows the stratum as it leaves finds k
+    assert min(counted.values()) >= 4  # k holds for an attacker who knows the released stratum
     assert shoal.audit(done.data, quasi=["x", "y", "region"]).to_dict()["k"] >= 4
 
 
@@ -114,7 +114,7 @@ def test_what_was_merged_leaves_as_one_value(kind: str, release: str) -> None:
 def test_text_files(tmp_path: Path) -> None:
     codes = [str(" abcde".index(r)) for r in FRAME["region"].to_pylist()]
     names = [None if r == "d" else r for r in FRAME["region"].to_pylist()]
-    for cells, one in ((codes, "2 + 3 + 4"), (names, None)):  # what was missing in one of them is missing
+    for cells, one in ((codes, "2 + 3 + 4"), (names, None)):  # a value missing in one of them is missing
         shoal.write_table(FRAME.set_column(3, "region", pa.array(cells)), tmp_path / "in.csv", force=True)
         shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", RECIPE, force=True)
         left = pl.read_csv(tmp_path / "out.csv", infer_schema=False)["region"].to_list()

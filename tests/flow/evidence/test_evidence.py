@@ -176,7 +176,7 @@ class TestReceipt:
 
     def test_of_a_file_it_must_be_asked_for_in_time(self, tmp_path: Path) -> None:
         done = shoal.protect_file(self.write(tmp_path), tmp_path / "out.csv", self.RECIPE)
-        with pytest.raises(shoal.ParameterError, match=r"Receipt: .* Say protect_file\(…, receipt=…\)"):
+        with pytest.raises(shoal.ParameterError, match=r"Receipt: .* Write protect_file\(…, receipt=…\)"):
             done.receipt(tmp_path / "r.json")
 
     def test_the_name_must_end_in_json(self, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The frontier is what no other setting beats, and what is recommended is the best by a rule that is said."""
+"""The frontier is what no other setting beats, and the recommendation is the best by a stated rule."""
 
 from __future__ import annotations
 

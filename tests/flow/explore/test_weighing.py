@@ -93,7 +93,7 @@ def test_free_sizes_are_never_worse_than_the_best_k_by_much(found: shoal.Explore
 
 
 def test_what_the_choice_saw_is_said(found: shoal.Explored) -> None:
-    assert found.notes[0].startswith("The choice looks at the data")
+    assert found.notes[0].startswith("The choice uses the data")
     assert "ε does not cover" in found.notes[0]
     assert found.meaning == CLAIMS["microaggregated"]
     said = found.to_dict()
@@ -126,7 +126,7 @@ class TestOriginal:
         other = pa.table({"income": ["?"] * 400, "commute_minutes": [None] * 400})
         assert shoal.explore(other, {"quasi": QUASI}, **asked).to_dict() == one.to_dict()
         assert one.stand_ins
-        assert one.notes[0].startswith("No cell was looked at: 400 made-up records")
+        assert one.notes[0].startswith("No cell was read: 400 synthetic records")
         assert one.meaning == CLAIMS["original"]
         assert list(one.ways) == ["insensitive (even)", "insensitive (expression1)"]
 
@@ -183,7 +183,7 @@ class TestOriginal:
         assert not any("by the bounds" in note for note in said.notes)
 
     def test_bounds_from_the_data_are_refused(self, people: pa.Table) -> None:
-        with pytest.raises(shoal.ParameterError, match="bounds must be numbers, for no cell is looked at"):
+        with pytest.raises(shoal.ParameterError, match="bounds must be numbers, because no cell may be read"):
             shoal.explore(only(people), {"quasi": QUASI}, epsilon=1.0, bounds=FROM_THE_DATA, claim="original")
 
     def test_a_method_whose_classes_depend_on_the_data_is_a_row(self, people: pa.Table) -> None:
@@ -251,15 +251,18 @@ class TestSettings:
         ("given_", "words"),
         [
             ({"epsilon": 0}, "epsilon must be a number > 0, got 0"),
-            ({"epsilon": 1, "bounds": {"income": [9, 1], "commute_minutes": [0, 9]}}, "the lower and then the higher"),
-            ({"epsilon": 1, "bounds": {"income": [0, 9]}}, "commute_minutes has none"),
-            ({"epsilon": 1}, "bounds must name every quasi-identifier"),
-            ({"bounds": BOUNDS}, "bounds must be given with epsilon, got none"),
-            ({"claim": "original"}, "claim must be given with epsilon, got none"),
-            ({"epsilon": 1, "bounds": BOUNDS, "risk": "dld"}, "risk must be left out with epsilon"),
-            ({"epsilon": 1, "bounds": BOUNDS, "max_risk": 3}, "max_risk must be left out with epsilon"),
-            ({"epsilon": 1, "bounds": BOUNDS, "t": [0.2]}, "t must be left out with epsilon"),
-            ({"epsilon": 1, "bounds": BOUNDS, "loss": "il"}, "loss must be left out with epsilon"),
+            (
+                {"epsilon": 1, "bounds": {"income": [9, 1], "commute_minutes": [0, 9]}},
+                "the lower end and then the upper end",
+            ),
+            ({"epsilon": 1, "bounds": {"income": [0, 9]}}, "commute_minutes is missing"),
+            ({"epsilon": 1}, "bounds must name every numeric quasi-identifier"),
+            ({"bounds": BOUNDS}, "bounds must be given with epsilon, the privacy budget"),
+            ({"claim": "original"}, "claim must be given with epsilon, the privacy budget"),
+            ({"epsilon": 1, "bounds": BOUNDS, "risk": "dld"}, "risk cannot be given with epsilon"),
+            ({"epsilon": 1, "bounds": BOUNDS, "max_risk": 3}, "max_risk cannot be given with epsilon"),
+            ({"epsilon": 1, "bounds": BOUNDS, "t": [0.2]}, "t cannot be given with epsilon"),
+            ({"epsilon": 1, "bounds": BOUNDS, "loss": "il"}, "loss cannot be given with epsilon"),
             ({"epsilon": 1, "bounds": BOUNDS, "claim": "both"}, "no claim is called 'both'"),
         ],
     )
@@ -320,7 +323,7 @@ class TestTheRecipesDemandsAreAFloor:
         self, people: pa.Table, found: shoal.Explored
     ) -> None:
         demanding = shoal.explore(people, {**NOISY, "k": 50})
-        assert found.recommended.method in FREE  # where nobody demands k
+        assert found.recommended.method in FREE  # where k is not required
         assert demanding.recommended.method == "mdav"
         assert demanding.recommended.asked[0] >= 50
         assert all(s.meets == (s.method == "mdav" and s.asked[0] >= 50) for s in demanding.settings)

@@ -1,4 +1,4 @@
-"""A recipe with t: what leaves is audited for t, as it leaves, or does not leave."""
+"""A recipe with t: the release is audited for t as written, or withheld."""
 
 from __future__ import annotations
 

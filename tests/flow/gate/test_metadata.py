@@ -36,7 +36,7 @@ ML = json.dumps({"fields": [{"name": "town", "metadata": {"ml_attr": {"vals": ["
 
 
 def people(**metadata: str) -> pa.Table:
-    """Six people; the illness has a category that nobody has, and columns and table carry metadata."""
+    """Six people; the illness has an unused category, and columns and table carry metadata."""
     ill = pa.DictionaryArray.from_arrays(pa.array([3, 1, 1, 3, 1, 3], pa.int8()), ["Sycamore", "flu", "none", "cold"])
     fields = [
         pa.field("name", pa.string()),
@@ -100,7 +100,7 @@ def test_metadata_is_kept_on_demand_with_a_warning(tmp_path: Path, suffix: str, 
 
 def test_tables_without_metadata_get_no_note(tmp_path: Path) -> None:
     frame = pd.DataFrame({"name": list("abcdef"), "age": AGES, "ill": pd.Categorical(list("xyxyxy"))})
-    frame.to_parquet(tmp_path / "in.parquet")  # with the notes of pandas, which nobody misses
+    frame.to_parquet(tmp_path / "in.parquet")  # with the notes of pandas, which are not needed
     assert shoal.protect_file(tmp_path / "in.parquet", tmp_path / "out.parquet", RECIPE).notes == ()
     assert shoal.protect(frame, RECIPE, keep_metadata=True).notes == ()
 
@@ -426,7 +426,7 @@ def as_pandas(frame: pd.DataFrame, folder: Path, name: str, suffix: str, release
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
 @pytest.mark.parametrize("release", ["centroid", "medoid"])
 def test_exchanged_members_change_no_byte(tmp_path: Path, how: Callable[..., bytes], suffix: str, release: str) -> None:
-    # two classes, every other row; in each one town is the likest, and which of the two comes first changes
+    # two classes, every other row; in each one town is the most central, and which of the two comes first changes
     frame = pd.DataFrame({"age": [20, 60] * 3, "town": list("cabbba"), "ill": list("zxyxzy")})
     before = how(frame, tmp_path, "before", suffix, release)
     pairs = [*itertools.combinations((0, 2, 4), 2), *itertools.combinations((1, 3, 5), 2)]

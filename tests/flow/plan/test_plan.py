@@ -58,7 +58,7 @@ def test_all_refusals_come_together() -> None:
         planned(recipe)
     text = str(error.value)
     assert text.count("\n- ") + 1 == len(error.value.sentences) >= 4
-    for part in ("require must be left out where", "refine must be left out", "release_weight must be", "weights must"):
+    for part in ("require are not possible where", "refine cannot be used", "release_weight must be", "weights must"):
         assert part in text
 
 
@@ -87,7 +87,7 @@ def test_a_plan_cannot_be_changed() -> None:
 
 
 def test_a_plan_has_room_for_steps_before_classes() -> None:
-    """Recoding changes the table of which classes are formed, and nothing else of the run."""
+    """Recoding changes the table that classes are formed from, and nothing else of the run."""
 
     @dataclass(frozen=True)
     class Coarsen:

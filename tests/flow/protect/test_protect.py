@@ -305,7 +305,7 @@ def test_an_identifier_that_would_leave_is_stopped(monkeypatch: pytest.MonkeyPat
 
     release = Release(ARROW, Schema(()))
     partition = Partition.of(np.zeros(N, np.int64), RECIPE["quasi"])
-    with pytest.raises(shoal.GuaranteeError, match="Identifiers would have left: id"):
+    with pytest.raises(shoal.GuaranteeError, match="Identifiers would have been released: id"):
         gate(release, promise_of(shoal.Recipe.from_dict(RECIPE), partition))
 
 
@@ -504,7 +504,7 @@ def test_what_is_said_of_text_holds_for_the_output_or_is_refused(tmp_path: Path)
     header, first = (tmp_path / "out.csv").read_text().splitlines()[:2]
     assert header == "note;age;income;born;seen;sick"
     assert "," in first.split(";")[2]
-    with pytest.raises(shoal.ParameterError, match="is no text file, so delimiter, decimal cannot be set"):
+    with pytest.raises(shoal.ParameterError, match="is not a text file, so delimiter, decimal cannot be set"):
         shoal.protect_file(tmp_path / "in.parquet", tmp_path / "out.parquet", recipe)
 
 

@@ -1,4 +1,4 @@
-"""SPSS and Stata files are protected as files of any format: what leaves keeps what its file knew of it."""
+"""SPSS and Stata files are protected as files of any format: the release keeps what its file knew of it."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_audit_and_compare_read_them(tmp_path: Path) -> None:
 def test_a_mean_that_would_pass_for_no_answer_is_refused(tmp_path: Path) -> None:
     frame = pl.DataFrame({"x": [98.0, 100.0, 98.0, 100.0]})
     pyreadstat.write_sav(frame, tmp_path / "in.sav", missing_ranges={"x": [99.0]})
-    with pytest.raises(shoal.DataError, match="declares to be missing, those of 4 of 4 records are"):
+    with pytest.raises(shoal.DataError, match="declares as missing; in 4 of 4 records it is"):
         shoal.protect_file(tmp_path / "in.sav", tmp_path / "out.sav", {"quasi": ["x"], "k": 4})
     assert not (tmp_path / "out.sav").exists()
 
@@ -165,7 +165,7 @@ def test_codes_that_mean_no_answer_name_no_subject() -> None:
     who = Variable("spss", missing=((-9, -8),)).onto(pa.field("who", pa.int64()))
     x = np.arange(8) // 2
     frame = pa.table([pa.array(x), pa.array([1, 2, 3, 4, 5, 6, -9, -8])], schema=pa.schema([("x", pa.int64()), who]))
-    assert shoal.audit(frame, quasi=["x"], subject="who").to_dict()["k"] == 1  # two records of nobody are one subject
+    assert shoal.audit(frame, quasi=["x"], subject="who").to_dict()["k"] == 1  # both lack a subject: one subject
     done = shoal.protect(frame, {"quasi": ["x"], "subject": "who", "k": 2})
     assert done.audit.to_dict()["k"] == 2
     with pytest.raises(shoal.DataError, match="2 of 8 values are missing"):

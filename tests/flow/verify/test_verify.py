@@ -136,7 +136,7 @@ class TestWhatIsTrue:
     def test_of_a_file_evidence_must_be_asked_for_in_time(self, tmp_path: Path) -> None:
         shoal.write_table(people(), tmp_path / "in.csv")
         done = shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", RECIPE)
-        with pytest.raises(shoal.ParameterError, match="must be asked for"):
+        with pytest.raises(shoal.ParameterError, match="must be requested"):
             done.evidence(tmp_path / "e.json")
 
     @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ class TestWhatCannotBeSeen:
         assert failed(evidence, target, tmp_path / "in.csv") == []
         seen = verdicts(evidence, target)
         assert seen["probabilistic_k_anonymity over age, income"] == "cannot be checked"
-        assert seen["The recipe has its fingerprint"] == "holds"  # of the seed nothing secret depends
+        assert seen["The recipe matches its fingerprint"] == "holds"  # of the seed nothing secret depends
         said, kept = (json.loads((tmp_path / name).read_text()) for name in ("e.json", "r.json"))
         assert said["seed"] == 271828
         assert kept["swap_key"] not in evidence.read_text()
@@ -268,7 +268,7 @@ class TestWhatCannotBeSeen:
     def test_a_swap_by_a_seed_promises_nothing(self, tmp_path: Path) -> None:
         evidence, target = written(tmp_path, recipe={"release": "swap", "require": {}, "set": {"not_private_seed": 3}})
         assert failed(evidence, target) == []
-        (claim,) = [one for one in shoal.verify(evidence, target).checks if "promises was audited" in one.claim]
+        (claim,) = [one for one in shoal.verify(evidence, target).checks if "recipe were audited" in one.claim]
         assert "nothing is promised" in claim.why
 
         def with_a_promise(values: dict[str, Any]) -> None:
@@ -276,7 +276,7 @@ class TestWhatCannotBeSeen:
             values["fingerprint"] = shoal.Recipe.from_dict(values["recipe"]).fingerprint
 
         edit(evidence, with_a_promise, resealed=True)
-        assert failed(evidence, target) == ["What the recipe promises was audited"]
+        assert failed(evidence, target) == ["All promises of the recipe were audited"]
 
     def test_two_tables(self, tmp_path: Path) -> None:
         evidence, target = written(tmp_path, recipe={"release": "anatomy"})
@@ -287,13 +287,13 @@ class TestWhatCannotBeSeen:
         second = tmp_path / "out.confidential.csv"
         lines = second.read_text().splitlines()
         second.write_text("\n".join([*lines[:-1], lines[1]]) + "\n")
-        assert {"anatomy_k over class", "out.confidential.csv is what left"} <= set(failed(evidence, target))
+        assert {"anatomy_k over class", "out.confidential.csv is the released file"} <= set(failed(evidence, target))
 
     def test_two_frames(self, tmp_path: Path) -> None:
         done = shoal.protect(people(), {**RECIPE, "release": "anatomy"})
         done.evidence(tmp_path / "e.json")
         assert failed(tmp_path / "e.json", [done.data, done.confidential]) == []
-        with pytest.raises(shoal.ParameterError, match="2 tables left, got 1"):
+        with pytest.raises(shoal.ParameterError, match="2 tables were released, got 1"):
             shoal.verify(tmp_path / "e.json", done.data)
 
 
@@ -320,11 +320,11 @@ class TestOutputsThatChanged:
         evidence, target = written(tmp_path)
         target.write_text("\n".join(CHANGES[name](target.read_text().splitlines())) + "\n")
         found = failed(evidence, target)
-        assert "out.csv is what left" in found
+        assert "out.csv is the released file" in found
         if name in ("one cell", "a column dropped", "a column renamed"):
             assert "k_anonymity over age, income" in found
         if name == "two rows swapped":  # the audit holds, but it is another file
-            assert found == ["out.csv is what left"]
+            assert found == ["out.csv is the released file"]
 
     @pytest.mark.parametrize("output", ["out.parquet", "out.sav", "out.xlsx"])
     def test_other_formats(self, output: str, tmp_path: Path) -> None:
@@ -333,19 +333,19 @@ class TestOutputsThatChanged:
         other = tmp_path / "other" / output
         fewer = {**RECIPE, "identifier": ["name"], "seed": 1, "k": 3, "require": {}}
         shoal.protect_file(tmp_path / "in.csv", other, fewer)
-        assert {f"{output} is what left", "k_anonymity over age, income"} <= set(failed(evidence, other))
+        assert {f"{output} is the released file", "k_anonymity over age, income"} <= set(failed(evidence, other))
 
     def test_a_row_of_a_database(self, tmp_path: Path) -> None:
         evidence, target = written(tmp_path, f"sqlite:///{tmp_path}/out.db?table=safe")
         with sqlite3.connect(tmp_path / "out.db") as connection:
             connection.execute("DELETE FROM safe WHERE rowid = 1")
-        assert "safe is what left" in failed(evidence, target)
+        assert "safe is the released file" in failed(evidence, target)
 
     def test_an_identifier_that_came_back(self, tmp_path: Path) -> None:
         evidence, target = written(tmp_path)
         lines = target.read_text().splitlines()
         target.write_text("\n".join(f"{line},{'name' if at == 0 else at}" for at, line in enumerate(lines)) + "\n")
-        assert "No column left that must not" in failed(evidence, target)
+        assert "No column released that must not be" in failed(evidence, target)
 
     def test_another_input(self, tmp_path: Path) -> None:
         evidence, target = written(tmp_path)
@@ -387,12 +387,12 @@ class TestEvidenceThatChanged:
             try:
                 assert not Evidence.read("e.json", evidence.read_text()).sealed, path
             except shoal.DataError:
-                continue  # what cannot be read is refused
+                continue  # an unreadable file is refused
         _set(evidence, said, ("readings", "sse"), resealed=False)
-        assert failed(evidence, target) == ["The evidence is as it was written"]
+        assert failed(evidence, target) == ["The evidence is unchanged"]
 
     def test_every_number_that_the_output_shows(self, tmp_path: Path) -> None:
-        """Whoever seals it anew is found out in all that the output shows."""
+        """A new seal does not hide what the output contradicts."""
         evidence, target = written(tmp_path)
         said = json.loads(evidence.read_text())
         numbers = [
@@ -417,7 +417,7 @@ class TestEvidenceThatChanged:
                 values["fingerprint"] = shoal.Recipe.from_dict(values["recipe"]).fingerprint
 
         edit(evidence, forget, resealed=True)
-        assert "What the recipe promises was audited" in failed(evidence, target)
+        assert "All promises of the recipe were audited" in failed(evidence, target)
 
     def test_k_that_is_said_not_to_be_promised(self, tmp_path: Path) -> None:
         evidence, target = written(tmp_path)
@@ -427,14 +427,14 @@ class TestEvidenceThatChanged:
                 one.update(promised=False, required=None)
 
         edit(evidence, shirk, resealed=True)
-        assert "What the recipe promises was audited" in failed(evidence, target)
+        assert "All promises of the recipe were audited" in failed(evidence, target)
 
     def test_another_recipe(self, tmp_path: Path) -> None:
         evidence, target = written(tmp_path)
         edit(evidence, lambda values: values["recipe"].update(method="v_mdav"), resealed=True)
-        assert failed(evidence, target) == ["The recipe has its fingerprint"]
+        assert failed(evidence, target) == ["The recipe matches its fingerprint"]
         edit(evidence, lambda values: values["recipe"].update(k=1), resealed=True)
-        assert failed(evidence, target) == ["The recipe has its fingerprint"]
+        assert failed(evidence, target) == ["The recipe matches its fingerprint"]
 
     @pytest.mark.parametrize("format_", [0, 3, "2", None, True, 1.5])
     def test_other_formats_are_refused(self, format_: Any, tmp_path: Path) -> None:
@@ -543,7 +543,7 @@ def same_illness(folder: Path, missing: str) -> tuple[Path, Path]:
 
 def test_cells_that_an_evidence_calls_missing_are_counted_and_not_said_to_be(tmp_path: Path) -> None:
     evidence, output = same_illness(tmp_path, "c")
-    (told,) = [check for check in shoal.verify(evidence, output).unchecked if check.claim == "What cells mean"]
+    (told,) = [check for check in shoal.verify(evidence, output).unchecked if check.claim == "Meaning of cells"]
     assert "4 of 20 cells of ill hold no value" in told.why  # or all could be called so, and be as close as one likes
 
 
@@ -563,7 +563,7 @@ def test_two_tables_share_no_column_but_the_class(tmp_path: Path) -> None:
             end.update(sha256=hashlib.sha256(content).hexdigest(), bytes=len(content))
 
     edit(evidence, with_numbers, resealed=True)
-    assert failed(evidence, output) == ["No column left that must not"]
+    assert failed(evidence, output) == ["No column released that must not be"]
 
 
 @pytest.mark.parametrize(
@@ -616,7 +616,7 @@ def test_a_t_that_is_not_promised_is_said_not_to_be(tmp_path: Path) -> None:
     recipe = {"quasi": ["a"], "confidential": ["c"], "k": 3, "t": 0.05, "method": "steered", "set": {"weight": 0.001}}
     shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", recipe, evidence=tmp_path / "e.json")
     seen = {check.claim: check.why for check in shoal.verify(tmp_path / "e.json", tmp_path / "out.csv").checks}
-    assert "t of c is in the recipe and is NOT promised" in seen["What the recipe promises was audited"]
+    assert "t of c is in the recipe and is NOT promised" in seen["All promises of the recipe were audited"]
     assert seen["t_closeness of c over a"].endswith("not promised")
     found = shoal.verify(tmp_path / "e.json", tmp_path / "out.csv", require={"t": 1})
     assert found.promise == "Promised: k = 3 over a."
@@ -714,8 +714,8 @@ class TestWhatIsPromised:
         evidence, target = written(tmp_path, recipe=recipe, **files)
         found = shoal.verify(evidence, target, strict=True)
         (check,) = found.unverified
-        assert check.claim == "What cells mean"
-        assert check.why == "as the maker says: the kind of pay (nominal; its cells suggest integer)"
+        assert check.claim == "Meaning of cells"
+        assert check.why == "as the publisher states: the kind of pay (nominal; its cells suggest integer)"
         assert not found.holds
         (tmp_path / "found").mkdir()
         evidence, target = written(tmp_path / "found", recipe={**recipe, "kinds": {}}, **files)

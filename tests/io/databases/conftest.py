@@ -87,7 +87,7 @@ def postgres_database(postgres: str) -> Iterator[Database]:
 
 @pytest.fixture
 def mariadb_database(mariadb: str) -> Iterator[Database]:
-    """An empty database of MariaDB, whose texts are alike whatever their capitals."""
+    """An empty database of MariaDB, whose text comparison ignores case."""
     import pymysql
     from sqlalchemy import make_url
 

@@ -213,7 +213,7 @@ def test_killed_between_write_and_rename(database: Any, tmp_path: Path) -> None:
 
 
 def write_meanwhile(url: str, *, late: bool) -> None:
-    """Write a table while somebody else writes one of the same name, before or after ours is staged."""
+    """Write a table while another program writes one of the same name, before or after ours is staged."""
     target = place(url)
     sink = open_sink(target)
     with staged(sink, target, force=False) as hidden:
@@ -226,10 +226,10 @@ def write_meanwhile(url: str, *, late: bool) -> None:
 
 @pytest.mark.parametrize("late", [False, True])
 def test_two_writers(database: Any, late: bool) -> None:
-    """Who comes second is told so, and leaves nothing behind."""
+    """The second writer gets an error, and leaves nothing behind."""
     shoal.write_table(PEOPLE.select(["id"]), database.at("other"))
     if late and database.scheme in FILES:  # the others let in one writer at a time
-        with pytest.raises(shoal.EngineError, match="is in use by somebody else"):
+        with pytest.raises(shoal.EngineError, match="is in use by another program"):
             write_meanwhile(database.at("safe"), late=True)
         assert database.tables() == {"other"}
         return

@@ -87,7 +87,7 @@ def test_what_is_no_database(tmp_path: Path, run: Callable) -> None:
     url = f"sqlite:///{tmp_path}/a.db?table=t"
     for ran in (run("audit", url, "--quasi", "a"), run("protect", "x.csv", "-o", url, "--quasi", "a")):
         assert ran.code == 5
-        assert "is no SQLite database, or is damaged" in ran.err
+        assert "is not a SQLite database, or is damaged" in ran.err
     assert (tmp_path / "a.db").read_text() == "hello" * 100
     ran = run("audit", f"sqlite:///{tmp_path}?table=t", "--quasi", "a")
     assert (ran.code, "got a folder" in ran.err) == (3, True)
@@ -98,7 +98,7 @@ def test_nanoseconds_and_lists_are_refused(tmp_path: Path) -> None:
     with pytest.raises(shoal.DataError) as refused:
         shoal.write_table(fine, f"sqlite:///{tmp_path}/a.db?table=t")
     assert "column 'a' has times finer than a microsecond" in str(refused.value)
-    assert "column 'b' must be of numbers, texts, truth values or times, got list<" in str(refused.value)
+    assert "column 'b' must hold numbers, text, booleans, dates or times, got list<" in str(refused.value)
     assert list(tmp_path.iterdir()) == []
 
 

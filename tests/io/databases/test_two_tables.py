@@ -41,7 +41,7 @@ def test_a_database_that_makes_tables_at_once_is_refused(database: Any) -> None:
     if database.scheme not in AT_ONCE:
         pytest.skip("undoes tables")
     shoal.write_table(PEOPLE, database.at("people"))
-    with pytest.raises(shoal.ParameterError, match="two tables cannot appear both or neither"):
+    with pytest.raises(shoal.ParameterError, match="cannot create two tables in one step"):
         shoal.protect_file(database.at("people"), database.at("safe"), RECIPE)
     assert database.tables() == {"people"}
 

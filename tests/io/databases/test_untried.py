@@ -1,4 +1,4 @@
-"""Oracle and SQL Server: what would be said to them, since there is none to try."""
+"""Oracle and SQL Server: the statements that would be sent, without a server to try."""
 
 from __future__ import annotations
 

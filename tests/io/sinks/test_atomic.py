@@ -183,9 +183,9 @@ def test_errors_name_the_target(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("code", "match"),
     [
-        (errno.ENOSPC, "full. Free some space"),
-        (errno.EDQUOT, "full. Free some space"),
-        (errno.EFBIG, "larger than files may be"),
+        (errno.ENOSPC, r"full\)\. Free some space"),
+        (errno.EDQUOT, r"full\)\. Free some space"),
+        (errno.EFBIG, "size exceeds the limit"),
         (errno.EROFS, "may not be written to"),
         (errno.EACCES, "may not be written to"),
         (errno.EIO, "Check the disk"),
@@ -196,7 +196,7 @@ def test_disk_errors_inside_the_block(tmp_path: Path, code: int, match: str) -> 
         with atomic(tmp_path / "people.csv", force=False):
             raise OSError(code, os.strerror(code))
 
-    with pytest.raises(EngineError, match=rf"people\.csv: could not be written, .*{match}"):
+    with pytest.raises(EngineError, match=rf"people\.csv: could not be written \(.*{match}"):
         fail()
     assert names(tmp_path) == []
 
@@ -218,7 +218,7 @@ except EngineError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
-    assert f"{tmp_path / name}: could not be written, it is larger than files may be here" in done.stdout
+    assert f"{tmp_path / name}: could not be written (its size exceeds the limit)" in done.stdout
     assert done.stderr == ""
     assert names(tmp_path) == []
 
@@ -252,7 +252,7 @@ except EngineError as error:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     tmp_path.chmod(0o755)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count(f"{name}: could not be written, the folder may not be written to") == 2
+    assert done.stdout.count(f"{name}: could not be written (the folder may not be written to)") == 2
     assert names(tmp_path) == []
 
 

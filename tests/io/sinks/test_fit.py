@@ -55,7 +55,7 @@ BAD = {
     "infinite": (pa.array([float("inf")]), "numbers too large for the format in 1 records"),
     "zone": (pa.array([0], pa.timestamp("ms", "UTC")), "has a time zone"),
     "fine": (pa.array([1], pa.timestamp("ns")), "does not hold exactly"),
-    "list": (pa.array([[SECRET]]), "must be of numbers, texts"),
+    "list": (pa.array([[SECRET]]), "must hold numbers, text"),
     "digits": (pa.array([Decimal("1.23456789012345678901")]), "more digits than a double holds"),
     "nul": (pa.array(["a\0b"]), "character NUL"),
 }
@@ -83,7 +83,7 @@ def test_names_that_spss_has_not(name: str) -> None:
 
 
 def test_names_that_differ_in_capitals_only() -> None:
-    with pytest.raises(SchemaError, match="more than capitals; not so: 'a', 'A'"):
+    with pytest.raises(SchemaError, match="more than upper and lower case; these do not: 'a', 'A'"):
         Spss().fitted(pa.table({"a": [1], "A": [2]}))
 
 
@@ -134,5 +134,5 @@ def test_codes_of_spss_are_letters_in_stata_and_codes_again(tmp_path: Path) -> N
 def test_more_codes_than_letters() -> None:
     many = Variable("spss", missing=((1, 99),)).onto(pa.field("x", pa.int64()))
     table = pa.table([pa.chunked_array([list(range(100))])], schema=pa.schema([many]))
-    with pytest.raises(DataError, match="at most 26 values that are declared to be missing, got 99"):
+    with pytest.raises(DataError, match="at most 26 values declared as missing, got 99"):
         Stata().fitted(table)

@@ -53,7 +53,7 @@ def bit_by_bit(value: Any) -> Any:
 
 @st.composite
 def numbers(draw: st.DrawFn, n: int) -> dict[str, Any]:
-    """A numeric variable of SPSS, with everything that can be said of it."""
+    """A numeric variable of SPSS, with all its metadata."""
     form, values = draw(
         st.sampled_from(
             [

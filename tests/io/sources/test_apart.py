@@ -42,7 +42,7 @@ def test_a_crash_is_a_sentence_and_the_next_file_is_read(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(_apart, "_SERVE", f"{DIES}{answer}os.kill(os.getpid(), {signal.SIGSEGV.value})")
-        with pytest.raises(DataError, match=r"^a\.sav: is no SPSS file, or is damaged or cut short"):
+        with pytest.raises(DataError, match=r"^a\.sav: is not a valid SPSS file, or is damaged or truncated"):
             Spss().read(file)
     assert apart._child is None
     assert Spss().read(file)[0]["x"].to_pylist() == [1.0, 2.5]
@@ -98,5 +98,5 @@ def test_a_transport_file_that_is_cut(tmp_path: Path) -> None:
     assert Sas().read(tmp_path / "a.xpt")[0].num_rows == 100
     for cut in (1, 40, 79, 81):
         (tmp_path / "a.xpt").write_bytes(whole[:-cut])
-        with pytest.raises(DataError, match="is no SAS file, or is damaged or cut short"):
+        with pytest.raises(DataError, match="is not a valid SAS file, or is damaged or truncated"):
             Sas().read(tmp_path / "a.xpt")

@@ -1,4 +1,4 @@
-"""What is wrong with a text file is said in a sentence that holds no cell."""
+"""Errors in a text file are sentences that hold no cell."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def test_header_only(tmp_path: Path, raw: bytes) -> None:
 
 def test_empty_and_doubled_names_are_said_at_once(tmp_path: Path) -> None:
     message = refuse(tmp_path, b'a,,b,a, ,b,""\n1,2,3,4,5,6,7\n', SchemaError, "names")
-    assert "columns 2, 5, 7 have none" in message
-    assert "there more than once: 'a', 'b'" in message
+    assert "columns 2, 5, 7 are unnamed" in message
+    assert "duplicates: 'a', 'b'" in message
 
 
 def test_invalid_utf_8_by_line(tmp_path: Path) -> None:
@@ -176,7 +176,5 @@ def test_a_first_row_of_values_is_not_shown(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,31415,?,31415\n1,2,3,4\n")
     with pytest.raises(SchemaError) as error:
         Csv().read(tmp_path / "a.csv")
-    assert "those of columns 2, 4 do not, and look like values. Does the first row name the columns?" in str(
-        error.value
-    )
+    assert "those of columns 2, 4 are not, and look like values. Does the first row hold the names?" in str(error.value)
     assert "31415" not in str(error.value)

@@ -92,21 +92,22 @@ def merged(sheet: Any) -> None:
 
 ROWS = [["a", "b"], [1, 2], [3, 4], [5, 6]]
 REFUSED = {
-    "a.xlsx: every formula must have a value, 1 have none. Open the workbook in Excel, and save it again.": (
+    "a.xlsx: every formula must have a computed value; not computed: 1. Open the workbook in Excel, and "
+    "save it again.": (
         ROWS,
         formula,
     ),
-    "a.xlsx: column 'b' must hold values, 1 cells are errors of Excel, in data row 2. Correct them, or empty them if "
-    "the values are missing.": (ROWS, error),
-    "a.xlsx: the sheet must have no merged cells, 1 ranges are. Unmerge them, and give every column one name in the "
-    "first row.": (ROWS, merged),
+    "a.xlsx: column 'b' holds Excel errors (1), in data row 2. Correct these cells, or clear them if the "
+    "values are missing.": (ROWS, error),
+    "a.xlsx: the sheet must have no merged cells, got 1 merged ranges. Unmerge them, and give every column one name "
+    "in the first row.": (ROWS, merged),
     "a.xlsx: column 'b' must hold values of one kind, got integers (2), texts (1); the last in data row 3. Make them "
     "one kind.": ([*ROWS[:3], [5, "31415926"]], lambda sheet: None),
-    "a.xlsx: every row must hold a record, 2 hold nothing: data rows 2, 4. Delete them.": (
+    "a.xlsx: every row must hold a record; 2 are empty: data rows 2, 4. Delete them.": (
         [*ROWS[:2], [], ROWS[2], [None, None], ROWS[3]],
         lambda sheet: None,
     ),
-    "a.xlsx: every column must have a name; column 2 has none. Name it.": ([["a"], [1, 2]], lambda sheet: None),
+    "a.xlsx: every column must have a name; column 2 is unnamed. Name it.": ([["a"], [1, 2]], lambda sheet: None),
     "a.xlsx: must have at least one row, got none. Check that it is the right file.": (
         [["a", "b"]],
         lambda sheet: None,
@@ -153,7 +154,7 @@ def test_several_sheets(tmp_path: Path, run: Callable, monkeypatch: pytest.Monke
     made.save("a.xlsx")
     ran = run("protect", "a.xlsx", "-o", "b.xlsx", "--quasi", "a", "--k", "3")
     assert ran.code == 2
-    assert "must be said which sheet to take; there are Notes & more, Data." in ran.err
+    assert "the sheet must be named; there are Notes & more, Data." in ran.err
     assert run("audit", "a.xlsx?sheet=Dat", "--quasi", "a").code == 2
     assert run("audit", "a.xlsx?sheets=Data", "--quasi", "a").code == 2
     assert run("protect", "a.xlsx?sheet=Data", "-o", "b.xlsx?sheet=Safe", "--quasi", "a", "--k", "3").code == 0
@@ -167,21 +168,21 @@ def test_what_is_no_workbook(tmp_path: Path) -> None:
     whole = book(tmp_path / "b.xlsx", *ROWS).read_bytes()
     (tmp_path / "c.xlsx").write_bytes(whole[: len(whole) // 2])
     for name in ("a.xlsx", "c.xlsx"):
-        with pytest.raises(shoal.DataError, match="is no workbook of Excel, is damaged, or has a password"):
+        with pytest.raises(shoal.DataError, match="is not an Excel workbook, is damaged, or has a password"):
             read(tmp_path / name)
     with pytest.raises(shoal.DataError, match="there is no such file"):
         read(tmp_path / "none.xlsx")
 
 
 LIMITS = {
-    "texts of at most 32,767 characters": pa.array(["a", "x" * 32_768]),
-    "texts that are not empty, which a sheet shows as missing values": pa.array(["a", ""]),
-    "texts without returns and control characters": pa.array(["a", "x\r\ny"]),
+    "text of at most 32,767 characters": pa.array(["a", "x" * 32_768]),
+    "text that is not empty, because a sheet shows empty text as missing": pa.array(["a", ""]),
+    "text without line breaks and control characters": pa.array(["a", "x\r\ny"]),
     "integers of at most 15 digits": pa.array([1, 2**53 + 1]),
     "decimals of at most 15 digits": pa.array([None, Decimal("1.5")], pa.decimal128(20, 1)),
     "finite numbers": pa.array([1.0, float("inf")]),
     "days from 1 March 1900 on": pa.array([date(1950, 1, 1), date(1899, 12, 31)]),
-    "moments of whole milliseconds": pa.array([0, 10**15 + 1], pa.timestamp("us")).cast(pa.timestamp("ns")),
+    "times of whole milliseconds": pa.array([0, 10**15 + 1], pa.timestamp("us")).cast(pa.timestamp("ns")),
 }
 
 
@@ -192,15 +193,15 @@ def test_limits(tmp_path: Path, allowed: str) -> None:
         column = pa.array([10**15, 10**15 + 1], pa.timestamp("us"))
     with pytest.raises(shoal.DataError) as refused:
         shoal.write_table(pa.table({"x": column}), tmp_path / "a.xlsx")
-    assert f"column 'x' must hold {allowed}, because of Excel; 1 are others, in data row 2." in str(refused.value)
+    assert f"column 'x' must hold {allowed}, because of Excel; 1 are not, in data row 2." in str(refused.value)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_rows_that_would_be_blank_are_not_written(tmp_path: Path) -> None:
     for columns, message in (
-        ({"x": [1, None, 3, None], "y": ["a", None, None, None]}, "2 hold none, in data rows 2, 4"),
-        ({"x": [1, None, 3, None]}, "1 hold none, in data row 4"),
-        ({"x": pa.nulls(2, pa.string())}, "2 hold none, in data rows 1, 2"),
+        ({"x": [1, None, 3, None], "y": ["a", None, None, None]}, "2 are empty, in data rows 2, 4"),
+        ({"x": [1, None, 3, None]}, "1 are empty, in data row 4"),
+        ({"x": pa.nulls(2, pa.string())}, "2 are empty, in data rows 1, 2"),
     ):
         with pytest.raises(shoal.DataError, match=message):
             shoal.write_table(pa.table(columns), tmp_path / "a.xlsx")
@@ -209,7 +210,7 @@ def test_rows_that_would_be_blank_are_not_written(tmp_path: Path) -> None:
 
 
 def test_zones_and_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(shoal.DataError, match="has a time zone, which Excel has not"):
+    with pytest.raises(shoal.DataError, match="has a time zone, which Excel does not support"):
         shoal.write_table(pa.table({"x": pa.array([0], pa.timestamp("s", "UTC"))}), tmp_path / "a.xlsx")
     monkeypatch.setattr(sink, "_ROWS", 4)
     shoal.write_table(pa.table({"x": [1, 2, 3]}), tmp_path / "a.xlsx")

@@ -54,11 +54,11 @@ def test_mixed_columns_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("native", "match"),
     [
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "more than once: 'a'"),
-        (pa.table([[1], [2]], names=["a", "a"]), "more than once: 'a'"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "duplicates: 'a'"),
+        (pa.table([[1], [2]], names=["a", "a"]), "duplicates: 'a'"),
         (pd.DataFrame([[1, 2]]), "columns 1, 2 are not"),
         (pd.DataFrame([[1, 2]], columns=["a", ("b", "c")]), "columns 2 are not"),
-        (pl.DataFrame({"": [1]}), "column 1 has none"),
+        (pl.DataFrame({"": [1]}), "column 1 is unnamed"),
     ],
 )
 def test_names(native: Any, match: str) -> None:

@@ -123,9 +123,9 @@ def test_a_missing_extra_is_one_sentence(tmp_path: Path, monkeypatch: pytest.Mon
     path = written(tmp_path, "a.sav")
     for name in [name for name in sys.modules if name.partition(".")[0] == "pyreadstat"]:
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ParameterError, match=r"a\.sav: to read SPSS files .* pip install 'shoal\[stats\]'"):
+    with pytest.raises(ParameterError, match=r"a\.sav: reading SPSS files needs .* pip install 'shoal\[stats\]'"):
         Spss().read(path)
     from shoal.io.sinks.stata import Stata as Sink
 
-    with pytest.raises(ParameterError, match=r"a\.dta: to write Stata files .* pip install 'shoal\[stats\]'"):
+    with pytest.raises(ParameterError, match=r"a\.dta: writing Stata files needs .* pip install 'shoal\[stats\]'"):
         Sink().write(pa.table({"x": [1]}), tmp_path / "a.dta", None)

@@ -1,4 +1,4 @@
-"""The rule on shares of persons: a class has no excess if and only if nobody holds more than the bound."""
+"""The rule on shares of persons: a class has no excess if and only if no person holds more than the bound."""
 
 from __future__ import annotations
 

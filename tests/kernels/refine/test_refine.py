@@ -325,7 +325,7 @@ def test_work_not_begun_gives_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert together(work, range(3), Watch(time.monotonic() + 0.1)) == ([0, None, None], True)
 
 
-# what is reckoned
+# the computed change
 
 
 @pytest.mark.parametrize("n", [100, 1_080, 29_999, 30_001, 10**6, 10**8])

@@ -78,7 +78,7 @@ def energy(x: np.ndarray, c: Closeness, labels: np.ndarray) -> float:
 
 
 def in_order(a: Arrangement, r: Roster, x: np.ndarray, c: Closeness) -> None:
-    """See that everything that is kept up to date is what it would be if it were made anew."""
+    """Check that all state that is updated equals a fresh computation."""
     for b in range(len(a.size)):
         members = np.flatnonzero(a.label == b)
         assert sorted(a.member[b, : a.size[b]].tolist()) == members.tolist()

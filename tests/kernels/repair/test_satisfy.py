@@ -49,7 +49,7 @@ def _make(a, r, best, b):  # type: ignore[no-untyped-def]
 def case(
     seed: int, models: list[str], n: int
 ) -> tuple[np.ndarray, list[tuple[str, Confidential, dict[str, float]]], Demands]:
-    """Return points, what is required of which attribute, and the demands."""
+    """Return points, the requirements by attribute, and the demands."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, 2))
     codes = np.argsort(np.argsort(x[:, 0] + rng.normal(size=n) * rng.choice([0.1, 3.0]))) * int(rng.integers(2, 9)) // n

@@ -1,4 +1,4 @@
-"""What the index is told about points before it is built."""
+"""The frame of points that the index gets before it is built."""
 
 from __future__ import annotations
 

@@ -86,4 +86,4 @@ def test_masked_values_beyond_all_bounds_are_far_away() -> None:
 def test_values_in_reverse_link_nobody() -> None:
     masked = different(np.arange(5000.0)[::-1, None].copy())
     found = as_near(np.arange(5000.0)[:, None], masked.of_row, masked, np.array([0]))
-    assert np.count_nonzero(found) == 0  # 5,000 is even: nobody keeps their value
+    assert np.count_nonzero(found) == 0  # 5,000 is even: every record changes its value

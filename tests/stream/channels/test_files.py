@@ -94,7 +94,7 @@ def test_a_journal_that_is_wrong_at_any_byte_of_its_last_record(states: tuple) -
         assert run(folder) == step(1).cursor
         assert files(folder) == before
         at(folder, *after[:2], bytes(wrong))  # the output knows more than the journal: nothing may be taken back
-        with pytest.raises(DataError, match="does not know of"):
+        with pytest.raises(DataError, match="does not record"):
             run(folder)
         assert files(folder)[:2] == after[:2]
 

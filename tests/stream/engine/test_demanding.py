@@ -79,7 +79,7 @@ def test_every_class_holds_what_is_demanded_also_after_a_restart(
     whole = Core(recipe)
     expected = [*classes(whole.take(list(range(n)), columns)[0]), *classes(whole.flush())]
     cursor, done, found, read = Cursor(), set[int](), [], 0
-    for size in [*sizes, n]:  # each time begun anew, from what the cursor remembers
+    for size in [*sizes, n]:  # each time restarted, from the stored cursor
         core, witness = Core(recipe, cursor), witness_of(recipe, json.loads(json.dumps(cursor.memory)))
         assert witness is not None
         read = min(read + size, n)
@@ -105,7 +105,9 @@ def test_the_witness_fails_closed(demand: dict[str, Any]) -> None:
     witness = witness_of(a_recipe(demand))
     assert witness is not None
     witness.came(list(range(60)), columns)
-    with pytest.raises(GuaranteeError, match=r"Stream: a class that formed at tuple 59 misses .* It did not leave\."):
+    with pytest.raises(
+        GuaranteeError, match=r"Stream: a class formed at tuple 59 does not reach .* It was not released\."
+    ):
         witness.look(59, {"ill": ["lues"] * 3, "pay": [900] * 3, "day": ["1970-02-28"] * 3, "rank": ["high"] * 3})
     with pytest.raises(GuaranteeError):
         witness.look(59, {name: [] for name in columns})
@@ -115,7 +117,7 @@ def test_the_witness_refuses_what_it_cannot_read() -> None:
     witness = witness_of(a_recipe(DEMANDS[4]))
     assert witness is not None
     witness.came([0, 1], {"pay": [1, 2]})
-    with pytest.raises(GuaranteeError, match="a value of 'pay' that leaves is not in its domain"):
+    with pytest.raises(GuaranteeError, match="a released value of 'pay' is not in its domain"):
         witness.look(1, {"pay": [1, "much"]})
 
 
@@ -131,7 +133,7 @@ def test_a_tuple_without_a_value_to_count_is_a_bad_record() -> None:
 
 
 def test_a_cursor_of_another_recipe_is_refused() -> None:
-    with pytest.raises(DataError, match="what the cursor remembers does not fit the recipe"):
+    with pytest.raises(DataError, match="the stored state does not fit the recipe"):
         Core(a_recipe(DEMANDS[3]), Cursor(memory={"so_far": {"ill": [1, 2]}}))
 
 
@@ -150,20 +152,20 @@ def test_who_is_left_at_the_end_joins_only_a_class_that_still_holds() -> None:
 @pytest.mark.parametrize(
     ("demand", "sentence"),
     [
-        ({"require": {"k_e": {"pay": 3}}}, "classes of a stream can hold p_sensitivity"),
+        ({"require": {"k_e": {"pay": 3}}}, "classes of a stream support p_sensitivity"),
         ({"require": {"p": {"age": 3}}}, "p_sensitivity is required of 'age', which is not confidential"),
         ({"require": {"p": "many"}}, "p_sensitivity must be p, got 'many'"),
-        ({"t": 0.2, "require": {"t": {"ill": 0.3}}}, "t is given, and required too"),
+        ({"t": 0.2, "require": {"t": {"ill": 0.3}}}, "t is set and also required"),
         ({"require": {"t": {"pay": 0.2}}}, "t needs to know the domain of 'pay', got none"),
-        ({"require": {"p": {"ill": 2}}, "method": "castle"}, "require cannot be held by the method castle"),
+        ({"require": {"p": {"ill": 2}}, "method": "castle"}, "require cannot be met by the method castle"),
         ({"require": {"t": {"rank": 0.2}}, "kinds": {"rank": "ordinal"}}, "t needs to know the orders of 'rank'"),
-        ({"reference": {"ill": {"flu": 1}}}, "reference names 'ill', in which nothing must be close"),
-        ({"require": {"t": {"ill": 0.2}}, "reference": {"ill": {"plague": 1}}}, "a category that it does not have"),
+        ({"reference": {"ill": {"flu": 1}}}, "reference names 'ill', for which t is not required"),
+        ({"require": {"t": {"ill": 0.2}}, "reference": {"ill": {"plague": 1}}}, "an unknown category"),
         ({"require": {"t": {"ill": 0.2}}, "reference": {"ill": {"flu": -1}}}, "must be numbers ≥ 0, not all 0"),
         ({"require": {"t": {"ill": 0.2}}, "reference": {"ill": 3}}, "must be a table of shares, or of cuts"),
         ({"require": {"t": {"pay": 0.2}}, "reference": {"pay": {"cuts": [3, 2]}}}, "a list of ascending numbers"),
         ({"require": {"t": {"pay": 0.2}}, "reference": {"pay": {"cuts": [3], "shares": [1]}}}, "must be 2, one more"),
-        ({"require": {"t": {"ill": 0.2}}, "categories": {"ill": list(range(101))}}, "at most 100 can be remembered"),
+        ({"require": {"t": {"ill": 0.2}}, "categories": {"ill": list(range(101))}}, "at most 100 can be stored"),
         ({"t": 0.2, "order_weight": "keep"}, "order_weight 'keep' cannot be promised with t"),
     ],
 )  # fmt: skip

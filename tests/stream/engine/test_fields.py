@@ -38,7 +38,7 @@ def read(path: Path) -> list[dict]:
 
 
 class Run:
-    """Runs streams from file to file, and remembers what was said."""
+    """Runs streams from file to file, and records their output."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.said = folder, list[str]()
@@ -164,7 +164,7 @@ def test_a_corrected_recipe_resumes(run: Run) -> None:
     assert (done.finished, done.counts.tally.dead) == (True, 0)
     assert left.read_bytes().startswith(before)
     assert sorted(one["pay"] for one in read(left)) == list(range(3000))
-    with pytest.raises(DataError, match="begun with another k"):
+    with pytest.raises(DataError, match="started with another k"):
         shoal.run_stream(run.folder / "in.jsonl", left, {**recipe, "k": 4})
 
 
@@ -191,7 +191,7 @@ class TestCsv:
 
     def test_columns_stay(self, tmp_path: Path) -> None:
         self.left(tmp_path, keep=["pay"], unknown="remove")
-        with pytest.raises(DataError, match="begun with another keep"):
+        with pytest.raises(DataError, match="started with another keep"):
             self.left(tmp_path, keep=["pay", "email"], unknown="remove")
 
 

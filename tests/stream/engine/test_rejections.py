@@ -89,7 +89,7 @@ def test_judged_records_are_committed_and_others_held() -> None:
 
 
 def test_rejected_records_are_read_again_and_a_corrected_input_loses_nothing(tmp_path: Path) -> None:
-    """What was rejected before the stop was not committed: with max_rejected = 1 it becomes letters, each once."""
+    """Rejections before the stop were not committed: with max_rejected = 1 it becomes letters, each once."""
     records = [
         *good(0, 2000),
         *[one for i in range(2000, 3000) for one in (bad(i, i + 1) if i % 3 else good(i, i + 1))],
@@ -199,7 +199,7 @@ class TestFinished:
         whole = source.read_text()
         for other in (whole.replace("49", "48"), whole[:-20], whole[:10] + whole):
             source.write_text(other)
-            with pytest.raises(DataError, match="is not the input that this stream was begun with"):
+            with pytest.raises(DataError, match="is not the input that this stream was started with"):
                 shoal.run_stream(source, out, RECIPE)
         source.write_text(whole)
         assert shoal.run_stream(source, out, RECIPE).already

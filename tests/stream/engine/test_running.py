@@ -132,7 +132,7 @@ def test_another_promise_is_refused(tmp_path: Path, name: str, value: object) ->
     write(tmp_path / "in.jsonl", tuples(100))
     shoal.run_stream(tmp_path / "in.jsonl", tmp_path / "out.jsonl", RECIPE)
     before = (tmp_path / "out.jsonl").read_bytes()
-    with pytest.raises(DataError, match=f"begun with another {name}"):
+    with pytest.raises(DataError, match=f"started with another {name}"):
         shoal.run_stream(tmp_path / "in.jsonl", tmp_path / "out.jsonl", {**RECIPE, name: value}, force=True)
     assert (tmp_path / "out.jsonl").read_bytes() == before
 
@@ -167,7 +167,11 @@ def test_an_output_that_was_changed_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     shoal.run_stream(tmp_path / "in.jsonl", out, RECIPE)
     whole = out.read_bytes()
-    for change, said in ((whole[:-1], "taken away"), (b"", "taken away"), (whole + b"x", "does not know of")):
+    for change, said in (
+        (whole[:-1], "some were removed"),
+        (b"", "some were removed"),
+        (whole + b"x", "does not record"),
+    ):
         out.write_bytes(change)
         with pytest.raises(DataError, match=said):
             shoal.run_stream(tmp_path / "in.jsonl", out, RECIPE)
@@ -180,7 +184,7 @@ def test_two_runs_do_not_share_an_output(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", tuples(10))
     with (tmp_path / "out.jsonl").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(ParameterError, match="another run writes to it"):
+        with pytest.raises(ParameterError, match="another run is writing to it"):
             shoal.run_stream(tmp_path / "in.jsonl", tmp_path / "out.jsonl", RECIPE)
 
 
@@ -211,11 +215,11 @@ def test_subjects(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", records)
     recipe = {**RECIPE, "subject": "pid", "delay": 60}
     done = shoal.run_stream(tmp_path / "in.jsonl", tmp_path / "out.jsonl", recipe)
-    whom = {i: i // 3 for i in range(300)}
+    subjects = {i: i // 3 for i in range(300)}
     classes: dict[int, set[int]] = {}
     for one in read(tmp_path / "out.jsonl"):
         assert "pid" not in one
-        classes.setdefault(one["class"], set()).add(whom[one["pay"]])
+        classes.setdefault(one["class"], set()).add(subjects[one["pay"]])
     assert min(map(len, classes.values())) >= 5
     assert done.counts.tally.released + done.counts.tally.dropped == 300
 

@@ -1,4 +1,4 @@
-"""Whom tuples are about: nobody is counted twice, and nobody who is not there."""
+"""The subjects of tuples: each is counted once, and missing ones are refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shoal.stream import StreamAnonymizer
 from shoal.stream.engine.buffer import numbered
 from shoal.types.stream import Leaving
 
-NOBODY = [None, float("nan"), "", " \t", b"", pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN"), np.ma.masked]
+MISSING = [None, float("nan"), "", " \t", b"", pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN"), np.ma.masked]
 ONE = [1, 1.0, "1", "1.0", "01", "+1", "1\u200b", "１", " 1 ", Decimal("1.00"), np.int64(1), np.float64(1)]
 SUBJECTS = st.one_of(
     st.integers(),
@@ -35,13 +35,13 @@ def stream() -> StreamAnonymizer:
     return StreamAnonymizer(quasi=["a"], bounds={"a": (0, 9)}, k=2, delay=2, subject="s")
 
 
-@pytest.mark.parametrize("nobody", NOBODY, ids=repr)
-def test_a_tuple_about_nobody_is_refused(nobody: Any) -> None:
+@pytest.mark.parametrize("missing", MISSING, ids=repr)
+def test_a_tuple_without_a_subject_is_refused(missing: Any) -> None:
     s = stream()
     with pytest.raises(DataError, match="Column 's': must have a value, got none"):
-        s.push({"a": 1, "s": nobody})
+        s.push({"a": 1, "s": missing})
     assert s.waiting == 0
-    assert fewest(np.array([2]), ["x", nobody]) == 1 or nobody is np.ma.masked or nobody == b""
+    assert fewest(np.array([2]), ["x", missing]) == 1 or missing is np.ma.masked or missing == b""
 
 
 @pytest.mark.parametrize("several", [[], [1], {"id": 1}, (1, 2)], ids=repr)
@@ -61,7 +61,7 @@ def test_one_subject_written_in_many_ways_is_one(same: Any) -> None:
 def test_the_gate_sees_them_too() -> None:
     gate = Gate(JsonlReader(["a"], ["s"], "class"), k=2)
     class_ = Leaving(0, [b'{"a":1,"class":0}'] * 3, [0, 1, 2])
-    with pytest.raises(GuaranteeError, match="concerns 1 subjects, and k is 2"):
+    with pytest.raises(GuaranteeError, match="has 1 subjects, but k is 2"):
         gate.check(class_, 0, ["1", "1.0", "+1"])
     gate.check(class_, 0, ["1", "1.5", ""])
 

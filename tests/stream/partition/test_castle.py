@@ -64,5 +64,5 @@ def test_equals_the_transcription(
 
 
 def test_demands_are_refused() -> None:
-    with pytest.raises(ParameterError, match=r"Castle: only k can be promised, t_closeness is demanded\. Take"):
+    with pytest.raises(ParameterError, match=r"Castle: only k can be promised, but t_closeness is required\. Use"):
         Castle().begin(Space(("a",), 1.0), 3, 10, 0.0, [Demand("t_closeness", "pay", (("t", 0.2),))])

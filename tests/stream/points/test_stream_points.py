@@ -65,7 +65,7 @@ def test_every_attribute_keeps_to_its_domain(known: Known) -> None:
     assert x.shape[1] == len(attribute.middle)
     assert ((x[:, None] - x[None]) ** 2).sum(axis=2).max() <= 1 + 1e-12
     centres = attribute.centroid(values, np.array([25, 15]))
-    again = attribute.take(attribute.plain(centres))  # what leaves is of the domain itself
+    again = attribute.take(attribute.plain(centres))  # released values are in the domain
     assert not again.clamped.any()
     assert not [at for at, _ in again.faults] or known.kind is Kind.INTEGER
     assert (again.values == centres).all()

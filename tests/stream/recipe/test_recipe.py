@@ -48,7 +48,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "the domain of 'age', which is ordinal, must be known, got none. Give its categories from the lowest",
     ),
     "nominal with bounds": ({"kinds": {"age": "nominal"}}, "bounds names 'age', which is nominal."),
-    "two domains": ({"categories": {"age": ["a"]}}, "the domain of 'age' is in bounds and in categories. Say it once."),
+    "two domains": (
+        {"categories": {"age": ["a"]}},
+        "the domain of 'age' is given in bounds and in categories. Give it once.",
+    ),
     "a category twice": ({"bounds": {}, "categories": {"age": [1, "1"]}}, "must be different, got one twice."),
     "no category": ({"bounds": {}, "categories": {"age": []}}, "must be a list of its categories"),
     "nothing as category": ({"bounds": {}, "orders": {"age": [None, 1]}}, "must be values, got a list"),
@@ -59,7 +62,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "a date and a time": ({"bounds": {"age": ("2024-01-01", "2025-01-01T10:00")}}, "two dates or two times"),
     "weight of another": (
         {"attribute_weights": {"x": 1}},
-        "attribute_weights names 'x', which is no quasi",
+        "attribute_weights names 'x', which is not a quasi",
     ),
     "negative weight": ({"attribute_weights": {"age": -1}}, "the weight of attribute 'age' must be a number ≥ 0"),
     "means of integers": ({"round_integers": False}, "round_integers must be true, got False"),

@@ -1,4 +1,4 @@
-"""What is not touched leaves as it came, what is no tuple is said, and no sentence holds a value."""
+"""Untouched fields are released unchanged, invalid records are reported, and no sentence holds a value."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_what_is_no_number_stays_text(text: str) -> None:
     [
         (b"id,b", "no column is called 'a'"),
         (b"a,b", "no column is called 'id'"),
-        (b"id,a,b,a", "there more than once: 'a'"),
+        (b"id,a,b,a", "duplicates: 'a'"),
         (b"id,a,b,class", "class"),
         (b"id,a,b,\xff", "not in UTF-8"),
         (b"id,a,b,Id", "differs from 'id' only"),

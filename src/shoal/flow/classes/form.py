@@ -143,5 +143,5 @@ def _noted(block: Block, points: Points) -> Block:
     before = points.only(block.attributes).coordinates
     largest = float(abs(before).max())
     same = int((abs(block.values / 2 - before / 2) <= 1e-12 * largest).sum())  # up to rounding; halves avoid overflow
-    said = f"{same:,} of {block.values.size:,} values leave unchanged"
+    said = f"{same:,} of {block.values.size:,} values are released unchanged"
     return replace(block, note=f"{block.note}; {said}" if block.note else said)

@@ -43,8 +43,8 @@ def microaggregate_points(
     looks = cls.promises_t or bool(cls.promises)
     if confidential is not None and not (looks or require or needs_confidential(tables)):
         raise ParameterError(
-            f"{cls.__name__}: takes no confidential attribute, got one. Leave it out, say what it must hold "
-            f"(require={{…}}), or take another method."
+            f"{cls.__name__}: takes no confidential attribute, got one. Leave it out, require a model of it "
+            "(require={…}), or choose another method."
         )
     if not isinstance(seed, Integral) or seed < 0:
         raise ParameterError(f"microaggregate: seed must be an integer ≥ 0, got {shown(seed)}.")

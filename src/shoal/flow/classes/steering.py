@@ -48,8 +48,8 @@ class Steering:
             return partition
         if len(partition.blocks) > 1:
             raise ParameterError(
-                f"{self.method}: steer must be left out where a method forms blocks of attributes, got "
-                f"{len(partition.blocks)} of them. Leave out steer, or take another method."
+                f"{self.method}: steer is not possible with a method that forms blocks of attributes, got "
+                f"{len(partition.blocks)} of them. Leave out steer, or choose another method."
             )
         names = tuple(dict.fromkeys(points.owners))
         return replace(partition, blocks=(replace(partition.blocks[0], attributes=names),))
@@ -70,7 +70,7 @@ class TableColumns:
     def categories(self, name: str) -> NDArray[np.int64]:
         """Return a code for each distinct value of a column; a missing value has its own code."""
         column = self.table.data.column(self.table.schema[name].name)
-        return categories(name, column, "cannot steer. Take another column.")
+        return categories(name, column, "cannot steer. Choose another column.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class ArrayColumns:
         """Return an array of finite numbers, one per point."""
         array = self._array(name)
         if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
-            raise DataError(f"microaggregate: {name} must hold finite numbers. Take by = region for other values.")
+            raise DataError(f"microaggregate: {name} must hold finite numbers. Use by = region for other values.")
         return np.asarray(array, np.float64)
 
     def categories(self, name: str) -> NDArray[np.int64]:
@@ -113,8 +113,8 @@ def given_tables(steer: object) -> tuple[list[dict[str, Any]], dict[str, NDArray
             table = {"by": by, "column": item[0], "weight": item[1]}
         else:
             raise ParameterError(
-                f"microaggregate: steer must hold pairs (values, weight) or tables, {name} is neither. "
-                f"Write for example steer=[(values, 2.0)]."
+                f"microaggregate: steer must hold pairs (values, weight) or tables; {name} is neither. Write for "
+                "example steer=[(values, 2.0)]."
             )
         if "column" in table and not isinstance(table["column"], str):
             arrays[name], table["column"] = np.asarray(table["column"]), name

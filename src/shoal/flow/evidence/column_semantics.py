@@ -134,7 +134,9 @@ def as_left(evidence: Evidence, data: pa.Table, dialect: Dialect | None) -> Left
     try:
         columns = [_column(name, known.get(name, {})) for name in data.column_names]
     except ValueError:
-        raise DataError("Evidence: role and kind of a column must be ones that there are, and are not.") from None
+        raise DataError(
+            "Evidence: the role or kind of a column is unknown. Give the file of --evidence as it was written."
+        ) from None
     release = Release(data, Schema(tuple(columns)), dialect)
     salt = bytes.fromhex(evidence["salt"])
     placed = any(one["model"] == "n_t_closeness" for one in evidence["findings"])

@@ -108,11 +108,12 @@ class Receipt:
             raise DataError(f"{path.name}: cannot be read ({error.strerror}). Check the path of the receipt.") from None
         except (ValueError, RecursionError):
             raise DataError(
-                f"{path.name}: must be a receipt of shoal, it is not JSON. Give the file of --receipt."
+                f"{path.name}: must be a receipt of shoal, but it is not JSON. Give the file of --receipt."
             ) from None
         if not isinstance(values, dict) or values.get("format") != FORMAT:
             raise DataError(
-                f"{path.name}: must be a receipt of shoal of format {FORMAT}, it is not. Give the file of --receipt."
+                f"{path.name}: must be a receipt of shoal in format {FORMAT}, but it is not. Give the file "
+                "of --receipt."
             )
         try:
             return cls._of(values)

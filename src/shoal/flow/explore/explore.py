@@ -252,15 +252,15 @@ def _notes(found: Found, demanded: Mapping[str, float], names: tuple[str, str]) 
     yield from of_records(
         found,
         "loss and risk are lower there, and a larger k may be best. Compare methods by these figures, quote those of "
-        "shoal protect and shoal compare, or look at more records.",
+        "shoal protect and shoal compare, or use a larger sample.",
     )
     yield from of_demands(settings, demanded)
     if weaker := sum(s.state == "ran" and not s.keeps for s in settings):
-        yield f"{weaker:,} settings promise less than was asked for; they are shown, but never recommended."
+        yield f"{weaker:,} settings promise less than requested; they are shown, but never recommended."
     if len({s.asked[1] for s in settings}) > 1:
         yield (
-            "Loss and risk do not see what t promises, so that the largest t is most often recommended. Choose t by "
-            "what must not be learnt, and look at what it costs."
+            "Loss and risk do not measure what t promises, so the largest t is usually recommended. Choose t by what "
+            "must not be learnt, then check its cost."
         )
     if best is not None and len(sizes := {s.asked[0] for s in settings}) > 1 and best.asked[0] == max(sizes):
         yield "The recommended k is the largest that was tried; a larger one may be better still."

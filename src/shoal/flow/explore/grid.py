@@ -30,21 +30,23 @@ _ANY = ("t_close_merge", "k_first")
 class Explore(Checked):
     """What to try, how long, and what to measure; see :func:`shoal.explore`."""
 
-    k: Annotated[tuple[int, ...] | None, Param("Class sizes to try; left out: 3, 5, 10, 25 and the recipe's.")] = None
-    t: Annotated[tuple[float, ...] | None, Param("Closenesses to try; left out: the recipe's.")] = None
-    methods: Annotated[tuple[str, ...] | None, Param("Methods to try; left out: those that suit the recipe.")] = None
-    refine: Annotated[tuple[str, ...] | None, Param("Efforts of refinement to try, none among them.")] = None
-    seconds: Annotated[float, Param("Time at hand, on an ordinary machine.", low=0)] = 60.0
-    sample: Annotated[int, Param("Records to look at, at most.", low=10)] = 20_000
+    k: Annotated[tuple[int, ...] | None, Param("Class sizes to try; default: 3, 5, 10, 25 and the recipe's.")] = None
+    t: Annotated[tuple[float, ...] | None, Param("Values of t to try; default: the recipe's.")] = None
+    methods: Annotated[tuple[str, ...] | None, Param("Methods to try; default: those that suit the recipe.")] = None
+    refine: Annotated[tuple[str, ...] | None, Param("Refinement efforts to try; may include none.")] = None
+    seconds: Annotated[float, Param("Time budget in seconds on an ordinary machine.", low=0)] = 60.0
+    sample: Annotated[int, Param("Largest number of records to try settings on.", low=10)] = 20_000
     loss: Annotated[str, Param("The measure of utility by which settings are compared.")] = "il_sse"
-    risk: Annotated[str | None, Param("The measure of risk by which settings are compared; left out: dld.")] = None
-    max_loss: Annotated[float | None, Param("What the loss may be at most, in percent.", low=0)] = None
-    max_risk: Annotated[float | None, Param("What the risk may be at most, in percent.", low=0)] = None
-    jobs: Annotated[int, Param("Settings that run at once.", low=1, high=64)] = 2
+    risk: Annotated[str | None, Param("The measure of risk by which settings are compared; default: dld.")] = None
+    max_loss: Annotated[float | None, Param("Largest loss, in percent.", low=0)] = None
+    max_risk: Annotated[float | None, Param("Largest risk, in percent.", low=0)] = None
+    jobs: Annotated[int, Param("Settings that run in parallel.", low=1, high=64)] = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        faults = [f"Explore: {name} must hold at least one, got none." for name in _LISTS if getattr(self, name) == ()]
+        faults = [
+            f"Explore: {name} must hold at least one value, got none." for name in _LISTS if getattr(self, name) == ()
+        ]
         faults += [
             f"Explore: k must hold integers ≥ 2, got {shown(k)}."
             for k in self.k or ()
@@ -87,7 +89,7 @@ class Way(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A setting to try: its recipe, or the reason why it has none; and its priority."""
+    """A setting to try: its recipe, or the reason why it cannot run; and its priority."""
 
     values: Mapping[str, Any]
     recipe: Recipe | None

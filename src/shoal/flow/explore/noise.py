@@ -87,8 +87,8 @@ def _refused(made: Formed, release: Laplace) -> dict[str, Numbers]:
     refuse_unknown(release, made.partition)
     if others := [a.name for a in made.attributes if not isinstance(a, Numbers)]:
         raise SchemaError(
-            f"Explore: with epsilon quasi-identifiers must be numbers, {listing(others)} is of categories, whose error "
-            f"is not known before they are drawn. Leave it out, or give it another role."
+            f"Explore: with epsilon quasi-identifiers must be numbers, {listing(others)} holds categories, whose "
+            "error cannot be known in advance. Leave it out, or give it another role."
         )
     return {a.name: a for a in made.attributes if isinstance(a, Numbers)}
 
@@ -212,7 +212,7 @@ def _notes(found: Found, recipe: Recipe, demanded: Mapping[str, float]) -> Itera
     yield from _of_choice(recipe, found.records)
     yield from of_records(
         found,
-        "at the same k noise is the same, and less is lost by microaggregation, so that a larger k may be best.",
+        "at the same k the noise is the same and microaggregation loses less, so a larger k may be best.",
     )
     yield from of_demands(found.settings, demanded)
     yield from _of_weaker(found.settings, found.best)
@@ -225,14 +225,14 @@ def _of_choice(recipe: Recipe, n: int) -> Iterator[str]:
         yield f"NOT PRIVATE: bounds were taken {FROM_THE_DATA}."
     if covers_originals(recipe):
         yield (
-            f"No cell was looked at: {n:,} made-up records, uniform within the bounds, stand in for those of the "
-            f"table, of which only the number is taken, and that is public. So the choice costs nothing of ε. Records "
-            f"that fill their bounds less lose more in percent, for noise is the same and they vary less."
+            f"No cell was read: {n:,} synthetic records, uniform within the bounds, replace those of the table. Only "
+            "the number of records is used, which is public, so the choice costs none of ε. Records that fill less "
+            "of their bounds lose more in percent, because the noise is the same and they vary less."
         )
     else:
         yield (
-            "The choice looks at the data: all figures here, and the method and the k that are recommended, depend on "
-            "every record, and ε does not cover that. Where it must, choose on other data, or claim original records."
+            "The choice uses the data: all figures here, and the recommended method and k, depend on every record, "
+            "which ε does not cover. If it must, choose on other data, or claim original records."
         )
 
 
@@ -249,12 +249,17 @@ def _of_settings(settings: Sequence[Setting], best: Setting | None, n: int) -> I
     if best is None:
         return
     if not best.keeps:
-        yield f"Of the recommended setting {best.note}; what protects is the noise. Its smallest class has {best.k:,}."
+        yield (
+            f"For the recommended setting, {best.note}; the noise is what protects. Its smallest class has {best.k:,}."
+        )
     sizes = {s.asked[0] for s in settings if s.state == "ran" and s.sized}
     if best.sized and len(sizes) > 1 and best.asked[0] == max(sizes):
         if best.asked[0] < n:
             yield "The recommended k is the largest that was tried; a larger one may be better still."
         else:
-            yield "All records are one class: noise is so much that nothing but the means can leave. Raise ε."
+            yield "All records are in one class: there is so much noise that only the means are released. Raise ε."
     if best.loss > 100:
-        yield "More is lost than if every record left with the mean of all, which is 100 %. Raise ε, or narrow bounds."
+        yield (
+            "The loss exceeds 100 %, that of releasing the overall mean for every record. Raise ε, or narrow "
+            "the bounds."
+        )

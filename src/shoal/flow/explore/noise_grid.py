@@ -18,18 +18,18 @@ _EVEN, _BY_WIDTH, _LEAST = "even", "expression1", "least"
 
 def refuse_options(recipe: Recipe, asked: Explore) -> None:
     """Refuse options that cannot be weighed against noise."""
-    error = "the error to expect is what settings are compared by"
+    error = "settings are compared by their expected error"
     said = {
         "t": (asked.t is not None or recipe.t is not None, error),
         "require": (bool(recipe.require), error),
-        "risk": (asked.risk is not None, "nothing is drawn, and so no risk can be measured"),
-        "max_risk": (asked.max_risk is not None, "nothing is drawn, and so no risk can be measured"),
-        "loss": (asked.loss != "il_sse", "only of il_sse it is known what to expect"),
+        "risk": (asked.risk is not None, "nothing is drawn, so no risk can be measured"),
+        "max_risk": (asked.max_risk is not None, "nothing is drawn, so no risk can be measured"),
+        "loss": (asked.loss != "il_sse", "only il_sse has a known expectation"),
     }
     raise_all(
         ParameterError,
         [
-            f"Explore: {name} must be left out with epsilon, for {why}. Leave out one of them."
+            f"Explore: {name} cannot be given with epsilon, because {why}. Leave out one of them."
             for name, (given, why) in said.items()
             if given
         ],

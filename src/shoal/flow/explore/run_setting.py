@@ -108,8 +108,8 @@ def of_records(found: Found, sampled: str) -> Iterator[str]:
         )
     if found.records < found.complete:
         yield (
-            f"A random sample of {found.records:,} of {found.complete:,} records was looked at. In the whole table "
-            f"neighbours are nearer: {sampled} The recipe is for the whole table."
+            f"The figures are from a random sample of {found.records:,} of {found.complete:,} records. In the whole "
+            f"table neighbours are nearer: {sampled} The recipe is for the whole table."
         )
 
 

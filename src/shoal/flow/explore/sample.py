@@ -77,8 +77,8 @@ def stand_ins(records: int, names: Sequence[str], recipe: Recipe) -> Table:
 
     if isinstance(recipe.bounds, str):
         raise ParameterError(
-            "Explore: with claim = original bounds must be numbers, for no cell is looked at, and bounds from the data "
-            "would look at all of them. Give the ends of each domain, from what is known without the data."
+            "Explore: with claim = original bounds must be numbers, because no cell may be read, and bounds from the "
+            "data would read all of them. Give the ends of each domain as known without the data."
         )
     said = {**recipe.roles, **recipe.kinds, **recipe.taxonomies}
     raise_all(SchemaError, [unknown("Schema", "column", name, names) for name in said if name not in names])

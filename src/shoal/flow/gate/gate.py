@@ -19,7 +19,7 @@ from shoal.types import Audit, Finding, Release, Role
 
 _CLOSE = ("t_closeness", "n_t_closeness")
 _DIGITS = 3  # significant digits of a figure that depends on unreleased weights or subjects
-SEEDED = "NOT PRIVATE: values were dealt by a seed, for a test, and can be put back"
+SEEDED = "NOT PRIVATE: values were swapped with a seed, for a test, and the swap can be reversed"
 
 
 def gate(release: Release, promise: Promise) -> Audit:
@@ -31,7 +31,7 @@ def gate(release: Release, promise: Promise) -> Audit:
         If the audit finds less than was promised, or could not look at everything.
     """
     if (release.apart is not None) is not promise.two_tables:
-        raise GuaranteeError("The release has not the tables that it must have. Nothing was written.")
+        raise GuaranteeError("The release lacks a table that it must have. Nothing was written.")
     if release.apart is None:
         audit = audit_table(release, promise)
     else:
@@ -68,7 +68,7 @@ def _refuse_columns(release: Release, promise: Promise) -> None:
     if promise.weight in stray:
         raise GuaranteeError(f"The weight {promise.weight!r} would have been released. Nothing was written.")
     if stray:
-        raise GuaranteeError(f"Identifiers would have left: {listing(stray)}. Nothing was written.")
+        raise GuaranteeError(f"Identifiers would have been released: {listing(stray)}. Nothing was written.")
     if lacking := [name for name in promise.confidential if name not in there]:
         raise GuaranteeError(f"Confidential columns are not in the output: {listing(lacking)}. Nothing was written.")
 
@@ -117,7 +117,7 @@ def _overall(
 ) -> tuple[Finding, list[Finding]]:
     """Return the finding of k over all quasi-identifiers, and the findings made for it."""
     if not promise.visible_classes:
-        found = unpromised(release, promise.quasi, "combinations are counted as they leave")
+        found = unpromised(release, promise.quasi, "combinations are counted as released")
         return found, [found]
     if promise.nested and len(promise.blocks) == 2:  # classes of records lie within those of their groups
         whole = replace(promise, blocks=(replace(promise.blocks[0], attributes=promise.quasi),))
@@ -191,11 +191,11 @@ def _of_noise(release: Release, promise: Promise) -> list[Finding]:
     from shoal.privacy.differential_privacy import DifferentialPrivacy
 
     if (promise.epsilon is None) is not (release.ledger is None):
-        raise GuaranteeError("Noise was asked for and not added, or added and not asked for. Nothing was written.")
+        raise GuaranteeError("Noise was requested and not added, or added and not requested. Nothing was written.")
     if promise.epsilon is None or release.ledger is None:
         return []
     if release.ledger.claim != promise.claim:
-        raise GuaranteeError("The claim of the release is not that of the recipe. Nothing was written.")
+        raise GuaranteeError("The release's claim differs from the recipe's. Nothing was written.")
     return [DifferentialPrivacy(promise.epsilon).audit(with_values(release, promise.quasi), promise.quasi)]
 
 
@@ -250,7 +250,7 @@ def _failed(audit: Audit) -> str:
     ]
     remedies = []
     if any(f.model == "dominance" for f in broken):
-        remedies.append(" Raise k, or the share.")
+        remedies.append(" Raise k or the share.")
     if any("counted in subjects" in f.note for f in broken):
         remedies.append(" Raise k, or keep one record of each subject.")
     if any(f.model in _CLOSE for f in broken):

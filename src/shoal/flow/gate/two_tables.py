@@ -50,8 +50,7 @@ def _linked(release: Release, apart: Release, promise: Promise) -> str:
     link = release.link
     if link is None or apart.data.column_names != [link, *_in_order(promise, apart)]:
         raise GuaranteeError(
-            "The second table must have the column of classes and the confidential ones, and no other. Nothing was "
-            "written."
+            "The second table must have the class column and the confidential columns only. Nothing was written."
         )
     if shared := [n for n in release.data.column_names if n != link and n in apart.data.column_names]:
         raise GuaranteeError(f"Confidential columns are in the first table: {listing(shared)}. Nothing was written.")
@@ -68,7 +67,7 @@ def _refuse_mixed(release: Release, apart: Release, promise: Promise, link: str)
     """Refuse identifiers in either table, and a first table without its quasi-identifiers or its link."""
     names = release.data.column_names
     if stray := [name for name in promise.removed if name in (*names, *apart.data.column_names)]:
-        raise GuaranteeError(f"Identifiers would have left: {listing(stray)}. Nothing was written.")
+        raise GuaranteeError(f"Identifiers would have been released: {listing(stray)}. Nothing was written.")
     if lacking := [name for name in (*promise.quasi, *promise.strata, link) if name not in names]:
         raise GuaranteeError(f"Columns are not in the output: {listing(lacking)}. Nothing was written.")
 
@@ -81,7 +80,7 @@ def _refuse_crossing(release: Release, promise: Promise, link: str) -> None:
     if len(class_sizes(bare, (link, *promise.strata))) != len(class_sizes(bare, (link,))):
         raise GuaranteeError(f"Classes cross the strata of {listing(promise.strata)}. Nothing was written.")
     if promise.counted is not None and release.subjects is None:
-        raise GuaranteeError(f"It is not known what {promise.counted!r} of each record was. Nothing was written.")
+        raise GuaranteeError(f"The value of {promise.counted!r} is not known for every record. Nothing was written.")
     if promise.together is not None and (split := split_subjects(release, (link,))):
         raise GuaranteeError(
             f"Records of {split:,} groups of {promise.together!r} must stay together and are in several classes. "

@@ -31,7 +31,9 @@ def components(recipe: Recipe, encoding: type[T], sink: type[Sink] | None) -> tu
         [unknown("Recipe", "parameter (in set)", n, known) for n in recipe.set if n not in known],
     )
     if recipe.t is None and method.promises_t and not _optional(method, "t"):
-        raise ParameterError(f"{method.__name__}: t must be given, got none. Say how close classes must be: t = 0.2.")
+        raise ParameterError(
+            f"{method.__name__}: t must be given, got none. Set how close classes must be, for example t = 0.2."
+        )
     given = {**recipe.set, "k": recipe.k, **({} if recipe.t is None else {"t": recipe.t}), **levels}
     given |= {name: getattr(recipe, name) for name in release.takes}
     return _built(method, given), _built(release, given), _built(encoding, given)
@@ -50,8 +52,8 @@ def _levels_for(method: type[Partitioner], recipe: Recipe) -> dict[str, float]:
         if len(asked) != 1:
             model = registry.load("privacy", key)
             raise ParameterError(
-                f"{method.__name__}: {key} must be required once, at one level, got {len(asked) or 'none'}. Say for "
-                f"example --require {model.short}={model.example}."
+                f"{method.__name__}: {key} must be required once, at one level, got {len(asked) or 'none'}. Write "
+                f"for example --require {model.short}={model.example}."
             )
         levels |= dict(asked[0].levels)
     return levels
@@ -75,8 +77,8 @@ def refuse_without_k(method: type[Partitioner], fields: Sequence[str]) -> None:
     """Refuse demands on a method that does not promise classes of at least k records."""
     if fields and not method.promises_k:
         raise ParameterError(
-            f"{method.__name__}: {' and '.join(filter(None, (', '.join(fields[:-1]), fields[-1])))} must be left out, "
-            f"for this method forms no classes of at least k records. Take another method."
+            f"{method.__name__}: {' and '.join(filter(None, (', '.join(fields[:-1]), fields[-1])))} cannot be used, "
+            "because this method forms no classes of at least k records. Choose another method."
         )
 
 
@@ -84,8 +86,8 @@ def one_block(method: type[Partitioner], blocks: int) -> None:
     """Refuse requirements if quasi-identifiers are partitioned in blocks: joint classes are not controlled."""
     if blocks > 1:
         raise ParameterError(
-            f"{method.__name__}: t and require must be left out where quasi-identifiers are partitioned in blocks, got "
-            f"{blocks} of them: nothing is promised over all blocks together. Leave them out, or take one block."
+            f"{method.__name__}: t and require are not possible where quasi-identifiers are partitioned in blocks, "
+            f"got {blocks} of them: nothing is promised over all blocks together. Leave them out, or use one block."
         )
 
 
@@ -125,10 +127,10 @@ def _steerable(method: type[Partitioner]) -> None:
     """Refuse methods that artificial coordinates would not steer, or that have their own."""
     why = ""
     if not method.promises_k:
-        why = "for this method forms no classes of at least k records"
+        why = "because this method forms no classes of at least k records"
     elif method.dimensions is not None:
-        why = f"for this method takes exactly {method.dimensions} coordinate"
+        why = f"because this method takes exactly {method.dimensions} coordinate"
     elif method.steers:
-        why = "for this method has an artificial attribute of its own, and scales all others"
+        why = "because this method has an artificial attribute of its own and scales all others"
     if why:
-        raise ParameterError(f"{method.__name__}: steer must be left out, {why}. Take another method.")
+        raise ParameterError(f"{method.__name__}: steer is not possible, {why}. Choose another method.")

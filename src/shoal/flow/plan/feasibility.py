@@ -26,8 +26,8 @@ def refuse_small_strata(summary: Summary, recipe: Recipe, k: int) -> None:
     if sizes.min() < k:
         raise DataError(
             f"Strata of {_quoted(recipe.strata)}: every stratum must hold at least k = {k} records, "
-            f"{int((sizes < k).sum()):,} of {len(sizes):,} hold fewer (the smallest {int(sizes.min())}). "
-            f"Let them be merged (small_strata = merge), or lower k."
+            f"{int((sizes < k).sum()):,} of {len(sizes):,} hold fewer (the smallest {int(sizes.min())}). Merge them "
+            "(small_strata = merge), or lower k."
         )
 
 
@@ -35,8 +35,8 @@ def refuse_ungrouped(summary: Summary, recipe: Recipe) -> None:
     """Refuse records without a group, if groups are never split."""
     if summary.ungrouped:
         raise DataError(
-            f"Column {recipe.together!r}: it must be known of every record with whom it stays together, "
-            f"{summary.ungrouped:,} of {summary.records:,} values are missing. Fill them, or leave out together."
+            f"Column {recipe.together!r}: every record must have a group, {summary.ungrouped:,} of "
+            f"{summary.records:,} values are missing. Fill them, or leave out together."
         )
 
 
@@ -47,9 +47,9 @@ def refuse_varying_groups(summary: Summary, recipe: Recipe, schema: Schema) -> N
         several, count = _varying(summary.by_group[name])
         if several:
             faults.append(
-                f"Column {name!r}: household_level must name what is the same for all records of a group of "
-                f"{recipe.together!r}, it differs in {several:,} of {count:,}. Correct it, or take it out."
-                + _respelled(summary, recipe, schema)
+                f"Column {name!r}: household_level must name columns with one value per group of "
+                f"{recipe.together!r}; values differ in {several:,} of {count:,} groups. Correct them, or remove the "
+                "column from household_level." + _respelled(summary, recipe, schema)
             )
     raise_all(DataError, faults)
 
@@ -116,12 +116,12 @@ def _quoted(names: Sequence[str]) -> str:
 def _sentence(finding: Finding, strata: Sequence[str]) -> str:
     where = f" of column {finding.confidential!r}" if finding.confidential is not None else ""
     counted = f" ({finding.note})" if finding.confidential is None and finding.note else ""
-    who = f"a stratum of {listing([repr(name) for name in strata])} holds" if strata else "all records together hold"
+    who = f"a stratum of {listing([repr(name) for name in strata])} has" if strata else "the whole table has"
     name, required, achieved = _lacking(finding)
     more = required > achieved
     given = "".join(f" with {of} = {value:g}" for of, value in finding.given if of != name)
     if more and achieved <= 0:
-        allowed = "cannot be had at all"
+        allowed = "is impossible"
     else:
         allowed = f"must be {'at most' if more else 'at least'} {_towards(achieved, down=more)}"
     return (

@@ -224,12 +224,12 @@ def _refuse_certificate(recipe: Recipe, method: Partitioner, *, certify: bool) -
     """Refuse to certify a method without k, and a run in which the bound would reveal data."""
     if certify and not method.promises_k:
         raise ParameterError(
-            f"{type(method).__name__}: nothing can be certified, for this method forms no classes of at least k "
-            f"records. Leave out --certify, or take another method."
+            f"{type(method).__name__}: nothing can be certified, because this method forms no classes of at least k "
+            "records. Leave out --certify, or choose another method."
         )
     if certify and covers_originals(recipe):
         raise ParameterError(
-            "Laplace: with claim = original certify must be left out, because the bound depends on the data. Leave it "
+            "Laplace: with claim = original certify is not possible, because the bound depends on the data. Leave it "
             "out."
         )
 

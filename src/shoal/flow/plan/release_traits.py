@@ -26,13 +26,13 @@ def refuse_noise(recipe: Recipe, method: type[Partitioner]) -> None:
         return
     faults = []
     if recipe.together is not None:
-        faults.append("Laplace: together must be left out: ε is for single records, not for groups. Leave it out.")
+        faults.append("Laplace: together is not possible: ε is for single records, not for groups. Leave it out.")
     if covers_originals(recipe):
         owner = method.__name__
         if not method.insensitive:
             faults.append(
-                f"{owner}: with claim = original the classes must come from an order that does not depend on the data, "
-                f"these depend on it. Take method = insensitive, or claim = microaggregated."
+                f"{owner}: with claim = original the classes must come from an order that does not depend on the "
+                "data, but these depend on it. Use method = insensitive, or claim = microaggregated."
             )
         said = {
             "refine": recipe.refine is not None,
@@ -43,16 +43,16 @@ def refuse_noise(recipe: Recipe, method: type[Partitioner]) -> None:
             "scale": "scale" in recipe.set,
         }
         faults += [
-            f"Laplace: with claim = original {name} must be left out, for classes would depend on the data. Leave it "
-            f"out."
+            f"Laplace: with claim = original {name} cannot be used, because classes would depend on the data. Leave "
+            "it out."
             for name, given in said.items()
             if given
         ]
         if len(recipe.all_blocks) > 1:
             faults.append(
-                "Laplace: with claim = original blocks must be left out: records of one class in one block are in "
-                "several of another, and rows that leave would tell which. Leave it out, or protect each block by "
-                "itself: what they spend of ε adds up."
+                "Laplace: with claim = original blocks are not possible: records of one class in one block are in "
+                "several classes of another, and the released rows would show which. Leave them out, or protect each "
+                "block separately: their ε adds up."
             )
         if recipe.row_order == "keep":
             faults.append(
@@ -82,8 +82,8 @@ def with_noise(recipe: Recipe, epsilon: Any, bounds: Any, claim: str | None) -> 
     base = recipe.to_dict()
     if "epsilon" not in {**base, **said}:
         raise ParameterError(
-            f"Explore: {listing(list(said))} must be given with epsilon, got none: only noise needs it. Say how much "
-            f"may be told, for example epsilon = 1, or leave it out."
+            f"Explore: {listing(list(said))} must be given with epsilon, the privacy budget of the noise, got none. "
+            f"Add for example epsilon = 1, or leave out {listing(list(said))}."
         )
     plain = base["release"] == "centroid"  # the default
     made = recipe.override(**({"release": "laplace", **said} if plain else said))
@@ -169,18 +169,18 @@ def refuse_what_cannot_be_released(release: Releaser, recipe: Recipe, schema: Sc
         _refuse_in_two_tables(owner, recipe)
     elif not by_grouping(recipe) and (recipe.t is not None or of_values(resolve("Recipe", recipe.require))):
         raise ParameterError(
-            f"{owner}: t and require must be left out, for the classes cannot be seen in what leaves, and "
-            f"nothing is promised of confidential values. Leave them out, or take the release centroid or medoid."
+            f"{owner}: t and require are not possible, because the output does not show the classes, and nothing is "
+            "promised about confidential values. Leave them out, or use the release centroid or medoid."
         )
     if not by_grouping(recipe) and not in_two_tables(recipe) and recipe.together is not None:
         raise ParameterError(
-            f"{owner}: together must be left out, for records of a group would leave with different values. "
-            f"Leave it out, or take the release centroid or medoid."
+            f"{owner}: together is not possible, because records of a group would be released with different values. "
+            "Leave it out, or use the release centroid or medoid."
         )
     if release.as_written and recipe.when_missing == "fill":
         raise ParameterError(
-            f"{owner}: when_missing must be 'category' or 'exclude', got 'fill': cells leave as they were "
-            f"written, and none is filled. Take one of these, or the release centroid."
+            f"{owner}: when_missing must be 'category' or 'exclude', got 'fill': this release keeps the cells and "
+            "fills none. Use one of these, or the release centroid."
         )
     release.refuse(schema)
 
@@ -190,23 +190,23 @@ def _refuse_in_two_tables(owner: str, recipe: Recipe) -> None:
     faults = []
     if len(recipe.all_blocks) > 1:
         faults.append(
-            f"{owner}: there must be one block of quasi-identifiers, got {len(recipe.all_blocks)}: a confidential row "
-            f"is of one class. Leave out blocks and household_level, or take another release."
+            f"{owner}: there must be one block of quasi-identifiers, got {len(recipe.all_blocks)}: a confidential "
+            "row belongs to one class. Leave out blocks and household_level, or choose another release."
         )
     if not registry.load("partition", recipe.method).promises_k:
         faults.append(
-            f"{owner}: the method must form classes of at least k records, {recipe.method} does not. Take another "
-            f"method, or another release."
+            f"{owner}: the method must form classes of at least k records, {recipe.method} does not. Choose another "
+            "method, or another release."
         )
     if recipe.n is not None:
         faults.append(
-            f"{owner}: n must be left out: records leave where they are, and a class has no place by itself. Leave it "
-            f"out, or take the release centroid."
+            f"{owner}: n is not possible: quasi-identifiers are released unchanged, so a class has no location of "
+            "its own. Leave it out, or use the release centroid."
         )
     if recipe.small_strata == "merge":
         faults.append(
-            f"{owner}: small_strata must be 'refuse', got 'merge': the column leaves as it is, and would tell small "
-            f"strata apart. Join its categories before, or take another release."
+            f"{owner}: small_strata must be 'refuse', got 'merge': the column is released unchanged, and would "
+            "separate small strata again. Merge its categories first, or choose another release."
         )
     raise_all(ParameterError, faults)
 

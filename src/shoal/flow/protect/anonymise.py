@@ -140,7 +140,7 @@ def _refuse_codes(release: Release) -> None:
         lost = without_user_missing(release.data.schema.field(name), column).null_count - column.null_count
         if lost:
             faults.append(
-                f"Column {name!r}: the value of a class must be none that its file declares to be missing, those of "
-                f"{lost:,} of {len(column):,} records are. Choose another k or method, or other codes."
+                f"Column {name!r}: the value of a class must not be a code that its file declares as missing; in "
+                f"{lost:,} of {len(column):,} records it is. Choose another k or method, or other codes."
             )
     raise_all(DataError, faults)

@@ -149,8 +149,8 @@ class Protected:
     def _whole_run(self, what: str) -> Run:
         if self.run is None:
             raise ParameterError(
-                f"{what}: must be written before the result is pickled, for pickling drops what was computed from the "
-                f"original records. Protect the table again."
+                f"{what}: must be written before the result is pickled, because pickling drops what was computed "
+                "from the original records. Protect the table again."
             )
         return self.run
 
@@ -207,7 +207,7 @@ class Protected:
         run = self._whole_run(owner)
         if self.proof is None:
             raise ParameterError(
-                f"{owner}: of a file it must be asked for when this is protected. Say protect_file(…, {what}=…)."
+                f"{owner}: for a file this must be requested when it is protected. Write protect_file(…, {what}=…)."
             )
         with side_files.staged(force=force) as hidden:
             side_files.write_proof(hidden, run, self.proof())

@@ -35,7 +35,9 @@ def keep_receipt(receipt: Path | None, target: Place, side_files: Mapping[str, P
     """Refuse to replace the receipt of the repeated run, unless by the receipt of this run."""
     paths = [Place(path) for what, path in side_files.items() if what != "receipt"]
     if receipt is not None and any(_same(Place(receipt), other) for other in (target, *paths)):
-        raise ParameterError(f"{receipt}: must stay, for it is the receipt of --repeat. Name another file.")
+        raise ParameterError(
+            f"{receipt}: must not be replaced, because it is the receipt of --repeat. Name another file."
+        )
 
 
 def _same(one: Place, other: Place) -> bool:
@@ -77,7 +79,7 @@ class SideFiles:
     def __post_init__(self) -> None:
         if self.edition not in EDITIONS:
             raise ParameterError(
-                f"Report: edition must be {' or '.join(EDITIONS)}, got {self.edition!r}. Take one of these."
+                f"Report: edition must be {' or '.join(EDITIONS)}, got {self.edition!r}. Choose one of these."
             )
         if self.report is not None and self.report.suffix.lower() not in (".html", ".htm"):
             raise ParameterError(f"{self.report}: the name of a report must end in .html. Rename it.")
@@ -152,13 +154,13 @@ def _refuse_nothing_to_repeat(receipt: Receipt, recipe: Recipe) -> None:
     """Refuse a receipt that lacks what the recipe draws at random."""
     if recipe.set.get("not_private_seed") is not None:
         raise ParameterError(
-            "Repeat: not_private_seed must be left out, for it and the receipt would both say what is drawn. Leave out "
-            "one of them."
+            "Repeat: not_private_seed and the receipt cannot both be given, because each determines the random "
+            "draws. Leave out one of them."
         )
     if deals_by_key(recipe) and receipt.swap_key is None:
         raise DataError(
-            f"Repeat: the receipt must hold the key of a swap for release = {recipe.release}, it holds none. Give the "
-            f"receipt of a run with this release."
+            f"Repeat: the receipt must hold the key of a swap for release = {recipe.release}; it holds no key. Give "
+            "the receipt of a run with this release."
         )
     if not deals_by_key(recipe) and receipt.rows is None:
         raise ParameterError(

@@ -47,11 +47,11 @@ def confidential_arrays(given: ArrayLike, n: int) -> tuple[Confidential, ...]:
             raise DataError("microaggregate: confidential must be finite. Fill or remove these rows.")
         values, codes = np.unique(column, return_inverse=True)
         numbers = values.astype(np.float64) if column.dtype.kind in "biuf" else None
-        ordered, alike = numbers is not None, None
+        ordered, merged = numbers is not None, None
         if column.dtype.kind == "U":
-            codes, alike = with_spellings(codes, pa.array(values.tolist(), pa.string()))
+            codes, merged = with_spellings(codes, pa.array(values.tolist(), pa.string()))
         counts = np.bincount(codes)
-        found.append(Confidential(str(j), codes.astype(np.int64), counts, ordered, values=numbers, alike=alike))
+        found.append(Confidential(str(j), codes.astype(np.int64), counts, ordered, values=numbers, alike=merged))
     return tuple(found)
 
 
@@ -111,7 +111,7 @@ def numbers_in(table: Table, name: str, what: str) -> NDArray[np.float64]:
     """Return the values of a numeric or datetime column."""
     (attribute,) = encode(table, [name])[1]
     if not isinstance(attribute, Numbers):
-        raise SchemaError(f"Column {name!r}: {what} must be of numbers or moments. Name another column.")
+        raise SchemaError(f"Column {name!r}: {what} must hold numbers, dates or times. Name another column.")
     return attribute.values
 
 
@@ -124,8 +124,8 @@ def _refuse_commas(column: Column, table: Table) -> None:
         return
     if has_decimal_comma(cells, table.dialect):
         raise DataError(
-            f"Column {column.name!r}: its cells look like numbers with a decimal comma, and would be categories. Give "
-            f"--decimal , then."
+            f"Column {column.name!r}: its cells look like numbers with a decimal comma, and would be read as "
+            "categories. If they are numbers, give --decimal ','."
         )
 
 

@@ -68,7 +68,7 @@ def _told_apart(table: Table, name: str, *, exact: bool) -> pa.ChunkedArray:
 
 
 def respelled(table: Table, recipe: Recipe) -> str:
-    """Return a sentence on spellings that were merged into the same group; empty if there are none.
+    """Return a sentence on spellings that were merged into the same group; empty if none was merged.
 
     It is appended to refusals, which the merging may have caused.
     """
@@ -79,7 +79,9 @@ def respelled(table: Table, recipe: Recipe) -> str:
     count = len(apart - {None}) - len(together - {None})
     if count <= 0:
         return ""
-    what = "1 name was taken for another spelling" if count == 1 else f"{count:,} names were taken for other spellings"
+    what = (
+        "1 name was treated as another spelling" if count == 1 else f"{count:,} names were treated as other spellings"
+    )
     return f" In column {name!r} {what} of the same one; if they differ, set subject_exact = true."
 
 

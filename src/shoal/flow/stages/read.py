@@ -34,7 +34,9 @@ def open_source(place: Place, text: Mapping[str, Any]) -> Source:
     if source.textual:
         return build(source, {**text, **place.options})
     if text:
-        raise ParameterError(f"{_name(place)}: is no text file, so {listing(list(text))} cannot be set. Leave it out.")
+        raise ParameterError(
+            f"{_name(place)}: is not a text file, so {listing(list(text))} cannot be set. Leave it out."
+        )
     return build(source, place.options)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def categories(name: str, column: pa.ChunkedArray, otherwise: str) -> NDArray[np.int64]:
     """Return a code for each distinct value of a column; a missing value has its own code.
 
-    `otherwise` completes the error for a column of lists or structures: what cannot be done, and the remedy.
+    `otherwise` completes the error for a column of lists or structures: the refusal and the remedy.
     """
     import pyarrow as pa
 
@@ -96,7 +96,7 @@ def complete_rows(table: Table, recipe: Recipe) -> NDArray[np.int64] | None:
     if lacking.all():
         raise DataError(
             f"Recipe: when_missing must leave records, but all {len(table):,} lack a quasi-identifier and would be "
-            f"excluded. Take another way, or other quasi-identifiers."
+            "excluded. Choose another when_missing, or other quasi-identifiers."
         )
     return np.flatnonzero(~lacking)
 

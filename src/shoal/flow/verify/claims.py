@@ -61,7 +61,7 @@ def look_again(claim: Finding, left: Left, *, in_subjects: bool) -> Check:
         shown, said = _said(found), _said(claim)
         why = f"the output shows {shown}; the evidence says {said}"
         if shown == said:
-            why = f"the evidence says otherwise than the output shows in {listing(differing)}"
+            why = f"the evidence and the output differ in {listing(differing)}"
         return Check(claim.subject, Verdict.FAILS, why)
     if not found.holds:
         return Check(claim.subject, Verdict.FAILS, _said(found))
@@ -72,14 +72,14 @@ def _in_subjects(claim: Finding, found: Finding) -> Check:
     """Compare a claim about subjects with a count of records, which can refute it but not prove it."""
     least = max(claim.achieved, claim.required or 0)
     found = found if claim.achieved > 1 else replace(found, found=())  # nothing of it is published
-    other = [what for what in _differing(claim, found) if what not in ("what is achieved", "whether it holds")]
+    other = [what for what in _differing(claim, found) if what not in ("the achieved level", "whether it holds")]
     if other or not claim.holds:
-        why = f"the evidence says otherwise than the output shows in {listing(other or ['whether it holds'])}"
+        why = f"the evidence and the output differ in {listing(other or ['whether it holds'])}"
         return Check(claim.subject, Verdict.FAILS, why)
     if not found.achieved >= least:
         why = f"a class has {found.achieved:,} records, which cannot be {least:,} subjects"
         return Check(claim.subject, Verdict.FAILS, why)
-    why = f"counted in subjects, which did not leave; in records the smallest class has {found.achieved:,}"
+    why = f"counted in subjects, which were not released; in records the smallest class has {found.achieved:,}"
     return Check(claim.subject, Verdict.UNSEEN, why)
 
 
@@ -94,14 +94,17 @@ def look_at_persons(claim: Finding, left: Left, hidden: str) -> Check:
         found = _audited(claim, left)
     except (DataError, SchemaError, ParameterError, pa.ArrowException):
         return Check(claim.subject, Verdict.FAILS, "the output holds values that cannot be audited")
-    other = [what for what in _differing(claim, found) if what not in ("what is achieved", "whether it holds")]
+    other = [what for what in _differing(claim, found) if what not in ("the achieved level", "whether it holds")]
     if claim.holds is not (claim.required is None or claim.achieved <= claim.required):
         other.append("whether it holds")
     if other or not claim.holds:
-        why = f"the evidence says otherwise than the output shows in {listing(other or ['whether it holds'])}"
+        why = f"the evidence and the output differ in {listing(other or ['whether it holds'])}"
         return Check(claim.subject, Verdict.FAILS, why)
     if not found.achieved * (1 - _CLOSE) <= claim.achieved <= 1:
-        why = f"one record of a class holds {found.achieved:.3g} of it, so that no person's largest share is less"
+        why = (
+            f"one record of a class holds {found.achieved:.3g} of it, so the largest share of one person is at "
+            "least that"
+        )
         return Check(claim.subject, Verdict.FAILS, why)
     return Check(claim.subject, Verdict.UNSEEN, f"cannot be checked from the output, which has no {hidden}")
 
@@ -120,7 +123,7 @@ def _audited(claim: Finding, left: Left) -> Finding:
     known = {declared.name for declared in declarations(cls)}
     model = build(cls, {name: level for name, level in levels.items() if name in known and level is not None})
     if of_confidential(claim.model) != (claim.confidential is not None):
-        raise ParameterError("the evidence does not say of which column")
+        raise ParameterError("the evidence does not name the column")
     if claim.confidential is not None:
         (found,) = model.audit(left.release, claim.attributes, [claim.confidential])
     else:
@@ -132,13 +135,13 @@ def _audited(claim: Finding, left: Left) -> Finding:
 def _differing(claim: Finding, found: Finding) -> list[str]:
     """Return in which respects a claim differs from the finding."""
     pairs = {
-        "what is achieved": (claim.achieved, found.achieved),
-        "what is required": (claim.required, found.required),
+        "the achieved level": (claim.achieved, found.achieved),
+        "the required level": (claim.required, found.required),
         "the number of classes": (claim.classes, found.classes),
         "whether it holds": (claim.holds, found.holds),
-        "what the level is for": (dict(claim.given), dict(found.given)),
-        "what else is achieved": (dict(claim.found), dict(found.found)),
-        "what the level is called": ((claim.level, claim.short), (found.level, found.short)),
+        "the scope of the level": (dict(claim.given), dict(found.given)),
+        "further achieved levels": (dict(claim.found), dict(found.found)),
+        "the name of the level": ((claim.level, claim.short), (found.level, found.short)),
     }
     return [what for what, (one, other) in pairs.items() if not same(one, other)]
 

@@ -60,7 +60,7 @@ def read_evidence(path: Path) -> Evidence:
         found = Evidence.read(path.name, text)
         bytes.fromhex(found["salt"])
     except ValueError:
-        raise DataError(f"{path.name}: must be JSON in UTF-8, it is not. Give the file of --evidence.") from None
+        raise DataError(f"{path.name}: must be JSON in UTF-8, but it is not. Give the file of --evidence.") from None
     return found
 
 
@@ -73,7 +73,9 @@ def outputs_of(said: Evidence, given: Any) -> list[Seen]:
         return [read_seen(said, place) for place in (given, *([beside(given)] if len(ends) == 2 else []))]
     frames = given if isinstance(given, (list, tuple)) else [given]
     if len(frames) != len(ends):
-        raise ParameterError(f"verify: {len(ends)} tables left, got {len(frames)}. Give each of them, in a list.")
+        raise ParameterError(
+            f"verify: {len(ends)} tables were released, got {len(frames)}. Give all of them, in a list."
+        )
     return [frame_seen(frame, "frame") for frame in frames]
 
 
@@ -83,13 +85,13 @@ def read_seen(said: Evidence | None, place: Place) -> Seen:
     if text is not None and source.textual:
         if place.options:
             raise ParameterError(
-                f"{place.name}: the evidence says how it is written, so {listing(list(place.options))} cannot be set. "
-                f"Leave it out."
+                f"{place.name}: the evidence has the text format, so {listing(list(place.options))} cannot be set. "
+                "Leave it out."
             )
         try:
             reader = build(source, text)
         except ParameterError:
-            raise DataError("Evidence: text must say how a text file is written, and does not.") from None
+            raise DataError("Evidence: text must describe the format of a text file, but does not.") from None
     else:
         reader = open_source(place, {})
     data, dialect = reader.read(place.at)
@@ -113,7 +115,9 @@ def audited(
     claims, link = claims_of(said), said["link"]
     lefts = [as_left(said, table.data, table.dialect) for table in tables]
     if (link is not None, len(tables) == 2) != (in_two_tables(recipe),) * 2:
-        yield Check("The tables are those of the release", Verdict.FAILS, "the recipe says another number of tables")
+        yield Check(
+            "The tables are those of the release", Verdict.FAILS, "the recipe releases another number of tables"
+        )
         return
     yield _columns(said, recipe, tables)
     yield from _meanings(said, lefts)
@@ -131,10 +135,12 @@ def _look(claim: Finding, lefts: Sequence[Left], recipe: Recipe, link: str | Non
     """Check one claim in its table."""
     if claim.model == "differential_privacy":
         verdict = Verdict.UNSEEN if claim.holds else Verdict.FAILS
-        return Check(claim.subject, verdict, "noise cannot be seen in what left; the ledger is what the maker says")
+        return Check(
+            claim.subject, verdict, "noise cannot be seen in the output; the ledger is the publisher's statement"
+        )
     if claim.model == _RANDOM:
         verdict = Verdict.UNSEEN if claim.holds else Verdict.FAILS
-        return Check(claim.subject, verdict, "which records were one class cannot be seen in what left")
+        return Check(claim.subject, verdict, "the output does not show which records formed a class")
     if claim.model == "anatomy_k":
         return _two_tables(claim, lefts, recipe)
     in_subjects = recipe.counted is not None and claim.model == _K
@@ -157,17 +163,17 @@ def _hidden(recipe: Recipe) -> str:
 def _two_tables(claim: Finding, lefts: Sequence[Left], recipe: Recipe) -> Check:
     """Check that two tables match: as many confidential rows as records per class. Their links stay hidden."""
     if len(claim.attributes) != 1:
-        return Check(claim.subject, Verdict.FAILS, "two tables are joined by one column, the evidence says otherwise")
+        return Check(claim.subject, Verdict.FAILS, "two tables are joined by one column, but the evidence lists others")
     if any(claim.attributes[0] not in left.release.data.column_names for left in lefts):
         return Check(claim.subject, Verdict.FAILS, f"the output lacks {listing(claim.attributes)}")
     numbers = [_counted(left, claim.attributes[0]) for left in lefts]
     least = min((count for one in numbers for count in one.values()), default=0)
     if numbers[0] != numbers[1] or None in numbers[0]:
-        why = "a class has not as many confidential rows as records"
+        why = "a class has more or fewer confidential rows than records"
         return Check(claim.subject, Verdict.FAILS, why)
     exact = recipe.counted is None
     if least < claim.achieved or least < recipe.k or not claim.holds or (exact and claim.classes != len(numbers[0])):
-        why = f"the smallest class has {least:,} records, of {len(numbers[0]):,} classes: the evidence says otherwise"
+        why = f"the smallest class has {least:,} records, among {len(numbers[0]):,} classes: the evidence differs"
         return Check(claim.subject, Verdict.FAILS, why)
     why = f"every class has {least:,} confidential rows or more; that they are those of its records cannot be seen"
     return Check(claim.subject, Verdict.UNSEEN, why)
@@ -184,14 +190,14 @@ def _informative(checks: Sequence[Check]) -> Iterator[Check]:
     yield from (check for check in checks if check.verdict is Verdict.UNSEEN)
     if failed:
         names = listing([check.claim for check in failed], most=2)
-        why = f"{len(failed):,} of {len(checks):,} are not as the output shows them: {names}"
+        why = f"{len(failed):,} of {len(checks):,} differ from the output: {names}"
         yield Check(said, Verdict.FAILS, why)
     elif seen := [check for check in checks if check.verdict is Verdict.HOLDS]:
-        yield Check(said, Verdict.HOLDS, f"all {len(seen):,} are as the output shows them")
+        yield Check(said, Verdict.HOLDS, f"all {len(seen):,} agree with the output")
 
 
 def _columns(said: Evidence, recipe: Recipe, tables: Sequence[Seen]) -> Check:
-    claim, names = "No column left that must not", [list(table.data.column_names) for table in tables]
+    claim, names = "No column released that must not be", [list(table.data.column_names) for table in tables]
     there = [name for one in names for name in one]
     if stray := [n for n in (*recipe.identifier, *recipe.columns(Role.SUBJECT)) if n in there]:
         return Check(claim, Verdict.FAILS, f"identifiers are in the output: {listing(stray)}")
@@ -204,7 +210,7 @@ def _columns(said: Evidence, recipe: Recipe, tables: Sequence[Seen]) -> Check:
         return Check(claim, Verdict.FAILS, f"confidential columns are in the first table: {listing(shared)}")
     if joined := [name for one in names[1:] for name in one if name in names[0] and name != said["link"]]:
         return Check(claim, Verdict.FAILS, f"columns are in both tables, which they join: {listing(joined)}")
-    why = f"{len(set(there)):,} columns, none of which the recipe calls an identifier"
+    why = f"{len(set(there)):,} columns, no identifiers of the recipe among them"
     return Check(claim, Verdict.HOLDS, why)
 
 
@@ -212,12 +218,12 @@ def _meanings(said: Evidence, lefts: Sequence[Left]) -> Iterator[Check]:
     """Report what the audit takes from the evidence: closeness depends on it, and cells do not show it."""
     taken = [one for left in lefts for one in taken_on_trust(said, left)]
     if taken:
-        yield Check("What cells mean", Verdict.UNSEEN, f"as the maker says: {listing(taken)}")
+        yield Check("Meaning of cells", Verdict.UNSEEN, f"as the publisher states: {listing(taken)}")
 
 
 def _summary(said: Evidence, recipe: Recipe, claims: Sequence[Finding]) -> Check:
     """Compare the evidence's summary of the audit with its findings."""
-    claim = "The summary of the audit is that of its findings"
+    claim = "The summary of the audit matches its findings"
     overall = [f for f in claims if f.model == _K and f.attributes == recipe.quasi]
     if not overall:
         return Check(claim, Verdict.FAILS, "no finding is over all quasi-identifiers")
@@ -237,7 +243,7 @@ def _sizes(said: Evidence, recipe: Recipe, left: Left, link: str | None) -> Chec
     except ShoalError as error:
         return Check(claim, Verdict.FAILS, str(error))
     if {"over": list(over), "sizes": found} != said["class_sizes"]:
-        return Check(claim, Verdict.FAILS, "the evidence says otherwise than the output shows")
+        return Check(claim, Verdict.FAILS, "the evidence and the output differ")
     return Check(claim, Verdict.HOLDS, f"from {found[0][0]:,} to {found[-1][0]:,} records")
 
 
@@ -284,16 +290,16 @@ def verify(
 
 
 def _sealed(said: Evidence) -> Check:
-    claim = "The evidence is as it was written"
+    claim = "The evidence is unchanged"
     if said.sealed:
-        return Check(claim, Verdict.HOLDS, "its seal fits; who wants to deceive can make another, unless it is signed")
-    return Check(claim, Verdict.FAILS, "something in it was changed: its seal does not fit")
+        return Check(claim, Verdict.HOLDS, "its seal matches; a forger can make a new seal unless the file is signed")
+    return Check(claim, Verdict.FAILS, "it was changed: its seal does not match")
 
 
 def _same_outputs(said: Evidence, tables: Sequence[Seen]) -> Iterator[Check]:
     """Compare each table with its digest."""
     for end, table in zip(said["outputs"], tables, strict=True):
-        claim = f"{table.name} is what left"
+        claim = f"{table.name} is the released file"
         found = table.digest(end["of"])
         if end["of"] != found.of:
             why = f"the evidence is about {end['of']} and there is only {found.of}"
@@ -301,7 +307,7 @@ def _same_outputs(said: Evidence, tables: Sequence[Seen]) -> Iterator[Check]:
         elif found.hex != end["sha256"] or found.size != end["bytes"]:
             yield Check(claim, Verdict.FAILS, "it is another one: its SHA-256 is not that of the evidence")
         elif table.data.num_rows != end["records"] or said["records"] != said["outputs"][0]["records"]:
-            yield Check(claim, Verdict.FAILS, f"it has {table.data.num_rows:,} records, the evidence says otherwise")
+            yield Check(claim, Verdict.FAILS, f"it has {table.data.num_rows:,} records, the evidence another number")
         else:
             size = f"{found.size:,} bytes" if found.size is not None else "its content, rows in any order"
             yield Check(claim, Verdict.HOLDS, f"SHA-256 of {size}; {table.data.num_rows:,} records")
@@ -309,14 +315,14 @@ def _same_outputs(said: Evidence, tables: Sequence[Seen]) -> Iterator[Check]:
 
 def _recipe(said: Evidence) -> tuple[Recipe | None, Check]:
     """Return an evidence's recipe without category names, and whether its fingerprint matches."""
-    claim, given = "The recipe has its fingerprint", said["recipe"]
+    claim, given = "The recipe matches its fingerprint", said["recipe"]
     plain = {name: value for name, value in given.items() if name not in ("orders", "taxonomies", "text")}
     try:
         recipe = _made(plain)
     except (ShoalError, TypeError, ValueError, AttributeError):
-        return None, Check(claim, Verdict.FAILS, "it is no recipe, so that nothing can be audited by it")
+        return None, Check(claim, Verdict.FAILS, "it is not a valid recipe, so nothing can be audited by it")
     if names_hidden(given):
-        why = "names of categories are digests in it; who has the recipe can compare"
+        why = "names of categories are digests in it; the holder of the recipe can compare"
         return recipe, Check(claim, Verdict.UNSEEN, why)
     whole = _made(given)
     if whole.fingerprint != said["fingerprint"] or whole.seed != said["seed"]:
@@ -343,7 +349,7 @@ def _input(said: Evidence, source: Any, receipt: Receipt | None) -> Check:
             claim, verdict, "the evidence commits to no input: it was written without a receipt", essential=False
         )
     if receipt is None:
-        return Check(claim, Verdict.UNSEEN, "whoever has the input and the receipt can check it", essential=False)
+        return Check(claim, Verdict.UNSEEN, "the holder of the input and the receipt can check it", essential=False)
     if made != {"of": receipt.commitment.of, "sha256": receipt.commitment.sha256}:
         return Check(claim, Verdict.FAILS, "the receipt is of another run: its commitment is not that of the evidence")
     if source is None:
@@ -363,8 +369,8 @@ def _digest_of(source: Any) -> Digest:
 
 def _unseen() -> Check:
     return Check(
-        "Measures, versions, and how it was made",
+        "Measures, versions and settings",
         Verdict.UNSEEN,
-        "the input would be needed: the measures are what the maker says",
+        "the input would be needed: the measures are the publisher's statement",
         essential=False,
     )

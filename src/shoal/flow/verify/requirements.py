@@ -40,7 +40,7 @@ def without_promise(recipe: Recipe, claims: Sequence[Finding], link: str | None)
         for one in claims
     ):
         shown = [one.achieved for one in claims if one.model == _K and one.attributes == recipe.quasi]
-        why = f"k = {shown[0]:g} by the evidence" if shown else "the evidence says nothing of it"
+        why = f"k = {shown[0]:g} by the evidence" if shown else "the evidence does not mention it"
         yield Check("k over all quasi-identifiers together", Verdict.NOT_PROMISED, why)
     for one in claims:
         if one.confidential is not None and not one.promised:
@@ -143,11 +143,11 @@ def seeded(recipe: Recipe) -> bool:
 def all_claimed(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> Check:
     """Compare the promises of a recipe with the audited claims."""
     faults = [*_of_records(recipe, claims, link), *_of_values(recipe, claims, link), *_of_persons(recipe, claims, link)]
-    said = "What the recipe promises was audited"
+    said = "All promises of the recipe were audited"
     if faults:
         return Check(said, Verdict.FAILS, f"no finding says {listing(faults)}")
     if seeded(recipe):
-        return Check(said, Verdict.HOLDS, "values were dealt by a seed, for a test: nothing is promised or claimed")
+        return Check(said, Verdict.HOLDS, "values were swapped with a seed, for a test: nothing is promised or claimed")
     if not is_installed(recipe.method):
         why = f"the method {shown(recipe.method)} is not installed, so it counts as promising nothing of its own"
         return Check(said, Verdict.NOT_PROMISED, why)
@@ -168,7 +168,7 @@ def _of_records(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> 
         return []
     if not _method_says(recipe, "promises_k"):
         silent = {f.attributes for f in claims if f.model == _PROMISES_K and not f.promised}
-        return [f"what holds over {listing(names)}" for names in recipe.all_blocks if names not in silent]
+        return [f"the level over {listing(names)}" for names in recipe.all_blocks if names not in silent]
     if seeded(recipe):
         return []
     key = guarantee_of(recipe)

@@ -37,8 +37,8 @@ def opened(url: Url, *, write: bool, file: Path | None = None) -> Iterator[Any]:
         connection = duckdb.connect(str(path), read_only=not write)
     except duckdb.Error as error:
         if isinstance(error, duckdb.ConnectionException) or "lock" in str(error).lower():  # DuckDB has no error codes
-            raise EngineError(f"{url}: is in use by somebody else. Try again when they are done.") from None
-        raise DataError(f"{url}: is no DuckDB database, or is damaged. Fetch it again.") from None
+            raise EngineError(f"{url}: is in use by another program. Try again when it has finished.") from None
+        raise DataError(f"{url}: is not a DuckDB database, or is damaged. Get a new copy.") from None
     with closing(connection):
         # a query must not see this program's environment variables
         connection.execute("SET python_enable_replacements = false")

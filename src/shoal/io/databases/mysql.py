@@ -95,8 +95,8 @@ def values(owner: object, name: str, held: Sequence[Any], kind: pa.DataType | No
         return held
     if wrong := [row for row, value in enumerate(held) if isinstance(value, str)]:
         raise DataError(
-            f"{owner}: column {name!r} holds dates that no calendar has, such as those of year or month 0, in "
-            f"{data_rows(wrong)}. Make them NULL, there or in a query."
+            f"{owner}: column {name!r} holds dates that do not exist, such as those with year or month 0, in "
+            f"{data_rows(wrong)}. Replace them by NULL, there or in a query."
         )
     if types.is_timestamp(kind) and kind.tz is not None:
         return [None if value is None else value.replace(tzinfo=dt.UTC) for value in held]

@@ -18,19 +18,19 @@ from shoal.registry import package
 
 #: Meanings of errors and their codes: SQLite's by name, PostgreSQL's by SQLSTATE, MySQL's and MariaDB's by number.
 _MEANINGS = {
-    "is in use by somebody else. Try again when they are done": ("SQLITE_BUSY", "55P03", "1205"),
-    "is no SQLite database, or is damaged. Fetch it again": ("SQLITE_NOTADB", "SQLITE_CORRUPT"),
-    "may not be changed here. Ask for permission, or let the query only select": (
+    "is in use by another program. Try again when it has finished": ("SQLITE_BUSY", "55P03", "1205"),
+    "is not a SQLite database, or is damaged. Get a new copy": ("SQLITE_NOTADB", "SQLITE_CORRUPT"),
+    "may not be changed here. Ask for permission, or use a query that only selects": (
         "SQLITE_READONLY", "25006", "1792", "1290",
     ),
-    "the database does not permit this to this user. Ask for permission": ("42501", "1044", "1142"),
-    "could not be written, the disk or the quota is full. Free some space": ("SQLITE_FULL", "53100", "1021", "1114"),
+    "the database does not allow this user to do this. Ask for permission": ("42501", "1044", "1142"),
+    "could not be written (the disk or the quota is full). Free some space": ("SQLITE_FULL", "53100", "1021", "1114"),
     "something depends on the table, such as a view, so that it cannot be replaced. Choose another name": (
         "2BP01", "1217", "1451", "3730",
     ),
     "there is no such schema. Create it, or choose another": ("3F000",),
     "there is no such database. Create it, or choose another": ("1049",),
-    "the names of columns must differ by more than capitals here. Rename one of those that do not": ("1060",),
+    "column names must differ by more than upper and lower case here. Rename one of each pair": ("1060",),
     "must have times with a zone from 1970 to 2038 only, got others. Leave out the zone, or write a file": ("1292",),
 }  # fmt: skip
 _CODES = {code: words for words, codes in _MEANINGS.items() for code in codes}
@@ -64,7 +64,7 @@ _DRIVERS = {
     "mariadb": "mariadb+pymysql",
 }
 
-_CHECK = "Check that the database runs and lets this user in, and the names in the URL"
+_CHECK = "Check that the database is running and accepts this user, and check the names in the URL"
 
 
 @contextmanager
@@ -101,8 +101,8 @@ def _engine(sa: Any, url: Url, *, write: bool, file: Path | None) -> Any:
         engine = sa.create_engine(address, hide_parameters=True, poolclass=sa.pool.NullPool)
     except (sa.exc.ArgumentError, ValueError):
         raise ParameterError(
-            f"{url}: is no URL of a database. Write {url.scheme}://user@host:port/database?table=name, with signs such "
-            "as @, / and ? in a password as %40, %2F and %3F."
+            f"{url}: is not the URL of a database. Write {url.scheme}://user@host:port/database?table=name, with "
+            "characters such as @, / and ? in a password as %40, %2F and %3F."
         ) from None
     except ModuleNotFoundError as error:
         raise ParameterError(
@@ -177,7 +177,7 @@ def described(connection: Any, url: Url, table: TableName) -> list[tuple[str, st
         found = [(column["name"], _declared(column["type"], connection.dialect)) for column in columns]
     if not found:
         raise DataError(
-            f"{url}: there is no such table. Check its name, which is taken as it is written, and its schema."
+            f"{url}: there is no such table. Check its schema, and its name, which is used exactly as written."
         )
     return found
 

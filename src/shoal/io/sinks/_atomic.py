@@ -134,7 +134,7 @@ def unwritable(
     """Return the error that says why a file cannot be written, and the remedy, which may be to try `again`.
 
     >>> unwritable(Path("a.csv"), OSError(errno.ENOSPC, "")).args[0]
-    'a.csv: could not be written, the disk or the quota is full. Free some space, or choose another folder.'
+    'a.csv: could not be written (the disk or the quota is full). Free some space, or choose another folder.'
     """
     code = error.errno
     if code == errno.EISDIR:
@@ -142,7 +142,7 @@ def unwritable(
     if code in _FULL:
         why, do = "the disk or the quota is full", f"Free some space, {again}"
     elif code == errno.EFBIG:
-        why, do = "it is larger than files may be here", f"Raise the limit, {again}"
+        why, do = "its size exceeds the limit", f"Raise the limit, {again}"
     elif code in _FORBIDDEN:
         why, do = forbidden, "Choose another folder, or ask for permission"
     elif code in (errno.ENOENT, errno.ENOTDIR):
@@ -151,7 +151,7 @@ def unwritable(
         why, do = "its name is too long", "Choose a shorter one"
     else:
         why, do = error.strerror or type(error).__name__, f"Check the disk, {again}"
-    return EngineError(f"{path}: could not be written, {why}. {do}.")
+    return EngineError(f"{path}: could not be written ({why}). {do}.")
 
 
 _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -261,7 +261,7 @@ def _exists(path: Path) -> ParameterError:
 
 
 def _mode(path: Path, target: Path, *, force: bool) -> int | None:
-    """Return the permissions of the file to replace, None if there is none; raise if it must not be written."""
+    """Return the permissions of the file to replace, None for a new file; raise if it must not be written."""
     try:
         there = target.stat()
     except FileNotFoundError:

@@ -44,7 +44,8 @@ def inherit(connection: Any, url: Url, old: TableName, new: TableName) -> None:
     owner, by_row, kind = connection.exec_driver_sql(_TABLE, {"name": old.quoted()}).one()
     if by_row or kind != "r":
         raise ParameterError(
-            f"{url}: must be a plain table without row-level security to be replaced. Choose another name."
+            f"{url}: cannot be replaced, because it is not a plain table without row-level security. "
+            "Choose another name."
         )
     granted = connection.exec_driver_sql(_RIGHTS, {"name": old.quoted()}).fetchall()
     usual = connection.exec_driver_sql(_RIGHTS, {"name": new.quoted()}).fetchall()
@@ -130,7 +131,7 @@ def _exchange(staged: StagedTable, name: TableName, *, replacing: bool) -> Table
     asked = (name.schema, name.name, name.name)
     if connection.exec_driver_sql(_REFERRING, asked).scalar():  # they would follow the old table to its new name
         raise ParameterError(
-            f"{staged.url}: must not be referred to by keys of other tables to be replaced. Choose another name."
+            f"{staged.url}: cannot be replaced, because keys of other tables refer to it. Choose another name."
         )
     before = name.hidden
     connection.exec_driver_sql(f"RENAME TABLE {its} TO {quoted(connection, before)}, {new} TO {its}")
@@ -162,8 +163,8 @@ def plain(owner: object, table: pa.Table) -> pa.Table:
             )
         except TypeError:
             faults.append(
-                f"{owner}: column {field.name!r} must be of numbers, texts, truth values or times, got {field.type}. "
-                "Drop the column, or write Parquet."
+                f"{owner}: column {field.name!r} must hold numbers, text, booleans, dates or times, got "
+                f"{field.type}. Drop the column, or write Parquet."
             )
     raise_all(DataError, faults)
     return pa.Table.from_arrays(columns, names=table.column_names)
@@ -174,7 +175,7 @@ def check_finite(owner: object, table: pa.Table) -> None:
     floats = [name for name in table.column_names if types.is_floating(table.schema.field(name).type)]
     if wrong := [name for name in floats if pc.any(pc.invert(pc.is_finite(table[name]))).as_py()]:
         raise DataError(
-            f"{owner}: column {wrong[0]!r} must hold finite numbers, or missing ones, in this database. Leave out the "
+            f"{owner}: column {wrong[0]!r} must hold finite numbers or missing values in this database. Remove the "
             "others, or write Parquet."
         )
 

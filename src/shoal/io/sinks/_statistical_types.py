@@ -72,7 +72,7 @@ class Format:
         elif types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind):
             found = self._numbers(column, variable)
         else:
-            raise _MisfitError(f"must be of numbers, texts, truth values, dates or moments, got {kind}. Drop it.")
+            raise _MisfitError(f"must hold numbers, text, booleans, dates or times, got {kind}. Drop it.")
         return found, self._own(variable, found, "double")
 
     def _own(self, variable: Variable | None, column: Any, storage: str) -> Variable:
@@ -95,14 +95,14 @@ class Format:
             too_large = pc.or_(pc.greater(column, _LARGEST), pc.less(column, -_LARGEST))
         if count := pc.sum(too_large).as_py():
             raise _MisfitError(
-                f"has integers beyond 2^53 in {count:,} records, which the format does not hold. Make them text."
+                f"has integers beyond 2^53 in {count:,} records, which the format does not hold. Convert them to text."
             )
         return column.cast(pa.int64())
 
     def _numbers(self, column: Any, variable: Variable | None) -> Any:
         found = column.cast(pa.float64(), safe=False)
         if pa.types.is_decimal(column.type) and not found.cast(column.type, safe=False).equals(column):
-            raise _MisfitError("has more digits than a double holds. Round them, or make them text.")
+            raise _MisfitError("has more digits than a double holds. Round them, or convert them to text.")
         if pc.any(pc.is_nan(found)).as_py():
             found = pc.if_else(pc.is_nan(found), pa.scalar(None, pa.float64()), found)
         large = pc.greater_equal(pc.abs(found), self.limit)
@@ -116,20 +116,22 @@ class Format:
         text = column.cast(pa.string())
         text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
         if count := pc.sum(pc.match_substring(text, "\0")).as_py():
-            raise _MisfitError(f"has texts with the character NUL in {count:,} records. Remove it.")
+            raise _MisfitError(f"has text with the character NUL in {count:,} records. Remove it.")
         if not self.blanks and (count := pc.sum(pc.match_substring_regex(text, " $")).as_py()):
             raise _MisfitError(
-                f"has texts that end in blanks in {count:,} records, which the format does not keep. Trim them."
+                f"has text that ends in spaces in {count:,} records, which the format does not keep. Trim it."
             )
         if (longest := pc.max(pc.binary_length(text)).as_py() or 0) > self.longest:
-            raise _MisfitError(f"must have texts of at most {self.longest:,} bytes, got {longest:,}. Shorten them.")
+            raise _MisfitError(f"must have text of at most {self.longest:,} bytes, got {longest:,}. Shorten it.")
         return text
 
     def _moments(self, column: Any, variable: Variable | None) -> tuple[Any, Variable]:
         """Convert datetimes to the format's clock, with a format that displays them."""
         kind = column.type
         if pa.types.is_timestamp(kind) and kind.tz is not None:
-            raise _MisfitError("has a time zone, which the format does not keep. Take it off, or make it text.")
+            raise _MisfitError(
+                "has a time zone, which the format does not keep. Remove it, or convert the column to text."
+            )
         if pa.types.is_date64(kind):
             column = column.cast(pa.date32())
         dated = pa.types.is_date32(column.type)
@@ -138,7 +140,7 @@ class Format:
         assert clock is not None
         again = clock.moments(clock.numbers(column))
         if again is None or not again.cast(column.type, safe=False).equals(column):
-            raise _MisfitError(f"has moments of {kind} that the format does not hold exactly. Round them.")
+            raise _MisfitError(f"has times in {kind} that the format does not hold exactly. Round them.")
         return again, variable
 
     def _with_clock(self, variable: Variable | None, column: Any, format: str) -> tuple[Variable, Any]:
@@ -202,8 +204,8 @@ def _writer(path: Path, title: str) -> tuple[Any, Any]:
         from pyreadstat._readstat_writer import writer_entry_point
     except ImportError:
         raise ParameterError(
-            f"{path.name}: to write {title} files the packages pyreadstat and polars must be installed, they are not. "
-            "Install them with pip install 'shoal[stats]'."
+            f"{path.name}: writing {title} files needs the packages pyreadstat and polars. Install them with pip "
+            "install 'shoal[stats]'."
         ) from None
     return writer_entry_point, polars
 
@@ -222,7 +224,7 @@ def _readstat(path: Path, title: str) -> Iterator[None]:
         if "write" in said.lower():
             raise unwritable(path, OSError(errno.ENOSPC, said)) from None
         why = f"{said[:1].lower()}{said[1:]}"
-        raise DataError(f"{path.name}: is no {title} file that can be: {why}. Write Parquet instead.") from None
+        raise DataError(f"{path.name}: cannot be written as a {title} file: {why}. Write Parquet instead.") from None
 
 
 def variables_of(table: pa.Table) -> dict[str, Variable]:

@@ -31,12 +31,12 @@ def to_text(table: pa.Table, dialect: Dialect) -> pa.Table:
     ['31,5', None]
     """
     if table.num_columns == 0:
-        raise DataError("Csv: there must be at least one column, got none. Let at least one leave.")
+        raise DataError("Csv: there must be at least one column, got none. Release at least one.")
     raise_all(
         DataError,
         [
-            f"Csv: column {field.name!r} must be of numbers, texts, truth values or times, got {field.type}. "
-            "Drop the column, or write Parquet."
+            f"Csv: column {field.name!r} must hold numbers, text, booleans, dates or times, got {field.type}. Drop "
+            "the column, or write Parquet."
             for field in table.schema
             if not _is_plain(field.type)
         ],

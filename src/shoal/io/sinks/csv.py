@@ -152,4 +152,4 @@ def _unencodable(text: pa.Table, encoding: str) -> str:
     found = [f"{name!r} ({count:,} cells)" for name, count in counts.items() if count]
     names = [repr(name) for name in text.column_names if lacks(name)]
     where = [f"columns {listing(found)}"] * bool(found) + [f"the names of columns {listing(names)}"] * bool(names)
-    return f"Csv: {encoding} has not all characters of {' and of '.join(where)}. Choose utf-8 as encoding."
+    return f"Csv: {encoding} lacks some characters of {' and of '.join(where)}. Choose utf-8 as encoding."

@@ -42,7 +42,7 @@ class Duckdb(DatabaseSink):
             with Late(url, file) as late:  # closing rolls back uncommitted work
                 table = StagedTable(url.scheme, url, late, name.hidden)
                 yield table
-                with said(url, "did not take the table"):
+                with said(url, "did not accept the table"):
                     _rename(table, name, force=force)
                     late.now.execute("COMMIT")
         finally:
@@ -51,7 +51,7 @@ class Duckdb(DatabaseSink):
                     file.with_name(file.name + ".wal").unlink(missing_ok=True)
 
     def _rename(self, staged: StagedTable, name: TableName, *, force: bool) -> None:
-        with said(staged.url, "did not take the table"):
+        with said(staged.url, "did not accept the table"):
             _rename(staged, name, force=force)
 
     def write(self, table: pa.Table, staged: StagedTable, dialect: Dialect | None) -> None:
@@ -59,7 +59,7 @@ class Duckdb(DatabaseSink):
         table = _with_intervals(staged.url, table)
         kinds = [pa.string() if pa.types.is_null(kind) else kind for kind in table.schema.types]
         typed = table.cast(pa.schema(list(zip(table.column_names, kinds, strict=True))))
-        with said(staged.url, "did not take the table"):
+        with said(staged.url, "did not accept the table"):
             connection = staged.connection.now
             staged.connection.begin()
             connection.register(_VIEW, typed)

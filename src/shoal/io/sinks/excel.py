@@ -36,8 +36,8 @@ def faults_of(owner: str, table: pa.Table) -> list[str]:
     ]
     if rows := _nothing_in(table):
         faults.append(
-            f"{owner}: every row must hold a value, because of Excel; {len(rows):,} hold none, in {data_rows(rows)}. "
-            "Write another format, or leave them out."
+            f"{owner}: every row must hold a value, because of Excel; {len(rows):,} are empty, in {data_rows(rows)}. "
+            "Write another format, or remove them."
         )
     return faults
 
@@ -55,13 +55,16 @@ def _nothing_in(table: pa.Table) -> list[int]:
 def _faults(owner: str, name: str, column: Any) -> Iterator[str]:
     column, kind = plain(column), plain(column).type
     if types.is_timestamp(kind) and kind.tz is not None:
-        yield f"{owner}: column {name!r} has a time zone, which Excel has not. Write another format, or no zone."
+        yield (
+            f"{owner}: column {name!r} has a time zone, which Excel does not support. Write another format, or "
+            "remove the zone."
+        )
         return
     flags: list[tuple[Any, str]] = []
     if types.is_string(kind):
-        flags.append((pc.equal(column, ""), "texts that are not empty, which a sheet shows as missing values"))
-        flags.append((pc.greater(pc.utf8_length(column), _LONGEST), f"texts of at most {_LONGEST:,} characters"))
-        flags.append((pc.match_substring_regex(column, _CONTROL), "texts without returns and control characters"))
+        flags.append((pc.equal(column, ""), "text that is not empty, because a sheet shows empty text as missing"))
+        flags.append((pc.greater(pc.utf8_length(column), _LONGEST), f"text of at most {_LONGEST:,} characters"))
+        flags.append((pc.match_substring_regex(column, _CONTROL), "text without line breaks and control characters"))
     elif types.is_integer(kind):
         wide = pa.decimal128(20, 0)
         large = pc.greater(pc.abs(column.cast(wide)), pa.scalar(_LARGEST, wide))
@@ -75,14 +78,16 @@ def _faults(owner: str, name: str, column: Any) -> Iterator[str]:
         flags.append((pc.less(column, first), "days from 1 March 1900 on"))
         if types.is_timestamp(kind) and kind.unit in ("us", "ns"):
             whole = pc.floor_temporal(column, unit="millisecond")
-            flags.append((pc.not_equal(whole, column), "moments of whole milliseconds"))
+            flags.append((pc.not_equal(whole, column), "times of whole milliseconds"))
     elif not (types.is_boolean(kind) or types.is_time(kind) or types.is_null(kind)):
-        yield f"{owner}: column {name!r} must be of numbers, texts, truth values or times, got {kind}. Drop the column."
+        yield (
+            f"{owner}: column {name!r} must hold numbers, text, booleans, dates or times, got {kind}. Drop the column."
+        )
     for flag, allowed in flags:
         if pc.any(flag).as_py():
             rows = pc.indices_nonzero(pc.fill_null(flag, False)).to_pylist()
             yield (
-                f"{owner}: column {name!r} must hold {allowed}, because of Excel; {len(rows):,} are others, in "
+                f"{owner}: column {name!r} must hold {allowed}, because of Excel; {len(rows):,} are not, in "
                 f"{data_rows(rows)}. Write another format, or change them."
             )
 

@@ -66,12 +66,14 @@ def check_names(names: list[str]) -> None:
     faults = []
     if odd := [repr(name) for name in names if not _allowed(name)]:
         faults.append(
-            "SPSS: the name of a column must have at most 64 bytes, begin with a letter, go on with letters, digits, "
-            f"., _, $, # or @, and be none of its own words; not so: {listing(odd)}. Rename them."
+            "SPSS: the name of a column must have at most 64 bytes, begin with a letter, contain only letters, "
+            f"digits, ., _, $, # or @, and not be a reserved word; invalid: {listing(odd)}. Rename them."
         )
     counts = Counter(name.lower() for name in names)
     if twice := [repr(name) for name in names if counts[name.lower()] > 1]:
-        faults.append(f"SPSS: names must differ by more than capitals; not so: {listing(twice)}. Rename them.")
+        faults.append(
+            f"SPSS: names must differ by more than upper and lower case; these do not: {listing(twice)}. Rename them."
+        )
     raise_all(SchemaError, faults)
 
 

@@ -52,16 +52,16 @@ class Sql(DatabaseSink):
     schemes: ClassVar[tuple[str, ...]] = ("sqlite", "postgresql", "postgres", "mysql", "mariadb", "oracle", "mssql")
 
     def _check(self, url: Url, owner: Url, name: TableName, *, force: bool, both: bool = False) -> None:
-        with connected(url, write=False) as connection, said(owner, "could not be looked at"):
+        with connected(url, write=False) as connection, said(owner, "could not be read"):
             if both and not undoes_tables(connection.dialect):
                 raise ParameterError(
-                    f"{owner}: in this database two tables cannot appear both or neither. Write to files, SQLite, "
-                    "DuckDB or PostgreSQL, or take a release of one table."
+                    f"{owner}: this database cannot create two tables in one step. Write to files, SQLite, DuckDB or "
+                    "PostgreSQL, or use a release of one table."
                 )
             _check_free(connection, owner, name, force=force)
 
     def _rename(self, staged: StagedTable, name: TableName, *, force: bool) -> None:
-        with said(staged.url, "did not take the table"):
+        with said(staged.url, "did not accept the table"):
             rename(staged, name, replacing=_check_free(staged.connection, staged.url, name, force=force))
 
     @contextmanager
@@ -94,7 +94,7 @@ class Sql(DatabaseSink):
             for i, field in enumerate(table.schema)
         ]
         made = sa.Table(staged.table.name, sa.MetaData(), *columns, schema=staged.table.schema, quote=True, **_OPTIONS)
-        with said(staged.url, "did not take the table"):
+        with said(staged.url, "did not accept the table"):
             connection.execute(sa.schema.CreateTable(made))
             for start in range(0, table.num_rows, _ROWS):
                 part = table.slice(start, _ROWS)
@@ -107,7 +107,7 @@ def _publish(staged: StagedTable, name: TableName, *, force: bool) -> TableName 
     """Give the table its name, and commit; return the new name of the previous table, if it still exists."""
     connection, url = staged.connection, staged.url
     try:
-        with said(url, "did not take the table"):
+        with said(url, "did not accept the table"):
             return publish(staged, name, replacing=_check_free(connection, url, name, force=force))
     finally:
         connection.rollback()  # of uncommitted work

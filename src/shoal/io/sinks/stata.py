@@ -43,8 +43,7 @@ def lettered(name: str, column: Any, variable: Variable) -> tuple[Any, Variable]
         return column if fits else column.cast(pa.float64()), replace(variable, missing=(), tagged=False)
     if len(codes) > 26:
         raise DataError(
-            f"Stata: column {name!r} must have at most 26 values that are declared to be missing, got {len(codes):,}. "
-            "Recode some."
+            f"Stata: column {name!r} must have at most 26 values declared as missing, got {len(codes):,}. Recode some."
         )
     old = {**tags(whole=True), **tags(whole=False)} if variable.tagged else {}
     letters = [old.get(code, "abcdefghijklmnopqrstuvwxyz"[at]) for at, code in enumerate(codes)]
@@ -154,20 +153,20 @@ class Stata(StatisticalSink, Checked):
         faults = []
         if odd := [repr(name) for name in table.column_names if not self._allowed(name)]:
             faults.append(
-                "Stata: the name of a column must have at most 32 characters, begin with a letter or _, go on with "
-                f"letters, digits or _, and be none of its own words; not so: {listing(odd)}. Rename them."
+                "Stata: the name of a column must have at most 32 characters, begin with a letter or _, contain "
+                f"only letters, digits or _, and not be a reserved word; invalid: {listing(odd)}. Rename them."
             )
         labelled = [name for name, one in variables.items() if one.storage != "string" and one.labels]
         room = 32 - len(str(len(labelled)))
         if long := [repr(name) for name in labelled if len(name) > room]:
             faults.append(
-                f"Stata: the name of a column with value labels must have at most {room} characters here; "
-                f"not so: {listing(long)}. Rename them."
+                f"Stata: the name of a column with value labels must have at most {room} characters here; longer: "
+                f"{listing(long)}. Rename them."
             )
         raise_all(SchemaError, faults)
         faults = [
-            f"Stata: column {name!r} must have value labels for integers only, as this format has them. "
-            "Drop the others, or write SPSS."
+            f"Stata: column {name!r} must have value labels for integers only in this format. Drop the others, or "
+            "write SPSS."
             for name in labelled
             if not all(_labelable(value) for value, _ in variables[name].labels if not isinstance(value, str))
         ]
@@ -223,7 +222,7 @@ def _labelable(value: float) -> bool:
 
 
 def _labels(variable: Variable) -> dict[int | str, str]:
-    """Return value labels with integers and letters; text has none in Stata."""
+    """Return value labels with integers and letters; Stata allows none for text."""
     if variable.storage == "string":
         return {}
     return {letter_of(value) or int(value): label for value, label in variable.labels if not isinstance(value, str)}

@@ -85,7 +85,7 @@ def _moment(text: str, *, zoned: bool) -> dt.datetime:
     """Parse a timestamp; refuse more than six decimals, which Python would cut off."""
     found = dt.datetime.fromisoformat(text)
     if (found.tzinfo is not None) != zoned or len(text.partition(".")[2].partition("+")[0].rstrip("Z")) > 6:
-        raise ValueError("another kind of moment")
+        raise ValueError("another kind of date or time")
     return found
 
 
@@ -113,7 +113,7 @@ def _as_found(owner: object, name: str, values: Sequence[Any], kinds: Counter[ty
         zoned = next(v.tzinfo is not None for v in values if v is not None)
         if not _all_zoned(values, zoned):
             raise DataError(
-                f"{owner}: column {name!r} mixes times with a zone and times without. Write all in one way."
+                f"{owner}: column {name!r} mixes times with and without a time zone. Write all of them one way."
             )
         return pa.array(values, pa.timestamp("us", "UTC" if zoned else None))
     if len(held) == 1 and held <= set(_WORDS):
@@ -130,8 +130,8 @@ def _decimals(owner: object, name: str, values: Sequence[Any]) -> pa.Array:
         return pa.array(values)
     except pa.ArrowException:
         raise DataError(
-            f"{owner}: column {name!r} holds numbers that are not finite, or of more than 76 digits. Leave them out, "
-            "or cast the column in a query."
+            f"{owner}: column {name!r} holds numbers that are not finite, or of more than 76 digits. Remove them, or "
+            "cast the column in a query."
         ) from None
 
 

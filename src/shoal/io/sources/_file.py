@@ -40,7 +40,7 @@ class FileSource(Source):
 
 def damaged(path: Path, title: str) -> DataError:
     """Return the error for a file that is not of its format."""
-    return DataError(f"{path.name}: is no {title} file, or is damaged or cut short. Fetch it again.")
+    return DataError(f"{path.name}: is not a valid {title} file, or is damaged or truncated. Get a new copy.")
 
 
 def read_bytes(path: Path) -> bytes:
@@ -78,8 +78,8 @@ def check_names(owner: str, names: Sequence[object]) -> None:
     >>> check_names("people.csv", ["age", "", "age"])
     Traceback (most recent call last):
     ...
-    shoal.errors.SchemaError: - people.csv: every column must have a name; column 2 has none. Name it.
-    - people.csv: the names of columns must differ; there more than once: 'age'. Rename all but one of each.
+    shoal.errors.SchemaError: - people.csv: every column must have a name; column 2 is unnamed. Name it.
+    - people.csv: column names must be unique; duplicates: 'age'. Rename all but one of each.
     """
     faults = []
     if odd := [i for i, name in enumerate(names, 1) if not isinstance(name, str)]:
@@ -88,20 +88,22 @@ def check_names(owner: str, names: Sequence[object]) -> None:
             "Rename them, for example with df.columns = df.columns.map(str)."
         )
     if empty := [i for i, name in enumerate(names, 1) if isinstance(name, str) and not name.strip()]:
-        plural, have = ("s", "have") if len(empty) > 1 else ("", "has")
-        faults.append(f"{owner}: every column must have a name; column{plural} {listing(empty)} {have} none. Name it.")
+        plural, are = ("s", "are") if len(empty) > 1 else ("", "is")
+        faults.append(
+            f"{owner}: every column must have a name; column{plural} {listing(empty)} {are} unnamed. Name it."
+        )
     named = Counter(name for name in names if not (isinstance(name, str) and not name.strip()))
     twice = [name for name, count in named.items() if count > 1]
     if any(isinstance(name, str) and not any(map(str.isalpha, name)) for name in twice):  # values rather than names
         places = [i for i, name in enumerate(names, 1) if name in twice]
         faults.append(
-            f"{owner}: the names of columns must differ; those of columns {listing(places)} do not, and look like "
-            "values. Does the first row name the columns?"
+            f"{owner}: column names must be unique; those of columns {listing(places)} are not, and look like "
+            "values. Does the first row hold the names?"
         )
     elif twice:
         faults.append(
-            f"{owner}: the names of columns must differ; there more than once: {listing([repr(n) for n in twice])}. "
-            "Rename all but one of each."
+            f"{owner}: column names must be unique; duplicates: {listing([repr(n) for n in twice])}. Rename all but "
+            "one of each."
         )
     raise_all(SchemaError, faults)
 

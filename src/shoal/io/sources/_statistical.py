@@ -32,8 +32,8 @@ class StatisticalFile(FileSource):
             raise DataError(unreadable(path, error)) from None
         if find_spec("pyreadstat") is None:
             raise ParameterError(
-                f"{path.name}: to read {self.title} files the package pyreadstat must be installed, it is not. "
-                "Install it with pip install 'shoal[stats]'."
+                f"{path.name}: reading {self.title} files needs the package pyreadstat. Install it with pip install "
+                "'shoal[stats]'."
             )
         transport = path.name.lower().endswith(".xpt")
         if transport and size % _TRANSPORTED:

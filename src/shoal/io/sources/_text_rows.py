@@ -114,7 +114,7 @@ def _unpacked(owner: str, raw: bytes) -> bytes:
     try:
         return gzip.decompress(raw)
     except (OSError, EOFError, zlib.error):
-        raise DataError(f"{owner}: is compressed, and damaged or cut short. Fetch it again.") from None
+        raise DataError(f"{owner}: is compressed, and damaged or truncated. Get a new copy.") from None
 
 
 _BLOCK = 1 << 22

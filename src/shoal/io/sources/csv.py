@@ -62,13 +62,13 @@ def find_delimiter(text: bytes, quote: str, *, decimal: str = ".", first: str | 
         if header > 1 and delimiter == first:
             return first
         if header > 1 and (not rows or max(rows) > 1):
-            alike = sum(count == header for count in rows) / max(len(rows), 1)
-            found.append((alike, header, delimiter))
+            agreement = sum(count == header for count in rows) / max(len(rows), 1)
+            found.append((agreement, header, delimiter))
     return max(found, key=lambda one: one[:2])[2] if found else None
 
 
 def in_header(text: bytes, names: Collection[str], quote: str) -> str | None:
-    """Return the delimiter that splits the header into cells that include all names; None if there is none.
+    """Return the delimiter that splits the header into cells that include all names; None if no delimiter does.
 
     Only the header is read, so no record can change the answer.
 
@@ -101,7 +101,7 @@ def read_header(owner: str, text: bytes, delimiter: str, quote: str) -> Header:
     Raises
     ------
     DataError
-        If there is none, or if the file is not in UTF-8.
+        If the file has no header, or is not in UTF-8.
     SchemaError
         If a cell of it is too long for a name.
     """
@@ -158,15 +158,15 @@ class Csv(Checked, Source):
     suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".txt", ".tab", ".data", ".csv.gz", ".tsv.gz")
     textual: ClassVar[bool] = True
 
-    delimiter: Annotated[str | None, Param("What separates the cells; none: found by looking.")] = None
-    quote: Annotated[str, Param("What stands around cells that hold a delimiter.")] = '"'
-    encoding: Annotated[str | None, Param("The encoding; none: UTF-8, or what the byte order mark says.")] = None
-    decimal: Annotated[str, Param("The decimal sign.")] = "."
+    delimiter: Annotated[str | None, Param("Delimiter of cells; none: detected.")] = None
+    quote: Annotated[str, Param("Quote character.")] = '"'
+    encoding: Annotated[str | None, Param("Encoding; none: UTF-8, or by the byte order mark.")] = None
+    decimal: Annotated[str, Param("Decimal sign.")] = "."
     missing: Annotated[
         tuple[str, ...],
-        Param("Cells that mean no value, besides the empty one.", words="a list of texts", example='["NA", "-9"]'),
+        Param("Cells that mean a missing value, like the empty one.", words="a list of texts", example='["NA", "-9"]'),
     ] = ()
-    datetime: Annotated[str | None, Param("How dates and times are written; none: ISO 8601.")] = None
+    datetime: Annotated[str | None, Param("Format of dates and times; none: ISO 8601.")] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -94,17 +94,17 @@ class Excel(FileSource, Checked):
             raise DataError(unreadable(path, error)) from None
         except _DAMAGED:
             raise DataError(
-                f"{path.name}: is no workbook of Excel, is damaged, or has a password. Save it again as .xlsx."
+                f"{path.name}: is not an Excel workbook, is damaged, or has a password. Save it again as .xlsx."
             ) from None
         if merged:
             raise DataError(
-                f"{path.name}: the sheet must have no merged cells, {merged:,} ranges are. Unmerge them, and give "
-                "every column one name in the first row."
+                f"{path.name}: the sheet must have no merged cells, got {merged:,} merged ranges. Unmerge them, and "
+                "give every column one name in the first row."
             )
         if uncomputed:
             raise DataError(
-                f"{path.name}: every formula must have a value, {uncomputed:,} have none. Open the workbook in Excel, "
-                "and save it again."
+                f"{path.name}: every formula must have a computed value; not computed: {uncomputed:,}. Open the "
+                "workbook in Excel, and save it again."
             )
         return _trimmed(path.name, cells)
 
@@ -114,7 +114,7 @@ class Excel(FileSource, Checked):
             return next(iter(sheets.values()))
         if self.sheet in sheets:
             return sheets[self.sheet]
-        said = "it must be said which sheet to take" if self.sheet is None else f"no sheet is called {self.sheet!r}"
+        said = "the sheet must be named" if self.sheet is None else f"no sheet is called {self.sheet!r}"
         raise ParameterError(
             f"{owner}: {said}; there are {listing(list(sheets))}. "
             f"Write for example '{owner}?sheet={next(iter(sheets))}'."
@@ -131,7 +131,7 @@ def _trimmed(owner: str, cells: list[list[Any]]) -> tuple[list[Any], list[list[A
     blank = [i for i, row in enumerate(cells[1:]) if all(cell.value is None for cell in row)]
     if blank and width > 1:  # a blank row would count as one more record
         raise DataError(
-            f"{owner}: every row must hold a record, {len(blank):,} hold nothing: {data_rows(blank)}. Delete them."
+            f"{owner}: every row must hold a record; {len(blank):,} are empty: {data_rows(blank)}. Delete them."
         )
     header, *rows = ([row[j] if j < len(row) else None for j in range(width)] for row in cells)
     names = ["" if cell is None or cell.value is None else _name(cell.value) for cell in header]
@@ -148,8 +148,8 @@ def _refuse_errors(owner: str, names: Sequence[str], rows: list[list[Any]]) -> N
         bad = [i for i, row in enumerate(rows) if row[j] is not None and getattr(row[j], "data_type", "n") == "e"]
         if bad:
             raise DataError(
-                f"{owner}: column {name!r} must hold values, {len(bad):,} cells are errors of Excel, in "
-                f"{data_rows(bad)}. Correct them, or empty them if the values are missing."
+                f"{owner}: column {name!r} holds Excel errors ({len(bad):,}), in {data_rows(bad)}. Correct these "
+                "cells, or clear them if the values are missing."
             )
 
 

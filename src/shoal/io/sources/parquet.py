@@ -28,7 +28,7 @@ class Parquet(FileSource):
             raise damaged(path, "Parquet") from None
         except OSError as error:
             if error.errno is None:  # Arrow's own error, about the contents of the file
-                raise DataError(f"{path.name}: is damaged or cut short. Fetch it again.") from None
+                raise DataError(f"{path.name}: is damaged or truncated. Get a new copy.") from None
             raise DataError(unreadable(path, error)) from None
         return table
 

@@ -129,8 +129,10 @@ def counted_in(release: Release) -> str:
 def respelled(release: Release) -> list[str]:
     """Return a remark on how many spellings were taken for another one of the same subject; empty if none."""
     count = people_of(release).respelled
-    what = "1 name was taken for another spelling" if count == 1 else f"{count:,} names were taken for other spellings"
-    return [f"{what} of the same subject (subject_exact = true would count them apart)"] if count else []
+    what = (
+        "1 name was treated as another spelling" if count == 1 else f"{count:,} names were treated as other spellings"
+    )
+    return [f"{what} of the same subject (subject_exact = true would count them separately)"] if count else []
 
 
 def sizes_of(release: Release, owner: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:
@@ -182,7 +184,8 @@ def codes_of(name: str, before: pa.ChunkedArray, after: pa.ChunkedArray) -> tupl
             one, other = (normal(column.cast(common)) for column in (one, other))
         except pa.ArrowException:  # its message may contain a cell value
             raise GuaranteeError(
-                f"Column {name!r}: {before.type} left as {after.type}, which cannot be compared. Nothing was written."
+                f"Column {name!r}: {before.type} was released as {after.type}, which cannot be compared. "
+                "Nothing was written."
             ) from None
     both = numbered(pa.chunked_array([*one.chunks, *other.chunks], one.type))
     return both[: len(one)], both[len(one) :]

@@ -227,8 +227,8 @@ def _in_order(column: Column, cells: pa.ChunkedArray) -> pa.ChunkedArray:
     plain = normal(cells)
     if column.kind is Kind.ORDINAL and not _is_number(plain.type):
         raise SchemaError(
-            f"Column {column.name!r}: the order of an ordinal column must be known, {cells.type} has none. "
-            f"Give an ordered categorical, or numbers."
+            f"Column {column.name!r}: the order of an ordinal column must be known, but type {cells.type} has no "
+            "order. Give an ordered categorical, or numbers."
         )
     return plain
 
@@ -243,8 +243,8 @@ def _refuse_spellings(name: str, what: str, categories: pa.Array) -> None:
     """Refuse an order or a taxonomy with two spellings of one value, because either could be meant."""
     if merged(categories) is not None:
         raise SchemaError(
-            f"Column {name!r}: its {what} must list every value once, and it lists two spellings of one value (other "
-            f"capitals, blanks or invisible characters). Take one out, and correct the cells that have it."
+            f"Column {name!r}: its {what} must list every value once, but lists two spellings of one value "
+            "(differing in case, spaces or invisible characters). Remove one, and correct the cells that have it."
         )
 
 

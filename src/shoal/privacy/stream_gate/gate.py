@@ -55,9 +55,13 @@ def hold(
     found = fewest(sizes, subjects, exact=exact)
     if found < k or again:
         what = (
-            f"a class of {found} subjects formed, and k is {k}" if found < k else f"{again:,} tuples would leave twice"
+            f"a class of {found} subjects was formed, but k is {k}"
+            if found < k
+            else f"{again:,} tuples would be released twice"
         )
-        raise GuaranteeError(f"StreamAnonymizer: {what}. Nothing left; this is a fault of shoal, please report it.")
+        raise GuaranteeError(
+            f"StreamAnonymizer: {what}. Nothing was released; this is a bug in shoal, please report it."
+        )
 
 
 class Gate:
@@ -145,9 +149,9 @@ class Gate:
         """Report a record that is released twice: in this class, or after it was released in another or rejected."""
         count = len(leaving.tuples)
         if not len(leaving.places) == len(set(leaving.places)) == len(own) == len(set(own)) == count:
-            return "holds two tuples that were made of one record, or one of none"
+            return "holds two tuples made from one record, or one made from none"
         if min(own, default=self._begin) < self._begin or not self._left.isdisjoint(own):
-            return "holds a tuple that left already"
+            return "holds a tuple that was already released"
         return None
 
     def _same(self, leaving: Leaving, records: Sequence[bytes], learnt: Collection[str] | None) -> str | None:
@@ -158,17 +162,17 @@ class Gate:
         for line, record in zip(leaving.tuples, records, strict=True):
             rest = self._reader.rest(record, learnt)
             if first.setdefault(line, rest) != rest:
-                return "holds two tuples that were made of one record"
+                return "holds two tuples made from one record"
         return None
 
     def _fault(self, leaving: Leaving, label: int | str, subjects: Sequence[Any] | None) -> str | None:
         if leaving.number != self.next_number:
-            return f"has not the number that follows, {self.next_number:,}"
+            return f"does not have the next number, {self.next_number:,}"
         concerned = len(leaving.tuples)
         if subjects is not None:
             if len(subjects) != concerned:
-                return "does not say whom each tuple is about"
+                return "does not name the subject of each tuple"
             concerned = len({person_of(subject, exact=self._exact) for subject in subjects} - {None})
         if concerned < self.k:
-            return f"concerns {concerned:,} subjects, and k is {self.k:,}"
+            return f"has {concerned:,} subjects, but k is {self.k:,}"
         return self._reader.differing(leaving.tuples, label)

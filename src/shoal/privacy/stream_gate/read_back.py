@@ -79,9 +79,9 @@ class JsonlReader:
             texts.setdefault(name, []).append(text)
         found = {key: texts[name] for key, name in self._names.items() if name in texts}
         if any(len(several) > 1 for several in found.values()):
-            raise ValueError("a field is there twice")
+            raise ValueError("a field occurs twice")
         if any(key not in found for key in self._names if key not in self._gone):
-            raise ValueError("a field is not there")
+            raise ValueError("a field is missing")
         return self._seen(**{key: text for key, (text,) in found.items()})
 
     def _leaves(self, text: Any, above: str = "") -> Iterator[tuple[str, msgspec.Raw, bool]]:
@@ -134,7 +134,7 @@ class JsonlReader:
             if odd := self._odd(tuples):
                 return odd
         except (msgspec.DecodeError, RecursionError, ValueError):
-            return "holds a tuple that is no JSON object with all of its fields"
+            return "holds a tuple that is not a JSON object with all of its fields"
         first: Any = read[0]
         if read.count(first) != len(read):
             return "holds several combinations of quasi-identifiers, or several classes"
@@ -156,7 +156,7 @@ class JsonlReader:
         for mark, times in self._marks:
             plain = plain and whole.count(mark) == times * n
         if not plain and any(map(self._repeats, tuples)):
-            return "holds a tuple in which a field is there twice"
+            return "holds a tuple in which a field occurs twice"
         return None
 
     def _repeats(self, line: bytes) -> bool:
@@ -234,10 +234,10 @@ class CsvReader:
         try:
             read = self._read(tuples)
         except (csv.Error, UnicodeDecodeError):
-            return "holds a tuple that is no line of cells"
+            return "holds a tuple that is not a line of cells"
         ends = any(line.endswith((b"\n", b"\r")) for line in tuples)
         if ends or len(read) != len(tuples) or any(len(cells) != self._width for cells in read):
-            return "holds a tuple that is no line of as many cells as the header"
+            return "holds a tuple with more or fewer cells than the header"
         keys = [[cells[j] for j in self._quasi] for cells in read]
         if keys.count(keys[0]) != len(keys):
             return "holds several combinations of quasi-identifiers"

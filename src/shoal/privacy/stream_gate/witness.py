@@ -51,7 +51,7 @@ class Reader:
         self.edges: list[Any] = [] if asked.categories else [float(cut) for cut in asked.cuts] or self._between()
         self.count = len(asked.categories) or len(self.edges) + 1
         if asked.shares and len(asked.shares) != self.count:
-            raise GuaranteeError(f"Stream: the shares of {asked.field!r} are not as many as its bins.")
+            raise GuaranteeError(f"Stream: the shares of {asked.field!r} differ in number from its bins.")
         exact = [Fraction(str(share)) for share in asked.shares]
         scale = lcm(*(share.denominator for share in exact))
         self.shares = [int(share * scale) for share in exact]
@@ -81,7 +81,7 @@ class Reader:
             number = _moment(cell) if dated else _number(cell)
             found = None if number is None else bisect_right(self.edges, number)
         if found is None:
-            raise GuaranteeError(f"Stream: a value of {self.asked.field!r} that leaves is not in its domain.")
+            raise GuaranteeError(f"Stream: a released value of {self.asked.field!r} is not in its domain.")
         return found
 
 
@@ -133,7 +133,7 @@ class Witness:
             if not reader.asked.shares:
                 counts = list(self.so_far.get(name, [0] * reader.count))
                 if len(counts) != reader.count:
-                    raise GuaranteeError(f"Stream: what is remembered of {name!r} has another number of bins.")
+                    raise GuaranteeError(f"Stream: the stored counts of {name!r} have another number of bins.")
                 self._counts[name] = counts
         self._coming: deque[tuple[int, tuple[int, ...]]] = deque()  # position, and the bin in each counted field
 
@@ -155,8 +155,8 @@ class Witness:
         for one in self.asked:
             if not self._holds(one, list(columns[one.field])):
                 raise GuaranteeError(
-                    f"Stream: a class that formed at tuple {moment} misses {one.model} of {one.field!r}. "
-                    "It did not leave."
+                    f"Stream: a class formed at tuple {moment} does not reach {one.model} of {one.field!r}. It was "
+                    "not released."
                 )
 
     def _count(self, moment: int) -> None:

@@ -84,7 +84,7 @@ def shares_chart(name: str, found: Shares) -> Markup:
             parts.append(element("rect", [title], class_=f"bar {kind}", **place, height=thick - 0.8))
         end = left + wide * max(share for _, share in bars) / top
         parts.append(text(end + 6, y + 14, percent(100 * found.after[at]), "tick"))
-    said = "For each category a bar for the original and one for the release; the number is that of the release."
+    said = "Two bars per category, original and release; the number is for the release."
     return drawing("shares", f"Categories of {folded(name)}", said, _WIDE, 8 + row * len(found.names), parts)
 
 

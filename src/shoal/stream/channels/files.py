@@ -137,7 +137,8 @@ class _FileLink(PipeLink):
         self.header = given.header
         path = Path(os.path.realpath(journey.target))
         self._journal = Journal(path.with_name(f"{path.name}.journal"))
-        begins = not self._journal.there
+        with writing(journey.target):
+            begins = not self._journal.there
         with ExitStack() as undo:
             if begins:
                 undo.callback(make_way(Path(journey.target), journey.force))
@@ -179,7 +180,7 @@ class _FileLink(PipeLink):
     def fetch(self, most: int, seconds: float) -> Incoming | None:
         """Return records, or None if none arrived in time.
 
-        A finished stream has none; its input must be the one it was finished with.
+        A finished stream has no cursor; its input must be the one it was finished with.
         """
         if self.finished:
             same = self._input.ends_as_before(seconds)

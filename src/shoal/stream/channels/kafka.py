@@ -17,22 +17,22 @@ class Kafka(Channel):
 
     def open(self, journey: Journey) -> KafkaLink:
         """Return a link; nothing is read yet."""
-        for what, place in (("input", journey.source), ("output", journey.target), ("dead letters", journey.dead)):
+        for what, place in (("input", journey.source), ("output", journey.target), ("rejected records", journey.dead)):
             if place is not None and not place.lower().startswith("kafka://"):
                 raise ParameterError(
-                    f"Kafka: the {what} must be a topic too, so that everything is stored in one transaction, got "
-                    "another place. Write kafka://HOST:PORT/TOPIC."
+                    f"Kafka: the {what} must go through a topic, too, so that everything is stored in one "
+                    "transaction, got another place. Write kafka://HOST:PORT/TOPIC."
                 )
         source = address(journey.source, _OPTIONS)
         target = address(journey.target, ())
         if journey.header:
             raise ParameterError(
-                f"{source}: records must hold JSON, got CSV, whose header no record has. Ask for jsonl."
+                f"{source}: records must hold JSON, got CSV, which needs a header. Use --format jsonl."
             )
         if journey.force:
             raise ParameterError(
-                f"{target}: --force must not stand with Kafka, where what left cannot be taken back. Name another "
-                "topic."
+                f"{target}: --force is not possible with Kafka, because released records cannot be withdrawn. Name "
+                "another topic."
             )
         dead = address(journey.dead, ()) if journey.dead is not None else None
         if not source.options.get("group"):

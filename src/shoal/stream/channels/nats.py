@@ -34,16 +34,16 @@ def _ends(journey: Journey) -> tuple[Address, Address]:
     for end, name in ((journey.source, "input"), (journey.target, "output")):
         if end.partition("://")[0].lower() != SCHEME:
             raise ParameterError(
-                f"Stream: with NATS the {name} must be nats://HOST:PORT/STREAM too, got something else. What left is "
-                "known from the output stream, so both ends are NATS."
+                f"Stream: with NATS the {name} must be nats://HOST:PORT/STREAM too, got something else. The output "
+                "stream records what was released, so both ends must be NATS."
             )
     source, target = Address.read(journey.source, INPUT), Address.read(journey.target, OUTPUT)
     if journey.header:
-        raise ParameterError(f"{source}: messages must hold JSON, got CSV, for none has a header. Say --format jsonl.")
+        raise ParameterError(f"{source}: messages must hold JSON, got CSV, which needs a header. Use --format jsonl.")
     if journey.force:
         raise ParameterError(
-            f"{target}: --force must not stand with NATS, where what left cannot be taken back. Name another subject "
-            "with ?subject=."
+            f"{target}: --force is not possible with NATS, because released records cannot be withdrawn. Name "
+            "another subject with ?subject=."
         )
     if (source.servers, source.stream) == (target.servers, target.stream):
         raise ParameterError(f"{target}: the output must be another stream than the input. Name another.")
@@ -58,7 +58,7 @@ def _subject(dead: str, address: Address) -> str:
             return other.options.get("subject", f"{address.subject}.dead")
     if re.fullmatch(r"[^\s.*>/:]+(\.[^\s.*>/:]+)*", dead) is None:
         raise ParameterError(
-            f"{address}: with NATS dead letters must go to a subject of the output stream, got something else. Write "
-            f"for example --dead {address.subject}.dead."
+            f"{address}: with NATS rejected records must go to a subject of the output stream, got something else. "
+            f"Write for example --dead {address.subject}.dead."
         )
     return dead

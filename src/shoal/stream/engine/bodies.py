@@ -133,14 +133,14 @@ def columns_of(given: Any) -> dict[str, Any]:
         try:
             given = nw.maybe_reset_index(nw.from_native(given, eager_only=True)).to_arrow()  # an index is not a field
         except nw.exceptions.DuplicateError:
-            raise DataError("StreamAnonymizer: columns must have different names, got one twice. Rename it.") from None
+            raise DataError("StreamAnonymizer: column names must be unique, got one twice. Rename it.") from None
         except TypeError:
             raise DataError(
                 "StreamAnonymizer: tuples must come as a list of dicts, a mapping of columns, or a frame of pandas, "
                 f"polars or pyarrow, got a {type(given).__name__}."
             ) from None
     if len(set(given.column_names)) < len(given.column_names):
-        raise DataError("StreamAnonymizer: columns must have different names, got one twice. Rename it.")
+        raise DataError("StreamAnonymizer: column names must be unique, got one twice. Rename it.")
     return {name: given.column(name) for name in given.column_names}
 
 
@@ -166,7 +166,9 @@ def rows_of(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     try:
         return list(pa.table({name: as_arrow(column) for name, column in columns.items()}).to_pylist())
     except UNFIT:  # its message may contain a cell
-        raise SchemaError("StreamAnonymizer: a column mixes what no column can hold. Push tuples as dicts.") from None
+        raise SchemaError(
+            "StreamAnonymizer: a column mixes types that no column can hold. Push tuples as dicts."
+        ) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +230,7 @@ class Released:
             return self._table()
         except UNFIT:  # its message may contain a cell
             raise SchemaError(
-                "Released: a field mixes what no column can hold. Take to_pylist(), or push values of one type."
+                "Released: a field mixes types that no column can hold. Use to_pylist(), or push values of one type."
             ) from None
 
     def _table(self) -> pa.Table:

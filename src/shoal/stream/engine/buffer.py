@@ -73,7 +73,7 @@ _NOBODY = "Column {name!r}: must be text or a number, got a list or a table. Cor
 
 
 def numbered(name: str, cells: Any, *, exact: bool = False) -> tuple[NDArray[np.int64], list[tuple[int, str]]]:
-    """Return a number for each cell's subject, and which cells have none.
+    """Return a number for each cell's subject, and which cells are missing.
 
     Spellings that probably denote one subject are merged, unless `exact`.
 
@@ -129,7 +129,7 @@ class Encoded(NamedTuple):
     faults: list[tuple[int, str]]  #: the other records, in order, each with a sentence that shows no value
 
     def __repr__(self) -> str:
-        return f"Encoded({len(self.good):,} good, {len(self.faults):,} not)"
+        return f"Encoded({len(self.good):,} valid, {len(self.faults):,} invalid)"
 
 
 class Core:

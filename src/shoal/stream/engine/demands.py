@@ -201,8 +201,8 @@ def _remembered(memory: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str
     fits = isinstance(so_far, Mapping) and {name: len(counts) for name, counts in so_far.items()} == dict(sizes)
     if not fits or not all(type(x) is int and x >= 0 for counts in so_far.values() for x in counts):
         raise DataError(
-            "Stream: what the cursor remembers does not fit the recipe: its counts are of other fields or bins. "
-            "Begin the stream anew, or go on with the recipe that it was begun with."
+            "Stream: the stored state does not fit the recipe: its counts are of other fields or bins. Start a new "
+            "stream, or continue with the recipe that it was started with."
         )
     return {name: list(counts) for name, counts in so_far.items()}
 

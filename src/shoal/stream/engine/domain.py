@@ -51,8 +51,8 @@ class Domain:
         if len(owners) > MOST:
             many = max(set(owners), key=owners.count)
             raise ParameterError(
-                f"StreamRecipe: the quasi-identifiers would take {len(owners):,} coordinates, more than {MOST:,}; most "
-                f"are of {many!r}, one for each category and group. Put categories together."
+                f"StreamRecipe: the quasi-identifiers would take {len(owners):,} coordinates, more than {MOST:,}; "
+                f"most are of {many!r}, one for each category and group. Merge categories."
             )
         return Space(tuple(owners), sum(self.recipe.weight(name) for name in self.recipe.quasi))
 

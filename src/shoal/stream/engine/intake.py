@@ -165,7 +165,7 @@ class Intake:
         self._check(columns)
         lengths = {len(column) for column in columns.values()}
         if len(lengths) != 1:
-            raise DataError("StreamAnonymizer: columns must have the same number of tuples, they have not. Cut them.")
+            raise DataError("StreamAnonymizer: columns must have the same number of tuples, but do not. Correct them.")
         others = [name for name in columns if name not in recipe.quasi and name not in recipe.removed]
         try:
             rest = {name: as_arrow(columns[name]) for name in others}
@@ -173,7 +173,7 @@ class Intake:
             table = pa.table({name: rest[name] for name in others if fates[name] is Fate.KEPT})
         except UNFIT:  # its message may contain a cell
             raise SchemaError(
-                "StreamAnonymizer: a column mixes what no column can hold. Push tuples as dicts."
+                "StreamAnonymizer: a column mixes types that no column can hold. Push tuples as dicts."
             ) from None
         names = tuple(name for name in columns if name in recipe.quasi or fates.get(name) is Fate.KEPT)
         who = columns[recipe.subject] if recipe.subject is not None else None
@@ -188,12 +188,13 @@ class Intake:
         lacking = [name for name in self._needed if name not in names]
         if lacking:
             raise DataError(
-                f"StreamAnonymizer: a tuple must have {listing(lacking)}, one has not. Correct the tuple, or the name."
+                f"StreamAnonymizer: a tuple must have {listing(lacking)}, but one does not. Correct the "
+                "tuple, or the name."
             )
         if self._recipe.class_field in names:
             raise DataError(
-                f"StreamAnonymizer: a tuple must not have the field {self._recipe.class_field!r}, where its class "
-                "goes, one has. Give class_field another name."
+                f"StreamAnonymizer: a tuple must not have the field {self._recipe.class_field!r}, reserved for its "
+                "class, but one does. Give class_field another name."
             )
 
 

@@ -134,7 +134,7 @@ class Lane:
         longest = self._how.longest
         if max(map(len, records), default=0) > longest:
             short = [i for i, record in enumerate(records) if len(record) <= longest]
-            reason = f"the record is longer than {longest:,} bytes. Check what writes it, or raise --longest."
+            reason = f"the record is longer than {longest:,} bytes. Check its producer, or raise --longest."
             for i in sorted(set(range(len(records))) - set(short)):
                 self._bad(int(at[i]), places[i], reason, records[i])
             records, places, at = [records[i] for i in short], [places[i] for i in short], at[short]

@@ -69,8 +69,8 @@ class Stopping:
 
     def _enough(self, _number: int, _: FrameType | None) -> None:
         raise EngineError(
-            f"The stream was told to stop, and did not within {self.seconds:g} s. What has not left is read again "
-            "at the next start."
+            f"The stream was asked to stop, and did not within {self.seconds:g} s. Tuples that were not released are "
+            "read again at the next start."
         )
 
     def __exit__(self, *_: object) -> None:

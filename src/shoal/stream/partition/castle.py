@@ -48,17 +48,16 @@ class Castle(Checked, StreamMethod):
     [[0, 1, 0, 1], [2, 3]]
     """
 
-    beta: Annotated[int, Param("Most clusters at a time.", low=1, high=100_000)] = 50
-    mu: Annotated[int, Param("Classes whose mean loss a cluster may have.", low=1, high=100_000)] = 100
-    drop_outliers: Annotated[
-        bool, Param("Whether a tuple whose cluster is smaller than most is dropped when it expires.")
-    ] = False
+    beta: Annotated[int, Param("Largest number of clusters.", low=1, high=100_000)] = 50
+    mu: Annotated[int, Param("Number of recent classes whose mean loss limits a cluster's.", low=1, high=100_000)] = 100
+    drop_outliers: Annotated[bool, Param("Drop a tuple that expires in a cluster smaller than most.")] = False
 
     def begin(self, space: Space, k: int, delay: int, order_weight: float, demands: Sequence[Demand] = ()) -> _Keep:
         """Return the rule that forms the classes of one lane."""
         if demands:
             raise ParameterError(
-                f"Castle: only k can be promised, {demands[0].model} is demanded. Take nearest or look_ahead instead."
+                f"Castle: only k can be promised, but {demands[0].model} is required. Use nearest or "
+                "look_ahead instead."
             )
         return _Keep(Rule(k, delay, order_weight, self.beta, self.drop_outliers), np.zeros(self.mu))
 

@@ -48,8 +48,8 @@ class LookAhead(Checked, StreamMethod):
     keeps_order: ClassVar[bool] = True
     only_k: ClassVar[bool] = False
 
-    young: Annotated[float, Param("Part of its price that a tuple counts with when it comes.", low=0, high=1)] = 0.3
-    old: Annotated[float, Param("Part of its price that a tuple counts with when it expires.", low=0, high=1)] = 0.7
+    young: Annotated[float, Param("Share of its price at which a tuple counts on arrival.", low=0, high=1)] = 0.3
+    old: Annotated[float, Param("Share of its price at which a tuple counts at expiry.", low=0, high=1)] = 0.7
 
     def begin(self, space: Space, k: int, delay: int, order_weight: float, demands: Sequence[Demand] = ()) -> _Ahead:
         """Return the rule that forms the classes of one lane."""

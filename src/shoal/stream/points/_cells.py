@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _PLAIN = (int, float)
 
 #: The reason for an absent or empty field.
-MISSING = "Column {name!r}: must have a value, got none. Correct the record."
+MISSING = "Column {name!r}: must have a value, but is missing. Correct the record."
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Categories(StreamAttribute):
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
-        """The code of each category by name; blanks count as missing, and have none."""
+        """The code of each category by name; blanks count as missing and get no code."""
         return {called(category): at for at, category in enumerate(self.categories) if called(category).strip()}
 
     def fits(self, cell: Any) -> bool:

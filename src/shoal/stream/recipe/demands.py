@@ -63,7 +63,7 @@ class Bins:
         return cls(attribute, True, len(edges) + 1, edges, whole(said.get("shares", ())))
 
     def take(self, cells: Any) -> tuple[NDArray[np.int64], Sequence[tuple[int, str]]]:
-        """Return the bin of each cell, and which cells have none."""
+        """Return the bin of each cell, and which cells have no bin."""
         taken = self.attribute.take(cells)
         values = taken.values if self.edges is None else np.searchsorted(self.edges, taken.values, side="right")
         return values.astype(np.int64), taken.faults
@@ -129,7 +129,7 @@ def faults(recipe: StreamRecipe) -> list[str]:
 
 
 def _unused(name: str) -> str:
-    return f"reference names {name!r}, in which nothing must be close. Demand t of it, or take it out."
+    return f"reference names {name!r}, for which t is not required. Require t of it, or remove it."
 
 
 def _impossible(recipe: StreamRecipe, required: Sequence[requirements.Required]) -> list[str]:
@@ -137,20 +137,20 @@ def _impossible(recipe: StreamRecipe, required: Sequence[requirements.Required])
     if registry.says("stream.partition", recipe.method, "only_k") is not False:
         what = "require" if recipe.require else "t"
         found.append(
-            f"{what} cannot be held by the method {recipe.method}, which promises only k. Take nearest or "
-            f"look_ahead, or leave out {what}."
+            f"{what} cannot be met by the method {recipe.method}, which promises only k. Use nearest or look_ahead, "
+            f"or leave out {what}."
         )
     found += [
-        f"classes of a stream can hold {', '.join(MODELS)}, got {one.key}. Leave it out."
+        f"classes of a stream support {', '.join(MODELS)}, got {one.key}. Leave it out."
         for one in required
         if one.key not in MODELS
     ]
     if recipe.t is not None and any(one.key == CLOSE for one in required):
-        found.append("t is given, and required too. Say it once.")
+        found.append("t is set and also required. Set it once.")
     most = recipe.delay + 1  # maximum number pending at once
     found += [
-        f"{name} must be at most delay + 1 = {most:,}, for no class holds more tuples of different values, "
-        f"got {shown(level)}. Lower {name}, or raise delay."
+        f"{name} must be at most delay + 1 = {most:,}, because no class holds more tuples of different values, got "
+        f"{shown(level)}. Lower {name}, or raise delay."
         for one in required
         for name, level in one.levels
         if name in ("p", "l") and level > most
@@ -164,8 +164,8 @@ def _too_many(recipe: StreamRecipe, close: Sequence[str]) -> list[str]:
     if many <= _MOST:
         return []
     return [
-        f"t counts {many} categories and bins of what came so far, at most {_MOST} can be remembered. "
-        "Give some fields a reference with shares, or fewer cuts."
+        f"t counts {many} categories and bins of the stream so far, but at most {_MOST} can be stored. Give some "
+        "fields a reference with shares, or fewer cuts."
     ]
 
 
@@ -202,7 +202,7 @@ def _categories(recipe: StreamRecipe, name: str, kind: Kind, said: Mapping[str, 
         taxonomy = recipe.known_of(name).taxonomy
         known = tuple(taxonomy.paths) if taxonomy is not None else ()
     if known and not set(said) <= {called(one) for one in known}:
-        return [f"the reference of {name!r} names a category that it does not have. Add it, or take it out."]
+        return [f"the reference of {name!r} names an unknown category. Add it to the field's categories, or remove it."]
     return _shares(name, list(said.values()))
 
 

@@ -34,8 +34,8 @@ _fields = partial(names_of, "field", check=contents.not_empty)
 def _no_effect(name: str, value: bool | None) -> Iterator[str]:
     if value is False:
         yield (
-            f"{name} must be true, got False: integers stay integers. For their means with all digits, say "
-            f"exact_means = true."
+            f"{name} must be true, got False: integers stay integers. For their means with all digits, set "
+            "exact_means = true."
         )
 
 

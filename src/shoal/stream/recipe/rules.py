@@ -40,17 +40,17 @@ def resolution(recipe: StreamRecipe, name: str) -> list[str]:
 
 def _unit(kind: Kind, unit: Any, bounds: tuple[Any, Any]) -> list[str]:
     if unit not in UNITS:
-        return [f"must be one of {', '.join(UNITS)}, for it is {kind}; got {shown(unit)}."]
+        return [f"must be one of {', '.join(UNITS)}, because the field is {kind}; got {shown(unit)}."]
     own = Datetime.of(Known("", kind, *bounds, resolution=unit))
     lies = own.calendar or own.ends[0] <= own.ends[1]
-    return [] if lies else [f"must not be {unit}, for no whole {unit} lies between its bounds. Take a finer one."]
+    return [] if lies else [f"must not be {unit}, because no whole {unit} lies between its bounds. Choose a finer one."]
 
 
 def _step(kind: Kind, step: Any, bounds: tuple[Any, Any]) -> list[str]:
     if not is_real(step) or not float(step) > 0:
-        return [f"must be a number > 0, for it is {kind}; got {shown(step)}."]
+        return [f"must be a number > 0, because the field is {kind}; got {shown(step)}."]
     if kind is Kind.INTEGER and not float(step).is_integer():
-        return [f"must be a whole number, for it is {kind}; got {shown(step)}."]
+        return [f"must be a whole number, because the field is {kind}; got {shown(step)}."]
     fault = Steps.between(step, *bounds).fault
     return [] if fault is None else [f"must not be {shown(step)}: {fault}"]
 
@@ -73,13 +73,13 @@ def domain(recipe: StreamRecipe, name: str) -> list[str]:
     said = [table for table in ("bounds", "orders", "categories", "taxonomies") if name in getattr(recipe, table)]
     fitting = {Kind.ORDINAL: ("orders",), Kind.NOMINAL: ("categories", "taxonomies")}.get(kind, ("bounds",))
     if len(said) > 1:
-        return [f"the domain of {name!r} is in {' and in '.join(said)}. Say it once."]
+        return [f"the domain of {name!r} is given in {' and in '.join(said)}. Give it once."]
     if not said and kind in _ENDS:
         return [f"bounds must name the two ends of {name!r}, got none. Add them: {name}=0:100."]
     if not said:
         return [f"the domain of {name!r}, which is {kind}, must be known, got none. Give {_TO_GIVE[kind]}."]
     if said[0] not in fitting:
-        return [f"{said[0]} names {name!r}, which is {kind}. Say {' or '.join(fitting)} of it."]
+        return [f"{said[0]} names {name!r}, which is {kind}. Give its {' or '.join(fitting)} instead."]
     return _ends(kind, name, *recipe.bounds[name]) if kind in _ENDS else _different(recipe, name)
 
 
@@ -107,7 +107,7 @@ def _ends(kind: Kind, name: str, low: Any, high: Any) -> list[str]:
         return [f"the bounds of {name!r} must be integers that floats hold exactly, got others. Round them outwards."]
     else:
         holds = float(low) < float(high)
-    return [] if holds else [f"the lower bound of {name!r} must be below the upper one. Exchange them."]
+    return [] if holds else [f"the lower bound of {name!r} must be below the upper one. Swap them."]
 
 
 def _different(recipe: StreamRecipe, name: str) -> list[str]:
@@ -115,7 +115,7 @@ def _different(recipe: StreamRecipe, name: str) -> list[str]:
     if not are_values(given):
         return [f"the categories of {name!r} must be values, got a list, a table or nothing among them."]
     if not all(called(category).strip() for category in given):
-        return [f"the categories of {name!r} must have names, got a blank. Take it out."]
+        return [f"the categories of {name!r} must have names, got a blank one. Remove it."]
     if len({called(category) for category in given}) < len(given):
         return [f"the categories of {name!r} must be different, got one twice. Name it once."]
     return []
@@ -149,7 +149,7 @@ def _kept(recipe: StreamRecipe) -> Iterator[str]:
     seen = dict(_given(recipe))
     for name in dict.fromkeys(kept):
         if seen.get(name, "confidential") != "confidential":
-            yield f"keep names {name!r}, which is {seen[name]} and cannot be released unchanged. Take it out."
+            yield f"keep names {name!r}, which is {seen[name]} and cannot be released unchanged. Remove it."
 
 
 def _told(recipe: StreamRecipe) -> Iterator[str]:
@@ -158,7 +158,7 @@ def _told(recipe: StreamRecipe) -> Iterator[str]:
     for table in ("bounds", "kinds", "orders", "categories", "taxonomies"):
         for name in getattr(recipe, table):
             if name not in told:
-                yield (f"{table} names {name!r}, which is neither quasi-identifier nor confidential. Take it out.")
+                yield (f"{table} names {name!r}, which is neither a quasi-identifier nor confidential. Remove it.")
 
 
 def _domains(recipe: StreamRecipe) -> Iterator[str]:
@@ -170,7 +170,7 @@ def _confidential(recipe: StreamRecipe) -> Iterator[str]:
     needing = [name for name, given in (("require", recipe.require), ("t", recipe.t is not None)) if given]
     if needing and not recipe.confidential:
         yield (
-            f"{needing[0]} needs at least one confidential field, got none. Name what must not be learnt, "
+            f"{needing[0]} needs at least one confidential field, got none. Name the fields to keep confidential, "
             f"or leave out {needing[0]}."
         )
 
@@ -183,12 +183,12 @@ def _order(recipe: StreamRecipe) -> Iterator[str]:
     against = {
         "require": bool(recipe.require) and _FARTHER,
         "t": recipe.t is not None and _FARTHER,
-        f"method {recipe.method}": not keeps and "it may leave out tuples in between",
+        f"method {recipe.method}": not keeps and "it may skip tuples in between",
     }
     for what, why in against.items():
         if why:
             yield (
-                f"order_weight 'keep' cannot be promised with {what}, for {why}. Give a number, or leave out "
+                f"order_weight 'keep' cannot be promised with {what}, because {why}. Give a number, or leave out "
                 f"{what.partition(' ')[0]}."
             )
 

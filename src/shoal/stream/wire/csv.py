@@ -17,8 +17,8 @@ from shoal.stream.wire.jsonl import lookalike
 from shoal.types.stream import Parsed, Wire
 
 _BOM = b"\xef\xbb\xbf"
-_QUOTES = "a quote of the record is not closed, or a quote or line end stands inside a cell. Check what writes it."
-_NOT_UTF8 = "the record is not in UTF-8. Check what writes it."
+_QUOTES = "a quote in the record is not closed, or a cell contains a quote or line break. Check its producer."
+_NOT_UTF8 = "the record is not in UTF-8. Check its producer."
 
 
 class Csv(Wire):
@@ -70,10 +70,10 @@ class Csv(Wire):
         )
         self._special = re.compile(rb"[%b%b\r\n]" % (mark, sign))
         if not _is_utf8(header):
-            raise SchemaError("Header: the first line is not in UTF-8. Check what writes it.")
+            raise SchemaError("Header: the first line is not in UTF-8. Check its producer.")
         raw = self._split(header.removeprefix(_BOM))
         if raw is None:
-            raise SchemaError("Header: a quote of the first line is not closed, or stands inside a cell. Correct it.")
+            raise SchemaError("Header: a quote in the first line is not closed, or is inside a cell. Correct it.")
         names = _checked([self._text(cell) for cell in raw], class_field)
         self.wanted = {name: _index(names, name) for name in wanted}
         self._numbers = frozenset(numbers)
@@ -81,8 +81,8 @@ class Csv(Wire):
         known_names = {*wanted, *removed} if fields is None else {*fields.declared, *wanted, *removed}
         if (known := lookalike(names, known_names)) is not None:
             raise SchemaError(
-                f"Header: a column differs from {known!r} only in how it is written. Rename it, or name it as an "
-                "identifier."
+                f"Header: a column differs from {known!r} only in spelling, such as upper and lower case. Rename it, "
+                "or declare it as an identifier."
             )
         self._others = {name for name in names if name not in {*wanted, *removed}}
         self._names = names
@@ -126,7 +126,7 @@ class Csv(Wire):
         return {name: self._column(name, [cells[j] for cells in bodies]) for name, j in self.wanted.items()}
 
     def _one_by_one(self, records: Sequence[bytes]) -> Parsed:
-        """Split records of which some have quotes or are invalid."""
+        """Split records, some with quotes or invalid."""
         good, bodies, faults = [], [], []
         width, sign, mark = len(self._names), self.delimiter, self.quote
         for index, record in enumerate(records):
@@ -168,7 +168,7 @@ class Csv(Wire):
             return _NOT_UTF8
         if cells is None:
             return _QUOTES
-        return f"the record has {len(cells):,} cells, and the header {len(self._names):,}. Check what writes it."
+        return f"the record has {len(cells):,} cells, but the header has {len(self._names):,}. Check its producer."
 
     def _column(self, name: str, cells: list[bytes]) -> list[Any]:
         """Return the contents of cells: numbers, text, or None if empty."""
@@ -227,9 +227,7 @@ def _checked(names: list[str], class_field: str) -> list[str]:
     """Return the names of a header if they are valid."""
     twice = [repr(name) for name in dict.fromkeys(names) if names.count(name) > 1]
     if twice:
-        raise SchemaError(
-            f"Header: the names of columns must differ; there more than once: {listing(twice)}. Rename them."
-        )
+        raise SchemaError(f"Header: column names must be unique; duplicates: {listing(twice)}. Rename them.")
     if class_field in names:
-        raise SchemaError(f"Header: there is a column {class_field!r} already. Set another class_field.")
+        raise SchemaError(f"Header: a column is already called {class_field!r}. Set another class_field.")
     return names

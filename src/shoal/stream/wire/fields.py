@@ -153,9 +153,9 @@ def put(row: dict[str, Any], name: str, value: Any) -> bool:
 _GZIP = b"\x1f\x8b"
 _HEAD = 5  # bytes of a schema registry's frame: 0, and the schema number in four
 _FRAMES = {
-    "gzip": "the record is compressed with gzip. Decompress it before the stream.",
+    "gzip": "the record is compressed with gzip. Decompress it first.",
     "registry": "the record begins with the frame of a Confluent Schema Registry (a zero byte and the schema's "
-    "number), so it is Avro, Protobuf or framed JSON. Convert it to plain JSON before the stream.",
+    "number), so it is Avro, Protobuf or framed JSON. Convert it to plain JSON first.",
 }
 
 

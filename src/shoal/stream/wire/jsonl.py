@@ -27,8 +27,10 @@ def lookalike(names: Iterable[str], known: Collection[str]) -> str | None:
     >>> lookalike(["age", " Name"], ["name", "age"]), lookalike(["names"], ["name"])
     ('name', None)
     """
-    alike = {_plain(name): name for name in known}
-    return next((alike[_plain(name)] for name in names if name not in known and _plain(name) in alike), None)
+    by_plain_name = {_plain(name): name for name in known}
+    return next(
+        (by_plain_name[_plain(name)] for name in names if name not in known and _plain(name) in by_plain_name), None
+    )
 
 
 def _plain(name: str) -> str:
@@ -217,13 +219,13 @@ def _nothing(_: object) -> tuple[()]:
     return ()
 
 
-_NOT_JSON = "the record is not JSON. Check what writes it."
-_NO_OBJECT = "the record must be a JSON object with a name for each field, got something else. Check what writes it."
-_NOT_UTF8 = "the record is not in UTF-8. Check what writes it."
+_NOT_JSON = "the record is not JSON. Check its producer."
+_NO_OBJECT = "the record must be a JSON object with a name for each field, got something else. Check its producer."
+_NOT_UTF8 = "the record is not in UTF-8. Check its producer."
 _NAMES = "the name of a field holds a quote, a backslash or a control character. Rename it."
-_NUMBER = "the record holds a number that is too large to be read. Check what writes it."
-_NESTED = "the record has lists or objects in one another deeper than 256. Check what writes it."
-_LACKS = "the record must have the field {name!r}, which does not leave, got none. Check the spelling, or write null."
+_NUMBER = "the record holds a number that is too large to be read. Check its producer."
+_NESTED = "the record has lists or objects nested more than 256 levels deep. Check its producer."
+_LACKS = "the record must have the field {name!r}, which is removed, but lacks it. Check the spelling, or write null."
 _ODD = re.compile(r'["\\\x00-\x1f]')
 _DEEP = 256  # low enough for any reader's recursion limit
 _SIGNS = re.compile(rb'"(?:[^"\\]|\\.)*"|[^][{}"]+')  # everything except brackets
@@ -323,7 +325,7 @@ class Jsonl(Wire):
         return self._one_by_one(records)
 
     def _one_by_one(self, records: Sequence[bytes]) -> Parsed:
-        """Parse records of which some are not tuples, or have other fields."""
+        """Parse records, some of them invalid or with other fields."""
         good, bodies, faults = [], [], []
         for index, record in enumerate(records):
             found = self._read(record)
@@ -334,9 +336,9 @@ class Jsonl(Wire):
                 bodies.append(found)
         columns: dict[str, list[Any]] = {name: [] for name in self.wanted}
         for _, group in groupby(bodies, type):
-            alike = list(group)
+            batch = list(group)
             for name in self.wanted:
-                columns[name] += alike[0].shape.column(name, alike)
+                columns[name] += batch[0].shape.column(name, batch)
         return Parsed(np.array(good, np.int64), columns, bodies, faults)
 
     def _read(self, record: bytes) -> Any:
@@ -372,7 +374,7 @@ class Jsonl(Wire):
 
     def _shape(self, nodes: tuple[Node, ...]) -> Shape:
         if self.class_field in {node.key for node in nodes}:
-            raise _Unfit(f"the record has a field {self.class_field!r} already. Set another class_field.")
+            raise _Unfit(f"the record already has a field {self.class_field!r}. Set another class_field.")
         key = frozenset(_paths(nodes))
         if any(_ODD.search(part) for path, _ in key for part in path):
             raise _Unfit(_NAMES)
@@ -386,8 +388,8 @@ class Jsonl(Wire):
         """Return a shape if all of its fields are allowed."""
         if (known := lookalike(shape.names, self.fields.declared)) is not None:
             raise _Unfit(
-                f"the record has a field that differs from {known!r} only in how it is written. Rename it, or name it "
-                "as an identifier."
+                f"the record has a field that differs from {known!r} only in spelling, such as upper and lower case. "
+                "Rename it, or declare it as an identifier."
             )
         if lacking := sorted(self._needed.difference(shape.names)):  # a misspelt one would be released
             raise _Unfit(_LACKS.format(name=lacking[0]))

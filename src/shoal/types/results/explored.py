@@ -223,7 +223,7 @@ class Explored:
 
     @property
     def demanded(self) -> str:
-        """The recipe's demands, in words; empty if it has none."""
+        """The recipe's demands, in words; empty without demands."""
         return demands_in_words(self.demands)
 
     @property

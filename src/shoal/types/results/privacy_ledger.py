@@ -210,7 +210,7 @@ class Ledger:
     @property
     def meaning(self) -> str:
         """The meaning of ε here, in words; what is not private comes first."""
-        claimed = CLAIMS[self.claim] if self.private else f"what would be claimed otherwise: {CLAIMS[self.claim]}"
+        claimed = CLAIMS[self.claim] if self.private else f"the claim otherwise: {CLAIMS[self.claim]}"
         return "; ".join((*self.warnings, claimed, *self.remarks))
 
     @property
@@ -224,14 +224,14 @@ class Ledger:
         then = "attributes and blocks by sequential composition, and add up"
         if self.claim == "original":  # one record may change many classes
             return f"the list of all classes is covered at once; {then}"
-        return f"classes count by parallel composition, for no record is in two; {then}"
+        return f"classes count by parallel composition, because no record is in two; {then}"
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Reasons why the release is not private."""
         found = []
         if self.seeded:
-            found.append("NOT PRIVATE: the noise came from a seed, for a test, and can be taken off again")
+            found.append("NOT PRIVATE: the noise came from a seed, for a test, and can be removed again")
         if self.from_data:
             found.append(f"NOT PRIVATE: bounds were taken {FROM_THE_DATA}")
         return tuple(found)
@@ -241,7 +241,9 @@ class Ledger:
         """Further remarks for the reader."""
         found = []
         if self.weighed:
-            found.append("how blocks share ε was weighed by the method, may depend on the data, and is held fixed, too")
+            found.append(
+                "the method chose how blocks share ε; the shares may depend on the data and are held fixed, too"
+            )
         if self.uncovered:
             found.append(f"columns released unchanged, which ε does not cover: {listing(self.uncovered)}")
         if self.claim == "original":
@@ -252,7 +254,7 @@ class Ledger:
     def beyond(self) -> tuple[str, ...]:
         """Numbers of values outside the bounds; counts of the original table, not for publication."""
         return tuple(
-            f"{count:,} values of {name!r} lay beyond the bounds and were moved to them"
+            f"{count:,} values of {name!r} were outside the bounds and were moved to them"
             for name, count in (self.clamped or {}).items()
         )
 

@@ -78,7 +78,7 @@ class Run:
     def audit(self) -> Audit:
         """The findings of the independent audit."""
         if self.checked is None:
-            raise EngineError("Run: it was not audited, so nothing can be said of it.")
+            raise EngineError("Run: it was not audited, so it has no findings.")
         return self.checked
 
     @cached_property

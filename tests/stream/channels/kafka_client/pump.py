@@ -1,4 +1,4 @@
-"""A pump that is obviously right: of each lane, whatever waits leaves in classes of k, mixed up by a fixed rule."""
+"""A pump that is obviously right: pending tuples of a lane are released in classes of k, mixed up by a fixed rule."""
 
 from __future__ import annotations
 

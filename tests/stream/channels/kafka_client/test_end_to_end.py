@@ -132,8 +132,8 @@ def test_the_broker_goes_away(tmp_path: Any, run: Any) -> None:
     assert ran.code == 5
     assert ran.err.splitlines() == [
         "kafka://127.0.0.1:1: the broker does not answer. Trying for 0.5 seconds.",
-        "shoal: kafka://127.0.0.1:1: the broker does not answer. Check that it runs, and the host and port in the URL; "
-        "gave up after 0.5 seconds.",
+        "shoal: kafka://127.0.0.1:1: the broker does not answer. Check that it is running, and the host and port in "
+        "the URL; gave up after 0.5 seconds.",
     ]
     assert time.monotonic() - began < 10
 
@@ -161,7 +161,9 @@ def test_the_broker_stands_still_and_then_dies(own_cluster: Any) -> None:
     assert running.returncode == 5
     lines = err.splitlines()
     assert lines[0].endswith("the broker does not answer. Trying for 4 seconds.")
-    assert lines[-1].startswith(f"shoal: kafka://{cluster.servers}: the broker does not answer. Check that it runs")
+    assert lines[-1].startswith(
+        f"shoal: kafka://{cluster.servers}: the broker does not answer. Check that it is running"
+    )
 
 
 @pytest.mark.long
@@ -220,5 +222,5 @@ def test_a_recipe_that_rejects_everything_can_be_corrected(cluster: Any) -> None
         run_stream(url, cluster.url(target), wrong, Streaming())
     done = run_stream(url, cluster.url(target), RECIPE, Streaming())
     assert (done.counts.tally.released, done.counts.tally.dead) == (100, 30)
-    with pytest.raises(DataError, match="begun with another"):
+    with pytest.raises(DataError, match="started with another"):
         run_stream(url, cluster.url(target), wrong, Streaming())

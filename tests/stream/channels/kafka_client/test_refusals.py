@@ -1,4 +1,4 @@
-"""What cannot be is refused in a sentence, before anything is read, and never with a secret."""
+"""The impossible is refused in a sentence, before anything is read, and never with a secret."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def _open(source: str = IN, target: str = OUT, *, delay: int = 5, **more: Any) -
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"target": "out.jsonl"}, "Kafka: the output must be a topic too"),
-        ({"source": "-"}, "Kafka: the input must be a topic too"),
-        ({"dead": "dead.jsonl"}, "Kafka: the dead letters must be a topic too"),
+        ({"target": "out.jsonl"}, "Kafka: the output must go through a topic, too"),
+        ({"source": "-"}, "Kafka: the input must go through a topic, too"),
+        ({"dead": "dead.jsonl"}, "Kafka: the rejected records must go through a topic, too"),
         ({"source": "kafka://h:9092/in"}, r"kafka://h:9092/in: must name a consumer group. Add \?group=NAME."),
         ({"source": "kafka://h:9092/in?group="}, "must name a consumer group"),
         ({"source": f"kafka://ann:{SECRET}@h:9092/in?group=g"}, "a URL must not hold a user or a password"),
@@ -35,15 +35,15 @@ def _open(source: str = IN, target: str = OUT, *, delay: int = 5, **more: Any) -
         ({"source": "kafka://h:9092?group=g"}, "a topic must have 1 to 249 letters"),
         ({"source": "kafka://h:9092/a/b?group=g"}, "a topic must have 1 to 249 letters"),
         ({"source": "kafka://h:9092/in?gruop=g"}, "no option is called 'gruop'; .* Did you mean 'group'?"),
-        ({"target": "kafka://h:9092/out?group=g"}, "no option is called 'group'; there is none"),
+        ({"target": "kafka://h:9092/out?group=g"}, "no option is called 'group'; there are none"),
         ({"source": IN + "&until=now"}, "until must be end, got 'now'"),
         ({"source": IN + "&from=now"}, "from must be beginning or end, got 'now'"),
         ({"source": IN + "&patience=-1"}, "patience must be a number of seconds > 0, got '-1'"),
         ({"source": IN + "&config=none.properties"}, "config none.properties cannot be read"),
         ({"header": True}, "records must hold JSON, got CSV"),
-        ({"force": True}, "--force must not stand with Kafka"),
+        ({"force": True}, "--force is not possible with Kafka"),
         ({"target": "kafka://other:9092/out"}, "kafka://other:9092/out: must be in the cluster of kafka://h:9092/in"),
-        ({"target": "kafka://h:9092/in"}, "input, output and dead letters must be different topics"),
+        ({"target": "kafka://h:9092/in"}, "input, output and rejected records must be in different topics"),
     ],
 )
 def test_without_a_broker(given: dict[str, Any], sentence: str) -> None:
@@ -58,9 +58,9 @@ def test_without_a_broker(given: dict[str, Any], sentence: str) -> None:
         (f"sasl.password {SECRET}\n", "line 1 must be property=value"),
         (f"# a\n\nSASL.PASSWORD={SECRET}", "line 3 must be property=value"),
         (f"a={SECRET}\nisolation.level=read_uncommitted", "line 2 sets isolation.level, which shoal sets itself"),
-        (f"sasl.pasword={SECRET}", "librdkafka does not take sasl.pasword"),
-        (f"security.protocol={SECRET}", "librdkafka does not take security.protocol"),
-        (f"sasl.password={SECRET}\nsession.timeout.ms={SECRET}", "librdkafka does not take session.timeout.ms"),
+        (f"sasl.pasword={SECRET}", "librdkafka rejects sasl.pasword"),
+        (f"security.protocol={SECRET}", "librdkafka rejects security.protocol"),
+        (f"sasl.password={SECRET}\nsession.timeout.ms={SECRET}", "librdkafka rejects session.timeout.ms"),
     ],
 )
 def test_properties_that_cannot_be(tmp_path: Path, text: str, sentence: str) -> None:
@@ -103,7 +103,7 @@ def test_a_broker_that_asks_for_a_login(cluster: Any, tmp_path: Path) -> None:
     _open(f"{ends[0]}?group=g&config={file}", ends[1])
     file.write_text(f"{begin}{SECRET}3\n")
     with pytest.raises(
-        EngineError, match=r"the broker does not let us in\. Check the login in the file that \?config= names\.$"
+        EngineError, match=r"the broker rejects the login\. Check it in the file that \?config= names\.$"
     ) as raised:
         _open(f"{ends[0]}?group=g&config={file}&patience=20", ends[1])
     assert SECRET not in str(raised.value)
@@ -112,5 +112,5 @@ def test_a_broker_that_asks_for_a_login(cluster: Any, tmp_path: Path) -> None:
 def test_a_broker_that_does_not_speak_tls(cluster: Any, tmp_path: Path) -> None:
     file = tmp_path / "client.properties"
     file.write_text("security.protocol=SSL\n")
-    with pytest.raises(EngineError, match=r"the broker does not (speak TLS with us|answer)"):
+    with pytest.raises(EngineError, match=r"the broker does not (accept the TLS connection|answer)"):
         _open(cluster.url("in", group="g", config=file, patience=2), cluster.url("out"))

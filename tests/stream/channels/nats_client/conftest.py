@@ -147,7 +147,7 @@ class Broker:
 class Toy:
     """What drives a link as a pump would, with classes of k that are drawn at random from what waits.
 
-    So a class that was formed anew after a crash would be another one.
+    So a class that was formed again after a crash would be another one.
     """
 
     def __init__(self, link: Any, k: int = 3, delay: int = 20) -> None:
@@ -163,7 +163,7 @@ class Toy:
         self.ended = False
 
     def step(self, most: int = 50, seconds: float = 0.5, least: int = 0) -> Outgoing | None:
-        """Fetch once, when at least so many have come, and return what is to be committed."""
+        """Fetch once, when at least this many have arrived, and return what is to be committed."""
         for _ in range(1000):
             if len(self.link._reader._ready) >= least:
                 break

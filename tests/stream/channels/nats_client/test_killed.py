@@ -118,8 +118,8 @@ def test_another_k_is_refused_and_nothing_changes(broker: Any, run: Any) -> None
     ran = run("stream", *ends, "--k", "3")
     assert ran.code == 3
     assert ran.err == (
-        f"shoal: {broker.at('OUT')}: this stream was begun with another k. Go on as it was begun, or name another "
-        "subject with ?subject=.\n"
+        f"shoal: {broker.at('OUT')}: this stream was started with another k. Continue as it was started, or name "
+        "another subject with ?subject=.\n"
     )
     assert state(broker) == before
 

@@ -1,4 +1,4 @@
-"""A link over NATS: what came leaves once, in one class, whatever happens in between."""
+"""A link over NATS: every tuple is released once, in one class, whatever happens in between."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_all_that_came_leaves_once_in_messages_of_one_class(
 @pytest.mark.parametrize("retention", ["limits", "interest", "workqueue"])
 def test_a_link_that_is_opened_again_goes_on(broker: Any, opened: Any, toy: Any, retention: str) -> None:
     broker.make("IN", retention=retention)
-    if retention == "interest":  # keeps nothing for which nobody asks
+    if retention == "interest":  # keeps nothing without a consumer
         opened(after="").close()
     broker.publish("IN", records(120))
     for _ in range(4):
@@ -95,7 +95,7 @@ def test_a_crash_between_publish_and_acknowledgement_repeats_nothing(
     assert broker.api(f"STREAM.INFO.{broker.name('IN')}")["state"]["messages"] == 90
     before = broker.released("OUT")
     toy(opened()).run()
-    assert broker.released("OUT")[: len(before)] == before  # what left once is not formed anew
+    assert broker.released("OUT")[: len(before)] == before  # released tuples are not released again
     assert once(broker.released("OUT")) == list(range(90))
     assert broker.api(f"STREAM.INFO.{broker.name('IN')}")["state"]["messages"] == 0
 
@@ -158,7 +158,7 @@ def test_a_confirmation_that_is_lost_repeats_nothing(
     monkeypatch.setattr(Connection, "_together", silent)
     toy(opened()).run()
     assert once(broker.released("OUT")) == list(range(300))
-    assert all("error" not in answer for answer in together)  # what was stored is seen, and not sent again
+    assert all("error" not in answer for answer in together)  # stored messages are seen, and not sent again
 
 
 def test_what_was_sent_twice_is_stored_once(
@@ -252,7 +252,7 @@ def test_only_one_of_two_that_begin_at_once_goes_on(broker: Any, opened: Any, to
 def test_a_server_that_dies_and_comes_back_repeats_and_loses_nothing(
     new_server: Any, new_broker: Any, toy: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "_BATCH", 50)  # so that little is at hand when the server dies
+    monkeypatch.setattr(reading, "_BATCH", 50)  # so that little is buffered when the server dies
     monkeypatch.setattr(reading, "_AHEAD", 50)
     from shoal.stream.channels.nats import Nats
     from shoal.types.stream import Journey
@@ -361,7 +361,7 @@ def test_a_tuple_larger_than_a_message_is_refused_whole(broker: Any, opened: Any
     broker.make("IN")
     link = opened(after="")
     classes = [Leaving(0, [b"{}", b"x" * 2_000_000], [1, 2])]
-    with pytest.raises(EngineError, match="a tuple that leaves must have at most 1,047,552 bytes, got 2,000,000"):
+    with pytest.raises(EngineError, match="a released tuple must have at most 1,047,552 bytes, got 2,000,000"):
         link.commit([Outgoing("", classes, [], Cursor(2, 3))])
     assert broker.read("OUT", "classes") == []
 

@@ -32,7 +32,7 @@ def test_another_recipe_is_refused_and_named(broker: Any, opened: Any) -> None:
         [Outgoing("", [], [], Cursor(3, 4, tally=Tally(read=3, dropped=3)))]
     )  # before that another recipe may begin
     link.close()
-    with pytest.raises(DataError, match=r"OUT_\w+: this stream was begun with another delay, k\. Go on as it was"):
+    with pytest.raises(DataError, match=r"OUT_\w+: this stream was started with another delay, k\. Continue as it was"):
         opened(promises={"k": 2, "delay": 20, "quasi": ["a"]})
     opened(promises={"k": 3, "delay": 10, "quasi": ["a"]})
 
@@ -41,9 +41,9 @@ def test_another_input_is_refused(broker: Any, opened: Any) -> None:
     broker.make("IN")
     broker.make("IN2")
     opened().close()
-    with pytest.raises(DataError, match="the input must be the one that classes there were made of"):
+    with pytest.raises(DataError, match="the input must be the one that its classes were formed from"):
         opened("IN2")
-    with pytest.raises(DataError, match="the input must be the one that classes there were made of"):
+    with pytest.raises(DataError, match="the input must be the one that its classes were formed from"):
         opened(after=f"?subject={broker.name('IN')}.eu")
 
 
@@ -52,7 +52,7 @@ def test_an_input_that_was_made_anew_is_refused(broker: Any, opened: Any) -> Non
     opened().close()
     broker.api(f"STREAM.DELETE.{broker.name('IN')}")
     broker.make("IN")
-    with pytest.raises(DataError, match="or one that was made anew"):
+    with pytest.raises(DataError, match="or a recreated one"):
         opened()
 
 
@@ -64,7 +64,7 @@ def test_an_output_that_was_emptied_is_not_begun_anew(broker: Any, opened: Any) 
     link.commit([Outgoing("", [Leaving(0, [b"{}"] * 9, range(1, 10))], [], Cursor(9, 10))])
     link.close()
     broker.api(f"STREAM.PURGE.{broker.name('OUT')}")
-    with pytest.raises(EngineError, match=r"got nothing there, though the input has a consumer that was begun"):
+    with pytest.raises(EngineError, match=r"got nothing, although the input's consumer has started"):
         opened()
     assert opened(after="?until=end&consumer=again").lanes() == {"": Cursor()}
 
@@ -81,9 +81,9 @@ def test_a_stream_that_does_not_suit_is_refused(broker: Any, opened: Any) -> Non
     with pytest.raises(DataError, match="there is no such stream"):
         opened("NOWHERE")
     for what, config, words in (
-        ("PLAIN", {}, "must take atomic batches"),
+        ("PLAIN", {}, "must allow atomic batches"),
         ("QUEUE", {"allow_atomic": True, "retention": "workqueue"}, "must keep messages that were read"),
-        ("SHORT", {"allow_atomic": True, "max_age": 10**9}, "must let some stay"),
+        ("SHORT", {"allow_atomic": True, "max_age": 10**9}, "must allow exceptions"),
         ("ELSEWHERE", {"allow_atomic": True, "subjects": [f"{broker.name('x')}.>"]}, "must hold the subject"),
     ):
         broker.make(what, **config)
@@ -93,7 +93,7 @@ def test_a_stream_that_does_not_suit_is_refused(broker: Any, opened: Any) -> Non
         opened(dead="other.dead")
     for dead in ("letters/dead.jsonl", broker.at("IN"), "a.*"):
         with pytest.raises(
-            ParameterError, match=r"dead letters must go to a subject of the output stream.*OUT_\w+\.dead\."
+            ParameterError, match=r"rejected records must go to a subject of the output stream.*OUT_\w+\.dead\."
         ):
             opened(dead=dead)
 
@@ -120,7 +120,7 @@ def test_a_state_of_somebody_else_is_refused(broker: Any, opened: Any) -> None:
         (journey("people.jsonl"), "the input must be nats://HOST:PORT/STREAM too"),
         (journey(target="-"), "the output must be nats://HOST:PORT/STREAM too"),
         (journey(header=True), "messages must hold JSON, got CSV"),
-        (journey(force=True), "--force must not stand with NATS"),
+        (journey(force=True), "--force is not possible with NATS"),
         (journey(target="nats://h/IN"), "the output must be another stream than the input"),
         (journey("nats://h"), "must be written nats://HOST:PORT/STREAM"),
         (journey("nats://h/a.b"), "must be written nats://HOST:PORT/STREAM"),
@@ -130,9 +130,9 @@ def test_a_state_of_somebody_else_is_refused(broker: Any, opened: Any) -> None:
             "nats://h/IN: the options must be among subject, consumer",
         ),
         (journey("nats://h/IN?until=noon"), "until must be end, got something else"),
-        (journey("nats://h/IN?until=end&until=end"), "an option must stand once"),
+        (journey("nats://h/IN?until=end&until=end"), "an option must be given once"),
         (journey("nats://h/IN?consumer=a.b"), "consumer must be letters, digits, - and _"),
-        (journey("nats://h/IN?creds=nowhere"), "creds must be a file that is there"),
+        (journey("nats://h/IN?creds=nowhere"), "creds must be an existing file"),
         (journey(target="nats://h/OUT?subject=a.*"), "subject must be a subject without"),
         (journey(target="nats://h/OUT?replicas=9"), "replicas must be 1 to 5"),
         (
@@ -185,7 +185,7 @@ def test_users(new_server: Any) -> None:
     try:
         host = f"127.0.0.1:{server.port}"
         for who in ("", "ann:wrong@", "hun@ter2@"):
-            with pytest.raises(EngineError, match=r"the server does not let this user in") as caught:
+            with pytest.raises(EngineError, match=r"the server rejects this user") as caught:
                 Nats().open(journey(f"nats://{who}{host}/IN", f"nats://{host}/OUT"))
             assert "wrong" not in str(caught.value)
             assert "ter2" not in str(caught.value)

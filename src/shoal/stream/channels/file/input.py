@@ -230,9 +230,7 @@ class Input:
         while not self._records and not self.ended:
             self._more(None)
         if not self._records:
-            raise DataError(
-                f"{self._name}: must begin with a line that names the columns, got nothing. Check the input."
-            )
+            raise DataError(f"{self._name}: must begin with a header line, got nothing. Check the input.")
         self._places.pop(0)
         return self._records.pop(0)
 
@@ -269,8 +267,8 @@ class Input:
         self._drop_before(place)
         if len(self._unseen) + self._seen < place or self.digest(place) != digest:
             raise DataError(
-                f"{self._name}: is not the input that this stream was begun with. Give it again from its beginning, "
-                "or choose another output."
+                f"{self._name}: is not the input that this stream was started with. Give that input again from its "
+                "beginning, or choose another output."
             )
         self._awaited = None
 
@@ -348,4 +346,4 @@ def _unreadable(path: str, error: Exception) -> str:
     name = "Standard input" if path == "-" else path
     if not isinstance(error, OSError):  # Python's own error for a stream whose file is closed
         error = OSError(None, "it is closed")
-    return unreadable(name, error, "Check where it comes from")
+    return unreadable(name, error, "Check its source")

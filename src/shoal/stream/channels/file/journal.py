@@ -72,7 +72,7 @@ class Journal:
             self._open(path, found[-1][1])
             return base, steps
         if self.there:
-            raise DataError(f"{self.folder}: is damaged, and cannot be gone on with. Choose another output.")
+            raise DataError(f"{self.folder}: is damaged, and the stream cannot be continued. Choose another output.")
         return None
 
     def _open(self, path: Path, whole: int) -> None:

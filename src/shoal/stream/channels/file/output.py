@@ -19,7 +19,7 @@ from shoal.io.sinks._atomic import unwritable
 from shoal.stream.channels.file.journal import sync_folder, write_all
 from shoal.types.stream import Journey, Letter
 
-_AGAIN = "and run it again: it goes on where it stopped"
+_AGAIN = "and run it again: it continues where it stopped"
 
 
 class Pipe:
@@ -65,7 +65,7 @@ class Growing:
         except OSError:
             os.close(self.number)
             raise ParameterError(
-                f"{self.name}: another run writes to it. Wait for it, or choose another output."
+                f"{self.name}: another run is writing to it. Wait for it, or choose another output."
             ) from None
         self.size = os.fstat(self.number).st_size
 
@@ -83,8 +83,8 @@ class Growing:
                 os.lseek(self.number, self.size, os.SEEK_SET)
             if now.st_size != self.size or not now.st_nlink:
                 raise DataError(
-                    f"{self.name}: somebody else wrote to it, cut it or deleted it. Put back what was there, or choose "
-                    "another output."
+                    f"{self.name}: another program changed, truncated or deleted it. Restore it, or choose another "
+                    "output."
                 )
             with writing(self.name):
                 write_all(self.number, data)
@@ -100,16 +100,16 @@ class Growing:
         """
         if self.size < begin:
             raise DataError(
-                f"{self.name}: holds {self.size:,} bytes, and its journal knows of {begin:,}; some were taken away. "
-                "Put them back, or choose another output."
+                f"{self.name}: has {self.size:,} bytes, but its journal records {begin:,}; some were removed. "
+                "Restore the file, or choose another output."
             )
         there = os.pread(self.number, len(data) + 1, begin)
         while 0 < len(there) < min(self.size - begin, len(data) + 1):
             there += os.pread(self.number, len(data) + 1 - len(there), begin + len(there))
         if not data.startswith(there):
             raise DataError(
-                f"{self.name}: holds bytes that its journal does not know of. Take away what was added, "
-                "or choose another output."
+                f"{self.name}: has bytes that its journal does not record. Remove what was added, or choose another "
+                "output."
             )
         self.append(data[len(there) :])
 
@@ -136,12 +136,12 @@ def writing(name: str) -> Iterator[None]:
         yield
     except BrokenPipeError:
         raise EngineError(
-            f"{name}: could not be written, nobody reads it any more. Write to a file to be able to go on."
+            f"{name}: could not be written (its reader has stopped). Write to a file to be able to continue."
         ) from None
     except OSError as error:
         raise unwritable(name, error, _AGAIN, "this user may not write there") from None
     except (ValueError, AttributeError):  # Python's own error for standard output
-        raise EngineError(f"{name}: could not be written, it is closed. Check where it leads.") from None
+        raise EngineError(f"{name}: could not be written (it is closed). Check its destination.") from None
 
 
 def is_pipe(path: str) -> bool:
@@ -158,20 +158,18 @@ def check_apart(source: int, target: str, dead: str | None) -> None:
     """Refuse an input that is also the output, or dead letters that are one of them, under any name."""
     if dead is not None and (dead == "-" or is_pipe(dead)):
         raise ParameterError(
-            f"{dead}: dead letters must go to a file, got something else. Name one, or leave --dead out: they are "
-            "counted."
+            f"{dead}: rejected records must go to a file, got something else. Name one, or leave out --dead: they "
+            "are still counted."
         )
     known = {"the input": _identity(source), "the output": _identity(target)}
     for name, given, others in (
         ("output", target, ("the input",)),
-        ("dead letters", dead, ("the input", "the output")),
+        ("rejected records", dead, ("the input", "the output")),
     ):
         mine = None if given is None else _identity(given)
         for other in others:
             if mine is not None and mine == known[other]:
-                raise ParameterError(
-                    f"{given}: is {other} too; the {name} must go somewhere else. Choose another file."
-                )
+                raise ParameterError(f"{given}: is already {other}; the {name} must go elsewhere. Choose another file.")
 
 
 def _identity(given: int | str) -> tuple[object, ...] | None:
@@ -226,8 +224,8 @@ def check_promises(journey: Journey, before: Mapping[str, Any]) -> None:
     others = [name for name in {**theirs, **mine} if mine.get(name) != theirs.get(name)]
     if others:
         raise DataError(
-            f"{journey.target}: this stream was begun with another {listing(others)}. "
-            "Go on as it was begun, or choose another output."
+            f"{journey.target}: this stream was started with another {listing(others)}. Continue as it was started, "
+            "or choose another output."
         )
 
 

@@ -99,7 +99,7 @@ def properties(here: Address) -> dict[str, str]:
             raise ParameterError(f"{name}: line {number} must be property=value, as librdkafka names them. Correct it.")
         if key in OWNED:
             raise ParameterError(
-                f"{name}: line {number} sets {key}, which shoal sets itself so that nothing is lost and nothing leaves "
+                f"{name}: line {number} sets {key}, which shoal sets itself so that nothing is lost or released "
                 "twice. Remove the line."
             )
         found[key] = value

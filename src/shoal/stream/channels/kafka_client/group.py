@@ -19,9 +19,10 @@ _log.propagate = False  # librdkafka logs errors that it recovers from; others b
 
 _AWAY = {"_ALL_BROKERS_DOWN", "_TRANSPORT", "_RESOLVE", "_TIMED_OUT", "_SSL", "_AUTHENTICATION", "_DESTROY_BROKER"}
 _WHY = {
-    "_AUTHENTICATION": "does not let us in. Check the login in the file that ?config= names",
-    "_SSL": "does not speak TLS with us. Check security.protocol and the certificates in the file that ?config= names",
-    "_RESOLVE": "has a name that is not known. Check the host in the URL",
+    "_AUTHENTICATION": "rejects the login. Check it in the file that ?config= names",
+    "_SSL": "does not accept the TLS connection. Check security.protocol and the certificates in the file that "
+    "?config= names",
+    "_RESOLVE": "has an unknown host name. Check the host in the URL",
 }
 _DENIED = {
     "TOPIC_AUTHORIZATION_FAILED": "the topic",
@@ -36,11 +37,11 @@ def sentence(owner: str, error: Any) -> ShoalError:
     """Return the exception for a librdkafka error, without its own text, which may contain settings."""
     name = error.name()
     if name in _DENIED:
-        return EngineError(f"{owner}: the broker does not let us use {_DENIED[name]}. Ask for the right to it.")
+        return EngineError(f"{owner}: the broker does not allow the use of {_DENIED[name]}. Ask for permission.")
     if name in _TOO_LARGE:
         return EngineError(
-            f"{owner}: a tuple that leaves is larger than the output topic takes; nothing of its class left. Raise "
-            "max.message.bytes of the topic, and message.max.bytes in the file that ?config= names."
+            f"{owner}: a released tuple is larger than the output topic accepts; nothing of its class was released. "
+            "Raise max.message.bytes of the topic, and message.max.bytes in the file that ?config= names."
         )
     return EngineError(f"{owner}: Kafka failed with {name}. Check the log of the broker.")
 
@@ -75,8 +76,8 @@ class Clients:
         except self.kafka.KafkaException as error:
             found = re.search(r'property[: ]+"([a-z0-9._]+)"', error.args[0].str())
             raise ParameterError(
-                f"{self.owner}: librdkafka does not take {found[1] if found else 'a property'} as the file that "
-                "?config= names sets it. Correct it there."
+                f"{self.owner}: librdkafka rejects {found[1] if found else 'a property'} as set in the file that "
+                "?config= names. Correct it there."
             ) from None
 
     def _heard(self, error: Any) -> None:
@@ -107,7 +108,7 @@ class Clients:
     def give_up_after(self, began: float) -> None:
         """Raise if the wait has exceeded the patience."""
         if time.monotonic() - began > self.patience:
-            why = self._why or "does not answer. Check that it runs, and the host and port in the URL"
+            why = self._why or "does not answer. Check that it is running, and the host and port in the URL"
             raise EngineError(f"{self.owner}: the broker {why}; gave up after {self.patience:g} seconds.")
 
     def listed(self, client: Any) -> Any:
@@ -135,8 +136,8 @@ _SECONDS = 2.0  # so that signals are handled in between
 def replaced(source: Address) -> EngineError:
     """Return the exception for a second process that uses our name."""
     return EngineError(
-        f"{source}: another process took over as instance {source.options['instance']}, and goes on where this one "
-        "was. Let only one run under each name."
+        f"{source}: another process took over as instance {source.options['instance']}, and continues from here. Run "
+        "only one process under each name."
     )
 
 
@@ -234,9 +235,9 @@ class Group:
         """Raise an error that librdkafka cannot recover from."""
         if error.name() in ("_AUTO_OFFSET_RESET", "OFFSET_OUT_OF_RANGE"):
             raise EngineError(
-                f"{self._source}: partition {message.partition()} does not hold the records any more that the group "
-                f"{self._source.options['group']} has yet to read; it was emptied, or made anew. Keep records longer "
-                "(retention.ms), and go on with another group."
+                f"{self._source}: partition {message.partition()} no longer holds the records that the group "
+                f"{self._source.options['group']} has yet to read; it was emptied or recreated. Keep records longer "
+                "(retention.ms), and continue with another group."
             )
         if error.fatal() and "instance" in self._source.options:
             raise replaced(self._source)

@@ -46,11 +46,11 @@ def found(clients: Clients, source: Address, target: Address, dead: Address | No
     for other in topics[1:]:
         if other.servers != source.servers:
             raise ParameterError(
-                f"{other}: must be in the cluster of {source}, for what leaves and what is done are stored together. "
-                "Name the same host and port."
+                f"{other}: must be in the cluster of {source}, because output and progress are stored in one "
+                "transaction. Name the same host and port."
             )
     if len({one.topic for one in topics}) < len(topics):
-        raise ParameterError(f"{source}: input, output and dead letters must be different topics. Name others.")
+        raise ParameterError(f"{source}: input, output and rejected records must be in different topics. Name others.")
     partitions = counted(clients, topics)
     wide_enough(source, target, partitions)
     admin = clients.admin()
@@ -64,7 +64,7 @@ def counted(clients: Clients, topics: Sequence[Address]) -> dict[str, int]:
     for one in topics:
         if one.topic not in listed or listed[one.topic].error is not None:
             raise ParameterError(
-                f"{one}: there is no such topic, or we may not see it. Create it, or correct the name."
+                f"{one}: there is no such topic, or this user may not see it. Create it, or correct the name."
             )
     return {one.topic: len(listed[one.topic].partitions) for one in topics}
 
@@ -73,7 +73,7 @@ def wide_enough(source: Address, target: Address, partitions: dict[str, int]) ->
     """Refuse an output with fewer partitions than the input: each partition is released to its namesake."""
     if partitions[target.topic] < partitions[source.topic]:
         raise ParameterError(
-            f"{target}: must have at least the {partitions[source.topic]} partitions of {source}, for each is "
+            f"{target}: must have at least the {partitions[source.topic]} partitions of {source}, because each is "
             f"anonymized on its own and keeps its order, got {partitions[target.topic]}. Add partitions."
         )
 
@@ -85,7 +85,7 @@ def _not_compacted(clients: Clients, admin: Any, source: Address) -> None:
     if "compact" in policy:
         raise ParameterError(
             f"{source}: must be a topic that keeps every record until it is too old (cleanup.policy=delete), got a "
-            "compacted one, in which records vanish while their tuples wait. Read from another topic."
+            "compacted one, whose records may vanish while their tuples are pending. Read from another topic."
         )
 
 
@@ -116,7 +116,7 @@ def ends(clients: Clients, client: Any, topic: str, partition: int) -> tuple[int
             young = error.args[0].code() == clients.kafka.KafkaError._UNKNOWN_PARTITION  # added after we looked
             if not young or time.monotonic() > until:
                 raise EngineError(
-                    f"{clients.owner}/{topic}: partition {partition} does not say what it holds "
+                    f"{clients.owner}/{topic}: the contents of partition {partition} are not known "
                     f"({error.args[0].name()}). Check the log of the broker."
                 ) from None
         with suppress(clients.kafka.KafkaException):
@@ -219,8 +219,9 @@ class KafkaLink(Link):
         if begin is None and self._group.ask(lambda c, p: ends(self._clients, c, target.topic, p), partition)[1] > 0:
             raise ParameterError(
                 f"{target}: partition {partition} is not empty, but the group {source.options['group']} has stored "
-                "nothing; tuples that left would leave again in other classes. Name the group that wrote it or an "
-                "empty topic, or add from=beginning or from=end to the input if what is there came from elsewhere."
+                "nothing; released tuples would be released again in other classes. Name the group that wrote it or "
+                "an empty topic, or add from=beginning or from=end to the input if what is there came from "
+                "elsewhere."
             )
         low, high = self._group.ask(lambda c, p: ends(self._clients, c, source.topic, p), partition)
         return Cursor(place=high if begin == "end" else low)
@@ -232,16 +233,16 @@ class KafkaLink(Link):
             kept = unpack(text or "", offset)
         except ValueError:
             raise ParameterError(
-                f"{source}: partition {partition} of the group {group} has an offset that shoal did not store, or not "
-                "this version of it. Name another group."
+                f"{source}: partition {partition} of the group {group} has an offset that this version of shoal did "
+                "not store. Name another group."
             ) from None
         if kept.mark != self._mark and not kept.cursor.begun:
             return replace(kept.cursor, memory={})  # nothing was released: a corrected recipe may start here
         if kept.mark != self._mark:
             others = listing(changed(self._mark, kept.mark, self._promises)) or "recipe"
             raise DataError(
-                f"{source}: the group {group} was begun with another {others}. Go on as it was begun, or name another "
-                "group and another output."
+                f"{source}: the group {group} was started with another {others}. Continue as it was started, or name "
+                "another group and another output."
             )
         return kept.cursor
 
@@ -310,7 +311,8 @@ class KafkaLink(Link):
         if now - self._lapsed_since > self._clients.patience:
             raise EngineError(
                 f"{self._topics.source}: no transaction could be committed for {self._clients.patience:g} seconds "
-                f"({lapsed}). Check the log of the broker, and that no other program uses our transactional ids."
+                f"({lapsed}). Check the log of the broker, and that no other program uses the transactional ids of "
+                "shoal."
             ) from None
         self._group.close()
         self._transactions, self._held = None, set()

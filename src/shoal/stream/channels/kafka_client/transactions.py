@@ -197,8 +197,8 @@ def checked_delay(delay: int, room: int) -> None:
     if room_for(delay) >= room:
         fits = max(8 * ((room - 1) // 4 * 3 - _BESIDES), 0)
         raise ParameterError(
-            f"Kafka: delay must be at most {fits:,}, so that what a lane needs to go on fits into the "
-            f"{room:,} characters that the broker keeps beside an offset, got {delay:,}. Lower the delay, or raise "
+            f"Kafka: delay must be at most {fits:,}, so that the state of a lane fits into the {room:,} characters "
+            f"that the broker stores with an offset, got {delay:,}. Lower the delay, or raise "
             "offset.metadata.max.bytes of the broker."
         )
 
@@ -210,8 +210,8 @@ def fitting(cursor: Cursor, mark: str, room: int) -> str:
         return text
     bare = len(pack(replace(cursor, memory={}), mark))
     raise EngineError(
-        f"Kafka: what a lane needs to go on must have fewer than the {room:,} characters that the broker keeps beside "
-        f"an offset, got {len(text):,}, of which requirements and learnt fields take {len(text) - bare:,}. Raise "
+        f"Kafka: the state of a lane must have fewer than the {room:,} characters that the broker stores with an "
+        f"offset, got {len(text):,}; requirements and learnt fields take {len(text) - bare:,}. Raise "
         "offset.metadata.max.bytes of the broker, lower the delay, give t a reference, or name the fields in keep."
     )
 

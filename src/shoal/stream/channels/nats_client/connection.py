@@ -71,9 +71,8 @@ class Address:
         hosts = [_HOST.match(host) for host in found["hosts"].split(",")] if found else []
         if found is None or not all(hosts) or not _NAME.match(found["stream"]):
             raise ParameterError(
-                "nats://…: a stream of NATS must be written nats://HOST:PORT/STREAM, a user "
-                "before the host if there is one, got something else. Write signs such as @, / and ? in a password "
-                "as %40, %2F and %3F."
+                "nats://…: a NATS stream must be written nats://HOST:PORT/STREAM, or nats://USER@HOST:PORT/STREAM, "
+                "got something else. Write characters such as @, / and ? in a password as %40, %2F and %3F."
             )
         shown = f"nats://{found['hosts']}/{found['stream']}"
         options = _options(shown, text, allowed)
@@ -115,9 +114,9 @@ def _options(shown: str, text: str, allowed: tuple[str, ...]) -> dict[str, str]:
     options = dict(pairs)
     faults = []
     if not options.keys() <= set(allowed):
-        faults.append(f"{shown}: the options must be among {', '.join(allowed)}, got another. Take it away.")
+        faults.append(f"{shown}: the options must be among {', '.join(allowed)}, got another. Remove it.")
     if len(options) < len(pairs):
-        faults.append(f"{shown}: an option must stand once, got one twice. Take one away.")
+        faults.append(f"{shown}: an option must be given once, got one twice. Remove one.")
     checks = {
         "subject": (
             _FILTER if "until" in allowed else _SUBJECT,
@@ -135,7 +134,7 @@ def _options(shown: str, text: str, allowed: tuple[str, ...]) -> dict[str, str]:
             faults.append(f"{shown}: {name} must be {words}, got something else. Correct it.")
     for name in ("creds", "ca"):
         if name in options and name in allowed and not Path(options[name]).is_file():
-            faults.append(f"{shown}: {name} must be a file that is there, got none. Check the path.")
+            faults.append(f"{shown}: {name} must be an existing file, got none. Check the path.")
     raise_all(ParameterError, faults)
     return options
 
@@ -241,12 +240,12 @@ class Connection:
         kind = type(error).__name__
         if isinstance(error, self._nats.errors.NoRespondersError):
             return EngineError(
-                f"{self.address}: JetStream did not answer within {self.address.patience:g} s ({kind}). Check that it "
-                "is on (nats-server -js) and open to this user."
+                f"{self.address}: JetStream did not answer within {self.address.patience:g} s ({kind}). Check that "
+                "it is enabled (nats-server -js) and open to this user."
             )
         return EngineError(
-            f"{self.address}: the server could not be reached within {self.address.patience:g} s ({kind}). Check that "
-            "it runs, and the host and port in the URL."
+            f"{self.address}: the server could not be reached within {self.address.patience:g} s ({kind}). Check "
+            "that it is running, and the host and port in the URL."
         )
 
     async def _connect(self) -> Any:
@@ -264,7 +263,7 @@ class Connection:
         await client.close()
         if refused:
             raise EngineError(
-                f"{self.address}: the server does not let this user in. Check user and password in the URL, or ?creds=."
+                f"{self.address}: the server rejects this user. Check user and password in the URL, or ?creds=."
             )
         raise self.silent(error or TimeoutError())
 

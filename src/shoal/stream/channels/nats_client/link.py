@@ -72,9 +72,9 @@ class NatsLink(Link):
                 self._cursor = replace(last.cursor, memory={})
         elif begun:
             raise EngineError(
-                f"{self._writer.address}: what left must be known from {self._writer.address.subject}.state, got "
-                "nothing there, though the input has a consumer that was begun. Name another output subject and "
-                "?consumer=, if records may leave again that left already."
+                f"{self._writer.address}: {self._writer.address.subject}.state must record what was released, got "
+                "nothing, although the input's consumer has started. Name another output subject and ?consumer= if "
+                "released records may be released again."
             )
         self._writer.write([], self._state(self._cursor, self._known.first(len(self._known))))
 
@@ -84,16 +84,16 @@ class NatsLink(Link):
         others = [name for name in names if last.digests.get(name) != self._digests.get(name)]
         if last.cursor.begun and (others or last.fingerprint != self._journey.fingerprint):
             raise DataError(
-                f"{self._writer.address}: this stream was begun with another {listing(others) or 'recipe'}. "
-                "Go on as it was begun, or name another subject with ?subject=."
+                f"{self._writer.address}: this stream was started with another {listing(others) or 'recipe'}. "
+                "Continue as it was started, or name another subject with ?subject=."
             )
         if (last.lane, last.born) != (self._source.lane, self._consumers.born):
             raise self._other()
 
     def _other(self) -> DataError:
         return DataError(
-            f"{self._writer.address}: the input must be the one that classes there were made of, got another stream or "
-            "subject, or one that was made anew. Name another output, or another subject of it with ?subject=."
+            f"{self._writer.address}: the input must be the one that its classes were formed from, got another "
+            "stream or subject, or a recreated one. Name another output, or another subject with ?subject=."
         )
 
     def _state(self, cursor: Cursor, places: list[list[int]]) -> State:
@@ -147,16 +147,15 @@ class NatsLink(Link):
             return
         told = f"{self._source}: {first - self._next:,} records were deleted from the stream before they were read"
         if "gone" not in self._source.options:
-            raise EngineError(f"{told}. Let it keep messages for longer; with ?gone=skip it goes on without them.")
+            raise EngineError(f"{told}. Keep messages longer; with ?gone=skip it continues without them.")
         say(f"{told}.")
         self._next = first
 
     def _gone(self) -> tuple[int, bytes]:
         if "gone" not in self._source.options:
             raise EngineError(
-                f"{self._source}: {len(self._known):,} records were read before and are awaited, but the stream no "
-                "longer holds all of them. Let it keep messages for longer; with ?gone=skip those that are gone become "
-                "dead letters."
+                f"{self._source}: {len(self._known):,} pending records must be read again, but the stream no longer "
+                "holds all of them. Keep messages longer; with ?gone=skip the lost ones are rejected."
             )
         return self._known.popleft(), b""
 

@@ -114,7 +114,7 @@ def _bodies(lines: Iterable[bytes], largest: int) -> Iterator[bytes]:
     for line in lines:
         if len(line) > largest:
             raise EngineError(
-                f"NATS: a tuple that leaves must have at most {largest:,} bytes, got {len(line):,}. Raise max_payload "
+                f"NATS: a released tuple must have at most {largest:,} bytes, got {len(line):,}. Raise max_payload "
                 "on the server, or leave out fields."
             )
         if held and size + len(line) > largest:

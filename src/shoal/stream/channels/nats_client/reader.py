@@ -34,7 +34,7 @@ class Consumers:
         self._stream, self._filter = connection.address.stream, connection.address.filter
         info = connection.api(f"STREAM.INFO.{self._stream}")
         if "error" in info:
-            raise DataError(f"{connection.address}: there is no such stream. Check its name, or make it.")
+            raise DataError(f"{connection.address}: there is no such stream. Check its name, or create it.")
         self.born = str(info["created"])
         self.queue = info["config"].get("retention") == "workqueue"
 
@@ -59,8 +59,8 @@ class Consumers:
         )
         if "error" in answer:
             raise EngineError(
-                f"{self._connection.address}: the server would make no consumer (error "
-                f"{answer['error'].get('err_code')}). Check the subject in the URL, and what this user may do."
+                f"{self._connection.address}: the server did not create a consumer (error "
+                f"{answer['error'].get('err_code')}). Check the subject in the URL, and this user's permissions."
             )
         if not self.queue:
             await self._delete(before)
@@ -244,7 +244,7 @@ class Reader:
         if message.subject != f"{self._inbox}.{self._pull}" or headers.get("Status") == _BEATS:
             return
         if "Consumer Deleted" in headers.get("Description", "") or await self._lost(headers.get("Status", "")):
-            words = "another instance took over, or a person deleted the consumer. Run one instance for one output."
+            words = "another instance took over, or the consumer was deleted. Run one instance for each output."
             self._fail(EngineError(f"{self._connection.address}: {words}"))
         elif message.subject == f"{self._inbox}.{self._pull}":
             self._asked = 0

@@ -38,19 +38,19 @@ class Writer:
         config = self._config()
         if not config.get("allow_atomic"):
             raise ParameterError(
-                f"{self.address}: the stream must take atomic batches, got one that does not. Let it with nats stream "
-                f"edit {self._stream} --allow-batch, on servers from 2.12 on."
+                f"{self.address}: the stream must allow atomic batches, got one that does not. Allow them with nats "
+                f"stream edit {self._stream} --allow-batch, on servers from 2.12 on."
             )
         if config.get("retention") != "limits":
             raise ParameterError(
-                f"{self.address}: the stream must keep messages that were read (retention limits), got another. Write "
-                "to one that does: what left is known from it."
+                f"{self.address}: the stream must keep messages that were read (retention limits), got another. "
+                "Write to one that does: it records what was released."
             )
         self._lasting = bool(config.get("allow_msg_ttl"))
         if config.get("max_age") and not self._lasting:
             raise ParameterError(
-                f"{self.address}: a stream whose messages grow too old must let some stay (--allow-msg-ttl), got one "
-                "that does not. Let it: what left is known from a message that must not go."
+                f"{self.address}: a stream whose messages expire must allow exceptions (--allow-msg-ttl), got one "
+                "that does not. Allow them: the message that records what was released must not expire."
             )
         most = config.get("max_msg_size", -1)
         self.largest = (min(most, connection.largest) if most > 0 else connection.largest) - _HEADERS
@@ -71,8 +71,8 @@ class Writer:
             )
         if "error" in info:
             raise EngineError(
-                f"{self.address}: the server would neither show nor make the stream (error "
-                f"{info['error'].get('err_code')}). Check what this user may do, or make the stream."
+                f"{self.address}: the server neither shows nor creates the stream (error "
+                f"{info['error'].get('err_code')}). Check this user's permissions, or create the stream."
             )
         self.holds(f"{self._subject}.state")
         config: dict[str, Any] = info["config"]
@@ -95,8 +95,8 @@ class Writer:
             return None
         if "error" in found:
             raise EngineError(
-                f"{self.address}: the server would not show what left (error {found['error'].get('err_code')}). Check "
-                "what this user may do."
+                f"{self.address}: the server does not show what was released (error "
+                f"{found['error'].get('err_code')}). Check this user's permissions."
             )
         message = found["message"]
         try:
@@ -151,12 +151,12 @@ class Writer:
         if self._sequence != before:
             raise FencedError(
                 f"{self.address}: another instance writes to {self._subject}, and this one stops; what it did not "
-                "write has not left. Let one instance run for one output."
+                "write was not released. Run one instance for each output."
             )
         code = error.get("err_code")
         if error.get("code") == 400 and code not in _PASSING:
             remedy = "Raise its limit of messages in a batch" if code == _TOO_LARGE else "See the server's log"
-            raise EngineError(f"{self.address}: the server does not take a step (error {code}). {remedy}.")
+            raise EngineError(f"{self.address}: the server does not accept a step (error {code}). {remedy}.")
         return False
 
     def tidy(self) -> None:
