@@ -16,8 +16,7 @@ from shoal.parameters import Checked, Param, declarations, shown, unknown
 from shoal.recipe.fields import EFFORTS
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import resolve
-from shoal.types import Table
-from shoal.types.contracts.measure import Measure
+from shoal.types import Measure, Table
 
 RISK = "dld"  #: the default risk measure
 _K = (3, 5, 10, 25)
