@@ -12,9 +12,21 @@ import pyarrow as pa
 import pytest
 
 from shoal import registry
-from shoal.types import Column, Comparison, Kind, Reading, Release, Role, Schema
-from shoal.types.contracts.measure import CombinedMeasure, Measure, Reads
-from shoal.types.contracts.privacy_model import ConfidentialModel, PrivacyModel, TableModel
+from shoal.types import (
+    Column,
+    CombinedMeasure,
+    Comparison,
+    ConfidentialModel,
+    Kind,
+    Measure,
+    PrivacyModel,
+    Reading,
+    Release,
+    Role,
+    Schema,
+    TableModel,
+)
+from shoal.types.contracts.measure import Reads
 
 MODELS = registry.keys("privacy")
 MEASURES = [(room, key) for room in registry.ROOMS["measures"] for key in registry.keys(room)]
@@ -96,9 +108,7 @@ def test_a_model_or_measure_without_its_method_cannot_be_made() -> None:
 
 PROGRAM = """
 from collections.abc import Mapping, Sequence
-from shoal.types import Comparison, Finding, Reading, Release
-from shoal.types.contracts.measure import CombinedMeasure, Measure
-from shoal.types.contracts.privacy_model import ConfidentialModel, TableModel
+from shoal.types import CombinedMeasure, Comparison, ConfidentialModel, Finding, Measure, Reading, Release, TableModel
 
 class Table(TableModel):
     short, level, example = "table", "k", "5"

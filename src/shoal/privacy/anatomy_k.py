@@ -15,8 +15,7 @@ from shoal.parameters import Checked, Param
 from shoal.privacy.counting.classes import by_first_row, codes_of, comparable, numbered, paired, sizes_of
 from shoal.privacy.counting.numbers import smallest
 from shoal.privacy.counting.values import normal
-from shoal.types import Column, Finding, Release, called
-from shoal.types.contracts.privacy_model import TableModel
+from shoal.types import Column, Finding, Release, TableModel, called
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,8 +14,7 @@ from shoal.errors import GuaranteeError, ParameterError
 from shoal.parameters import Checked, Param
 from shoal.privacy.counting.classes import numbered
 from shoal.privacy.counting.values import normal
-from shoal.types import Entry, Finding, Ledger, Release, Taxonomy, called
-from shoal.types.contracts.privacy_model import TableModel
+from shoal.types import Entry, Finding, Ledger, Release, TableModel, Taxonomy, called
 
 Node = tuple[tuple[str, ...], str | None]  # a group by its path, or a leaf in it
 

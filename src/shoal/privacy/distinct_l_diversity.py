@@ -7,8 +7,7 @@ from typing import Annotated, ClassVar
 
 from shoal.parameters import Checked, Param
 from shoal.privacy.counting.histograms import fewest_values
-from shoal.types import Finding, Release
-from shoal.types.contracts.privacy_model import ConfidentialModel
+from shoal.types import ConfidentialModel, Finding, Release
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from shoal.errors import DataError
 from shoal.parameters import Checked, Param
 from shoal.privacy.counting.classes import Classes, classes_of, people_of
 from shoal.privacy.counting.numbers import worst
-from shoal.types import Finding, Release
-from shoal.types.contracts.privacy_model import TableModel
+from shoal.types import Finding, Release, TableModel
 
 _EQUAL = 1e-12  # relative: a share this close to the bound counts as equal, because weights are rounded to 53 bits
 _BITS = 31  # of each of the two integers that a weight is split into

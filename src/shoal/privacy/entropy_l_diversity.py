@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from shoal.parameters import Checked, Param
 from shoal.privacy.counting.histograms import Histograms, at_least, effective, entropies, histograms_of, kinds
 from shoal.privacy.counting.numbers import beside, worst, written
-from shoal.types import Finding, Release
-from shoal.types.contracts.privacy_model import ConfidentialModel
+from shoal.types import ConfidentialModel, Finding, Release
 
 
 @dataclass(frozen=True)

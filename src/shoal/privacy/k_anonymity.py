@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from shoal.parameters import Checked, Param
 from shoal.privacy.counting.classes import classes_of, comparable, counted_in, people_of
 from shoal.privacy.counting.numbers import smallest
-from shoal.types import Finding, Release, Role
-from shoal.types.contracts.privacy_model import TableModel
+from shoal.types import Finding, Release, Role, TableModel
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,8 +14,7 @@ from shoal.errors import SchemaError
 from shoal.parameters import Checked, Param
 from shoal.privacy.counting.histograms import Histograms, histograms_of
 from shoal.privacy.counting.numbers import Numbers, is_numeric, least, numbers_of, rounded, worst, written
-from shoal.types import Finding, Kind, Release
-from shoal.types.contracts.privacy_model import ConfidentialModel
+from shoal.types import ConfidentialModel, Finding, Kind, Release
 
 _ROUNDING = 2.0**-51  # of two numbers and their difference
 

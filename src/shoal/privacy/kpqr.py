@@ -13,8 +13,7 @@ from shoal.parameters import Checked, Param
 from shoal.privacy.counting.histograms import Histograms, histograms_of
 from shoal.privacy.counting.numbers import Numbers, nearest, numbers_of, rounded, worst, written
 from shoal.privacy.counting.variances import Runs, variances
-from shoal.types import Finding, Release
-from shoal.types.contracts.privacy_model import ConfidentialModel
+from shoal.types import ConfidentialModel, Finding, Release
 
 
 class _Found(NamedTuple):

@@ -14,8 +14,7 @@ from shoal.privacy.counting.classes import Classes, classes_of
 from shoal.privacy.counting.earth_mover import noted, within
 from shoal.privacy.counting.neighbourhoods import ROUNDING, Supersets, places
 from shoal.privacy.counting.values import Values, values_of
-from shoal.types import Finding, Release
-from shoal.types.contracts.privacy_model import ConfidentialModel
+from shoal.types import ConfidentialModel, Finding, Release
 
 _WORST = 5
 _MOST = 2**15  # classes examined before the worst few are known better

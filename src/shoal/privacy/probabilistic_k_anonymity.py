@@ -14,8 +14,7 @@ from shoal.parameters import Checked, Param
 from shoal.privacy.counting.classes import by_first_row, codes_of, numbered, paired, sizes_of
 from shoal.privacy.counting.numbers import smallest
 from shoal.privacy.counting.values import normal
-from shoal.types import Finding, Release
-from shoal.types.contracts.privacy_model import TableModel
+from shoal.types import Finding, Release, TableModel
 
 _CHANCES = 64  # classes that each keep all values in place with probability at most 1 in 2
 

@@ -14,8 +14,7 @@ from shoal.parameters import Checked, Param
 from shoal.privacy.counting.classes import by_first_row, comparable, counted_in, people_of
 from shoal.privacy.counting.numbers import smallest
 from shoal.privacy.k_anonymity import class_sizes
-from shoal.types import Finding, Release
-from shoal.types.contracts.privacy_model import TableModel
+from shoal.types import Finding, Release, TableModel
 
 if TYPE_CHECKING:
     import pyarrow as pa

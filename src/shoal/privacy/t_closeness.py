@@ -12,8 +12,7 @@ from shoal.parameters import Checked, Param
 from shoal.privacy.counting.earth_mover import distance, largest, noted, roughly, within, work
 from shoal.privacy.counting.histograms import Histograms, histograms_of
 from shoal.privacy.counting.numbers import rounded
-from shoal.types import Finding, Release
-from shoal.types.contracts.privacy_model import ConfidentialModel
+from shoal.types import ConfidentialModel, Finding, Release
 
 _WORST = 5
 

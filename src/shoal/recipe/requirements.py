@@ -11,7 +11,7 @@ from typing import Any
 from shoal import registry
 from shoal.errors import ParameterError, raise_all
 from shoal.parameters import build, declarations, shown, unknown
-from shoal.types.contracts.privacy_model import ConfidentialModel, TableModel
+from shoal.types import ConfidentialModel, TableModel
 
 #: Models that have their own recipe fields, and these fields.
 FIELDS = {"k_anonymity": ("k",), "t_closeness": ("t",), "n_t_closeness": ("n", "t")}

@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from itertools import combinations
 from math import comb
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.space.nearest_own import Masked, as_near, different
+from shoal.parameters import Param
 from shoal.types import Comparison
 
 
@@ -160,6 +161,20 @@ def classes_of(comparison: Comparison) -> NDArray[np.int64]:
         return comparison.classes
     return joined([values_of(comparison, name) for name in comparison.attributes])
 
+
+def advantage(share: float, baseline: float) -> float:
+    """Return the percentage of the wrong guesses of a baseline that are corrected; 0 if there are none.
+
+    >>> advantage(60.0, 20.0), advantage(10.0, 20.0), advantage(100.0, 100.0)
+    (50.0, 0.0, 0.0)
+    """
+    return max(0.0, 100.0 * ((share - baseline) / (100.0 - baseline))) if baseline < 100.0 else 0.0
+
+
+#: Parameter of measures that link records.
+Sample = Annotated[
+    int | None, Param("Records to look at; left out: as many as keep records × sets below 5,000,000.", low=1)
+]
 
 _LINKS = 5_000_000  # most records × sets of attributes examined, unless the number of records is given
 _FEWEST = 1_000  # records, for any number of sets

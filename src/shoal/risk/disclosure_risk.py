@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shoal.types.contracts.measure import CombinedMeasure
+from shoal.types import CombinedMeasure
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
 from shoal.progress import report
-from shoal.risk._attacker import POINTS, Sets, credit, different, linking, number, sets_of
-from shoal.types import Comparison, Reading
-from shoal.types.contracts.measure import Measure
+from shoal.risk._attacker import POINTS, Sample, Sets, credit, different, linking, number, sets_of
+from shoal.types import Comparison, Measure, Reading
 
 
 @dataclass(frozen=True)
@@ -48,9 +47,7 @@ class DistanceLinkage(Checked, Measure):
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)
 
     subsets: Annotated[int, Param("Largest number of sets of known attributes.", low=1)] = 511
-    sample: Annotated[
-        int | None, Param("Records in the sample; default: as many as keep records × sets below 5,000,000.", low=1)
-    ] = None
+    sample: Sample = None
 
     def measure(self, comparison: Comparison) -> Reading:
         """Measure the DLD of a masked table."""

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
-from shoal.risk._attacker import classes_of, within_ranks
-from shoal.types import Comparison, Confidential, Reading
-from shoal.types.contracts.measure import Measure
+from shoal.risk._attacker import advantage, classes_of, within_ranks
+from shoal.types import Comparison, Confidential, Measure, Reading
 
 
 @dataclass(frozen=True)
@@ -61,9 +60,9 @@ class Inference(Checked, Measure):
             if not there.all():
                 notes.append(f"{np.count_nonzero(~there):,} missing values of column {column.name!r} were omitted.")
             share, baseline = self._guessed(column, classes[there], there)
-            advantage = max(0.0, 100.0 * ((share - baseline) / (100.0 - baseline))) if baseline < 100.0 else 0.0
-            advantages.append(advantage)
-            parts += [(f"{column.name}: {what}", value) for what, value in _named(share, baseline, advantage)]
+            advantages.append(advantage(share, baseline))
+            found = {"share": share, "baseline": baseline, "advantage": advantages[-1]}
+            parts += [(f"{column.name}: {what}", value) for what, value in found.items()]
         if not comparison.confidential:
             notes.append("No column is confidential.")
         value = max(advantages, default=math.nan)
@@ -85,10 +84,6 @@ class Inference(Checked, Measure):
             for known in (classes, everybody)
         )
         return with_classes, without
-
-
-def _named(share: float, baseline: float, advantage: float) -> tuple[tuple[str, float], ...]:
-    return ("share", share), ("baseline", baseline), ("advantage", advantage)
 
 
 def _there(column: Confidential) -> NDArray[np.bool_]:

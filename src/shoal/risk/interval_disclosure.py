@@ -10,8 +10,7 @@ import numpy as np
 
 from shoal.parameters import Checked, Param
 from shoal.risk._attacker import in_reach, near_in_rank, ranks_of, reach_of
-from shoal.types import Codes, Comparison, Pair, Reading
-from shoal.types.contracts.measure import Measure
+from shoal.types import Codes, Comparison, Measure, Pair, Reading
 
 _USUAL = tuple(range(1, 11))
 

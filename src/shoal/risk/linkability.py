@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
-from shoal.parameters import Checked, Param
-from shoal.risk._attacker import credit, different, linking
-from shoal.types import Comparison, Reading
-from shoal.types.contracts.measure import Measure
+from shoal.parameters import Checked
+from shoal.risk._attacker import Sample, advantage, credit, different, linking
+from shoal.types import Comparison, Measure, Reading
 
 
 @dataclass(frozen=True)
@@ -41,9 +40,7 @@ class Linkability(Checked, Measure):
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)
 
-    sample: Annotated[
-        int | None, Param("Records in the sample; default: as many as keep records × sets below 5,000,000.", low=1)
-    ] = None
+    sample: Sample = None
 
     def measure(self, comparison: Comparison) -> Reading:
         """Measure the linkability of a masked table."""
@@ -58,6 +55,6 @@ class Linkability(Checked, Measure):
             ("linked", linked),
             ("class found", 100.0 * float((ties > 0).mean())),
             ("by chance", chance),
-            ("advantage", max(0.0, 100.0 * ((linked - chance) / (100.0 - chance))) if n > 1 else 0.0),
+            ("advantage", advantage(linked, chance)),
         )
         return self.reading(linked, attributes, parts, who.told(found))

@@ -11,8 +11,7 @@ import numpy as np
 from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param, unknown
 from shoal.risk._attacker import classes_of, joined, values_of
-from shoal.types import Comparison, Reading
-from shoal.types.contracts.measure import Measure
+from shoal.types import Comparison, Measure, Reading
 
 
 @dataclass(frozen=True)

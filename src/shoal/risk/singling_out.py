@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.risk._attacker import POINTS, Sets, classes_of, joined, number, small_sets, values_of
-from shoal.types import Comparison, Reading
-from shoal.types.contracts.measure import Measure
+from shoal.types import Comparison, Measure, Reading
 
 _LARGEST = 3
 

@@ -7,6 +7,8 @@ Rows are positions, never index labels. Only numpy is needed to import this modu
 
 from __future__ import annotations
 
+from shoal.types.contracts.measure import CombinedMeasure, Measure
+from shoal.types.contracts.privacy_model import ConfidentialModel, PrivacyModel, TableModel
 from shoal.types.data.table import (
     UNITS,
     Column,
@@ -67,8 +69,10 @@ __all__ = [
     "Column",
     "Columns",
     "Combination",
+    "CombinedMeasure",
     "Comparison",
     "Confidential",
+    "ConfidentialModel",
     "Cut",
     "Dialect",
     "Domain",
@@ -82,6 +86,7 @@ __all__ = [
     "Inspection",
     "Kind",
     "Ledger",
+    "Measure",
     "Numbers",
     "Pair",
     "Partition",
@@ -89,6 +94,7 @@ __all__ = [
     "plain",
     "Planned",
     "Points",
+    "PrivacyModel",
     "Promise",
     "Reading",
     "Readings",
@@ -99,6 +105,7 @@ __all__ = [
     "Schema",
     "Setting",
     "Table",
+    "TableModel",
     "Taxonomy",
     "Unchanged",
     "Verdict",

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.arithmetic.sums import orderless_total
-from shoal.types import Comparison, Reading
-from shoal.types.contracts.measure import Measure
+from shoal.types import Comparison, Measure, Reading
 
 MOST = 200  #: most parts that a reading shows
 

@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.types import Comparison, Reading
-from shoal.types.contracts.measure import Measure
+from shoal.types import Comparison, Measure, Reading
 from shoal.utility._columns import MOST, Numbers, in_groups, left_out, notes, numbers_of, sizes_of, worst
 
 _FEW = 3  # two records always have a correlation of 1 or −1

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shoal.types import Comparison, Reading
-from shoal.types.contracts.measure import Measure
+from shoal.types import Comparison, Measure, Reading
 from shoal.utility._columns import worst
 
 

@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.kernels.arithmetic.sums import orderless_total
-from shoal.types import Comparison, Reading
-from shoal.types.contracts.measure import Measure
+from shoal.types import Comparison, Measure, Reading
 
 
 @dataclass(frozen=True)

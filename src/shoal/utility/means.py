@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.types import Comparison, Reading
-from shoal.types.contracts.measure import Measure
+from shoal.types import Comparison, Measure, Reading
 from shoal.utility._columns import read_changes, sizes_of
 
 

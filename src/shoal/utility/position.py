@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.types import Comparison, Reading
-from shoal.types.contracts.measure import Measure
+from shoal.types import Comparison, Measure, Reading
 
 _PERCENTS = (50, 90, 95, 99)
 

@@ -9,8 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.types import Codes, Comparison, Pair, Reading
-from shoal.types.contracts.measure import Measure
+from shoal.types import Codes, Comparison, Measure, Pair, Reading
 
 _BLOCK = 16_384  # records
 _LEVELS = 30  # of a category; all others together are the reference

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import ParameterError, listing
 from shoal.parameters import Checked, Param, unknown
-from shoal.types import Codes, Comparison, Pair, Reading
-from shoal.types.contracts.measure import Measure
+from shoal.types import Codes, Comparison, Measure, Pair, Reading
 from shoal.utility._columns import MOST, missing
 
 _ALIASED = 1e-9  # a column with a smaller share of new variation adds nothing

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.arithmetic.sums import orderless_total
-from shoal.types import Comparison, Pair, Reading
-from shoal.types.contracts.measure import Measure
+from shoal.types import Comparison, Measure, Pair, Reading
 
 Floats = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from shoal.flow.plan.required_models import findings_of, reported_models, unprom
 from shoal.flow.plan.unchanged_columns import count_unchanged
 from shoal.flow.stages.values import with_values
 from shoal.recipe.requirements import Required
-from shoal.types import Audit, Finding, Release, Role
+from shoal.types import Audit, Finding, Release, Role, TableModel
 
 _CLOSE = ("t_closeness", "n_t_closeness")
 _DIGITS = 3  # significant digits of a figure that depends on unreleased weights or subjects
@@ -99,7 +99,7 @@ def _refuse_split(release: Release, promise: Promise) -> None:
 
 def _of_records(release: Release, promise: Promise) -> list[Finding]:
     """Audit k in each block, alone and with the strata; classes never cross strata, so k holds there too."""
-    model = registry.load("privacy", promise.model)(promise.k)
+    model: TableModel = registry.load("privacy", promise.model)(promise.k)
     found = [
         model.audit(release, block.attributes) if block.promised else unpromised(release, block.attributes, block.note)
         for block in promise.blocks
@@ -133,7 +133,7 @@ def _with_weights(release: Release, promise: Promise) -> list[Finding]:
     """Audit k over the quasi-identifiers and the class weight jointly: a weight must not distinguish records."""
     if not promise.weights_of_classes or not promise.weight or not all(block.promised for block in promise.blocks):
         return []
-    model = registry.load("privacy", promise.model)(promise.k)
+    model: TableModel = registry.load("privacy", promise.model)(promise.k)
     over = [(*promise.quasi, promise.weight)]
     if promise.strata:
         over.append((*promise.quasi, *promise.strata, promise.weight))

@@ -9,8 +9,7 @@ from shoal import registry
 from shoal.errors import ParameterError
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, misplaced, model_of, of_confidential, of_persons, resolve
-from shoal.types import Finding, Release, Requirement
-from shoal.types.contracts.privacy_model import ConfidentialModel
+from shoal.types import ConfidentialModel, Finding, Release, Requirement
 
 
 def required_in(recipe: Recipe) -> list[Required]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shoal import registry
 from shoal.errors import ParameterError, raise_all
 from shoal.parameters import build, declarations, unknown
-from shoal.types import Attribute, Comparison, Pair, Reading, Readings, Schema
-from shoal.types.contracts.measure import CombinedMeasure, Measure
+from shoal.types import Attribute, CombinedMeasure, Comparison, Measure, Pair, Reading, Readings, Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa

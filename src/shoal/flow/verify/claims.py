@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from shoal import registry
 from shoal.errors import DataError, ParameterError, SchemaError, listing
 from shoal.flow.evidence.build import told
 from shoal.flow.evidence.column_semantics import Left
+from shoal.flow.plan.required_models import findings_of
 from shoal.parameters import build, declarations
-from shoal.recipe.requirements import of_confidential
+from shoal.recipe.requirements import Required, model_of, of_confidential
 from shoal.report.evidence import Evidence
 from shoal.types import Check, Finding, Role, Verdict
 
@@ -118,17 +118,14 @@ def _audited(claim: Finding, left: Left) -> Finding:
     for name in (*weights, *left.release.schema.names(Role.QUASI), claim.confidential):
         if name is not None and name in left.faults:
             raise DataError(left.faults[name])
-    cls = registry.load("privacy", claim.model)
+    cls = model_of(claim.model)
     levels = {**dict(claim.given), claim.level: claim.required}
     known = {declared.name for declared in declarations(cls)}
     model = build(cls, {name: level for name, level in levels.items() if name in known and level is not None})
     if of_confidential(claim.model) != (claim.confidential is not None):
         raise ParameterError("the evidence does not name the column")
-    if claim.confidential is not None:
-        (found,) = model.audit(left.release, claim.attributes, [claim.confidential])
-    else:
-        found = model.audit(left.release, claim.attributes)
-    assert isinstance(found, Finding)
+    columns = () if claim.confidential is None else (claim.confidential,)
+    (found,) = findings_of(left.release, claim.attributes, [Required(claim.model, model)], columns)
     return told(found)
 
 

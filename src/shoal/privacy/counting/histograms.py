@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from shoal.privacy.counting.classes import Classes, classes_of
 from shoal.privacy.counting.numbers import worst
 from shoal.privacy.counting.values import Values, values_of
-from shoal.types import Finding, Release
-from shoal.types.contracts.privacy_model import ConfidentialModel
+from shoal.types import ConfidentialModel, Finding, Release
 
 
 class Uneven(NamedTuple):
