@@ -173,7 +173,7 @@ def advantage(share: float, baseline: float) -> float:
 
 #: Parameter of measures that link records.
 Sample = Annotated[
-    int | None, Param("Records to look at; left out: as many as keep records × sets below 5,000,000.", low=1)
+    int | None, Param("Records in the sample; default: as many as keep records × sets below 5,000,000.", low=1)
 ]
 
 _LINKS = 5_000_000  # most records × sets of attributes examined, unless the number of records is given

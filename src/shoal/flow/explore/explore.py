@@ -16,7 +16,6 @@ from shoal.flow.explore.grid import RISK, Explore, risk_candidates
 from shoal.flow.explore.noise import by_noise
 from shoal.flow.explore.run_setting import (
     Bench,
-    Found,
     Result,
     Strategy,
     at_once,
@@ -34,7 +33,7 @@ from shoal.flow.stages.read import open_source, read_table, schema_for
 from shoal.flow.stages.values import complete_rows, only_rows
 from shoal.locations import Place
 from shoal.recipe.recipe import Recipe
-from shoal.types import Explored, Role, Setting, Table
+from shoal.types import Explored, Reading, Role, Setting, Table
 
 _Value = Callable[[Setting], tuple[float, float]]
 
@@ -215,8 +214,7 @@ def _explore(table: Table, recipe: Recipe, asked: Explore) -> Explored:
     settings = way.marked([setting_of(one, costs[at], results.get(at), demanded) for at, one in enumerate(every)])
     best, reason, rule = way.recommended(settings)
     readings = next((r.readings for at, r in results.items() if settings[at] is best and isinstance(r, Result)), ())
-    complete = len(table) if rows is None else len(rows)
-    return Explored(
+    found = Explored(
         settings,
         best,
         reason,
@@ -228,10 +226,11 @@ def _explore(table: Table, recipe: Recipe, asked: Explore) -> Explored:
         asked.seconds,
         asked.jobs,
         toml="" if best is None else Recipe.from_dict(best.recipe).to_toml(),
-        notes=(*recipe.notes, *way.notes(Found(settings, best, readings, n, complete, len(table)))),
         demands=demanded,
         **way.said,
     )
+    complete = len(table) if rows is None else len(rows)
+    return replace(found, notes=(*recipe.notes, *way.notes(found, complete, readings)))
 
 
 def by_risk(recipe: Recipe, asked: Explore) -> Strategy:
@@ -242,19 +241,20 @@ def by_risk(recipe: Recipe, asked: Explore) -> Strategy:
         tried=lambda bench, one: protected(bench, one, asked.loss, risk),
         marked=on_frontier,
         recommended=lambda settings: recommended(settings, asked.max_loss, asked.max_risk, demanded),
-        notes=lambda found: _notes(found, demanded, (asked.loss, risk)),
+        notes=_notes,
         risk=risk,
     )
 
 
-def _notes(found: Found, demanded: Mapping[str, float], names: tuple[str, str]) -> Iterator[str]:
-    settings, best = found.settings, found.best
+def _notes(found: Explored, complete: int, readings: tuple[Reading, ...]) -> Iterator[str]:
+    settings, best = found.settings, found.recommended
     yield from of_records(
         found,
+        complete,
         "loss and risk are lower there, and a larger k may be best. Compare methods by these figures, quote those of "
         "shoal protect and shoal compare, or use a larger sample.",
     )
-    yield from of_demands(settings, demanded)
+    yield from of_demands(settings, found.demands)
     if weaker := sum(s.state == "ran" and not s.keeps for s in settings):
         yield f"{weaker:,} settings promise less than requested; they are shown, but never recommended."
     if len({s.asked[1] for s in settings}) > 1:
@@ -264,6 +264,6 @@ def _notes(found: Found, demanded: Mapping[str, float], names: tuple[str, str]) 
         )
     if best is not None and len(sizes := {s.asked[0] for s in settings}) > 1 and best.asked[0] == max(sizes):
         yield "The recommended k is the largest that was tried; a larger one may be better still."
-    for reading in found.readings:
-        if reading.note and reading.name in names:
+    for reading in readings:
+        if reading.note and reading.name in (found.loss, found.risk):
             yield f"{reading.name} of the recommended setting: {reading.note.rstrip('.')}."

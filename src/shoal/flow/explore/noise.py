@@ -10,12 +10,12 @@ from shoal.errors import SchemaError, listing, rows_kept
 from shoal.flow.classes.form import Formed, form
 from shoal.flow.explore.grid import Explore
 from shoal.flow.explore.noise_grid import noise_candidates, refuse_options
-from shoal.flow.explore.run_setting import Bench, Found, Result, Strategy, of_records, weaker
+from shoal.flow.explore.run_setting import Bench, Result, Strategy, of_records, weaker
 from shoal.flow.plan.declared_output import covers_originals
 from shoal.flow.plan.floor import demands, of_demands, unmet
 from shoal.flow.protect.anonymise import plan_for
 from shoal.recipe.recipe import Recipe
-from shoal.types import FROM_THE_DATA, Block, Domain, Numbers, Setting, domains
+from shoal.types import FROM_THE_DATA, Block, Domain, Explored, Numbers, Setting, domains
 from shoal.types.results.privacy_ledger import sequential
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def by_noise(recipe: Recipe, asked: Explore) -> Strategy:
         tried=_weighed,
         marked=tuple,
         recommended=lambda settings: least_expected(settings, asked.max_loss, demanded),
-        notes=lambda found: _notes(found, recipe, demanded),
+        notes=lambda found, complete, _: _notes(found, complete, recipe),
         said={
             "epsilon": sequential(epsilon.values()) if isinstance(epsilon, Mapping) else float(epsilon or 0.0),
             "claim": recipe.claim,
@@ -208,15 +208,16 @@ def _weighed(bench: Bench, recipe: Recipe) -> Result:
     return Result(smallest, classes, weaker(recipe, made.partition), found.total, noise=found.noise)
 
 
-def _notes(found: Found, recipe: Recipe, demanded: Mapping[str, float]) -> Iterator[str]:
+def _notes(found: Explored, complete: int, recipe: Recipe) -> Iterator[str]:
     yield from _of_choice(recipe, found.records)
     yield from of_records(
         found,
+        complete,
         "at the same k the noise is the same and microaggregation loses less, so a larger k may be best.",
     )
-    yield from of_demands(found.settings, demanded)
-    yield from _of_weaker(found.settings, found.best)
-    yield from _of_settings(found.settings, found.best, found.records)
+    yield from of_demands(found.settings, found.demands)
+    yield from _of_weaker(found.settings, found.recommended)
+    yield from _of_settings(found.settings, found.recommended, found.records)
 
 
 def _of_choice(recipe: Recipe, n: int) -> Iterator[str]:

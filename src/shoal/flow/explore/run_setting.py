@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from shoal import progress
 from shoal.errors import ShoalError, rows_kept
@@ -17,7 +17,7 @@ from shoal.flow.protect.anonymise import anonymise, plan_for
 from shoal.flow.stages.encode import encode
 from shoal.flow.stages.measure import measures, read_measures
 from shoal.recipe.recipe import Recipe
-from shoal.types import Partition, Reading, Role, Setting, Table
+from shoal.types import Explored, Partition, Reading, Role, Setting, Table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,38 +78,43 @@ class Bench:
 
 @dataclass(frozen=True, eq=False)
 class Strategy:
-    """How settings are compared: by loss and risk, or by their expected loss with noise."""
+    """How settings are compared: by loss and risk, or by their expected loss with noise.
 
-    candidates: Callable[[Table, int], list[Candidate]]  #: settings to try on a table, and a number of coordinates
+    Attributes
+    ----------
+    candidates
+        Returns the settings to try on a table whose points have so many coordinates.
+    tried
+        Tries one of them.
+    marked
+        Marks the frontier among the settings.
+    recommended
+        Returns the recommended setting, or None; the reason; and the rule.
+    notes
+        Yields notes on the result, given the number of complete records and the readings of the recommended setting.
+    risk
+        The measure of risk; "" if none is measured.
+    said
+        Fields of the result that concern noise.
+    """
+
+    candidates: Callable[[Table, int], list[Candidate]]
     tried: Callable[[Bench, Recipe], Result]
-    marked: Callable[[Sequence[Setting]], tuple[Setting, ...]]  #: the same settings, with the frontier marked
-    recommended: Callable[[Sequence[Setting]], tuple[Setting | None, str, str]]  #: the setting, the reason, the rule
-    notes: Callable[[Found], Iterator[str]]
-    risk: str = ""  #: the measure of risk, if it is measured
-    said: Mapping[str, Any] = field(default_factory=dict)  #: about noise, for the result
+    marked: Callable[[Sequence[Setting]], tuple[Setting, ...]]
+    recommended: Callable[[Sequence[Setting]], tuple[Setting | None, str, str]]
+    notes: Callable[[Explored, int, tuple[Reading, ...]], Iterator[str]]
+    risk: str = ""
+    said: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Found(NamedTuple):
-    """What was found, for the notes."""
-
-    settings: Sequence[Setting]
-    best: Setting | None
-    readings: tuple[Reading, ...]  #: of the best setting
-    records: int
-    complete: int  #: records that have all quasi-identifiers, or whose gaps are filled
-    whole: int  #: records of the table
-
-
-def of_records(found: Found, sampled: str) -> Iterator[str]:
-    """Report records that were left out, and a sample, with its effect on the figures."""
-    if found.complete < found.whole:
+def of_records(found: Explored, complete: int, sampled: str) -> Iterator[str]:
+    """Report how many of the `complete` records, which lack no quasi-identifier, were looked at, and what follows."""
+    if complete < found.whole:
+        yield (f"{found.whole - complete:,} records lack a quasi-identifier and are left out, as the recipe says.")
+    if found.records < complete:
         yield (
-            f"{found.whole - found.complete:,} records lack a quasi-identifier and are left out, as the recipe says."
-        )
-    if found.records < found.complete:
-        yield (
-            f"The figures are from a random sample of {found.records:,} of {found.complete:,} records. In the whole "
-            f"table neighbours are nearer: {sampled} The recipe is for the whole table."
+            f"The figures are from a random sample of {found.records:,} of {complete:,} records. In the whole table "
+            f"neighbours are nearer: {sampled} The recipe is for the whole table."
         )
 
 
