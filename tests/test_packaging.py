@@ -27,7 +27,8 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_runs_elsewhere(dist: Path, tmp_path: Path) -> None:
     (wheel,) = dist.glob("shoal-*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    assert {"shoal/py.typed", "shoal/report/report.html.jinja", "shoal/report/report.css"} <= set(names)
+    needed = {"py.typed", "_index.json", "report/report.html.jinja", "report/report.css"}
+    assert {f"shoal/{name}" for name in needed} <= set(names)
     assert all(name.startswith(("shoal/", f"shoal-{shoal.__version__}.dist-info/")) for name in names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
     with zipfile.ZipFile(wheel) as archive:
