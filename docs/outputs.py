@@ -11,7 +11,8 @@ folder, from top to bottom:
 - a block with a title, such as ``toml title="recipe.toml"``, is a file in the folder.
 
 A table below ``<!-- fields of Recipe -->`` is written from the declarations of that class, one below
-``<!-- options of protect -->`` from the options of that command.
+``<!-- options of protect -->`` from the options of that command, and one below ``<!-- parameters of set -->`` from
+the declarations of all components whose parameters are given there.
 """
 
 from __future__ import annotations
@@ -32,9 +33,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from shoal.parameters import Declared, alternatives, declarations
+
 HOME = Path(__file__).resolve().parent.parent
 _FENCE = re.compile(r"^```(?P<info>[^\n`]+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
-_TABLE = re.compile(r"^<!-- (?P<what>fields|options) of (?P<name>\w+) -->\n\n(?:\|[^\n]*\n)*", re.MULTILINE)
+_TABLE = re.compile(r"^<!-- (?P<what>fields|options|parameters) of (?P<name>\w+) -->\n\n(?:\|[^\n]*\n)*", re.MULTILINE)
 _TITLE = re.compile(r'title="(?P<name>[^"]+)"')
 _NOT_RUN = ("make", "pip", "git")
 _MEANS = {"make demo": "shoal demo demo"}
@@ -111,7 +114,8 @@ def with_tables(text: str) -> str:
     """Return a page's text with the tables that are written from declarations."""
 
     def table(found: re.Match[str]) -> str:
-        rows = (_fields_of if found["what"] == "fields" else _options_of)(found["name"])
+        made = {"fields": _fields_of, "options": _options_of, "parameters": _parameters_of}
+        rows = made[found["what"]](found["name"])
         return f"<!-- {found['what']} of {found['name']} -->\n\n" + "".join(f"{row}\n" for row in rows)
 
     return _TABLE.sub(table, text)
@@ -121,7 +125,6 @@ def _options_of(name: str) -> list[str]:
     """Return the table of a command's options, as ``--help`` has them, with what their declarations add."""
     from typer.models import OptionInfo
 
-    from shoal.parameters import declarations
     from shoal.recipe.fields import RecipeFields, TextFormat
     from shoal.stream.recipe.fields import StreamFields
 
@@ -168,27 +171,56 @@ def _meaning(one: inspect.Parameter, kind: Any, info: Any, param: Any) -> str:
 def _fields_of(name: str) -> list[str]:
     """Return the reference table of a recipe's fields, from their declarations."""
     import shoal
-    from shoal.parameters import Declared, declarations
-
-    def default(one: Declared) -> str:
-        if one.required or one.param.usual:
-            return "required" if one.required else one.param.usual
-        shown = {str: f'`"{one.default}"`', bool: f"`{str(one.default).lower()}`"}.get(type(one.default), one.default)
-        return "none" if one.default in (None, (), {}) else str(shown)
 
     def row(one: Declared) -> str:
-        listed = one.choices if isinstance(one.param.choices, tuple) and not one.param.words else ()
-        allowed = ", ".join(f'`"{choice}"`' for choice in listed) or (
-            "a name" if one.param.choices and not one.param.words else one.allowed
-        )
         see = f" See {one.param.see}." if one.param.see else ""
         meaning = f"{one.param.description}. {one.param.more}".rstrip() + see
-        cells = (f"`{one.name}`", allowed, default(one), meaning, f"`{one.param.example}`")
+        cells = (f"`{one.name}`", _allowed(one), _default(one), meaning, f"`{one.param.example}`")
         return f"| {' | '.join(cells)} |"
 
     rows = [row(one) for one in declarations(getattr(shoal, name))]
     head = ["| Field | Type | Default | Meaning | Example |", "|---|---|---|---|---|"]
     return [*head, *rows]
+
+
+def _parameters_of(name: str) -> list[str]:
+    """Return the table of the parameters in a field of recipes, `set`: of scaling, methods, releases and formats."""
+    from shoal import registry
+    from shoal.points.encoding import Encoding
+    from shoal.recipe.fields import NOISE
+
+    assert name == "set"
+    fields: set[str] = {"k", "t", *NOISE}
+    owned: list[tuple[Declared, str]] = [(one, "the scaling of coordinates") for one in declarations(Encoding)]
+    for family, folder in (("partition", "methods"), ("release", "releases"), ("io.sinks", "")):
+        for key in sorted(registry.built_in(family)):
+            cls = registry.load(family, key)
+            models = [registry.load("privacy", model) for model in registry.says(family, key, "promises") or ()]
+            levels = {one.name for model in models for one in declarations(model)}
+            others = fields | levels | {*(registry.says(family, key, "takes") or ())}
+            owner = f"[{key}]({folder}/{key}.md)" if folder else f"output to [{key}](files.md)"
+            owned += [(one, owner) for one in declarations(cls) if one.name not in others]
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for one, owner in owned:
+        cells = (f"`{one.name}`", _allowed(one), _default(one), one.param.description)
+        rows.setdefault(cells, []).append(owner)
+    head = ["| Name | Allowed | Default | Meaning | Belongs to |", "|---|---|---|---|---|"]
+    return [*head, *(f"| {' | '.join((*cells, ', '.join(owners)))} |" for cells, owners in rows.items())]
+
+
+def _default(one: Declared) -> str:
+    if one.required or one.param.usual:
+        return "required" if one.required else one.param.usual
+    shown = {str: f'`"{one.default}"`', bool: f"`{str(one.default).lower()}`"}.get(type(one.default), one.default)
+    return "none" if one.default in (None, (), {}) else str(shown)
+
+
+def _allowed(one: Declared) -> str:
+    options = [choice for kind in alternatives(one.kind) for choice in typing.get_args(kind) if isinstance(choice, str)]
+    listed = one.choices if isinstance(one.param.choices, tuple) and not one.param.words else ()
+    return ", ".join(f'`"{choice}"`' for choice in (*listed, *options)) or (
+        "a name" if one.param.choices and not one.param.words else one.allowed
+    )
 
 
 @dataclass

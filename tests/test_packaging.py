@@ -28,8 +28,8 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_runs_elsewhere(dist: Path, tmp_path: Path, share_kernels: Callable[[Path], None]) -> None:
     (wheel,) = dist.glob("shoal-*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    assert {"shoal/py.typed", "shoal/report/report.html.jinja", "shoal/report/frontier.html.jinja"} <= set(names)
-    assert {"shoal/report/report.css", "shoal/report/frontier.css"} <= set(names)
+    pages = {f"report/{page}" for page in ("report.html.jinja", "frontier.html.jinja", "report.css", "frontier.css")}
+    assert {f"shoal/{name}" for name in {"py.typed", "_index.json", *pages}} <= set(names)
     assert all(name.startswith(("shoal/", f"shoal-{shoal.__version__}.dist-info/")) for name in names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
     with zipfile.ZipFile(wheel) as archive:
