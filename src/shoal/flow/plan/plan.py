@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from shoal.errors import DataError, ParameterError, SchemaError, ShoalError, raise_together
 from shoal.flow.plan.components import (
@@ -34,6 +34,8 @@ from shoal.types.contracts.components import Partitioner, Releaser, Sink, Steeri
 
 if TYPE_CHECKING:
     from shoal.points.encoding import Encoding
+
+T = TypeVar("T")
 
 
 class TableStep(Protocol):
@@ -107,7 +109,7 @@ class _Refusals:
 
     found: list[ShoalError] = field(default_factory=list)
 
-    def tried(self, check: Callable[[], Any]) -> Any:
+    def tried(self, check: Callable[[], T]) -> T | None:
         """Return the result of a check, or None if it refuses."""
         try:
             return check()
@@ -145,6 +147,7 @@ def make_plan(
     made = refusals.tried(partial(components, recipe, Encoding, sink))
     if made is None:
         raise_together(refusals.found)
+    assert made is not None  # otherwise it was refused
     method, release, encoding = made
     for check in _checks(recipe, schema, summary, method, release, certify=certify):
         refusals.tried(check)
@@ -160,7 +163,7 @@ def make_plan(
         _with_enough_persons(method, recipe),
         release,
         encoding,
-        makers,
+        makers or (),
         as_requirements(resolve("Recipe", recipe.require), recipe.confidential),
         repairs=needs_repair(recipe, method),
         merges_strata=merges,

@@ -21,6 +21,7 @@ from shoal.flow.stages.write import open_sink
 from shoal.locations import Place, beside
 from shoal.recipe.recipe import Recipe
 from shoal.types import Planned, Role, Table
+from shoal.types.contracts.components import Sink
 
 
 def plan_file(
@@ -63,7 +64,9 @@ def plan_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Planned:
     return _planned(read_frame(frame, recipe)[0], recipe, [], certify=certify, sink=None)
 
 
-def _planned(whole: Table, recipe: Recipe, faults: list[ShoalError], *, certify: bool, sink: type | None) -> Planned:
+def _planned(
+    whole: Table, recipe: Recipe, faults: list[ShoalError], *, certify: bool, sink: type[Sink] | None
+) -> Planned:
     progress.stage("Plan")
     table, plan = whole, None
     summary = Summary(len(whole))
