@@ -6,15 +6,27 @@ import os
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import shoal
 
 ROOT = Path(__file__).parents[1]
+
+
+def test_the_compiler_is_one_that_was_tested() -> None:
+    """numba and llvmlite have upper bounds, raised deliberately; the installed versions lie within them."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    bounds = {one.name: one.specifier for one in map(Requirement, declared)}
+    for name in ("numba", "llvmlite"):
+        assert any(one.operator == "<" for one in bounds[name])
+        assert bounds[name].contains(version(name)), f"raise the bound of {name} after make test and make long"
 
 
 @pytest.fixture(scope="module")

@@ -77,9 +77,9 @@ def test_scans(given_numbers: tuple[np.random.Generator, np.dtype, int]) -> None
     boxes, reach = some(rng, kind, 3, 2 * d, 8), some(rng, kind, 3, 8)
     low, high = np.sort(some(rng, kind, 2, d), axis=0)
     for block in range(3):
-        # thresholds that some distances equal, given as float64 as callers may
+        # thresholds that some distances equal, or equal once rounded: callers may give float64
         distances = ((points[block] - q[:, None]) ** 2).sum(axis=0)
-        near, far = (float(value) for value in rng.choice(distances, 2))
+        near, far = (float(value) * (1 + 1e-9 * rng.integers(-1, 2)) for value in rng.choice(distances, 2))
         same("scan_points", points, block, q, near, far, out=out16)
         same("scan_queries", points, block, low, high, some(rng, kind, 16) ** 2)
         same("scan_boxes", boxes, block, q, near, out=out8)
@@ -93,9 +93,9 @@ def test_folds(given_numbers: tuple[np.random.Generator, np.dtype, int]) -> None
     rng, kind, d = given_numbers
     values = some(rng, kind, 2, d, 16)
     if rng.random() < 0.3:
-        values = (values * 0).astype(kind)  # zeros of both signs, and NaN
+        values = rng.choice([0.0, -0.0, np.nan], values.shape).astype(kind)
     at = int(rng.integers(0, values.size - 15))
-    for start in some(rng, kind, 4):
+    for start in [*some(rng, kind, 3), kind.type(np.inf), kind.type(-np.inf)]:
         for name in ("least8", "most8", "least16", "most16"):
             same(name, values, at, start)
 
