@@ -40,7 +40,7 @@ POOLS, diversity, kpqr = tables.POOLS, tables.diversity, tables.kpqr
 
 #: Each row is three bytes: its class, and its values in two columns. Bytes shrink well, and are quickly drawn.
 TABLES = st.binary(min_size=3, max_size=45)
-TABLES_EACH = 840  # of twelve kinds: more than 10,000 in all
+TABLES_EACH = 5 * settings.default.max_examples  # of twelve kinds: 1,500 in all, 12,000 in a long run
 
 L_ENTROPY = [1, 1.5, 2, 2.5, 3, 4, 1.8898815748423097]  # the last: exp(entropy) of (2, 1), rounded
 LEVELS = [0.1, 0.2, 0.25, 1 / 3, 0.5, 2 / 3, 1]
@@ -142,7 +142,7 @@ def everything(release: Release, names: list[str], quasi: tuple[str, ...] = ("q"
     return [KAnonymity().audit(release, quasi), *(finding for some in found for finding in some)]
 
 
-@settings(max_examples=300)
+@settings(max_examples=4 * settings.default.max_examples)
 @given(data=TABLES, kind=st.sampled_from(sorted(POOLS)), other=st.sampled_from(sorted(POOLS)), seed=st.integers(0, 99))
 def test_row_order_changes_nothing_but_the_numbers_of_classes(data: bytes, kind: str, other: str, seed: int) -> None:
     quasi, places, pools = parts(data, (kind, other))
@@ -153,7 +153,7 @@ def test_row_order_changes_nothing_but_the_numbers_of_classes(data: bytes, kind:
     assert [[level for _, level in f.worst] for f in both[0]] == [[level for _, level in f.worst] for f in both[1]]
 
 
-@settings(max_examples=300)
+@settings(max_examples=4 * settings.default.max_examples)
 @given(data=TABLES, kind=st.sampled_from(sorted(POOLS)))
 def test_over_no_columns_the_table_is_one_class(data: bytes, kind: str) -> None:
     quasi, places, pools = parts(data, (kind, kind))
@@ -169,7 +169,7 @@ def test_over_no_columns_the_table_is_one_class(data: bytes, kind: str) -> None:
     assert KAnonymity().audit(subjects, ()).achieved == len(set(quasi))
 
 
-@settings(max_examples=200)
+@settings(max_examples=4 * settings.default.max_examples)
 @given(data=TABLES)
 def test_subjects_change_k_and_nothing_else(data: bytes) -> None:
     quasi, places, pools = parts(data, ("few", "nominal"))

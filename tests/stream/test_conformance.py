@@ -75,7 +75,7 @@ def checked(recipe: StreamRecipe, who: dict[int, int], parts: list[Formed], came
             assert len({who[position] for position in members}) >= recipe.k
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(streams())
 def test_every_tuple_leaves_once_in_time_and_among_k_subjects(stream: Any) -> None:
     recipe, positions, columns, ends = stream
@@ -98,7 +98,7 @@ def test_every_tuple_leaves_once_in_time_and_among_k_subjects(stream: Any) -> No
         assert not len(parts[-1].dropped)  # remaining tuples join the last class
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(streams())
 def test_chunks_do_not_change_classes(stream: Any) -> None:
     recipe, positions, columns, ends = stream
@@ -113,7 +113,7 @@ def test_chunks_do_not_change_classes(stream: Any) -> None:
     assert found[0] == found[1] == found[2]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(streams(), st.integers(0, 5), st.integers(0, 40))
 def test_after_a_restart_nothing_leaves_twice(stream: Any, stop: int, ahead: int) -> None:
     recipe, positions, columns, ends = stream

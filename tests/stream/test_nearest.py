@@ -84,7 +84,7 @@ def described(stream: dict[str, Any]) -> tuple[StreamRecipe, dict[str, Any]]:
     return recipe, columns
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(streams())
 def test_classes_equal_the_transcription_in_any_chunks(stream: dict[str, Any]) -> None:
     recipe, columns = described(stream)
@@ -117,7 +117,7 @@ def test_classes_equal_the_transcription_over_a_long_delay(weight: float, subjec
     assert found == (wanted[0], wanted[1], wanted[3])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(streams())
 def test_with_keep_nothing_is_reordered(stream: dict[str, Any]) -> None:
     """Proposition 2 of [DS17], with the bound √(m / (2k − 1)); also with gaps and repeated subjects."""
@@ -150,7 +150,7 @@ def test_positions_beyond_what_floats_hold_change_nothing() -> None:
     assert (near.positions == away.positions - far).all()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(streams(), st.lists(st.tuples(st.integers(0, 59), st.integers(0, 12)), max_size=5))
 def test_classes_of_a_stall_equal_the_transcription(stream: dict[str, Any], given_: list[tuple[int, int]]) -> None:
     """Nothing comes for `delay_seconds`: those that expired leave, and the remainder joins the last class."""

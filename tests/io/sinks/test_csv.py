@@ -57,7 +57,7 @@ def round_trip(folder: Path, table: pa.Table, dialect: Dialect) -> None:
 
 
 @given(tables(ANY_TEXT), DIALECTS, st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 def test_round_trip_of_any_text(folder: Path, table: pa.Table, dialect: Dialect, encoding: str) -> None:
     round_trip(folder, table, Dialect(dialect.delimiter, dialect.quote, encoding, ".", dialect.newline))
 
@@ -66,7 +66,7 @@ def test_round_trip_of_any_text(folder: Path, table: pa.Table, dialect: Dialect,
     tables(ASCII).filter(lambda t: "\ufeff" not in str(t.to_pydict()) and "\\ufeff" not in str(t.to_pydict())),
     DIALECTS,
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @pytest.mark.parametrize("encoding", ["iso8859-1", "cp1252", "utf-16-le", "cp037"])
 def test_round_trip_in_encodings(folder: Path, encoding: str, table: pa.Table, dialect: Dialect) -> None:
     round_trip(folder, table, Dialect(dialect.delimiter, dialect.quote, encoding, ".", dialect.newline))

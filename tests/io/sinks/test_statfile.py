@@ -115,7 +115,7 @@ def sav(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=150)
+@settings(max_examples=4 * settings.default.max_examples)
 @given(sav(), st.sampled_from(["a.sav", "a.zsav"]))
 def test_spss_files_keep_all_that_they_know(tmp_path: Path, given: dict[str, Any], name: str) -> None:
     from pyreadstat._readstat_writer import writer_entry_point
@@ -168,7 +168,7 @@ def dta(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=150)
+@settings(max_examples=4 * settings.default.max_examples)
 @given(dta(), st.sampled_from([14, 15]))
 def test_stata_files_keep_all_that_they_know(tmp_path: Path, given: dict[str, Any], version: int) -> None:
     first, second, third = tmp_path / "in.dta", tmp_path / "a.dta", tmp_path / "again.dta"

@@ -35,7 +35,7 @@ _spec.loader.exec_module(oracle)
     drops=st.booleans(),
     cut=st.integers(0, 70),
 )
-@settings(max_examples=300)
+@settings(max_examples=4 * settings.default.max_examples)
 def test_equals_the_transcription(
     seed: int, n: int, d: int, k: int, delay: int, weight: float, grid: int, repeated: bool, beta: int, mu: int,
     drops: bool, cut: int,

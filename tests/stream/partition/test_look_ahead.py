@@ -80,7 +80,7 @@ def checked(found: Decided, waiting: Waiting, k: int, demands: tuple[Demand, ...
     demands=st.sampled_from(DEMANDS),
     reach=st.sampled_from([1, 3]),
 )
-@settings(max_examples=300)
+@settings(max_examples=4 * settings.default.max_examples)
 def test_equals_the_transcription(
     seed: int, n: int, d: int, k: int, delay: int, weight: float, grid: int, repeated: bool,
     demands: tuple[Demand, ...], reach: int,
