@@ -42,7 +42,7 @@ COMPONENTS = [(contract, registry.load(room, key)) for room, contract in BY_KEY.
 COMPONENTS += [
     (contract, cls)
     for (room, claim), contract in BY_CLAIM.items()
-    for cls in dict.fromkeys(registry.claims(room, claim).values())
+    for cls in dict.fromkeys(registry.load(room, key) for key in registry.declared(room, claim).values())
 ]
 KEYS = [(room, key) for room in BY_KEY for key in registry.keys(room)]
 

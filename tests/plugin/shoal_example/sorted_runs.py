@@ -9,10 +9,11 @@ import numpy as np
 
 from shoal.parameters import Checked, Param
 from shoal.types import Partition, Points
+from shoal.types.contracts.components import Partitioner
 
 
 @dataclass(frozen=True)
-class SortedRuns(Checked):
+class SortedRuns(Checked, Partitioner):
     """Sort on the first coordinate, then on the next ones, and cut runs of k; the last run takes the rest.
 
     **Guarantee.** n ≥ k → every record in exactly one class of k … 2k−1 records.
