@@ -30,7 +30,7 @@ from shoal.flow.protect.protect import protect_frame
 from shoal.flow.stages.encode import confidential_columns, encode
 from shoal.flow.stages.measure import compared, measures, read_measures
 from shoal.flow.stages.read import schema_for
-from shoal.kernels.arithmetic.scaling import extent
+from shoal.kernels.arithmetic.sums import extent
 from shoal.kernels.closeness.earth_mover import closeness, distances
 from shoal.kernels.closeness.merge import merge_until_close
 from shoal.points.encoding import Encoding

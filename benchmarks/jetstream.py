@@ -36,8 +36,8 @@ def arena_of(records: list[bytes]) -> Any:
 
 def read_only(source: str) -> int:
     """Read all messages with the reader that streams have, and do nothing with them."""
-    from shoal.stream.channels.nats_client.connection import INPUT, Address, Connection
-    from shoal.stream.channels.nats_client.reader import Consumers, Reader
+    from shoal.stream.channels._nats_connection import INPUT, Address, Connection
+    from shoal.stream.channels._nats_reader import Consumers, Reader
 
     connection, count = Connection(Address.read(source, INPUT)), 0
     reader = Reader(connection, Consumers(connection, "idle"))

@@ -37,7 +37,7 @@ def tuples(count: int) -> list[bytes]:
 
 def measure(broker: Any, records: list[bytes], delay: int, partitions: int) -> dict[str, Any]:
     import shoal
-    from shoal.stream.channels.kafka_client import link
+    from shoal.stream.channels import _kafka_link as link
 
     source, target = broker.topic(partitions), broker.topic(partitions)
     for one in range(partitions):

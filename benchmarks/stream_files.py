@@ -23,8 +23,8 @@ import msgspec
 
 import shoal
 from shoal.privacy.stream_gate.gate import Gate
-from shoal.stream.channels.file.input import Lines
-from shoal.stream.channels.file.journal import Journal
+from shoal.stream.channels._file_input import Lines
+from shoal.stream.channels._file_journal import Journal
 from shoal.stream.wire.jsonl import Jsonl
 
 RECIPE = {

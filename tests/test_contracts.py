@@ -20,7 +20,7 @@ from shoal.partition.least_error import LeastError
 from shoal.partition.mdav import Mdav
 from shoal.recipe.recipe import Recipe
 from shoal.types import Finding, Partition, Points, Verdict
-from shoal.types.contracts.components import Encoder, Partitioner, Releaser, Sink, Source, Steering
+from shoal.types.protocols import Encoder, Partitioner, Releaser, Sink, Source, Steering
 from shoal.types.stream import Channel, Link, StreamAttribute, StreamMethod, Wire
 
 BY_KEY: dict[str, Any] = {

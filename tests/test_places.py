@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shoal.errors import ParameterError
-from shoal.flow.protect.side_files import keep_apart
+from shoal.flow.protect.files import keep_apart
 from shoal.locations import Place, Url, place
 
 SECRET = "hunter2"

@@ -17,7 +17,7 @@ import shoal
 from shoal import spelling
 from shoal.errors import DataError, ParameterError, SchemaError
 from shoal.kernels.models.kpqr import kpqr
-from shoal.points.confidential import confidential_of
+from shoal.points.codes import confidential_of
 from shoal.privacy.counting import spelling as audit_spelling
 from shoal.privacy.stream_gate.gate import fewest
 from shoal.stream import StreamAnonymizer

@@ -15,7 +15,7 @@ import pytest
 import shoal
 from shoal import registry
 from shoal.errors import ParameterError
-from shoal.kernels.mdav import brute_force
+from shoal.kernels.mdav import steps as brute_force
 from shoal.kernels.refine import refine as refining
 from shoal.kernels.space import nearest_own, neighbours
 from shoal.threads import available_cores, cgroup_cores, thread_count, using_threads

@@ -18,7 +18,7 @@ from shoal.parameters import unknown
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-    from shoal.types.contracts.components import Partitioner, Releaser, Sink, Source, Steering
+    from shoal.types.protocols import Partitioner, Releaser, Sink, Source, Steering
     from shoal.types.stream import Channel, StreamMethod
 
 _HOME = Path(__file__).parent

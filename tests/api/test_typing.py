@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from shoal.parameters import alternatives, declarations
-from shoal.recipe.arguments import Changes, FixedFields, RecipeArguments
 from shoal.recipe.fields import RecipeFields
-from shoal.stream.recipe.arguments import StreamArguments
+from shoal.recipe.recipe import Changes, FixedFields, RecipeArguments
 from shoal.stream.recipe.fields import StreamFields
+from shoal.stream.recipe.recipe import StreamArguments
 
 ACCEPTED = """
 from typing import Any
@@ -46,7 +46,7 @@ import numpy as np
 
 from shoal.parameters import Checked, Param
 from shoal.types import Partition, Points
-from shoal.types.contracts.components import Partitioner, Source
+from shoal.types.protocols import Partitioner, Source
 
 
 @dataclass(frozen=True)

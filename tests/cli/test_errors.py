@@ -146,7 +146,7 @@ def test_disk_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callabl
 
 @pytest.mark.parametrize("title", STREAM_DISK_ERRORS)
 def test_disk_errors_of_a_stream(title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable) -> None:
-    from shoal.stream.channels.file import output
+    from shoal.stream.channels import _file_output as output
 
     def failing(*_: object) -> None:
         raise STREAM_DISK_ERRORS[title]

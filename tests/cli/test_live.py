@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shoal.cli._live_line import line
+from shoal.cli.stream import line
 from shoal.stream.engine.counters import Snapshot
 from shoal.types.stream import Tally
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import shoal
-from shoal.flow.demo_survey import taxonomy
+from shoal.flow.demo import taxonomy
 
 QUICK = ("il_sse", "mae", "mse", "sse")  # what protect reads
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.kernels.arithmetic.class_costs import sse
+from shoal.kernels.arithmetic.class_statistics import sse
 
 #: What a tour, cut at its best and improved by local search, loses: percent of the total sum of squares.
 MOST = {

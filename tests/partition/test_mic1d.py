@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.kernels.order.mic1d import fixed_runs, mic1d, optimal_runs
+from shoal.kernels.order.projection import fixed_runs, mic1d, optimal_runs
 
 _file = Path(__file__).parents[1] / "oracles" / "mic1d.py"
 _spec = importlib.util.spec_from_file_location("oracle_mic1d", _file)

@@ -15,9 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.points._missing import Missing
 from shoal.points.datetime import Datetime
-from shoal.points.encoding import Encoding, attribute_of
+from shoal.points.encoding import Encoding, Missing, attribute_of
 from shoal.points.numeric import Numeric
 from shoal.types import Column, Footing, Kind, Role
 
@@ -161,7 +160,7 @@ class TestReleasingAndAuditingAgree:
 
 
 def test_declared_codes_exclude_as_missing_values_do(tmp_path: Path) -> None:
-    from shoal.types.data.statistical_files import Variable
+    from shoal.types.statistical_files import Variable
 
     field = Variable("spss", missing=((-9, -9),)).onto(pa.field("age", pa.int64()))
     table = pa.table([pa.array([-9, *range(20, 29)])], schema=pa.schema([field]))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import DataError, SchemaError
-from shoal.kernels.arithmetic.class_means import medians
+from shoal.kernels.arithmetic.class_statistics import medians
 from shoal.points.encoding import Encoding, attribute_of
 from shoal.points.ordinal import Ordinal
 from shoal.schema.roles import in_order

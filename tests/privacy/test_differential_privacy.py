@@ -18,7 +18,7 @@ from shoal.partition.mdav import Mdav
 from shoal.privacy.differential_privacy import DifferentialPrivacy
 from shoal.release._noise_sampler import Noise, noisy
 from shoal.types import Block, Column, Domain, Entry, Kind, Ledger, Points, Release, Role, Schema, Taxonomy
-from shoal.types.results.privacy_ledger import CLAIMS, parallel, sequential
+from shoal.types.privacy_ledger import CLAIMS, parallel, sequential
 
 LABELS = np.array([0, 0, 1, 1, 1])
 DOMAINS = {"a": Domain(0.0, 10.0), "b": Domain(-1.0, 1.0)}

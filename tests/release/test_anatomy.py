@@ -26,7 +26,7 @@ from shoal.locations import beside, place
 from shoal.privacy.anatomy_k import AnatomyK
 from shoal.release.anatomy import Anatomy
 from shoal.types import Column, Kind, Partition, Points, Release, Role, Run, Schema, Table
-from shoal.types.data.statistical_files import Variable
+from shoal.types.statistical_files import Variable
 
 RNG = np.random.default_rng(8)
 N = 60

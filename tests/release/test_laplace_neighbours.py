@@ -21,7 +21,7 @@ import pytest
 
 import shoal
 from shoal.cli import main
-from shoal.flow.protect.input import read_frame
+from shoal.flow.protect.files import read_frame
 from shoal.release._noise_sampler import Noise
 from shoal.release.laplace import Laplace
 

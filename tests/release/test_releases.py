@@ -16,7 +16,7 @@ import pytest
 import shoal
 from shoal import registry
 from shoal.parameters import declarations
-from shoal.types.data.statistical_files import Variable
+from shoal.types.statistical_files import Variable
 
 EVERY = registry.keys("release")
 RELEASES = [key for key in EVERY if "epsilon" not in getattr(registry.load("release", key), "takes", ())]

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from shoal.flow.explore.explore import on_frontier, recommended
-from shoal.report.charts.scatter import mark, rounds, scatter
+from shoal.report.charts.charts import mark, rounds, scatter
 from shoal.report.frontier import render
 from shoal.types import Explored, Setting
 

@@ -11,7 +11,7 @@ import pytest
 import shoal
 from shoal import registry
 from shoal.flow.stages.measure import measures, read_measures
-from shoal.report.sections.published import published
+from shoal.report.evidence import published
 from shoal.types import Comparison, Reading, Readings
 
 MEASURES = [(room, key) for room in registry.ROOMS["measures"] for key in registry.keys(room)]

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.schema.infer import kind_of
-from shoal.schema.roles import without_user_missing
+from shoal.schema.roles import kind_of, without_user_missing
 from shoal.types import Kind
-from shoal.types.data.statistical_files import Variable, tag
+from shoal.types.statistical_files import Variable, tag
 
 is_user_missing = runpy.run_path(str(Path(__file__).parents[1] / "oracles" / "statfile.py"))["is_user_missing"]
 NUMBERS = st.integers(-12, 12)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.types.data.statistical_files import Clock
+from shoal.types.statistical_files import Clock
 
 number_of = runpy.run_path(str(Path(__file__).parents[1] / "oracles" / "statfile.py"))["number_of"]
 FORMATS = [

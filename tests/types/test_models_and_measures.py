@@ -26,7 +26,7 @@ from shoal.types import (
     Schema,
     TableModel,
 )
-from shoal.types.contracts.measure import Reads
+from shoal.types.protocols import Reads
 
 MODELS = registry.keys("privacy")
 MEASURES = [(room, key) for room in registry.ROOMS["measures"] for key in registry.keys(room)]

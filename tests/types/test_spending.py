@@ -14,7 +14,7 @@ import pytest
 
 import shoal
 from shoal.types import Entry, Ledger
-from shoal.types.results.privacy_ledger import Line, lines_of
+from shoal.types.privacy_ledger import Line, lines_of
 
 BOUNDS = {"a": [0, 10], "b": [0, 30], "c": [0, 1]}
 BASE = {"quasi": ["a", "b", "c"], "k": 4, "release": "laplace", "epsilon": 1.0, "bounds": BOUNDS}

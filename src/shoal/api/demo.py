@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from shoal.flow.demo_survey import Survey
+from shoal.flow.demo import Survey
 
 if TYPE_CHECKING:
     from shoal.flow.demo import Demonstration

@@ -11,7 +11,7 @@ from shoal.flow.explore import explore as flow
 from shoal.flow.explore.grid import Explore
 from shoal.flow.plan.release_traits import with_noise
 from shoal.locations import path_or_none, place
-from shoal.recipe.arguments import FixedFields
+from shoal.recipe.recipe import FixedFields
 from shoal.types import Explored
 
 

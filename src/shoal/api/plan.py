@@ -7,9 +7,9 @@ from typing import Any, Unpack
 
 from shoal.api._given import AnyRecipe, is_place, recipe_of
 from shoal.flow.protect.dry_run import plan_file, plan_frame
-from shoal.flow.protect.side_files import SideFiles
+from shoal.flow.protect.files import SideFiles
 from shoal.locations import path_or_none, place
-from shoal.recipe.arguments import Changes
+from shoal.recipe.recipe import Changes
 from shoal.types import Planned
 
 

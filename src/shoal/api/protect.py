@@ -8,10 +8,10 @@ from typing import Any, Unpack
 from shoal.api._given import AnyRecipe, is_place, recipe_of, refuse_with_frame
 from shoal.errors import ParameterError
 from shoal.flow.protect import protect as flow
+from shoal.flow.protect.files import SideFiles
 from shoal.flow.protect.protect import Protected
-from shoal.flow.protect.side_files import SideFiles
 from shoal.locations import path_or_none, place
-from shoal.recipe.arguments import Changes
+from shoal.recipe.recipe import Changes
 
 
 def protect(

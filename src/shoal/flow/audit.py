@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from shoal import registry
 from shoal.errors import DataError, SchemaError
-from shoal.flow.plan.required_models import about_confidential, findings_of, of_persons_in, reported_models
-from shoal.flow.stages.groupings import named
+from shoal.flow.plan.components import about_confidential, findings_of, of_persons_in, reported_models
 from shoal.flow.stages.read import listed, open_source
-from shoal.flow.stages.values import with_values
+from shoal.flow.stages.values import named, with_values
 from shoal.locations import Place
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, resolve

@@ -14,10 +14,9 @@ from shoal.errors import DataError, ParameterError, SchemaError, raise_all
 from shoal.flow.evidence.receipt import Receipt
 from shoal.flow.protect.row_order import lined_up
 from shoal.flow.stages.encode import confidential_columns, encode
-from shoal.flow.stages.groupings import strata_of
 from shoal.flow.stages.measure import AnyMeasure, compared, measures, read_measures
 from shoal.flow.stages.read import is_textual, listed, open_source, schema_for
-from shoal.flow.stages.values import as_values, categories, complete_rows, only_rows
+from shoal.flow.stages.values import as_values, categories, complete_rows, only_rows, strata_of
 from shoal.locations import Place
 from shoal.parameters import unknown
 from shoal.recipe.recipe import Recipe
@@ -318,7 +317,7 @@ def _without_codes(field: pa.Field, cells: pa.ChunkedArray) -> pa.ChunkedArray:
     import pyarrow as pa
 
     from shoal.schema.cells import is_text
-    from shoal.types.data.statistical_files import Variable
+    from shoal.types.statistical_files import Variable
 
     noted = Variable.of(field)
     ranges = [pair for pair in noted.missing if not isinstance(pair[0], str)] if noted is not None else []

@@ -1,11 +1,13 @@
-"""Inspection of a table: guessed roles, uniqueness, and a recipe to start from."""
+"""Inspection of a table: guessed roles, uniqueness, and a commented recipe to start from."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,16 +15,142 @@ from numpy.typing import NDArray
 
 from shoal import progress
 from shoal.errors import ParameterError, SchemaError, raise_all
-from shoal.flow.plan.unchanged_columns import UNCHANGED, Coded, coded, combination_sizes, count_unique
+from shoal.flow.plan.promise import UNCHANGED, Coded, coded, combination_sizes, count_unique
 from shoal.flow.stages.read import listed, open_source
-from shoal.flow.starter_recipe import STARTER_K, starter
 from shoal.locations import Place
 from shoal.parameters import unknown
+from shoal.recipe.settings import VERSION
 from shoal.schema.guess import A_HOUSEHOLD, AMOUNTS, Seen, role_of
 from shoal.types import Combination, Dialect, Guess, Inspection, Kind, Role, Unchanged
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+STARTER_K = 5
+_LISTS = {
+    Role.QUASI: "Attributes that an attacker may know from elsewhere. Released as one value per class.",
+    Role.CONFIDENTIAL: "Values to keep confidential. Released unchanged; set t or require to protect them.",
+    Role.IDENTIFIER: "Direct identifiers. Removed.",
+    Role.STRATA: "Classes never cross its values. Released unchanged.",
+}
+_NAMES = {
+    Role.SUBJECT: "Column that identifies the person: k counts people. Removed.",
+    Role.WEIGHT: "Sampling weights: means are weighted by them. Released as class means.",
+}
+
+
+def starter(
+    name: str,
+    records: int,
+    k: int,
+    columns: Sequence[Guess],
+    text: Mapping[str, Any],
+    shared: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    unchanged: Unchanged = Unchanged(),  # noqa: B008 it is frozen
+) -> str:
+    """Return the starter recipe made from guesses.
+
+    Parameters
+    ----------
+    name
+        Name of the table.
+    records
+        Number of records.
+    k
+        The smallest number of records in a class.
+    columns
+        The guess for each column.
+    text
+        Settings given for its text file.
+    shared
+        For each presumed household column, the quasi-identifiers that are constant within households.
+    unchanged
+        The columns that are released unchanged.
+    """
+    lines = [
+        f"# A starter recipe for {_printable(name)}: {records:,} records, {len(columns):,} columns.",
+        "# Roles were guessed by names and counts. Read every line: you know what others can know.",
+        f"version = {VERSION}",
+        "",
+    ]
+    for role, meaning in _LISTS.items():
+        lines += _list(role, meaning, [guess for guess in columns if guess.role is role])
+    for role, meaning in _NAMES.items():
+        for guess in columns:
+            if guess.role is role:
+                lines += [f"# {meaning}", f"{role.value} = {_toml(guess.name)}  # {guess.reason}", ""]
+    if rest := [guess for guess in columns if guess.role is Role.OTHER]:
+        lines += ["# These are released unchanged, because nothing suggests a role. Is that right?"]
+        lines += [f"#   {_toml(guess.name)}  {guess.reason}" for guess in rest] + [""]
+    for guess in columns:
+        if guess.reason == A_HOUSEHOLD and not any(c.role is Role.SUBJECT for c in columns):
+            lines += [
+                "# To keep households together, and let k count them: take the column out of identifier, and write",
+                f"# together = {_toml(guess.name)}",
+                *_of_household(shared.get(guess.name, ())),
+                "",
+            ]
+    lines += _reviewed(unchanged)
+    lines += ["# Smallest number of records in a class.", f"k = {k}", ""]
+    if text:
+        lines += [
+            "# How the text file is written.",
+            "[text]",
+            *(f"{key} = {_toml(value)}" for key, value in text.items()),
+        ]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _reviewed(found: Unchanged) -> list[str]:
+    """Return the lines on columns that are released unchanged, and whether they were reviewed."""
+    if not found.columns:
+        return []
+    said = f"reviewed = {_toml(found.reviewed or found.columns)}"
+    return [
+        f"# {found.figures[0]}",
+        "# Keep here the columns whose values no one else can know; reports do not warn about them.",
+        said if found.reviewed else f"# {said}",
+        "",
+    ]
+
+
+def _of_household(names: Sequence[str]) -> list[str]:
+    """Return the lines for attributes that only partly belong to the household."""
+    if not names:
+        return []
+    return [
+        "# These are the same for all members of a household. To group only them, and protect people one by one:",
+        f"# household_level = {_toml(list(names))}",
+    ]
+
+
+def _list(role: Role, meaning: str, guesses: Sequence[Guess]) -> list[str]:
+    if not guesses and role is Role.QUASI:
+        return [f"# {meaning}", "# None was found: name at least one, because a recipe needs one.", "quasi = []", ""]
+    if not guesses:
+        return [f"# {meaning}", f"# {role.value} = []", ""]
+    inside = [f"  {_toml(guess.name)},  # {guess.reason}; {guess.distinct:,} different" for guess in guesses]
+    return [f"# {meaning}", f"{role.value} = [", *inside, "]", ""]
+
+
+def _toml(value: Any) -> str:
+    """Format a value as one line of TOML.
+
+    >>> _toml('a "b"')
+    '"a \\\\"b\\\\""'
+    """
+    import tomli_w
+
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_toml, value))}]"
+    return tomli_w.dumps({"v": value}).removeprefix("v = ").strip()
+
+
+def _printable(name: str) -> str:
+    """Return a name without characters that a comment cannot hold."""
+    return re.sub(r"[\x00-\x1f\x7f]", "?", name)
+
 
 _LOOKED_AT = 12  # columns whose pairs and triples are counted: 66 and 220
 _LONG = 100_000  # from here on, numbers of equal length are unlikely to be amounts
@@ -124,8 +252,7 @@ def _look(data: pa.Table, name: str, dialect: Dialect | None) -> tuple[Seen, NDA
     import pyarrow as pa
 
     from shoal.schema.cells import is_text, tidy, without_nan
-    from shoal.schema.infer import kind_of
-    from shoal.schema.roles import without_user_missing
+    from shoal.schema.roles import kind_of, without_user_missing
 
     field, n = data.schema.field(name), data.num_rows
     column = without_nan(without_user_missing(field, data.column(name)))

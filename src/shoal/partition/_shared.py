@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, SchemaError, listing
 from shoal.parameters import Checked, Param
 from shoal.types import Block, Confidential, Partition, Points
-from shoal.types.contracts.components import Partitioner
+from shoal.types.protocols import Partitioner
 
 
 def confidential(owner: object, points: Points) -> tuple[Confidential, ...]:

@@ -13,7 +13,7 @@ from shoal.parameters import Checked, Param, build
 from shoal.partition._shared import confidential
 from shoal.progress import say
 from shoal.types import Partition, Points
-from shoal.types.contracts.components import Partitioner
+from shoal.types.protocols import Partitioner
 
 _BYTES = 4e9  # bytes of points beyond which only a method with little extra memory is offered
 
@@ -70,7 +70,7 @@ class Auto(Checked, Partitioner):
 
     def _demanding(self, points: Points, rng: np.random.Generator, demands: Any) -> Partition:
         """Form classes that meet the requirements, and lower their loss as long as time allows."""
-        from shoal.kernels.arithmetic.scaling import in_range
+        from shoal.kernels.arithmetic.sums import in_range
         from shoal.kernels.models.demands import hold, least_size
         from shoal.kernels.refine.refine import CLOSE_EFFORTS as EFFORTS
         from shoal.kernels.refine.refine import seconds_to_start

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError
 from shoal.parameters import Checked, Param
 from shoal.types import Block, Partition, Points
-from shoal.types.contracts.components import Partitioner
+from shoal.types.protocols import Partitioner
 
 
 @dataclass(frozen=True)

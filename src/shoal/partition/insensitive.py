@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
 from shoal.types import Axis, Block, Partition, Points
-from shoal.types.contracts.components import Partitioner
+from shoal.types.protocols import Partitioner
 
 _ROUNDING = 2.0**-40  # cells are cut in floats: some are wider than 1/s by a few units in the last place
 _SWEEPS = 4

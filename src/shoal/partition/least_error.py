@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, ParameterError, listing
 from shoal.parameters import Checked, Param, shown
 from shoal.types import Block, Partition, Points
-from shoal.types.contracts.components import Partitioner
+from shoal.types.protocols import Partitioner
 
 _LOW, _HIGH = 1e-6, 1e6  # so that nothing overflows
 _FROM_THE_DATA = "no bounds were given: noise was weighed by the range of the data"

@@ -10,7 +10,7 @@ import numpy as np
 from shoal.errors import DataError, ParameterError
 from shoal.parameters import Checked, Param
 from shoal.types import Block, Partition, Points
-from shoal.types.contracts.components import Partitioner
+from shoal.types.protocols import Partitioner
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Mic1d(Checked, Partitioner):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Compute the released values; nothing is random."""
-        from shoal.kernels.order.mic1d import fixed_runs, mic1d, optimal_runs
+        from shoal.kernels.order.projection import fixed_runs, mic1d, optimal_runs
 
         x = points.coordinates
         if x.size < self.k:

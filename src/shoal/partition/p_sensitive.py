@@ -11,7 +11,7 @@ from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param
 from shoal.partition._shared import confidential, enough_values
 from shoal.types import Partition, Points
-from shoal.types.contracts.components import Partitioner
+from shoal.types.protocols import Partitioner
 
 
 @dataclass(frozen=True)

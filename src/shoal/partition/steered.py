@@ -14,7 +14,7 @@ from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param, build, unknown
 from shoal.partition._shared import ranked
 from shoal.types import Block, Partition, Points
-from shoal.types.contracts.components import Partitioner
+from shoal.types.protocols import Partitioner
 
 _MARGIN = 1.001  # factor by which the weight exceeds the bound, so that rounding cannot matter
 

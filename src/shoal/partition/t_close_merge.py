@@ -12,7 +12,7 @@ from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param, build, unknown
 from shoal.partition._shared import confidential
 from shoal.types import Partition, Points
-from shoal.types.contracts.components import Partitioner
+from shoal.types.protocols import Partitioner
 
 
 @dataclass(frozen=True)

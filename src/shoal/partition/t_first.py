@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.parameters import Checked, Param
 from shoal.partition._shared import ranked
 from shoal.types import Confidential, Partition, Points
-from shoal.types.contracts.components import Partitioner
+from shoal.types.protocols import Partitioner
 
 Array = NDArray[np.float64]
 
@@ -58,8 +58,8 @@ class TFirst(Checked, Partitioner):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of at least k records within t of the table; nothing is random."""
-        from shoal.kernels.arithmetic.class_costs import sse
-        from shoal.kernels.arithmetic.scaling import in_range
+        from shoal.kernels.arithmetic.class_statistics import sse
+        from shoal.kernels.arithmetic.sums import in_range
 
         ordered = ranked(self, points)
         x = in_range(points.coordinates)

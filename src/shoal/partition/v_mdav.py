@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.parameters import Checked, Param
 from shoal.types import Partition, Points
-from shoal.types.contracts.components import Partitioner
+from shoal.types.protocols import Partitioner
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import SchemaError
-from shoal.kernels.arithmetic.class_means import class_means_of_integers
+from shoal.kernels.arithmetic.class_statistics import class_means_of_integers
 from shoal.points._digits import own_unit, to_unit, unit_for
-from shoal.points._missing import with_missing
+from shoal.points.encoding import with_missing
 from shoal.points.numeric import coordinate, placed, present
 from shoal.types import Attribute, Categories, Column, Kind, Placed, Resolution, Scale
-from shoal.types.contracts.components import Encoder
+from shoal.types.protocols import Encoder
 
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 

@@ -27,9 +27,9 @@ from shoal.kernels.arithmetic.category_representative import (
     tree_of,
 )
 from shoal.points._digits import no_resolution
-from shoal.points.compared import as_column
+from shoal.points.codes import as_column
 from shoal.types import Axis, Categories, Column, Cut, Footing, Kind, Placed, Resolution, Scale, Taxonomy, called
-from shoal.types.contracts.components import Encoder
+from shoal.types.protocols import Encoder
 
 #: Most coordinates of one attribute: 1 GiB.
 MOST = 2**27

@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError, data_rows
-from shoal.kernels.arithmetic.class_means import class_means, class_means_of_integers
-from shoal.kernels.arithmetic.scaling import place
+from shoal.kernels.arithmetic.class_statistics import class_means, class_means_of_integers
+from shoal.kernels.arithmetic.sums import place
 from shoal.points._digits import decimal_counts, integers_to_step, own_step, own_step_of_decimals, step_for, to_step
-from shoal.points._missing import with_missing
+from shoal.points.encoding import with_missing
 from shoal.types import Attribute, Categories, Column, Footing, Kind, Placed, Resolution, Scale, Step
-from shoal.types.contracts.components import Encoder
+from shoal.types.protocols import Encoder
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,23 +1,68 @@
-"""Recipe: the frozen description of a run, with resolved defaults and the roles and blocks that follow."""
+"""Recipe: the frozen description of a run, with resolved defaults and the roles and blocks that follow.
+
+`RecipeArguments` types the fields as arguments, where a list serves as well as a tuple. Type checkers and editors read
+it; a test compares it with the declarations in `fields.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, Unpack
 
 from shoal.errors import ParameterError
 from shoal.parameters import UNSET
 from shoal.recipe.fields import RecipeFields
-from shoal.recipe.migration import migrated
 from shoal.recipe.requirements import into_fields
 from shoal.recipe.rules import RULES
 from shoal.recipe.settings import Rule, documented, sentences
 from shoal.types import Kind, Role
 
-if TYPE_CHECKING:
-    from shoal.recipe.arguments import Changes, RecipeArguments
+_NO_VERSION = "The recipe has no version"
+
+
+def migrated(values: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the values of a recipe file in the current version, and a note on every change.
+
+    >>> migrated({"quasi": ["age"], "row_order": "keep", "exact_means": True})[0]["method"]
+    'mdav'
+    >>> migrated({"quasi": ["age"], "version": 1})
+    ({'quasi': ['age'], 'version': 1}, ())
+    """
+    if "version" in values:
+        return dict(values), ()
+    found = dict(values)
+    notes = [*_written(found), *_safer(values)]
+    return found, tuple(f"{_NO_VERSION}: {note}" for note in notes)
+
+
+def _written(values: dict[str, Any]) -> list[str]:
+    """Add the method and the scaling that a file without a version implies."""
+    notes = []
+    if not values.get("method"):
+        values["method"] = "auto" if values.get("require") or values.get("t") is not None else "mdav"
+        notes.append(f"method = {values['method']} is kept. Write it into the file, with version = 1.")
+    given = values.get("set", {})
+    if isinstance(given, Mapping) and "scale" not in given and values.get("claim") != "original":  # no scale there
+        values["set"] = {**given, "scale": "standard"}
+        notes.append("scale = standard is kept. Write it into the file under [set].")
+    return notes
+
+
+def _safer(values: Mapping[str, Any]) -> list[str]:
+    """Name the safe defaults that were added after the first recipes, where they apply."""
+    notes = []
+    if not values.keys() & {"exact_means", "resolution"}:
+        notes.append("means have no more digits than their column. exact_means = true releases all digits.")
+    if "row_order" not in values:
+        notes.append("sorted files are shuffled if their order reveals something. row_order = keep keeps it.")
+    if "weight" in values and "release_weight" not in values:
+        notes.append("weights are released as the mean of their class. release_weight = record releases each.")
+    if values.keys() & {"subject", "together"} and "subject_exact" not in values:
+        notes.append("Ann and ANN are one person. subject_exact = true counts every spelling.")
+    return notes
+
 
 _K = 5
 
@@ -156,3 +201,67 @@ class Recipe(RecipeFields):
         if "method" in self.unset and not complete:
             del said["method"]
         return self._written(said, folder)
+
+
+Names = Sequence[str]
+Table = Mapping[str, Any]
+
+
+class _Optional(TypedDict, total=False):
+    version: int
+    confidential: Names
+    identifier: Names
+    strata: Names
+    subject: str | None
+    subject_exact: bool
+    weight: str | None
+    together: str | None
+    household_level: Names
+    require: Table
+    method: str | None
+    release: str
+    set: Table
+    kinds: Table
+    taxonomies: Mapping[str, Mapping[str, Any] | str]
+    orders: Mapping[str, Sequence[Any]]
+    attribute_weights: Mapping[str, float]
+    when_missing: str
+    small_strata: str
+    blocks: Sequence[Names]
+    steer: Sequence[Table]
+    text: Table
+    seed: int
+    release_weight: str | bool
+    resolution: Mapping[str, float | str]
+    exact_means: bool
+    row_order: str
+    reviewed: Names
+
+
+class _Levels(_Optional, total=False):
+    k: int
+    t: float | None
+    n: int | None
+    refine: str | None
+    epsilon: float | Mapping[str, float] | None
+    bounds: Mapping[str, Sequence[float]] | str
+    claim: str
+
+
+class RecipeArguments(_Levels):
+    """Arguments of :class:`shoal.Recipe`."""
+
+    quasi: Names
+
+
+class Changes(_Levels, total=False):
+    """Fields given by name, alone or beside a recipe."""
+
+    quasi: Names
+
+
+class FixedFields(_Optional, total=False):
+    """Fields given by name to :func:`shoal.explore`, whose own arguments say what varies."""
+
+    quasi: Names
+    n: int | None

@@ -12,7 +12,7 @@ from shoal.errors import DataError, ParameterError
 from shoal.parameters import Checked, Param
 from shoal.release._taken_cells import refuse_values
 from shoal.types import Column, Kind, Partition, Points, Release, Role, Schema, Table, with_columns
-from shoal.types.contracts.components import Releaser
+from shoal.types.protocols import Releaser
 
 if TYPE_CHECKING:
     import pyarrow as pa

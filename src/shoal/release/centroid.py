@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.errors import ParameterError, SchemaError
 from shoal.parameters import Checked, Param
 from shoal.types import Block, Numbers, Partition, Points, Release, Resolution, Role, Schema, Table, with_columns
-from shoal.types.contracts.components import Releaser
+from shoal.types.protocols import Releaser
 
 if TYPE_CHECKING:
     import pyarrow as pa

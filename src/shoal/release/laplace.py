@@ -31,7 +31,7 @@ from shoal.types import (
     domains,
     with_columns,
 )
-from shoal.types.contracts.components import Releaser
+from shoal.types.protocols import Releaser
 
 if TYPE_CHECKING:
     import pyarrow as pa

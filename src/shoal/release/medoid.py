@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.arithmetic.class_means import class_means
+from shoal.kernels.arithmetic.class_statistics import class_means
 from shoal.parameters import Checked
 from shoal.release._taken_cells import cell_ranks, refuse_values, taken
 from shoal.types import Partition, Points, Release, Table
-from shoal.types.contracts.components import Releaser
+from shoal.types.protocols import Releaser
 
 _TIE = 1e-9  # of the largest squared distance of a class: records within this tolerance are equally near
 

@@ -14,7 +14,7 @@ from shoal import secret
 from shoal.parameters import Checked, Param
 from shoal.release._taken_cells import refuse_values, taken
 from shoal.types import Partition, Points, Release, Table
-from shoal.types.contracts.components import Releaser
+from shoal.types.protocols import Releaser
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,8 +10,8 @@ from typing import Any
 from markupsafe import Markup
 
 from shoal import registry
+from shoal.report.charts.charts import mark, scatter
 from shoal.report.charts.curves import bars, best_sized, curves, split_curve
-from shoal.report.charts.scatter import mark, scatter
 from shoal.report.html import page
 from shoal.types import Explored, Setting
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, SchemaError
 from shoal.parameters import Checked, Param, unknown
 from shoal.types import Columns, Confidential, Points
-from shoal.types.contracts.components import Steering
+from shoal.types.protocols import Steering
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.arithmetic.scaling import extent, place
+from shoal.kernels.arithmetic.sums import extent, place
 from shoal.parameters import Checked, Param
 from shoal.types import Columns, Points
-from shoal.types.contracts.components import Steering
+from shoal.types.protocols import Steering
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
 from shoal.types import Columns, Points
-from shoal.types.contracts.components import Steering
+from shoal.types.protocols import Steering
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError
 from shoal.parameters import Checked, Param
 from shoal.types import Columns, Points
-from shoal.types.contracts.components import Steering
+from shoal.types.protocols import Steering
 
 _MOST = 256  # coordinates, each carried through by every method
 

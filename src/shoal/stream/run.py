@@ -13,12 +13,11 @@ from shoal.errors import ParameterError
 from shoal.locations import place
 from shoal.privacy.stream_gate.gate import Gate
 from shoal.progress import listening
-from shoal.stream.engine.counters import Gauge, Rejections, Snapshot
+from shoal.stream.engine.counters import Gauge, Rejections, Snapshot, serving
 from shoal.stream.engine.demands import digits_of
 from shoal.stream.engine.lane import How
 from shoal.stream.engine.loop import Pace, Running, StoppedError, Stopping
 from shoal.stream.formats import FEEDS, FORMATS, Dialect, chosen, format_of, read_table
-from shoal.stream.prometheus import serving
 from shoal.stream.recipe.recipe import StreamRecipe
 from shoal.types.stream import Cursor, Journey, Link
 

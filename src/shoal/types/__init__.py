@@ -7,9 +7,16 @@ Rows are positions, never index labels. Only numpy is needed to import this modu
 
 from __future__ import annotations
 
-from shoal.types.contracts.measure import CombinedMeasure, Measure
-from shoal.types.contracts.privacy_model import ConfidentialModel, PrivacyModel, TableModel
-from shoal.types.data.table import (
+from shoal.types.axis import FROM_THE_DATA, Axis, Cut, Domain, domains
+from shoal.types.explored import Explored, Setting
+from shoal.types.inspection import Combination, Guess, Inspection
+from shoal.types.partition import Block, Codes, Comparison, Pair, Partition
+from shoal.types.points import Attribute, Categories, Confidential, Footing, Numbers, Placed, Points, Requirement, Scale
+from shoal.types.privacy_ledger import CLAIMS, Entry, Ledger
+from shoal.types.protocols import CombinedMeasure, ConfidentialModel, Measure, PrivacyModel, TableModel
+from shoal.types.release import Audit, Certificate, Finding, Release
+from shoal.types.run import Planned, Reading, Readings, Run, Unchanged
+from shoal.types.table import (
     UNITS,
     Column,
     Columns,
@@ -27,28 +34,7 @@ from shoal.types.data.table import (
     with_columns,
     without_unused,
 )
-from shoal.types.results.explored import Explored, Setting
-from shoal.types.results.inspection import Combination, Guess, Inspection
-from shoal.types.results.planned import Planned
-from shoal.types.results.privacy_ledger import CLAIMS, Entry, Ledger
-from shoal.types.results.reading import Reading, Readings, Unchanged
-from shoal.types.results.release import Audit, Certificate, Finding, Release
-from shoal.types.results.run import Run
-from shoal.types.results.verification import Check, Promise, Verdict, Verification
-from shoal.types.space.axis import FROM_THE_DATA, Axis, Cut, Domain, domains
-from shoal.types.space.comparison import Codes, Comparison, Pair
-from shoal.types.space.partition import Block, Partition
-from shoal.types.space.points import (
-    Attribute,
-    Categories,
-    Confidential,
-    Footing,
-    Numbers,
-    Placed,
-    Points,
-    Requirement,
-    Scale,
-)
+from shoal.types.verification import Check, Promise, Verdict, Verification
 
 __all__ = [
     "Resolution",

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
-from shoal.types.data.table import Kind, Taxonomy
+from shoal.types.table import Kind, Taxonomy
 
 if TYPE_CHECKING:
     import numpy as np

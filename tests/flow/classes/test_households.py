@@ -15,7 +15,7 @@ import shoal
 from shoal import registry
 from shoal.flow.gate.gate import gate
 from shoal.flow.plan.promise import promise_of
-from shoal.kernels.arithmetic.class_means import class_means
+from shoal.kernels.arithmetic.class_statistics import class_means
 from shoal.types import Partition, Release, Schema
 
 N = 90

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.kernels.arithmetic.class_costs import sse
+from shoal.kernels.arithmetic.class_statistics import sse
 
 RNG = np.random.default_rng(11)
 N = 180

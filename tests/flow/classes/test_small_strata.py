@@ -18,7 +18,7 @@ from shoal.flow.classes.strata import merge_small, merged_note
 from shoal.flow.gate.gate import gate
 from shoal.flow.plan.promise import promise_of
 from shoal.types import Partition, Points, Release, Schema
-from shoal.types.data.statistical_files import Variable
+from shoal.types.statistical_files import Variable
 
 merged = runpy.run_path(str(Path(__file__).parents[2] / "oracles" / "small_strata.py"))["merged"]
 N = 60

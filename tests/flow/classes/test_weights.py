@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal import registry
-from shoal.kernels.arithmetic.class_means import class_means
+from shoal.kernels.arithmetic.class_statistics import class_means
 
 N = 60
 RNG = np.random.default_rng(8)

@@ -185,7 +185,7 @@ class TestReceipt:
 
     @pytest.mark.parametrize("column", ["subject", "together"])
     def test_classes_as_keyed_digests_of_subjects(self, column: str, tmp_path: Path) -> None:
-        from shoal.flow.evidence.digests import of_name
+        from shoal.flow.evidence.receipt import of_name
 
         nobody = None if column == "subject" else "gus"
         people = pa.table({"who": ["ann", "ann ", nobody, "bob", "cid", "dan", "eve", "fay"], "age": range(8)})
@@ -267,7 +267,7 @@ class TestBothOrNeither:
             raise shoal.EngineError("no")
 
         shoal.write_table(table(["one", "two", "three"]), tmp_path / "in.csv")
-        monkeypatch.setattr("shoal.flow.protect.side_files.evidence_of", broken)
+        monkeypatch.setattr("shoal.flow.protect.files.evidence_of", broken)
         with pytest.raises(shoal.EngineError):
             shoal.protect_file(
                 tmp_path / "in.csv", tmp_path / "out.csv", {"quasi": ["age"]}, evidence=tmp_path / "e.json"

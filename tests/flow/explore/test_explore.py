@@ -18,7 +18,7 @@ from shoal import registry
 from shoal.flow.explore import run_setting as trying
 from shoal.flow.explore.grid import coarseness, percentages
 from shoal.flow.explore.run_setting import fitting
-from shoal.flow.plan.cost import seconds_for
+from shoal.flow.plan.plan import seconds_for
 from shoal.kernels.refine.refine import seconds_to_start
 from shoal.parameters import declarations
 from shoal.partition.k_first import KFirst

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.flow.classes.form import form
-from shoal.flow.explore import sample as stand_ins_module
+from shoal.flow.explore import run_setting as stand_ins_module
+from shoal.flow.explore.grid import usual_sizes
 from shoal.flow.explore.noise import expected_loss
-from shoal.flow.explore.noise_grid import usual_sizes
 from shoal.flow.protect.anonymise import plan_for
 from shoal.flow.stages.read import schema_for
 from shoal.types import CLAIMS, FROM_THE_DATA, Table

@@ -23,10 +23,10 @@ from pyarrow import parquet
 
 import shoal
 from shoal.errors import GuaranteeError
-from shoal.flow.gate import metadata as flow_metadata
+from shoal.flow.gate import read_back as flow_metadata
 from shoal.flow.protect import protect as flow_protect
-from shoal.types.data.released import released, released_column
-from shoal.types.data.statistical_files import FileNotes, Variable
+from shoal.types.released import released, released_column
+from shoal.types.statistical_files import FileNotes, Variable
 
 SECRET = b"Sycamore"
 AGES = [31, 33, 62, 60, 35, 61]

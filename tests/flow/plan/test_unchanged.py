@@ -14,7 +14,7 @@ import pyarrow.csv
 import pytest
 
 import shoal
-from shoal.flow.plan.unchanged_columns import Coded, coded, count_unique, unique_records
+from shoal.flow.plan.promise import Coded, coded, count_unique, unique_records
 
 N = 60
 QUASI = ["a", "b"]

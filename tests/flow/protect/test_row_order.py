@@ -17,8 +17,7 @@ import pytest
 
 import shoal
 from shoal import secret
-from shoal.flow.evidence.digests import Digest
-from shoal.flow.evidence.receipt import Commitment, Receipt
+from shoal.flow.evidence.receipt import Commitment, Digest, Receipt
 from shoal.flow.protect import row_order
 from shoal.flow.stages.read import schema_for
 from shoal.locations import Place

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.types.data.statistical_files import Variable
+from shoal.types.statistical_files import Variable
 
 QUICK = ("il_sse", "mae", "mse", "sse")  # what protect reads
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import DataError
+from shoal.flow.plan.components import required_in
 from shoal.flow.plan.feasibility import refuse_infeasible
 from shoal.flow.plan.plan import make_plan
-from shoal.flow.plan.required_models import required_in
 from shoal.flow.stages import summary as module
 from shoal.flow.stages.read import schema_for
 from shoal.flow.stages.summary import Summary, Tally, summarise

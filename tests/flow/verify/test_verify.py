@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.flow.evidence.digests import of_name, of_table
+from shoal.flow.evidence.receipt import of_name, of_table
 from shoal.report.evidence import Evidence, seal_of
 
 ROWS = 40

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal import progress
 from shoal.flow.stages.write import open_sink
-from shoal.io.databases import mysql
+from shoal.io.databases import sql as mysql
 from shoal.io.sinks._sql_tables import sql_type
 from shoal.io.sources.sql import Sql
 from shoal.locations import place

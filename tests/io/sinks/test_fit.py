@@ -16,7 +16,7 @@ from shoal.io.sinks.spss import Spss
 from shoal.io.sinks.stata import Stata
 from shoal.io.sources.spss import Spss as SpssSource
 from shoal.io.sources.stata import Stata as StataSource
-from shoal.types.data.statistical_files import Variable
+from shoal.types.statistical_files import Variable
 
 SINKS = [(Spss(), SpssSource(), "a.sav"), (Stata(), StataSource(), "a.dta")]
 SECRET = 271828

@@ -16,7 +16,7 @@ from shoal.errors import DataError, ParameterError
 from shoal.io.sources.sas import Sas
 from shoal.io.sources.spss import Spss
 from shoal.io.sources.stata import Stata
-from shoal.types.data.statistical_files import FileNotes, Variable, tag
+from shoal.types.statistical_files import FileNotes, Variable, tag
 
 SECRET = "s3cr3t"
 FRAME = pl.DataFrame({"x": [1.0, 2.5, None], "s": [SECRET, "", "b"]})

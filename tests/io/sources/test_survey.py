@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.flow.demo_survey import OCCUPATIONS, taxonomy
+from shoal.flow.demo import OCCUPATIONS, taxonomy
 
 OF_THE_HOUSEHOLD = ("region", "dwelling", "rooms", "rent")
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.arithmetic.class_means import class_means, class_means_of_integers
-from shoal.kernels.arithmetic.scaling import location_and_spread, place
+from shoal.kernels.arithmetic.class_statistics import class_means, class_means_of_integers
+from shoal.kernels.arithmetic.sums import location_and_spread, place
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 

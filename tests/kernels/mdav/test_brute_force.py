@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.mdav import brute_force
+from shoal.kernels.mdav import steps as brute_force
 from shoal.kernels.mdav.mdav import Trace, mdav
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.arithmetic.scaling import in_range
+from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.mdav.mdav import mdav
 from shoal.progress import listening
 

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.arithmetic.class_costs import Classes, sse
+from shoal.kernels.arithmetic.class_statistics import Classes, sse
 from shoal.kernels.bound.column_generation import column_bound, relaxation
-from shoal.kernels.refine import column_pool as pricing_classes
-from shoal.kernels.refine.column_pool import can_price, priced_classes
-from shoal.kernels.refine.recombine import best_with
+from shoal.kernels.refine import recombine as pricing_classes
+from shoal.kernels.refine.recombine import best_with, can_price, priced_classes
 from shoal.kernels.refine.refine import EFFORTS, Effort, refine
 
 _spec = importlib.util.spec_from_file_location(

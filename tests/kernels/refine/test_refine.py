@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.arithmetic.class_costs import sse
+from shoal.kernels.arithmetic.class_statistics import sse
 from shoal.kernels.refine import refine as refining
 from shoal.kernels.refine.refine import EFFORTS, Effort, quick_start, refine, seconds_of
-from shoal.kernels.runtime.threads import Watch, together
+from shoal.kernels.runtime.jit import Watch, together
 from shoal.progress import Enough, listening
 
 _spec = importlib.util.spec_from_file_location("oracle_moves", Path(__file__).parents[2] / "oracles" / "moves.py")

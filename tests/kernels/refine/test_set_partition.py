@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.arithmetic.class_costs import class_costs, classes_of, labels_of
-from shoal.kernels.arithmetic.scaling import in_range
+from shoal.kernels.arithmetic.class_statistics import class_costs, classes_of, labels_of
+from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.refine.recombine import best_of_pool, components, pooled, recombine
 
 

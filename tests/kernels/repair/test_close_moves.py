@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.arithmetic.class_costs import sse
+from shoal.kernels.arithmetic.class_statistics import sse
 from shoal.kernels.closeness.earth_mover import Closeness, distances
 from shoal.kernels.models.class_values import Roster, likest, roster_of
 from shoal.kernels.models.demands import Demands, demands

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.kernels.arithmetic.class_costs import sse
+from shoal.kernels.arithmetic.class_statistics import sse
 from shoal.kernels.closeness.merge import merge_until_close
 from shoal.kernels.mdav.mdav import mdav
 from shoal.kernels.models.class_values import roster_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shoal.errors import DataError
-from shoal.stream.channels.file.journal import Journal
+from shoal.stream.channels._file_journal import Journal
 from shoal.stream.channels.files import Files
 from shoal.types.stream import Cursor, Journey, Leaving, Letter, Outgoing
 

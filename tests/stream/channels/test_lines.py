@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from shoal.stream.channels.file.input import Lines
+from shoal.stream.channels._file_input import Lines
 
 oracle = runpy.run_path(str(Path(__file__).parents[2] / "oracles" / "lines.py"))["lines"]
 pieces = st.lists(

@@ -15,7 +15,7 @@ import pytest
 
 import shoal
 from shoal.errors import DataError, EngineError, ParameterError, ShoalError
-from shoal.stream.channels.file.output import Growing
+from shoal.stream.channels._file_output import Growing
 from shoal.stream.engine.loop import StoppedError, Stopping
 
 RECIPE = {"quasi": ["age"], "bounds": {"age": [0, 120]}, "k": 2, "delay": 3}

@@ -17,7 +17,7 @@ from shoal.errors import DataError, GuaranteeError, ParameterError, SchemaError
 from shoal.privacy.stream_gate.gate import Gate
 from shoal.privacy.stream_gate.read_back import CsvReader, JsonlReader
 from shoal.stream import StreamAnonymizer, StreamRecipe
-from shoal.stream.channels.file.journal import Journal
+from shoal.stream.channels._file_journal import Journal
 from shoal.stream.wire.fields import Fate, Fields
 from shoal.types.stream import Leaving
 

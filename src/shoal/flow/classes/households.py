@@ -9,7 +9,7 @@ from shoal.flow.classes.improve import improved
 from shoal.flow.classes.strata import partition_strata
 from shoal.recipe.recipe import Recipe
 from shoal.types import Partition, Points
-from shoal.types.contracts.components import Partitioner
+from shoal.types.protocols import Partitioner
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,7 +72,7 @@ def means_of(points: Points, groups: NDArray[np.int64]) -> Points:
     """
     import numpy as np
 
-    from shoal.kernels.arithmetic.class_means import class_means
+    from shoal.kernels.arithmetic.class_statistics import class_means
 
     x = points.coordinates
     means = [class_means(np.ascontiguousarray(x[:, j]), groups, None) for j in range(x.shape[1])]

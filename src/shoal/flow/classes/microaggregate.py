@@ -13,14 +13,13 @@ from shoal import registry
 from shoal.errors import DataError, ParameterError, data_rows, raise_all
 from shoal.flow.classes.improve import improved
 from shoal.flow.classes.steering import ArrayColumns, given_tables, needs_confidential, steering_of
-from shoal.flow.plan.components import as_promised, enough_records
-from shoal.flow.plan.required_models import about_confidential, as_requirements
+from shoal.flow.plan.components import about_confidential, as_promised, as_requirements, enough_records
 from shoal.flow.stages.encode import confidential_arrays
 from shoal.parameters import build, shown, unknown
 from shoal.recipe.fields import EFFORTS
 from shoal.recipe.requirements import of_confidential, resolve
 from shoal.types import Certificate, Confidential, Partition, Points, Requirement
-from shoal.types.contracts.components import Partitioner
+from shoal.types.protocols import Partitioner
 
 
 def microaggregate_points(
@@ -92,7 +91,7 @@ def _required(require: Mapping[str, Any], inside: tuple[Confidential, ...]) -> t
 
 def bound_points(X: ArrayLike, k: int, labels: ArrayLike | None) -> Certificate:
     """Bound the SSE of bare points from below; `labels` is a partition to compare with."""
-    from shoal.flow.classes.certify import certify
+    from shoal.flow.classes.improve import certify
 
     if not isinstance(k, Integral) or isinstance(k, bool) or k < 2:
         raise ParameterError(f"lower_bound: k must be an integer ≥ 2, got {shown(k)}.")

@@ -20,7 +20,7 @@ from shoal.flow.stages.values import categories
 from shoal.parameters import shown
 from shoal.recipe.recipe import Recipe
 from shoal.types import Columns, Footing, Partition, Points, Table
-from shoal.types.contracts.components import Partitioner
+from shoal.types.protocols import Partitioner
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ import numpy as np
 
 from shoal.flow.stages.values import categories
 from shoal.types import Partition, Points, Role, Table, with_columns
-from shoal.types.contracts.components import Partitioner
-from shoal.types.data.statistical_files import Variable
-from shoal.types.data.table import called
+from shoal.types.protocols import Partitioner
+from shoal.types.statistical_files import Variable
+from shoal.types.table import called
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from shoal import secret
 from shoal.flow.evidence.column_semantics import columns_of
-from shoal.flow.evidence.digests import Digest, of_file, of_name, of_table
-from shoal.flow.evidence.receipt import Commitment, Receipt
-from shoal.report.evidence import FORMAT, Evidence, digest_of
-from shoal.report.sections.published import published, publishes
+from shoal.flow.evidence.receipt import Commitment, Digest, Receipt, of_file, of_name, of_table
+from shoal.report.evidence import FORMAT, Evidence, digest_of, published, publishes
 from shoal.types import Audit, Dialect, Finding, Release, Run
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import DataError, SchemaError
-from shoal.flow.evidence.digests import of_name
+from shoal.flow.evidence.receipt import of_name
 from shoal.flow.stages.values import with_values
 from shoal.report.evidence import Evidence
-from shoal.schema.infer import kind_of
+from shoal.schema.roles import kind_of
 from shoal.types import Column, Dialect, Kind, Release, Role, Schema, Taxonomy, called, with_columns
 
 if TYPE_CHECKING:

@@ -22,13 +22,15 @@ from shoal.flow.explore.run_setting import (
     fitting,
     of_records,
     protected,
+    sampled,
     setting_of,
+    stand_ins,
 )
-from shoal.flow.explore.sample import sampled, stand_ins
-from shoal.flow.plan.cost import seconds_for
-from shoal.flow.plan.declared_output import completed, covers_originals
-from shoal.flow.plan.floor import demands, of_demands, unmet
-from shoal.flow.protect.side_files import keep_apart
+from shoal.flow.plan.declared_output import completed
+from shoal.flow.plan.feasibility import demands, of_demands, unmet
+from shoal.flow.plan.plan import seconds_for
+from shoal.flow.plan.release_traits import covers_originals
+from shoal.flow.protect.files import keep_apart
 from shoal.flow.stages.read import open_source, read_table, schema_for
 from shoal.flow.stages.values import complete_rows, only_rows
 from shoal.locations import Place

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from shoal.errors import SchemaError, listing, rows_kept
 from shoal.flow.classes.form import Formed, form
-from shoal.flow.explore.grid import Explore
-from shoal.flow.explore.noise_grid import noise_candidates, refuse_options
+from shoal.flow.explore.grid import Explore, noise_candidates, refuse_options
 from shoal.flow.explore.run_setting import Bench, Result, Strategy, of_records, weaker
-from shoal.flow.plan.declared_output import covers_originals
-from shoal.flow.plan.floor import demands, of_demands, unmet
+from shoal.flow.plan.feasibility import demands, of_demands, unmet
+from shoal.flow.plan.release_traits import covers_originals
 from shoal.flow.protect.anonymise import plan_for
 from shoal.recipe.recipe import Recipe
 from shoal.types import FROM_THE_DATA, Block, Domain, Explored, Numbers, Setting, domains
-from shoal.types.results.privacy_ledger import sequential
+from shoal.types.privacy_ledger import sequential
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.errors import DataError, SchemaError, listing, raise_all
 from shoal.parameters import unknown
 from shoal.recipe.recipe import Recipe
-from shoal.schema import cellwise
+from shoal.schema import cells as cellwise
 from shoal.schema.roles import schema_of, without_user_missing
 from shoal.types import FROM_THE_DATA, Column, Dialect, Domain, Kind, Role, Schema, Table, Taxonomy
 
@@ -22,19 +22,6 @@ if TYPE_CHECKING:
 
 
 _NUMERIC = (Kind.INTEGER, Kind.CONTINUOUS)
-
-
-def covers_originals(recipe: Recipe) -> bool:
-    """Tell whether ε is claimed for original records."""
-    return recipe.epsilon is not None and recipe.claim == "original"
-
-
-def whole_lists(recipe: Recipe, table: Table) -> dict[str, list[str]]:
-    """Return the columns that list all categories of their taxonomy, whether or not a record has them."""
-    if not covers_originals(recipe):
-        return {}
-    trees = {column.name: column.taxonomy for column in table.schema.columns}
-    return {name: sorted(tree.paths) for name, tree in trees.items() if tree is not None}
 
 
 def undeclared(recipe: Recipe) -> list[str]:

@@ -1,17 +1,28 @@
-"""Promise of a release: everything that its audit must find."""
+"""Promise of a release: everything that its audit must find; and uniqueness on columns that are released unchanged.
+
+Unchanged columns can identify records however well the quasi-identifiers are protected. The counts use only the output
+and the classes, so exchanging two members of a class does not change them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from shoal.errors import GuaranteeError
+from shoal.flow.plan.components import of_persons_in, of_values, required_in
 from shoal.flow.plan.release_traits import GROUPING, guarantee, in_two_tables
-from shoal.flow.plan.required_models import of_persons_in, of_values, required_in
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required
-from shoal.types import Block, Partition, Role
-from shoal.types.results.privacy_ledger import sequential
+from shoal.types import Block, Partition, Release, Role, Unchanged
+from shoal.types.privacy_ledger import sequential
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,3 +159,131 @@ def _blocks(recipe: Recipe, partition: Partition) -> tuple[Block, ...]:
         replace(block, attributes=tuple(name for name in order if name in block.attributes))
         for block in partition.blocks
     )
+
+
+#: Roles whose columns are always released unchanged; a weight is if the recipe says so.
+UNCHANGED = (Role.OTHER, Role.CONFIDENTIAL, Role.STRATA)
+_LARGEST = 1 << 62  # a combination of values is encoded as one int64
+
+
+class Coded(NamedTuple):
+    """The value of each record as a number from 0."""
+
+    codes: NDArray[np.int64]
+    distinct: int  #: number of distinct values; a missing value counts as one
+
+
+def count_unchanged(release: Release, promise: Promise) -> Unchanged:
+    """Count the records of a release that are unique on its unchanged columns.
+
+    **Complexity.** O(n log n) for n records, per column; a column of distinct values is not sorted.
+    """
+    n = release.data.num_rows
+    names = _unchanged_columns(release, promise)
+    if not names:
+        return Unchanged(n)
+    columns = {name: coded(_cells(release, name)) for name in names}
+    found = count_unique(n, columns, promise.reviewed)
+    classes = _classes(release, promise)
+    if classes is None:
+        return found
+    return replace(found, in_class=tuple((name, unique_records([classes, one])) for name, one in columns.items()))
+
+
+def count_unique(records: int, columns: Mapping[str, Coded], reviewed: Sequence[str]) -> Unchanged:
+    """Count the records that are unique on all given columns, and on those that are not reviewed."""
+    unique = unique_records(list(columns.values()))
+    looked_at = tuple(name for name in columns if name in reviewed)
+    rest = [one for name, one in columns.items() if name not in looked_at]
+    unreviewed = unique if not looked_at else unique_records(rest)
+    return Unchanged(records, tuple(columns), unique, looked_at, unreviewed)
+
+
+def unique_records(columns: Sequence[Coded]) -> int:
+    """Return how many records share their combination of values with no other record.
+
+    >>> unique_records([Coded(np.array([0, 0, 1]), 2), Coded(np.array([0, 1, 1]), 2)])
+    3
+    >>> unique_records([Coded(np.array([0, 0, 1]), 2)]), unique_records([])
+    (1, 0)
+    """
+    if not columns:
+        return 0
+    if any(one.distinct == len(one.codes) for one in columns):
+        return len(columns[0].codes)
+    sizes = combination_sizes(columns)
+    return int((sizes == 1).sum())
+
+
+def combination_sizes(columns: Sequence[Coded]) -> NDArray[np.int64]:
+    """Return the number of records with each combination of values that occurs."""
+    keys, most = columns[0]
+    for codes, count in columns[1:]:
+        if most * count >= _LARGEST:
+            found, keys = np.unique(keys, return_inverse=True)
+            most = len(found)
+        keys, most = keys * count + codes, most * count
+    keys = np.sort(keys)
+    begins = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    return np.diff(np.append(begins, len(keys)))
+
+
+def coded(column: pa.ChunkedArray) -> Coded:
+    """Number the values of a column; a missing value counts as a value.
+
+    >>> import pyarrow as pa
+    >>> coded(pa.chunked_array([["b", None, "b"]])).distinct
+    2
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return coded(column.cast(kind.storage_type))
+    if pa.types.is_dictionary(kind):
+        return coded(column.cast(kind.value_type))
+    if pa.types.is_run_end_encoded(kind):
+        return coded(pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], kind.value_type))
+    if pa.types.is_nested(kind):
+        return _as_text(column)
+    try:
+        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    except pa.ArrowException:
+        return _as_text(column)
+    return Coded(encoded.indices.to_numpy().astype(np.int64), len(encoded.dictionary))
+
+
+def _as_text(column: pa.ChunkedArray) -> Coded:
+    """Number values that Arrow cannot compare, such as lists and structures, by their text."""
+    import pyarrow as pa
+
+    return coded(pa.chunked_array([pa.array([repr(value) for value in column.to_pylist()], pa.large_string())]))
+
+
+def _cells(release: Release, name: str) -> pa.ChunkedArray:
+    return release.data.column(name) if name in release.data.column_names else release.read[name]
+
+
+def _unchanged_columns(release: Release, promise: Promise) -> list[str]:
+    """Return the output columns that are released unchanged; with two tables, those of the first."""
+    weight = promise.two_tables or not promise.weights_of_classes
+    roles = (*UNCHANGED, *([Role.WEIGHT] if weight else []))
+    there = {*release.data.column_names, *release.read} - {release.link}
+    return [name for name in release.schema.names(*roles) if name in there]
+
+
+def _classes(release: Release, promise: Promise) -> Coded | None:
+    """Return each record's class; None without classes of at least k, or with one in each of several blocks."""
+    from shoal.privacy.counting.classes import classes_of
+
+    blocks = promise.blocks
+    if not all(block.promised for block in blocks) or (len(blocks) > 1 and not promise.nested):
+        return None
+    if not promise.visible_classes and release.link is None:  # the output does not show classes
+        found = Partition(blocks)
+        return Coded(found.labels, len(found))
+    seen = classes_of(release, promise.quasi if release.link is None else (release.link,))
+    labels = np.empty(release.data.num_rows, np.int64)
+    labels[seen.rows] = np.repeat(np.arange(len(seen.sizes)), seen.sizes)
+    return Coded(labels, len(seen.sizes))

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from shoal import registry
-from shoal.errors import ParameterError, listing, raise_all
-from shoal.flow.plan.declared_output import covers_originals, undeclared
-from shoal.flow.plan.floor import refuse_weaker_noise
-from shoal.flow.plan.required_models import of_values
-from shoal.flow.stages.values import as_values
+from shoal.errors import listing, raise_all
 from shoal.recipe.recipe import Recipe
+from shoal.schema.roles import without_user_missing
+from shoal.types import Schema, Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from shoal import registry
+from shoal.errors import ParameterError
+from shoal.flow.plan.components import of_values
+from shoal.flow.plan.declared_output import undeclared
+from shoal.flow.plan.feasibility import refuse_weaker_noise
+from shoal.flow.stages.values import as_values
 from shoal.recipe.requirements import resolve
-from shoal.types import Axis, Footing, Numbers, Points, Release, Schema, Table, domains, with_columns
-from shoal.types.contracts.components import Partitioner, Releaser
+from shoal.types import Axis, Footing, Numbers, Points, Release, domains, with_columns
+from shoal.types.protocols import Partitioner, Releaser
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -234,8 +243,7 @@ def comparable_with_original(release: Release) -> Release:
 
 def _undeclared(data: pa.Table, before: pa.Table, after: pa.Table) -> pa.Table:
     """Set declared missing values to missing in columns, if the files do not declare the same."""
-    from shoal.schema.roles import without_user_missing
-    from shoal.types.data.statistical_files import Variable
+    from shoal.types.statistical_files import Variable
 
     found = {}
     for name in data.column_names:
@@ -265,3 +273,16 @@ def _read(data: pa.Table, release: Release) -> pa.Table:
             column = as_values(name, Table(pa.table({name: column}), schema, release.dialect), exact=True)
         found[name] = column
     return pa.table(found)
+
+
+def covers_originals(recipe: Recipe) -> bool:
+    """Tell whether ε is claimed for original records."""
+    return recipe.epsilon is not None and recipe.claim == "original"
+
+
+def whole_lists(recipe: Recipe, table: Table) -> dict[str, list[str]]:
+    """Return the columns that list all categories of their taxonomy, whether or not a record has them."""
+    if not covers_originals(recipe):
+        return {}
+    trees = {column.name: column.taxonomy for column in table.schema.columns}
+    return {name: sorted(tree.paths) for name, tree in trees.items() if tree is not None}

@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING
 
 from shoal import progress
 from shoal.errors import DataError, raise_all
-from shoal.flow.classes.canonical_order import in_order_of_values
-from shoal.flow.classes.certify import certify
-from shoal.flow.classes.form import Formed, form
-from shoal.flow.classes.weights import weights_compared, weights_for_means, with_released_weights
+from shoal.flow.classes.form import Formed, form, weights_compared, weights_for_means, with_released_weights
+from shoal.flow.classes.improve import certify, in_order_of_values
 from shoal.flow.plan.plan import Plan, make_plan
 from shoal.flow.plan.release_traits import with_origins
 from shoal.flow.stages.encode import confidential_columns
-from shoal.flow.stages.groupings import named
 from shoal.flow.stages.measure import compared, measures, of_partition, read_measures
 from shoal.flow.stages.summary import summarise
+from shoal.flow.stages.values import named
 from shoal.recipe.recipe import Recipe
 from shoal.types import Readings, Release, Role, Run, Table, with_columns, without_unused
-from shoal.types.contracts.components import Sink
+from shoal.types.protocols import Sink
 
 if TYPE_CHECKING:
     import numpy as np

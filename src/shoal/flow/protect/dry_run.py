@@ -12,8 +12,7 @@ from shoal import progress
 from shoal.errors import ShoalError, raise_together
 from shoal.flow.plan.plan import Plan, make_plan
 from shoal.flow.plan.release_traits import in_two_tables
-from shoal.flow.protect.input import read_file, read_frame
-from shoal.flow.protect.side_files import NOTHING, SideFiles, keep_apart
+from shoal.flow.protect.files import NOTHING, SideFiles, keep_apart, read_file, read_frame
 from shoal.flow.stages.encode import encode
 from shoal.flow.stages.summary import ColumnSummary, Summary, summarise
 from shoal.flow.stages.values import complete_rows, only_rows
@@ -21,7 +20,7 @@ from shoal.flow.stages.write import open_sink
 from shoal.locations import Place, beside
 from shoal.recipe.recipe import Recipe
 from shoal.types import Planned, Role, Table
-from shoal.types.contracts.components import Sink
+from shoal.types.protocols import Sink
 
 
 def plan_file(

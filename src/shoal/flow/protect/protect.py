@@ -13,33 +13,30 @@ from typing import TYPE_CHECKING, Any
 from shoal import progress
 from shoal.errors import ParameterError, rows_kept
 from shoal.flow.evidence.build import Proof, digest_at
-from shoal.flow.evidence.digests import Digest, of_table
-from shoal.flow.evidence.receipt import Receipt, receipt_of
+from shoal.flow.evidence.receipt import Digest, Receipt, of_table, receipt_of
 from shoal.flow.gate.gate import gate
-from shoal.flow.gate.metadata import check_metadata, hand_over, with_released_metadata
-from shoal.flow.gate.read_back import read_back
-from shoal.flow.plan.declared_output import covers_originals, whole_lists
+from shoal.flow.gate.read_back import check_metadata, hand_over, read_back, with_released_metadata
 from shoal.flow.plan.promise import promise_of
-from shoal.flow.plan.release_traits import in_two_tables
+from shoal.flow.plan.release_traits import covers_originals, in_two_tables, whole_lists
 from shoal.flow.protect.anonymise import anonymise, measured, plan_for
-from shoal.flow.protect.input import read_file, read_frame
-from shoal.flow.protect.row_order import RowOrder, order_rows
-from shoal.flow.protect.side_files import (
+from shoal.flow.protect.files import (
     NOTHING,
     SideFiles,
     keep_apart,
     keep_receipt,
+    read_file,
+    read_frame,
     read_receipt,
     refuse_other_input,
 )
-from shoal.flow.stages.groupings import told_apart
-from shoal.flow.stages.values import complete_rows, only_rows
+from shoal.flow.protect.row_order import RowOrder, order_rows
+from shoal.flow.stages.values import complete_rows, only_rows, told_apart
 from shoal.flow.stages.write import open_sink
 from shoal.locations import Place, beside, path_or_none
 from shoal.recipe.recipe import Recipe
-from shoal.report.sections.published import published
+from shoal.report.evidence import published
 from shoal.types import Audit, Certificate, Comparison, Ledger, Partition, Readings, Release, Role, Run, Schema, Table
-from shoal.types.contracts.components import Sink
+from shoal.types.protocols import Sink
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from shoal import secret
 from shoal.errors import DataError, ShoalError
 from shoal.flow.evidence.receipt import Receipt
-from shoal.flow.stages.groupings import subjects_of
-from shoal.flow.stages.values import as_values
+from shoal.flow.stages.values import as_values, subjects_of
 from shoal.recipe.recipe import Recipe
 from shoal.types import Release, Role, Table
 

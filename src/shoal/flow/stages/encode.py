@@ -13,7 +13,7 @@ import pyarrow as pa
 from shoal import registry
 from shoal.errors import DataError, SchemaError, data_rows, raise_all
 from shoal.flow.stages.values import as_values
-from shoal.points.confidential import confidential_of, with_spellings
+from shoal.points.codes import confidential_of, with_spellings
 from shoal.types import Attribute, Column, Confidential, Kind, Numbers, Role, Table, with_columns
 
 if TYPE_CHECKING:

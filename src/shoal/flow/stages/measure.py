@@ -44,7 +44,7 @@ def compared(
     """
     import numpy as np
 
-    from shoal.points.compared import classes_in, in_own_terms
+    from shoal.points.codes import classes_in, in_own_terms
     from shoal.points.encoding import compare
 
     with np.errstate(all="ignore"):  # the square of an extreme masked value may overflow

@@ -10,7 +10,7 @@ from shoal.locations import Place
 from shoal.parameters import build, shown, unknown
 from shoal.recipe.recipe import Recipe
 from shoal.types import Dialect, Kind, Role, Schema, Table, with_columns
-from shoal.types.contracts.components import Source
+from shoal.types.protocols import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa

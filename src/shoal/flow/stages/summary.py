@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError, ParameterError, SchemaError, ShoalError
 from shoal.flow.stages.encode import confidential_columns, encode, weights_in
-from shoal.flow.stages.groupings import named, strata_of, subjects_of, told_apart
-from shoal.flow.stages.values import as_values, categories
-from shoal.points._missing import Missing
+from shoal.flow.stages.values import as_values, categories, named, strata_of, subjects_of, told_apart
+from shoal.points.encoding import Missing
 from shoal.points.numeric import Numeric
 from shoal.recipe.recipe import Recipe
 from shoal.types import Attribute, Kind, Role, Table

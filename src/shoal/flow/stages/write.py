@@ -10,8 +10,8 @@ from shoal import registry
 from shoal.io.sinks._atomic import atomic
 from shoal.locations import Place
 from shoal.parameters import build, declarations
-from shoal.types.contracts.components import Sink
-from shoal.types.data.released import released
+from shoal.types.protocols import Sink
+from shoal.types.released import released
 
 if TYPE_CHECKING:
     import pyarrow as pa

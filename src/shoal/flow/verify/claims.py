@@ -10,7 +10,7 @@ from typing import Any
 from shoal.errors import DataError, ParameterError, SchemaError, listing
 from shoal.flow.evidence.build import told
 from shoal.flow.evidence.column_semantics import Left
-from shoal.flow.plan.required_models import findings_of
+from shoal.flow.plan.components import findings_of
 from shoal.parameters import build, declarations
 from shoal.recipe.requirements import Required, model_of, of_confidential
 from shoal.report.evidence import Evidence

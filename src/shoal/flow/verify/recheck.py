@@ -11,8 +11,7 @@ from shoal import registry
 from shoal.errors import DataError, ParameterError, ShoalError, listing
 from shoal.flow.evidence.build import histogram, names_hidden
 from shoal.flow.evidence.column_semantics import Left, as_left, taken_on_trust
-from shoal.flow.evidence.digests import Digest, of_file, of_table
-from shoal.flow.evidence.receipt import Receipt
+from shoal.flow.evidence.receipt import Digest, Receipt, of_file, of_table
 from shoal.flow.stages.read import open_source
 from shoal.flow.verify.claims import claims_of, look_again, look_at_persons, same
 from shoal.flow.verify.requirements import (

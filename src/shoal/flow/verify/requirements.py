@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from shoal import registry
 from shoal.errors import listing
-from shoal.flow.plan.required_models import of_values, required_in
+from shoal.flow.plan.components import of_values, required_in
 from shoal.parameters import shown
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, of_confidential, of_persons, resolve

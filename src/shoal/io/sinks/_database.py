@@ -15,7 +15,7 @@ from shoal.io.sinks._atomic import atomic
 from shoal.locations import Place, Url
 from shoal.parameters import Checked, Param
 from shoal.types import Dialect
-from shoal.types.contracts.components import Sink
+from shoal.types.protocols import Sink
 
 
 @dataclass(frozen=True)

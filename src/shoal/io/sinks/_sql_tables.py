@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from shoal.errors import DataError, ParameterError, raise_all
-from shoal.io.databases.mysql import is_mysql
-from shoal.io.databases.sql import TAKEN, code, quoted
+from shoal.io.databases.sql import TAKEN, code, is_mysql, quoted
 from shoal.io.databases.tables import StagedTable, TableName, exists_already
 from shoal.io.sinks._text_cells import to_text
 from shoal.locations import Url

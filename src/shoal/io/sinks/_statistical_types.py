@@ -18,7 +18,7 @@ from shoal.errors import DataError, ParameterError, raise_all
 from shoal.io.sinks._atomic import unwritable, writing
 from shoal.io.sinks._file import FileSink
 from shoal.types import called
-from shoal.types.data.statistical_files import Clock, FileNotes, Variable, declared_missing
+from shoal.types.statistical_files import Clock, FileNotes, Variable, declared_missing
 
 _LARGEST = 2**53  # beyond it, a double cannot hold every integer
 

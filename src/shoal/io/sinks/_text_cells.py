@@ -10,7 +10,7 @@ from pyarrow import types
 
 from shoal.errors import DataError, raise_all
 from shoal.types import Dialect
-from shoal.types.data.statistical_files import untagged
+from shoal.types.statistical_files import untagged
 
 #: From the first number on Arrow writes doubles with an exponent; readers expect plain digits, up to the second.
 _EXPONENT_FROM, _EXPONENT_WANTED = 1e10, 1e16

@@ -15,8 +15,7 @@ from pyarrow import types
 
 from shoal.errors import DataError, ParameterError, data_rows, raise_all
 from shoal.io.sinks._atomic import writing
-from shoal.io.sinks._constant_time import MOMENT, UndatedZip
-from shoal.io.sinks._file import FileSink
+from shoal.io.sinks._file import MOMENT, FileSink, UndatedZip
 from shoal.parameters import Checked, Param
 from shoal.registry import package
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.types import as_it_was, plain, with_columns, without_unused
-from shoal.types.data.released import released, released_column
+from shoal.types.released import released, released_column
 
 
 def pandas_released(frame: Any, *, attrs: Mapping[Any, Any], keep: bool, whole: Mapping[str, Sequence[Any]]) -> Any:
@@ -207,7 +207,7 @@ class Frame:
     ) -> Any:
         """Return a frame ready to be returned: only categories that occur, no metadata; for pyarrow also copied.
 
-        Parameters are those of :func:`shoal.types.data.released.released`; with `keep`, a pandas frame has these
+        Parameters are those of :func:`shoal.types.released.released`; with `keep`, a pandas frame has these
         `attrs`.
 
         >>> import pandas as pd

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import SchemaError, listing, raise_all
-from shoal.io.sinks._constant_time import undate_sav
+from shoal.io.sinks._file import undate_sav
 from shoal.io.sinks._statistical_types import Format, StatisticalSink, cut, notes_of, numbers_of, padded, variables_of
-from shoal.types.data.statistical_files import Variable
+from shoal.types.statistical_files import Variable
 
 _FORMAT = Format("spss", "SPSS", "DATETIME23.2", "DATE11", 1.797_693_134_862_315_7e308, 32_767, blanks=False)
 _RESERVED = {"ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH"}

@@ -12,8 +12,7 @@ import pyarrow as pa
 
 from shoal import progress
 from shoal.errors import EngineError, ParameterError
-from shoal.io.databases.mysql import is_mysql
-from shoal.io.databases.sql import connected, quoted, said
+from shoal.io.databases.sql import connected, is_mysql, quoted, said
 from shoal.io.databases.tables import StagedTable, TableName, exists_already
 from shoal.io.sinks._database import DatabaseSink
 from shoal.io.sinks._sql_tables import check_finite, plain, publish, rename, sql_type, undoes_tables, values

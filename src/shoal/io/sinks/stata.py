@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import DataError, SchemaError, listing, raise_all
-from shoal.io.sinks._constant_time import undate_dta
+from shoal.io.sinks._file import undate_dta
 from shoal.io.sinks._statistical_types import Format, StatisticalSink, cut, notes_of, numbers_of, padded, variables_of
 from shoal.parameters import Checked, Param
-from shoal.types.data.statistical_files import Variable, declared_missing, tag, tag_range, tags
+from shoal.types.statistical_files import Variable, declared_missing, tag, tag_range, tags
 
 #: Stata's smallest and largest integer.
 ENDS = (-2_147_483_647, 2_147_483_620)

@@ -15,7 +15,7 @@ from shoal.io.sources._file import check_table
 from shoal.locations import Url
 from shoal.parameters import Checked, Param
 from shoal.types import Dialect
-from shoal.types.contracts.components import Source
+from shoal.types.protocols import Source
 
 
 @dataclass(frozen=True)

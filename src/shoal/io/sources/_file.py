@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, SchemaError, listing, raise_all
 from shoal.types import Dialect, plain
-from shoal.types.contracts.components import Source
+from shoal.types.protocols import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import EngineError
-from shoal.types.data.statistical_files import Clock, FileNotes, Variable, tag, tag_range
+from shoal.types.statistical_files import Clock, FileNotes, Variable, tag, tag_range
 
 _READY, _TABLE, _DAMAGED, _TOO_LARGE = b"r", b"t", b"d", b"m"
 _PATIENCE = 10.0  # seconds

@@ -16,7 +16,7 @@ from shoal.io.sources._file import check_names, read_bytes
 from shoal.io.sources._text_rows import Rows, check_utf8, codec, to_utf8
 from shoal.parameters import Checked, Param
 from shoal.types import Dialect
-from shoal.types.contracts.components import Source
+from shoal.types.protocols import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from shoal.io.databases import mysql
+from shoal.io.databases import sql as mysql
 from shoal.io.databases.sql import connected, described, quoted, said
 from shoal.io.databases.tables import TableName
 from shoal.io.sources._cell_columns import column

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arithmetic.class_costs import classes_of
+from shoal.kernels.arithmetic.class_statistics import classes_of
 from shoal.kernels.bound.column_generation import column_bound
 from shoal.kernels.order.projection import cut_labels, optimal_cut
 from shoal.kernels.runtime.jit import announce, kernel

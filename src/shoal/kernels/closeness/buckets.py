@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arithmetic.scaling import extent, place
+from shoal.kernels.arithmetic.sums import extent, place
 from shoal.kernels.runtime.jit import announce, kernel, part
 
 

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arithmetic.scaling import in_range
-from shoal.kernels.arithmetic.sums import exact_sums, mean, subtract
+from shoal.kernels.arithmetic.sums import exact_sums, in_range, mean, subtract
 from shoal.kernels.closeness.earth_mover import Closeness
 from shoal.kernels.closeness.swap_distance import (
     close_enough,
@@ -28,7 +27,7 @@ from shoal.kernels.closeness.swap_distance import (
 )
 from shoal.kernels.mdav.v_mdav import CLASSES, REMAINING, SLOTS, compact, measure
 from shoal.kernels.runtime.jit import announce, kernel, part
-from shoal.kernels.space.lazy_sort import LazyOrder, following, lazy_order, start
+from shoal.kernels.space.nearest_first import LazyOrder, following, lazy_order, start
 from shoal.progress import report
 
 LOOKED_AT = 3  #: index in the counts of the state

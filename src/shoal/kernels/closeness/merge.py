@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arithmetic.scaling import in_range
+from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.closeness.earth_mover import (
     LARGE,
     Closeness,
@@ -32,7 +32,7 @@ from shoal.kernels.closeness.earth_mover import (
 )
 from shoal.kernels.refine.class_state import numbered
 from shoal.kernels.runtime.jit import announce, kernel, part
-from shoal.kernels.space.moving_points import NONE, moving_points, nearest, put
+from shoal.kernels.space.kd_order import NONE, moving_points, nearest, put
 from shoal.kernels.space.remaining import WIDTH
 from shoal.progress import report
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.kernels.arithmetic.scaling import in_range
-from shoal.kernels.mdav.brute_force import look, pass_space
+from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.mdav.mdav import COORDINATES_PER_CALL, Trace, form_classes
+from shoal.kernels.mdav.steps import look, pass_space
 from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.kernels.runtime.lanes import lowest_bit, scan_points
 from shoal.kernels.space.nearest_per_subset import (

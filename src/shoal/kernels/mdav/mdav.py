@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.kernels.arithmetic.scaling import in_range
-from shoal.kernels.mdav.brute_force import brute_steps, pass_space, split_pass, split_steps, worthwhile_threads
-from shoal.kernels.mdav.index import index_steps
-from shoal.kernels.runtime.jit import announce
-from shoal.kernels.runtime.threads import thread_pool
+from shoal.kernels.arithmetic.sums import in_range
+from shoal.kernels.mdav.steps import brute_steps, index_steps, pass_space, split_pass, split_steps, worthwhile_threads
+from shoal.kernels.runtime.jit import announce, thread_pool
 from shoal.kernels.space.kd_order import equal_records
 from shoal.kernels.space.remaining import CLASSES, POINTS, REMAINING, Remaining, all_remaining, final_labels, scatter
 from shoal.kernels.space.spatial_index import REBUILT, Index, spatial_index

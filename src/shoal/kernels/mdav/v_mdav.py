@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arithmetic.scaling import in_range
+from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.progress import report
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arithmetic.scaling import in_range
+from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.mdav.mdav import BLOCKS_PER_CALL, mdav
 from shoal.kernels.models.running_variance import (
     Spread,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arithmetic.scaling import in_range
+from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.mdav.mdav import BLOCKS_PER_CALL
 from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.kernels.space.nearest_first import (

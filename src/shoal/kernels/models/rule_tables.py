@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoal.errors import SchemaError
 from shoal.kernels.closeness.earth_mover import closeness
 from shoal.kernels.models.rules import DOMINANCE, EQUAL, NUMBERS, REACH, SHARE, SPREAD, TREE
-from shoal.kernels.refine.reblock import arranged
+from shoal.kernels.refine.class_state import arranged
 from shoal.types import Confidential, Points, Requirement
 
 _FINEST = 2**31  # records times the finest fraction of a bound must fit into 64 bits

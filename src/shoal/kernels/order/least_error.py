@@ -19,7 +19,6 @@ it is best; a new start replaces entries at the end of the queue, and a binary s
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
-# mypy: allow-untyped-calls
 from __future__ import annotations
 
 import math

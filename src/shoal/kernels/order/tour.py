@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arithmetic.class_costs import root
-from shoal.kernels.arithmetic.scaling import in_range
+from shoal.kernels.arithmetic.class_statistics import root
+from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.order.projection import cut_labels, optimal_cut
 from shoal.kernels.order.two_opt import shorten
 from shoal.kernels.runtime.jit import kernel

@@ -143,3 +143,13 @@ def mean_with(a, c, i):
     m = a.size[c]
     for j in range(a.x.shape[1]):
         a.mean[c, j] = (a.mean[c, j] if m > 0 else 0.0) + (a.x[i, j] - (a.mean[c, j] if m > 0 else 0.0)) / (m + 1)
+
+
+def arranged(x: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Sort rows by their coordinates, so that later steps do not depend on row numbers."""
+    first = x[rows, 0]
+    order = np.argsort(first, kind="stable")
+    first = first[order]
+    if (first[1:] == first[:-1]).any():
+        order = np.lexsort((rows, *x[rows].T[::-1]))
+    return np.asarray(rows[order])

@@ -15,13 +15,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from shoal.kernels.arithmetic.scaling import in_range
+from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.mdav.mdav import mdav
 from shoal.kernels.refine.annealing import shift_or_swap
-from shoal.kernels.refine.class_state import arrange, numbered
-from shoal.kernels.runtime.jit import announce, kernel
+from shoal.kernels.refine.class_state import arrange, arranged, numbered
+from shoal.kernels.runtime.jit import announce, kernel, thread_pool
 from shoal.kernels.runtime.lanes import padded
-from shoal.kernels.runtime.threads import thread_pool
 from shoal.kernels.space.neighbours import neighbours
 from shoal.progress import report
 
@@ -114,16 +113,6 @@ def swept(x: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
         if not _sweep(a, near, k, open_, tiny):
             break
     return numbered(a.label)
-
-
-def arranged(x: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Sort rows by their coordinates, so that later steps do not depend on row numbers."""
-    first = x[rows, 0]
-    order = np.argsort(first, kind="stable")
-    first = first[order]
-    if (first[1:] == first[:-1]).any():
-        order = np.lexsort((rows, *x[rows].T[::-1]))
-    return np.asarray(rows[order])
 
 
 @kernel

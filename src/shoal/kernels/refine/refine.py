@@ -15,14 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arithmetic.scaling import in_range
+from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.mdav.mdav import brute_total, index_least, mdav
 from shoal.kernels.refine.annealing import annealed, ground
-from shoal.kernels.refine.class_state import numbered
-from shoal.kernels.refine.column_pool import can_price, priced_classes
-from shoal.kernels.refine.reblock import arranged, block_labels, whole_classes
-from shoal.kernels.refine.recombine import best_of_pool, best_with, recombine
-from shoal.kernels.runtime.threads import GoOn, Watch, together
+from shoal.kernels.refine.class_state import arranged, numbered
+from shoal.kernels.refine.reblock import block_labels, whole_classes
+from shoal.kernels.refine.recombine import best_of_pool, best_with, can_price, priced_classes, recombine
+from shoal.kernels.runtime.jit import GoOn, Watch, together
 
 WHOLE = 30_000  #: largest table that is annealed as a whole, in records
 _BLOCK = 4_000  # records in a block of a larger table: fits into a fast cache

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arithmetic.class_costs import sse
-from shoal.kernels.arithmetic.scaling import in_range
+from shoal.kernels.arithmetic.class_statistics import sse
+from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.models.demands import Demands, hold, least_size, rows_of
 from shoal.kernels.refine import refine as refining
 from shoal.kernels.refine.annealing import Ground, ground
@@ -22,7 +22,7 @@ from shoal.kernels.refine.recombine import best_of_pool
 from shoal.kernels.refine.refine import Annealing, Choose, Effort, recombined, refined
 from shoal.kernels.repair.moves import HOT, annealed_close, halved
 from shoal.kernels.repair.repair import satisfy
-from shoal.kernels.runtime.threads import GoOn
+from shoal.kernels.runtime.jit import GoOn
 from shoal.kernels.space.principal_axes import on_main_axes
 
 _NEAR = 40  # neighbours tried

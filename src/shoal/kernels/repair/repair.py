@@ -18,15 +18,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.arithmetic.class_costs import sse
-from shoal.kernels.arithmetic.scaling import in_range
+from shoal.kernels.arithmetic.class_statistics import sse
+from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.closeness.merge import merge_until_close
 from shoal.kernels.closeness.t_first import t_first
 from shoal.kernels.models.class_values import Roster, excess_of, roster_of
 from shoal.kernels.models.demands import Demands, excesses, hold, least_size, rows_of
 from shoal.kernels.models.rules import KIND, METRIC, NUMBERS, REACH, SPREAD, Rules
-from shoal.kernels.refine.class_state import Arrangement, arrange, numbered
-from shoal.kernels.refine.reblock import arranged
+from shoal.kernels.refine.class_state import Arrangement, arrange, arranged, numbered
 from shoal.kernels.repair.steps import mend, no_step
 from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.kernels.runtime.lanes import gap, padded

@@ -1,4 +1,4 @@
-"""Compilation of kernels, and the cache of compiled kernels on disk.
+"""Compilation of kernels, the cache of compiled kernels on disk, and threads that run them.
 
 Arithmetic is exact: no fastmath, so that operations are neither reordered nor contracted.
 
@@ -22,14 +22,17 @@ import os
 import pickle
 import re
 import shutil
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from threading import Event
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import llvmlite  # type: ignore[import-untyped]
 import numba
@@ -37,7 +40,8 @@ import numpy as np
 from numba.core import caching, config
 
 from shoal.errors import ParameterError
-from shoal.progress import say
+from shoal.progress import Enough, report, say
+from shoal.threads import thread_count
 
 fcntl: ModuleType | None
 try:
@@ -202,3 +206,72 @@ def announce(function: Any) -> None:
     folder = function.stats.cache_path
     if not function.signatures and not (folder and any(Path(folder).glob(f"{name}-*.nbi"))):
         say("compiling the kernels, once; this takes a few seconds")
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+GoOn = Callable[[float], bool]  #: receives the share of the work that is done; returns whether to continue
+
+_TICK = 0.1  # seconds
+_PARTS = 1000
+
+
+class Watch(NamedTuple):
+    """Deadline of a piece of work, and the part of the progress bar that it fills."""
+
+    until: float = float("inf")  #: by time.monotonic()
+    begin: float = 0.0  #: share done before
+    end: float = 1.0  #: share done after
+
+
+@contextmanager
+def thread_pool() -> Iterator[ThreadPoolExecutor]:
+    """Provide threads, started when needed; tasks not started when the block ends are dropped, so Ctrl-C ends soon."""
+    pool = ThreadPoolExecutor(thread_count())
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def together(
+    work: Callable[[Item, GoOn], Result], items: Sequence[Item], watch: Watch | None = None
+) -> tuple[list[Result | None], bool]:
+    """Call ``work(item, go_on)`` for every item, as many at a time as there are threads.
+
+    Returns
+    -------
+    results
+        In the order of the items; None for items not started when the deadline passed or the listener cancelled.
+    stopped
+        Whether that happened. Running tasks learn it from ``go_on`` and still return a result.
+    """
+    watch = watch or Watch()
+    shares, stop = np.zeros(len(items)), Event()
+
+    def one(at: int) -> Result | None:
+        def go_on(share: float) -> bool:
+            shares[at] = share
+            return not stop.is_set()
+
+        return None if stop.is_set() else work(items[at], go_on)
+
+    with thread_pool() as pool:
+        futures = [pool.submit(one, at) for at in range(len(items))]
+        try:
+            pending = set(futures)
+            while pending:
+                _, pending = wait(pending, timeout=min(_TICK, max(watch.until - time.monotonic(), 0.0)))
+                if time.monotonic() >= watch.until:
+                    stop.set()
+                    wait(pending)
+                    break
+                done = watch.begin + (watch.end - watch.begin) * float(shares.mean())
+                report(int(_PARTS * done), _PARTS)
+        except Enough:
+            stop.set()
+            wait(futures)  # tasks not started end at once
+        except BaseException:
+            stop.set()  # otherwise the threads would run to the end
+            raise
+    return [future.result() for future in futures], stop.is_set()

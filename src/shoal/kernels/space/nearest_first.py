@@ -1,9 +1,12 @@
-"""Lazy iterator over records by increasing distance from one of them, through a tree of boxes.
+"""Lazy iterators over records: by increasing distance, through a tree of boxes, or by any key.
 
 A method that forms a class around a record looks at the others one by one, nearest first, and takes those that fit.
 This module lists a few of the nearest; if none of them fits, it lists four times as many or, if few records fit at all,
 measures those one by one. Records that are taken stay in the tree until the class is complete, so that a longer list
 begins with the shorter one.
+
+Incremental quicksort: a stack holds the positions of pivots that are already in place. A request for the next record
+partitions the range before the nearest pivot until a pivot lies at the requested position.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -13,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arithmetic.scaling import in_range
+from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.runtime.jit import kernel, part
 from shoal.kernels.space.principal_axes import frame_of
 from shoal.kernels.space.remaining import CLASSES, POINTS, REMAINING, SLOTS, WIDTH, Nearest, Remaining, read, sink, take
@@ -251,3 +254,86 @@ def join_nearest(points: np.ndarray, labels: np.ndarray) -> np.ndarray:
     joined = labels.copy()
     joined[rows] = found
     return joined
+
+
+_GIVEN, _PIVOTS = range(2)  # `LazyOrder.counts`
+_FEW_TO_SORT = 12  # ranges up to this size are sorted by insertion
+
+
+class LazyOrder(NamedTuple):
+    """Keys and slots; those already returned are in order."""
+
+    key: np.ndarray
+    slot: np.ndarray
+    pivot: np.ndarray  # stack of positions that are in order
+    counts: np.ndarray  # (2,) records returned, pivots
+
+
+def lazy_order(capacity: int) -> LazyOrder:
+    """Allocate room for `capacity` records."""
+    return LazyOrder(
+        np.empty(capacity),
+        np.empty(capacity, np.int64),
+        np.empty(capacity + 1, np.int64),
+        np.zeros(2, np.int64),
+    )
+
+
+@part
+def start(order, size):
+    """Restart with the first `size` keys and slots; all slots must differ."""
+    order.counts[_GIVEN], order.counts[_PIVOTS], order.pivot[0] = 0, 1, size
+
+
+@part
+def _before(key, slot, i, j):
+    return key[i] < key[j] or (key[i] == key[j] and slot[i] < slot[j])
+
+
+@part
+def _exchange(key, slot, i, j):
+    key[i], key[j] = key[j], key[i]
+    slot[i], slot[j] = slot[j], slot[i]
+
+
+@part
+def _cut(key, slot, begin, end):
+    """Place the median of three records correctly between `begin` and `end`; return its position."""
+    a, b, c = begin, (begin + end) // 2, end - 1
+    if _before(key, slot, b, a):
+        a, b = b, a
+    if _before(key, slot, c, b):
+        b = a if _before(key, slot, c, a) else c
+    _exchange(key, slot, b, end - 1)
+    pivot, number, to = key[end - 1], slot[end - 1], begin
+    for i in range(begin, end - 1):
+        if key[i] < pivot or (key[i] == pivot and slot[i] < number):
+            _exchange(key, slot, i, to)
+            to += 1
+    _exchange(key, slot, to, end - 1)
+    return to
+
+
+@part
+def following(order):
+    """Return the next slot by (key, slot), or -1 after the last."""
+    key, slot, at = order.key, order.slot, order.counts[_GIVEN]
+    if at == order.pivot[0]:
+        return -1
+    while order.pivot[order.counts[_PIVOTS] - 1] > at:
+        end = order.pivot[order.counts[_PIVOTS] - 1]
+        if end - at > _FEW_TO_SORT:
+            order.pivot[order.counts[_PIVOTS]] = _cut(key, slot, at, end)
+            order.counts[_PIVOTS] += 1
+            continue
+        for i in range(at + 1, end):
+            j = i
+            while j > at and _before(key, slot, j, j - 1):
+                _exchange(key, slot, j, j - 1)
+                j -= 1
+        for i in range(end - 1, at - 1, -1):
+            order.pivot[order.counts[_PIVOTS]] = i
+            order.counts[_PIVOTS] += 1
+    order.counts[_PIVOTS] -= 1
+    order.counts[_GIVEN] += 1
+    return slot[at]

@@ -14,9 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.runtime.jit import announce, kernel, part
+from shoal.kernels.runtime.jit import announce, kernel, part, thread_pool
 from shoal.kernels.runtime.lanes import lowest_bit, scan_boxes, scan_points
-from shoal.kernels.runtime.threads import thread_pool
 from shoal.kernels.space.kd_order import equal_records
 from shoal.kernels.space.neighbours import Boxes, leaf_boxes
 from shoal.kernels.space.remaining import WIDTH

@@ -15,10 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arithmetic.scaling import in_range
-from shoal.kernels.runtime.jit import announce, kernel, part
+from shoal.kernels.arithmetic.sums import in_range
+from shoal.kernels.runtime.jit import announce, kernel, part, thread_pool
 from shoal.kernels.runtime.lanes import lowest_bit, most16, scan_apart, scan_points, scan_queries
-from shoal.kernels.runtime.threads import thread_pool
 from shoal.kernels.space.kd_order import equal_records, kd_order, regroup
 from shoal.kernels.space.remaining import WIDTH, in_lanes
 from shoal.kernels.space.tree import FAN, faces, push

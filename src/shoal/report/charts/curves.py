@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from shoal.report.charts.charts import mark
 from shoal.report.charts.numbers import drawing, element, folded, text
-from shoal.report.charts.scatter import mark
 from shoal.types import Explored, Setting
 
 _WIDE, _TALL = 640.0, 380.0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoal.report.charts.charts import heat_chart, histogram_chart, shares_chart
 from shoal.report.charts.histograms import histogram, missing, shares
 from shoal.report.charts.numbers import folded, joined, moment, number, percent, plain, rounded
-from shoal.report.sections.published import comparable
+from shoal.report.evidence import comparable
 from shoal.types import Codes, Comparison, Kind, Pair, Run
 
 Floats = NDArray[np.float64]

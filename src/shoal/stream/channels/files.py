@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from shoal.stream.channels.file.input import Bytes, Handle, Input, Made
-from shoal.stream.channels.file.journal import Base, Journal, Step
-from shoal.stream.channels.file.output import (
+from shoal.stream.channels._file_input import Bytes, Handle, Input, Made
+from shoal.stream.channels._file_journal import Base, Journal, Step
+from shoal.stream.channels._file_output import (
     Growing,
     Pipe,
     check_apart,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from shoal.errors import ParameterError
-from shoal.stream.channels.kafka_client.address import address, chosen, properties, seconds
-from shoal.stream.channels.kafka_client.group import Clients
-from shoal.stream.channels.kafka_client.link import KafkaLink, found
-from shoal.stream.channels.kafka_client.transactions import checked_delay
+from shoal.stream.channels._kafka_address import address, chosen, properties, seconds
+from shoal.stream.channels._kafka_group import Clients
+from shoal.stream.channels._kafka_link import KafkaLink, found
+from shoal.stream.channels._kafka_transactions import checked_delay
 from shoal.types.stream import Channel, Journey
 
 _OPTIONS = ("config", "from", "group", "instance", "patience", "until")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.arithmetic.class_means import class_means_of_integers
+from shoal.kernels.arithmetic.class_statistics import class_means_of_integers
 from shoal.stream.points._cells import Between, each, listed
 from shoal.types import Kind
 from shoal.types.stream import Known, Taken

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.arithmetic.class_means import medians
+from shoal.kernels.arithmetic.class_statistics import medians
 from shoal.stream.points._cells import Categories
 from shoal.types import Kind
 from shoal.types.stream import Known

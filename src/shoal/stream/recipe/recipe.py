@@ -1,21 +1,23 @@
-"""Stream recipe: the frozen description of a stream, derived facts, and its fingerprint."""
+"""Stream recipe: the frozen description of a stream, derived facts, and its fingerprint.
+
+`StreamArguments` types the fields as arguments, where a list serves as well as a tuple. Type checkers and editors read
+it; a test compares it with the declarations in `fields.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
 
 from shoal.parameters import declarations
+from shoal.recipe.recipe import Names, Table
 from shoal.recipe.settings import Rule, digest, documented
 from shoal.stream.recipe import rules as domains
 from shoal.stream.recipe.fields import StreamFields
 from shoal.stream.recipe.rules import RULES
 from shoal.types import Kind, Taxonomy
 from shoal.types.stream import Known
-
-if TYPE_CHECKING:
-    from shoal.stream.recipe.arguments import StreamArguments
 
 KEEP = "keep"
 _CORRECTABLE = ("keep", "unknown", "max_rejected")  # no released class depends on them
@@ -117,3 +119,40 @@ class StreamRecipe(StreamFields):
     def fingerprint(self) -> str:
         """SHA-256 of the promised fields: equal for equal guarantees, however they are written."""
         return digest(self.promised)
+
+
+class _Optional(TypedDict, total=False):
+    version: int
+    bounds: Mapping[str, Sequence[Any]]
+    delay_seconds: float | None
+    order_weight: float | str
+    subject: str | None
+    subject_exact: bool
+    identifier: Names
+    confidential: Names
+    kinds: Table
+    orders: Mapping[str, Sequence[Any]]
+    categories: Mapping[str, Sequence[Any]]
+    taxonomies: Mapping[str, Mapping[str, Any] | str]
+    attribute_weights: Mapping[str, float]
+    resolution: Mapping[str, float | str]
+    exact_means: bool
+    round_integers: bool | None
+    method: str
+    set: Table
+    require: Table
+    t: float | None
+    reference: Table
+    class_field: str
+    when_missing: str
+    keep: Names | None
+    unknown: str
+    max_rejected: float
+
+
+class StreamArguments(_Optional):
+    """Arguments of :class:`shoal.StreamRecipe`."""
+
+    quasi: Names
+    k: int
+    delay: int

@@ -12,15 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import EngineError, ParameterError
-from shoal.stream.channels.kafka_client.transactions import (
-    USUAL_ROOM,
-    Kept,
-    checked_delay,
-    fitting,
-    pack,
-    room_for,
-    unpack,
-)
+from shoal.stream.channels._kafka_transactions import USUAL_ROOM, Kept, checked_delay, fitting, pack, room_for, unpack
 from shoal.types.stream import Cursor, Tally
 
 counts = st.integers(0, 2**62)

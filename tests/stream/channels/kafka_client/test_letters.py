@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from shoal.stream.channels.kafka_client.link import letter_of
+from shoal.stream.channels._kafka_link import letter_of
 from shoal.types.stream import Letter
 
 

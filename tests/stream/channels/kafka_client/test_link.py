@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from shoal.errors import DataError, EngineError, ParameterError
-from shoal.stream.channels.kafka_client.group import Clients
-from shoal.stream.channels.kafka_client.transactions import Lapsed, Transactions, unpack
+from shoal.stream.channels._kafka_group import Clients
+from shoal.stream.channels._kafka_transactions import Lapsed, Transactions, unpack
 
 
 def _records(n: int, of: str = "") -> list[bytes]:

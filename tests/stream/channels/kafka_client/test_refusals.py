@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from shoal.errors import EngineError, ParameterError, ShoalError
+from shoal.stream.channels._kafka_address import OWNED, address, properties
 from shoal.stream.channels.kafka import Kafka
-from shoal.stream.channels.kafka_client.address import OWNED, address, properties
 from shoal.types.stream import Journey
 
 SECRET = "hunter2"

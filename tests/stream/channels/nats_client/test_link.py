@@ -14,11 +14,11 @@ import pytest
 
 from shoal.errors import EngineError
 from shoal.progress import listening
-from shoal.stream.channels.nats_client import reader as reading
-from shoal.stream.channels.nats_client import writer as writing
-from shoal.stream.channels.nats_client.connection import Connection
-from shoal.stream.channels.nats_client.reader import Reader
-from shoal.stream.channels.nats_client.writer import Writer
+from shoal.stream.channels import _nats_reader as reading
+from shoal.stream.channels import _nats_writer as writing
+from shoal.stream.channels._nats_connection import Connection
+from shoal.stream.channels._nats_reader import Reader
+from shoal.stream.channels._nats_writer import Writer
 from shoal.stream.run import Telling
 from shoal.types.stream import Cursor, Leaving, Letter, Outgoing
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from shoal.errors import DataError, EngineError, ParameterError, ShoalError
+from shoal.stream.channels._nats_connection import INPUT, OUTPUT, Address, Connection
 from shoal.stream.channels.nats import Nats
-from shoal.stream.channels.nats_client.connection import INPUT, OUTPUT, Address, Connection
 from shoal.types.stream import Cursor, Journey, Leaving, Outgoing, Tally
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import DataError
-from shoal.stream.channels.nats_client.messages import Runs, State, addressed, digests, packed
+from shoal.stream.channels._nats_messages import Runs, State, addressed, digests, packed
 from shoal.types.stream import Cursor, Leaving, Letter, Tally
 
 numbers = st.integers(0, 2**62)

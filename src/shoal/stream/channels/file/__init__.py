@@ -1,1 +1,0 @@
-"""Files and pipes as channels, with their journal."""

@@ -1,1 +1,0 @@
-"""Kafka client for the channel `kafka`."""

@@ -1,1 +1,0 @@
-"""NATS JetStream client for the channel `nats`."""

@@ -1,1 +1,0 @@
-"""Contracts: what each family of components must provide, with a safe default for everything else."""

@@ -1,0 +1,262 @@
+"""Explored settings, their losses and risks, and the recommended one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from shoal.types.privacy_ledger import CLAIMS
+
+_NAN = math.nan
+_LONG = 1e7  # percent: more digits would not help the reader
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way to protect a table, and its results.
+
+    Attributes
+    ----------
+    recipe
+        The recipe's fields as plain values, which :func:`shoal.protect` takes.
+    seconds
+        Estimated time, by which the settings to run are chosen; computed from counts, never from a clock.
+    state
+        ``ran``; ``failed``, with the reason in `note`; or ``left out``, because it did not fit into the time.
+    loss, risk
+        Readings of the two measures by which settings are compared; NaN if undefined. Where noise is weighed, the
+        loss is the expected one, and there is no risk.
+    readings
+        All readings, by name.
+    k, classes
+        The audited figures over all quasi-identifiers. Where noise is weighed and nothing is released: the size of
+        the smallest class of any block, and the number of classes in all blocks.
+    keeps
+        Whether k is promised over all quasi-identifiers, not only within blocks or for values.
+    meets
+        Whether it is as strong as the recipe demands. A weaker one is drawn in grey and never recommended.
+    note
+        Why it failed, or what the reader must know.
+    frontier
+        Whether no other setting that keeps its promise and meets the demands has less loss and no more risk, or
+        less risk and no more loss.
+    noise
+        Where noise is weighed: its part of the loss; the rest is lost through microaggregation.
+    sized
+        Whether k sets the class size; if not, the method chooses the sizes itself.
+    """
+
+    recipe: Mapping[str, Any] = field(repr=False)
+    seconds: float
+    state: str = "left out"
+    loss: float = _NAN
+    risk: float = _NAN
+    readings: Mapping[str, float] = field(default_factory=dict, repr=False)
+    k: int = 0
+    classes: int = 0
+    keeps: bool = False
+    note: str = ""
+    frontier: bool = False
+    noise: float = _NAN
+    sized: bool = True
+    meets: bool = True
+
+    @property
+    def method(self) -> str:
+        """The method with its refinement effort, in short: ``mdav + fast``; and with the division of ε."""
+        method = f"{self.recipe['method']} + {self.refine}" if self.refine else str(self.recipe["method"])
+        return f"{method} ({self.split})" if self.split else method
+
+    @property
+    def split(self) -> str | None:
+        """The division of ε, where noise is weighed and the setting names it."""
+        return self.recipe.get("set", {}).get("split") if "epsilon" in self.recipe else None
+
+    @property
+    def refine(self) -> str | None:
+        """The effort of the refinement; None: no refinement."""
+        return self.recipe.get("refine")
+
+    @property
+    def asked(self) -> tuple[int, float | None]:
+        """The requested k and t."""
+        return int(self.recipe["k"]), self.recipe.get("t")
+
+    @property
+    def name(self) -> str:
+        """The setting in words.
+
+        >>> Setting({"method": "t_first", "k": 5, "t": 0.2, "refine": "fast"}, 0.1).name
+        't_first + fast, k = 5, t = 0.2'
+        """
+        k, t = self.asked
+        if not self.sized:
+            return f"{self.method}, sizes vary"
+        return f"{self.method}, k = {k}" + ("" if t is None else f", t = {t:g}")
+
+    @property
+    def figures(self) -> tuple[str, str, str]:
+        """The loss and its parts from microaggregation and from noise, in words; percent. For weighed noise.
+
+        >>> Setting({"method": "mdav", "k": 5}, 0.1, loss=7e9, noise=2.5).figures
+        ('7e+09', '7e+09', '2.50')
+        """
+        parts = (self.loss, self.loss - self.noise, self.noise)
+        found = [f"{part:,.2f}" if part < _LONG else f"{part:.3g}" for part in parts]
+        return found[0], found[1], found[2]
+
+    @property
+    def comparable(self) -> bool:
+        """Whether it ran, keeps its promise, meets the recipe's demands, and has a loss and a risk."""
+        known = not math.isnan(self.loss) and not math.isnan(self.risk)
+        return self.state == "ran" and self.keeps and self.meets and known
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, as in the JSON of ``shoal explore``."""
+        if "epsilon" in self.recipe:
+            return self._weighed()
+        k, t = self.asked
+        found: dict[str, Any] = {"method": self.recipe["method"], "refine": self.refine, "k": k, "t": t}
+        found |= {"meets": self.meets, "state": self.state, "seconds": round(self.seconds, 3)}
+        if self.state == "ran":
+            found |= {"loss": _plain(self.loss), "risk": _plain(self.risk), "achieved_k": self.k}
+            found |= {"classes": self.classes, "keeps": self.keeps, "frontier": self.frontier}
+            found["readings"] = {name: _plain(value) for name, value in self.readings.items()}
+        return {**found, **({"note": self.note} if self.note else {})}
+
+    def _weighed(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"method": self.recipe["method"], "refine": self.refine, "split": self.split}
+        found |= {"k": self.asked[0] if self.sized else None, "meets": self.meets}
+        found |= {"state": self.state, "seconds": round(self.seconds, 3)}
+        if self.state == "ran":
+            found |= {"loss": _plain(self.loss), "microaggregation": _plain(self.loss - self.noise)}
+            found |= {"noise": _plain(self.noise), "smallest_class": self.k, "classes": self.classes}
+            found["keeps"] = self.keeps
+        return {**found, **({"note": self.note} if self.note else {})}
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def demands_in_words(demands: Mapping[str, float]) -> str:
+    """Return the k and t that a recipe demands as text.
+
+    >>> demands_in_words({"k": 5000, "t": 0.2})
+    'k ≥ 5,000 and t ≤ 0.2'
+    """
+    return " and ".join(f"{name} {'≥' if name == 'k' else '≤'} {level:,}" for name, level in demands.items())
+
+
+@dataclass(frozen=True)
+class Explored:
+    """The result of trying many settings.
+
+    Attributes
+    ----------
+    settings
+        Every setting to try, including those that failed or did not fit into the time.
+    recommended
+        The recommended one; None if none keeps the given limits.
+    reason
+        The reason, in a sentence.
+    rule
+        The rule by which it was chosen, in a sentence.
+    loss, risk
+        Names of the two measures by which settings are compared; where noise is weighed there is no risk, "".
+    records, whole
+        Number of records used, and of records in the table.
+    seconds, jobs
+        The time limit, and how many settings ran at once.
+    toml
+        The recipe of the recommended setting, for the whole table.
+    source
+        Name of the table: the last part of its path, without a password.
+    notes
+        Notes for the reader.
+    epsilon, claim
+        Where noise is weighed: the privacy budget, and what it is claimed for. Else None and "".
+    demands
+        The k and t that the recipe demands: weaker settings are shown but never recommended.
+    stand_ins
+        Whether synthetic records replaced those of the table, whose cells were not read.
+    """
+
+    settings: tuple[Setting, ...]
+    recommended: Setting | None
+    reason: str
+    rule: str
+    loss: str
+    risk: str
+    records: int
+    whole: int
+    seconds: float
+    jobs: int
+    toml: str = field(default="", repr=False)
+    source: str = ""
+    notes: tuple[str, ...] = ()
+    epsilon: float | None = None
+    claim: str = ""
+    stand_ins: bool = False
+    demands: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def frontier(self) -> tuple[Setting, ...]:
+        """The settings that no other one dominates, from the least loss to the least risk."""
+        return tuple(sorted((s for s in self.settings if s.frontier), key=lambda s: (s.loss, -s.risk)))
+
+    @property
+    def ways(self) -> dict[str, tuple[Setting, ...]]:
+        """The settings that ran, by method and division of ε, each by k."""
+        ran = [setting for setting in self.settings if setting.state == "ran"]
+        return {
+            way: tuple(sorted((s for s in ran if s.method == way), key=lambda s: s.asked[0]))
+            for way in dict.fromkeys(setting.method for setting in ran)
+        }
+
+    @property
+    def meaning(self) -> str:
+        """The meaning of ε, in its standard wording; empty where no noise is weighed."""
+        return CLAIMS.get(self.claim, "")
+
+    @property
+    def demanded(self) -> str:
+        """The recipe's demands, in words; empty without demands."""
+        return demands_in_words(self.demands)
+
+    @property
+    def recipe(self) -> dict[str, Any] | None:
+        """The recipe of the recommended setting, as plain values that :func:`shoal.protect` takes."""
+        return None if self.recommended is None else dict(self.recommended.recipe)
+
+    @property
+    def ran(self) -> str:
+        """The numbers of settings, in words."""
+        count = {state: sum(s.state == state for s in self.settings) for state in ("ran", "failed", "left out")}
+        tried = count["ran"] + count["failed"]
+        said = f"{tried:,} of {len(self.settings):,} settings fit into {self.seconds:g} s"
+        if self.jobs > 1:
+            said += f" on {self.jobs} cores"
+        return said + (f"; {count['failed']:,} of them could not be run" if count["failed"] else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, as in the JSON of ``shoal explore``."""
+        noise = {"epsilon": self.epsilon, "claim": self.claim, "meaning": self.meaning, "stand_ins": self.stand_ins}
+        return {
+            "records": self.records,
+            "of": self.whole,
+            "loss": self.loss,
+            "risk": self.risk or None,
+            **({} if self.epsilon is None else noise),
+            "demands": dict(self.demands),
+            "seconds": self.seconds,
+            "settings": [setting.to_dict() for setting in self.settings],
+            "frontier": [setting.to_dict() for setting in self.frontier],
+            "recommended": None if self.recommended is None else self.recommended.to_dict(),
+            "reason": self.reason,
+            "rule": self.rule,
+            "recipe": self.recipe,
+            "notes": list(self.notes),
+        }

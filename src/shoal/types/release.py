@@ -1,0 +1,319 @@
+"""Releases, and the findings of their audit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import listing
+from shoal.types.run import significant
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from shoal.types.privacy_ledger import Ledger
+    from shoal.types.run import Unchanged
+    from shoal.types.table import Dialect, Schema, Step
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A table as it will be released: identifiers removed, quasi-identifiers replaced class by class."""
+
+    data: pa.Table = field(repr=False)
+    schema: Schema  #: of the released columns
+    dialect: Dialect | None = None
+    subjects: pa.ChunkedArray | None = field(
+        default=None, repr=False
+    )  #: the subject of each row; for the audit, not released
+    subject_exact: bool = field(default=False, kw_only=True)  #: whether every spelling is a separate subject
+    read: Mapping[str, pa.ChunkedArray] = field(
+        default_factory=dict, repr=False
+    )  #: text cells parsed as values, for the audits that need values
+    origins: Mapping[str, NDArray[np.int64]] = field(
+        default_factory=dict, repr=False
+    )  #: for each column with cells of other records, their rows; for the measures, not released
+    original: pa.Table | None = field(
+        default=None, repr=False
+    )  #: the original columns; for an audit that compares, not released
+    classes: Mapping[str, NDArray[np.int64]] = field(
+        default_factory=dict, repr=False
+    )  #: for each of these sets the class of every record, if not visible; for the audit, not released
+    apart: Release | None = field(
+        default=None, repr=False
+    )  #: a second released table: `link`, and the confidential columns, which are not in this one
+    link: str | None = None  #: the column that identifies a row's class in both tables
+    ledger: Ledger | None = field(default=None, repr=False)  #: how ε was spent, if noise was added; for the audit
+    exact: Mapping[str, pa.Array] | None = field(
+        default=None, repr=False
+    )  #: rounded columns before rounding; for the measures, not released. None: means are not rounded here
+    resolutions: Mapping[str, Step | str] = field(
+        default_factory=dict
+    )  #: for each column of rounded values the step they must be multiples of; for the audit
+    shuffled: bool = False  #: whether rows are in random order; for the audit
+    weights: NDArray[np.float64] | None = field(
+        default=None, repr=False
+    )  #: the weight of each row in its class mean; for the audit, not released
+    swap_key: bytes | None = field(
+        default=None, repr=False
+    )  #: the secret key by which values were assigned; for the receipt, not released
+    cache: dict[Any, Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )  #: cached results of audits; a changed release starts without them
+
+    def values(self, name: str) -> pa.ChunkedArray:
+        """Return the values of a column, parsed if it is text."""
+        return self.read.get(name, self.data.column(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The finding of an audit for one privacy model.
+
+    Attributes
+    ----------
+    model
+        Key of the model, for example ``k_anonymity``.
+    attributes
+        The columns that were audited.
+    achieved
+        The level that actually holds.
+    required
+        The promised level; None if the finding is for information.
+    holds
+        Whether the required level is achieved; True if none is required.
+    classes
+        Number of equivalence classes.
+    worst
+        The worst classes: (number of the class by first row, level).
+    note
+        What the reader must know to interpret it.
+    promised
+        False: the method that made the release does not promise it, whatever was found.
+    confidential
+        The audited confidential column, for a model about one.
+    short
+        The short name of the level, as in ``--require``.
+    given
+        Fixed parameters of a model with several numbers: (name, value).
+    level
+        The name of the number in `achieved` and `required`.
+    found
+        Further achieved numbers: (name, value).
+    uniform
+        For a model that counts confidential values: the number of classes that hold a single value, and of their
+        records.
+
+    >>> rare = Finding("kpqr", ("age",), 0.7, 0.5, False, 9, given=(("p", 4),), level="r", found=(("p", 3),))
+    >>> rare.levels
+    ('p=4, r=0.5', 'p=3, r=0.7')
+    """
+
+    model: str
+    attributes: tuple[str, ...]
+    achieved: float
+    required: float | None
+    holds: bool
+    classes: int
+    worst: tuple[tuple[int, float], ...] = ()
+    note: str = ""
+    promised: bool = True
+    confidential: str | None = None
+    short: str = ""
+    given: tuple[tuple[str, float], ...] = ()
+    level: str = ""
+    found: tuple[tuple[str, float], ...] = ()
+    uniform: tuple[int, int] = (0, 0)
+
+    @property
+    def subject(self) -> str:
+        """The model and its columns, in words: ``k_anonymity over age``, ``t_closeness of pay over age``."""
+        of = "" if self.confidential is None else f" of {self.confidential}"
+        return f"{self.model}{of} over {listing(self.attributes)}"
+
+    @property
+    def levels(self) -> tuple[str, str]:
+        """The required and the achieved level, rounded so that a failure never looks like success."""
+        required, achieved = _shown(self.required, self.achieved, self.holds)
+        found = dict(self.found)
+        both = [(name, asked, found[name]) for name, asked in self.given if name in found]
+        if self.required is None or not both:
+            return required, achieved
+        # all numbers are shown, because a failure of any hidden one would look like success
+        pairs = [(name, *_shown(asked, got, self.holds)) for name, asked, got in both]
+        pairs.append((self.level, required, achieved))
+        return ", ".join(f"{p[0]}={p[1]}" for p in pairs), ", ".join(f"{p[0]}={p[2]}" for p in pairs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the finding as plain values, as in the JSON of ``shoal audit``."""
+        return {
+            "model": self.model,
+            "attributes": list(self.attributes),
+            **({} if self.confidential is None else {"confidential": self.confidential}),
+            **dict(self.given),
+            "level": self.level,
+            "required": self.required,
+            "achieved": self.achieved,
+            **({"found": dict(self.found)} if self.found else {}),
+            "holds": self.holds,
+            "note": self.note,
+        }
+
+
+def _shown(required: float | None, achieved: float, holds: bool) -> tuple[str, str]:
+    got = f"{achieved:.4g}" if isinstance(achieved, float) else f"{achieved:g}"
+    if required is None:
+        return "—", got
+    asked = f"{required:g}"
+    seen = (float(got) - float(asked)) * (achieved - required) > 0
+    return (asked, got) if holds or seen else (repr(required), repr(achieved))
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The independent audit of a table as it is, or as it will be, written."""
+
+    records: int
+    quasi: tuple[str, ...]
+    confidential: tuple[str, ...]
+    overall: Finding  #: of k-anonymity over all quasi-identifiers, required or not
+    findings: tuple[Finding, ...]
+    link: str | None = None  #: the class column, if confidential columns are in a separate table
+    unchanged: Unchanged | None = None  #: records made unique by unchanged columns; None: not counted
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Points to review before publication, a sentence each; none of them is a failure.
+
+        Many records may be unique on columns that are released unchanged; and all members of a class may share the
+        value of a confidential column without requirements.
+        """
+        unique = "" if self.unchanged is None else self.unchanged.warning
+        return tuple(sentence for sentence in (unique, self._uniform()) if sentence)
+
+    def _uniform(self) -> str:
+        """Report the classes whose members share a confidential value, for columns without requirements."""
+        required = {f.confidential for f in self.findings if f.required is not None}
+        found = {f.confidential: f for f in self.findings if f.uniform[0] and f.confidential not in required}
+        where = [
+            f"of {name!r} in {f.uniform[0]:,} of {f.classes:,} classes ({f.uniform[1]:,} records)"
+            for name, f in found.items()
+        ]
+        if not found:
+            return ""
+        return (
+            f"All members of a class share one value: {listing(where)}. Anyone who knows someone's "
+            f"class learns the value, and nothing was required of {_these(len(found))}. Require for example p = 2, "
+            f"or t."
+        )
+
+    @property
+    def holds(self) -> bool:
+        """Whether every requirement holds."""
+        return all(finding.holds for finding in self.findings)
+
+    @property
+    def dominance(self) -> float | None:
+        """The largest share of a class's weight that one person holds, over all blocks; None: not audited."""
+        return max((f.achieved for f in self.findings if f.model == "dominance"), default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the audit as plain values, as in the JSON of ``shoal audit``."""
+        unpromised = [f.to_dict() for f in self.findings if not f.promised]
+        return {
+            "records": self.records,
+            "classes": self.overall.classes,
+            "k": self.overall.achieved,
+            **dict(self.overall.found),
+            **({} if self.dominance is None else {"dominance": self.dominance}),
+            "quasi": list(self.quasi),
+            "confidential": {name: self._found_of(name) for name in self.confidential},
+            "requirements": [f.to_dict() for f in self.findings if f.required is not None],
+            **({"not_promised": unpromised} if unpromised else {}),
+        }
+
+    def _found_of(self, name: str) -> dict[str, Any]:
+        """Return the levels of a confidential column over all quasi-identifiers, or over the class column."""
+        over = self.quasi if self.link is None else (self.link,)
+        return {
+            f.short: {**dict(f.given), f.level: f.achieved, **dict(f.found)} if f.given or f.found else f.achieved
+            for f in self.findings
+            if f.confidential == name and f.attributes == over
+        }
+
+
+def _these(columns: int) -> str:
+    return "this column" if columns == 1 else "these columns"
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A lower bound on the SSE of any partition whose classes all have at least k records.
+
+    Attributes
+    ----------
+    k
+        Smallest size of a class.
+    bound
+        No partition has a lower SSE.
+    how
+        How the bound was obtained, each method once; several if strata or blocks of attributes were added up.
+    sst
+        Total sum of squares of the same points, the basis of percentages.
+    sse
+        The SSE of a given partition; None without one.
+
+    >>> Certificate(3, 90.0, ("column generation",), 1000.0, 100.0).to_dict()["gap"]
+    10.0
+    """
+
+    k: int
+    bound: float
+    how: tuple[str, ...]
+    sst: float
+    sse: float | None = None
+
+    @property
+    def il_bound(self) -> float:
+        """The bound in percent of SST: no partition has a lower information loss."""
+        return 100.0 * (self.bound / self.sst) if self.sst > 0 else 0.0
+
+    @property
+    def il(self) -> float | None:
+        """The information loss of the partition, in percent of SST."""
+        if self.sse is None:
+            return None
+        return 100.0 * (self.sse / self.sst) if self.sst > 0 else 0.0
+
+    @property
+    def gap(self) -> float | None:
+        """The largest part of the SSE that another partition could save, in percent."""
+        if self.sse is None:
+            return None
+        return 100.0 * (max(self.sse - self.bound, 0.0) / self.sse) if self.sse > 0 else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificate as plain values, as in the JSON of ``shoal protect --certify``."""
+        return {
+            "k": self.k,
+            "sse": self.sse,
+            "sse_bound": self.bound,
+            "il": self.il,
+            "il_bound": self.il_bound,
+            "gap": self.gap,
+            "how": list(self.how),
+        }
+
+    @property
+    def published(self) -> dict[str, Any]:
+        """The certificate as plain values with 3 significant digits; the gap has at most 2 decimals.
+
+        >>> found = Certificate(3, 90.19, ("column generation",), 1000.0, 100.123).published
+        >>> found["sse"], found["sse_bound"], found["gap"]
+        (100.0, 90.2, 9.92)
+        """
+        figures = {**self.to_dict(), "gap": None if self.gap is None else round(self.gap, 2)}
+        return {name: significant(value) if isinstance(value, float) else value for name, value in figures.items()}

@@ -1,1 +1,0 @@
-"""Releases, findings, readings and other results of a run."""

@@ -1,0 +1,310 @@
+"""Run: the record that all stages fill in; its readings; and its plan in plain words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import EngineError, listing
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from shoal.types.partition import Comparison, Partition
+    from shoal.types.privacy_ledger import Ledger
+    from shoal.types.release import Audit, Certificate, Release
+    from shoal.types.table import Schema
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The protection of one table.
+
+    Attributes
+    ----------
+    recipe
+        The recipe's fields as plain values, as in TOML.
+    toml, fingerprint
+        The recipe as it is saved, and its digest.
+    schema
+        The meaning of the input's columns.
+    partition
+        The classes.
+    release
+        The table as it is released.
+    comparison
+        The table before and after, for measures and charts.
+    readings
+        Losses and risks.
+    certificate
+        A lower bound on the loss, if requested.
+    checked
+        The findings of the independent audit; None: not audited yet.
+    left_out
+        Number of records excluded because a quasi-identifier is missing.
+    ledger
+        How ε was spent, if noise was added.
+    versions
+        Versions of shoal and its dependencies.
+    source, target
+        Names of input and output: the last part of their paths, without a password.
+    notes
+        Remarks for the user; printed only in the internal edition of a report.
+    """
+
+    recipe: Mapping[str, Any]
+    toml: str
+    fingerprint: str
+    schema: Schema
+    partition: Partition
+    comparison: Comparison = field(repr=False)
+    readings: Readings
+    release: Release = field(repr=False)
+    certificate: Certificate | None = None
+    checked: Audit | None = None
+    left_out: int = 0
+    ledger: Ledger | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
+    target: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def audit(self) -> Audit:
+        """The findings of the independent audit."""
+        if self.checked is None:
+            raise EngineError("Run: it was not audited, so it has no findings.")
+        return self.checked
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of records with each combination of released quasi-identifiers."""
+        import numpy as np
+
+        return np.bincount(self.comparison.classes if self.comparison.classes is not None else [])
+
+    @property
+    def note(self) -> str:
+        """Remark of the method on how classes were formed."""
+        return self.partition.note
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks of attributes that were partitioned separately."""
+        return len(self.partition.blocks)
+
+
+DIGITS = 3  #: significant digits of published figures about the originals
+
+
+def significant(value: float) -> float:
+    """Round a figure to 3 significant digits; −0 becomes 0.
+
+    >>> significant(8.78514), significant(1234567.0), significant(-0.0), significant(math.inf)
+    (8.79, 1230000.0, 0.0, inf)
+    """
+    return float(f"{value:.{DIGITS - 1}e}") + 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The reading of a measure: the value, which way is better, and the possible range.
+
+    Attributes
+    ----------
+    measure
+        Registry key of the measure.
+    value
+        The value; NaN if the measure is undefined here, with the reason in `note`.
+    goal
+        ``low`` or ``high``: which way is better; empty if neither is.
+    range
+        The smallest and largest possible value.
+    attributes
+        The columns measured.
+    unit
+        ``%``, or empty.
+    parts
+        The components of the value: (name, value), such as one per attribute.
+    note
+        What the reader must know to interpret it.
+    short
+        The name in JSON, if it is not the key.
+
+    >>> Reading("mae", 0.5, "low", (0.0, math.inf)).name
+    'mae'
+    """
+
+    measure: str
+    value: float
+    goal: str
+    range: tuple[float, float]
+    attributes: tuple[str, ...] = ()
+    unit: str = ""
+    parts: tuple[tuple[str, float], ...] = ()
+    note: str = ""
+    short: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name in JSON and in :class:`Readings`."""
+        return self.short or self.measure
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Readings of measures, by name."""
+
+    readings: tuple[Reading, ...]
+
+    def __getitem__(self, name: str) -> float:
+        return self.reading(name).value
+
+    def reading(self, name: str) -> Reading:
+        """Return a reading with all its details."""
+        return {r.name: r for r in self.readings}[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values by name, as in the JSON of ``shoal compare``, with their components under ``parts``."""
+        parts = {r.name: dict(r.parts) for r in self.readings if r.parts}
+        notes = {r.name: r.note for r in self.readings if r.note}
+        return {
+            **{r.name: None if math.isnan(r.value) else r.value for r in self.readings},
+            **({"parts": parts} if parts else {}),
+            **({"notes": notes} if notes else {}),
+        }
+
+
+#: The share of records unique on unreviewed unchanged columns above which a report warns.
+MOST_UNREVIEWED = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """Columns that are released unchanged, and the records that are unique on them; a missing value is a value.
+
+    Attributes
+    ----------
+    records
+        Number of records.
+    columns
+        The columns that are released unchanged.
+    unique
+        Number of records that are unique on all of these columns.
+    reviewed
+        The columns among them that the data steward has reviewed.
+    unreviewed_unique
+        Number of records that are unique on the columns that are not reviewed.
+    in_class
+        For each column the number of records that it makes unique within their class; None where a record has no
+        class, or more than one.
+
+    >>> Unchanged(100, ("pay", "town"), 40, ("town",), 6).to_dict()["unreviewed_unique_records"]
+    6
+    """
+
+    records: int = 0
+    columns: tuple[str, ...] = ()
+    unique: int = 0
+    reviewed: tuple[str, ...] = ()
+    unreviewed_unique: int = 0
+    in_class: tuple[tuple[str, int], ...] | None = None
+
+    @property
+    def unreviewed(self) -> tuple[str, ...]:
+        """The columns that are not reviewed."""
+        return tuple(name for name in self.columns if name not in self.reviewed)
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """Sentences on the records that are unique on all columns, and on those not reviewed."""
+        if not self.columns:
+            return ()
+        many = len(self.columns)
+        of = "the column that is" if many == 1 else f"the {many:,} columns that are"
+        found = [f"{self._share(self.unique)} unique by {of} released unchanged."]
+        if self.reviewed and self.unreviewed:
+            found.append(f"{self._share(self.unreviewed_unique)} unique by {listing(self.unreviewed)}, not reviewed.")
+        elif self.reviewed:
+            found.append("All columns that are released unchanged are reviewed.")
+        return tuple(found)
+
+    @property
+    def warning(self) -> str:
+        """What to do about records that are unique on unreviewed columns; empty if they are few."""
+        if self.unreviewed_unique <= MOST_UNREVIEWED * self.records:
+            return ""
+        return (
+            f"{self._share(self.unreviewed_unique)} unique by columns that are released unchanged and not reviewed: "
+            f"{listing(self.unreviewed)}. Anyone who knows these values can identify them. Make such columns "
+            f"quasi-identifiers or identifiers, or list those that no one else can know in the recipe's reviewed."
+        )
+
+    def _share(self, count: int) -> str:
+        return f"{count:,} of {self.records:,} records ({100 * count / max(self.records, 1):.1f} %) are"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, as in the JSON of ``shoal protect``."""
+        return {
+            "columns": list(self.columns),
+            "unique_records": self.unique,
+            "reviewed": list(self.reviewed),
+            "unreviewed_unique_records": self.unreviewed_unique,
+            "unique_in_class": None if self.in_class is None else dict(self.in_class),
+        }
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a run would do, or why it would be refused; nothing was written.
+
+    Attributes
+    ----------
+    records
+        Number of records that would be released.
+    left_out
+        Number of records that would be excluded because a quasi-identifier is missing.
+    schema
+        The meaning of the columns.
+    columns
+        A description of each quasi-identifier: missing values, decimals, categories.
+    decisions
+        The decisions: pairs of a topic and a sentence.
+    refusals
+        Why the run would be refused, a sentence each; empty: it would start.
+    seconds
+        Estimated processor time of the run on one core; None: it would not start.
+    exit_code
+        The exit code of the run, as far as the plan determines it.
+    """
+
+    records: int
+    left_out: int
+    schema: Schema
+    columns: Mapping[str, str] = field(default_factory=dict)
+    decisions: tuple[tuple[str, str], ...] = ()
+    refusals: tuple[str, ...] = ()
+    seconds: float | None = None
+    exit_code: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values, as in the JSON of ``shoal protect --dry-run``."""
+        return {
+            "records": self.records,
+            "left_out": self.left_out,
+            "columns": {
+                c.name: {
+                    "role": c.role,
+                    "kind": c.kind,
+                    **({"found": self.columns[c.name]} if c.name in self.columns else {}),
+                }
+                for c in self.schema.columns
+            },
+            "decisions": [{"topic": topic, "decision": decision} for topic, decision in self.decisions],
+            "refusals": list(self.refusals),
+            "seconds": self.seconds,
+        }

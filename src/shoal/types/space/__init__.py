@@ -1,1 +1,0 @@
-"""Points, axes, partitions and comparisons."""
