@@ -293,6 +293,20 @@ def _not_new(entry: EntryPoint, name: str) -> str:
     )
 
 
+#: The contract that a component of another package must inherit; its defaults promise nothing.
+_CONTRACTS = {
+    "partition": "Partitioner",
+    "privacy": "PrivacyModel",
+    "utility": "Reads",
+    "risk": "Reads",
+    "release": "Releaser",
+    "steer": "Steering",
+    "points": "Encoder",
+    "io.sources": "Source",
+    "io.sinks": "Sink",
+}
+
+
 def _plugged(family: str, key: str) -> Any:
     """Import the component of another package; any failure is a sentence that names the package."""
     (entry,) = _plugins(family)[key]
@@ -303,6 +317,11 @@ def _plugged(family: str, key: str) -> Any:
             f"{_owner(entry)} cannot be imported ({type(error).__name__}: {error}). "
             f"Repair the package, or uninstall it."
         ) from error
+    contract = _CONTRACTS.get(family)
+    if contract is not None and contract not in (base.__name__ for base in cls.__mro__):
+        raise ParameterError(
+            f"{_owner(entry)} must inherit {contract} of shoal.types.protocols, and does not. Ask its author to add it."
+        )
     for name in {key, getattr(cls, "short", key)} & _names(family):
         raise ParameterError(_not_new(entry, name))
     if (stated := _stated(entry)) is not None and stated != described(cls, entry.module):

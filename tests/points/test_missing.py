@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.points._missing import Missing
 from shoal.points.datetime import Datetime
-from shoal.points.encoding import Encoding, Missing, attribute_of
+from shoal.points.encoding import Encoding, attribute_of
 from shoal.points.numeric import Numeric
 from shoal.types import Column, Footing, Kind, Role
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal import registry
 from shoal.errors import DataError, SchemaError
@@ -15,11 +19,6 @@ from shoal.locations import Place
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, resolve
 from shoal.types import Audit, Dialect, Kind, Release, Role
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,4 @@ def _weighed(release: Release, recipe: Recipe) -> Release:
 
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
     """Return the numbers unchanged; a missing one is NaN."""
-    import numpy as np
-    import pyarrow as pa
-
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), np.float64)

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal.errors import DataError, ParameterError, SchemaError, raise_all
 from shoal.flow.evidence.receipt import Receipt
@@ -22,10 +24,6 @@ from shoal.parameters import unknown
 from shoal.recipe.recipe import Recipe
 from shoal.types import Comparison, Dialect, Kind, Readings, Role, Schema, Table, with_columns
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
 
 def places_by_key(original: Table, masked: Table, key: str) -> NDArray[np.int64]:
     """Return for each original record its row in the masked table; −1 if it is not there.
@@ -37,9 +35,6 @@ def places_by_key(original: Table, masked: Table, key: str) -> NDArray[np.int64]
     DataError
         If the key is missing or occurs twice in a table, or a masked record's key is not in the original.
     """
-    import numpy as np
-    import pyarrow as pa
-
     tables = {"original": original, "masked": masked}
     raise_all(
         SchemaError,
@@ -74,8 +69,6 @@ def places_by_key(original: Table, masked: Table, key: str) -> NDArray[np.int64]
 
 def _text(key: str, chunk: pa.Array) -> pa.Array:
     """Return a key as text: a number in one table may be text in the other."""
-    import pyarrow as pa
-
     try:
         return chunk.cast(pa.large_string())
     except pa.ArrowException:
@@ -252,8 +245,6 @@ def _comparison(original: Table, masked: Table, asked: Compared) -> Comparison:
 
 def _shuffled(original: Table, masked: Table) -> str:
     """Report columns that should be unchanged but hold the same values in another order."""
-    import pyarrow as pa
-
     names = set(original.data.column_names) - set(original.schema.names(Role.QUASI))
     moved = []
     for name in (name for name in masked.data.column_names if name in names):
@@ -290,8 +281,6 @@ def _refuse_unknown(names: Sequence[str], *tables: Table) -> None:
 
 def _values(masked: Table, original: Table, names: Sequence[str]) -> pa.Table:
     """Parse the columns of a masked table by the kinds of the original; raises all faults at once."""
-    import pyarrow as pa
-
     from shoal.schema.cells import without_nan
     from shoal.schema.roles import without_user_missing
 
@@ -314,8 +303,6 @@ def _values(masked: Table, original: Table, names: Sequence[str]) -> pa.Table:
 
 def _without_codes(field: pa.Field, cells: pa.ChunkedArray) -> pa.ChunkedArray:
     """Set categories to missing if they are codes that the original declares missing, even as text."""
-    import pyarrow as pa
-
     from shoal.schema.cells import is_text
     from shoal.types.statistical_files import Variable
 

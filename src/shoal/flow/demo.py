@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import EngineError, ParameterError
@@ -17,10 +19,6 @@ from shoal.locations import Place
 from shoal.parameters import Checked, Param
 from shoal.recipe.recipe import Recipe
 from shoal.types import with_columns
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 FILES = ("survey.csv", "occupations.csv", "recipe.toml", "protected.csv")
 
@@ -134,8 +132,6 @@ def _refuse(folder: Path, files: tuple[Path, ...], *, force: bool) -> None:
 
 def _strata(whose: pa.Table, recipe: Recipe) -> tuple[Stratum, ...]:
     """Audit each region separately; the household column, known here, is not released."""
-    import pyarrow.compute as pc
-
     found = []
     for name in sorted(set(whose["region"].to_pylist())):
         inside = whose.filter(pc.equal(whose["region"], name))
@@ -158,8 +154,6 @@ def _strata(whose: pa.Table, recipe: Recipe) -> tuple[Stratum, ...]:
 
 def _household(people: pa.Table, size: int) -> pa.Array:
     """Return which records belong to the first household of the given size."""
-    import pyarrow.compute as pc
-
     counted = people["household"].value_counts()
     of_size = counted.filter(pc.equal(counted.field("counts"), size))
     return pc.equal(people["household"], of_size.field("values")[0])
@@ -210,8 +204,6 @@ class Survey(Checked):
 
     def read(self) -> pa.Table:
         """Generate the survey."""
-        import pyarrow as pa
-
         n, rng = self.records, np.random.default_rng(self.seed)
         home = _homes(n, rng)
         region = rng.choice(len(_REGIONS), n, p=[0.24, 0.2, 0.27, 0.22, 0.07])[home]  # one per household
@@ -312,8 +304,6 @@ def _marital(
 
 def _occupation(education: NDArray[np.int64], work: NDArray[np.int64], rng: np.random.Generator) -> pa.Array:
     """Return each person's current or last occupation; missing for students and for some others."""
-    import pyarrow as pa
-
     names = [name for groups in OCCUPATIONS.values() for listed in groups.values() for name in listed]
     shares = np.exp(-1.8 * abs(np.subtract.outer(np.arange(len(_EDUCATION)), _SCHOOLING)))
     shares = np.einsum("eg,i->egi", shares, [0.5, 0.3, 0.2]).reshape(len(_EDUCATION), -1)
@@ -327,8 +317,6 @@ def _housing(
     household: NDArray[np.int64], income: NDArray[np.float64], rng: np.random.Generator
 ) -> dict[str, NDArray[np.generic] | pa.Array]:
     """Return the household attributes, the same for all members; some do not report their rent."""
-    import pyarrow as pa
-
     n = len(household)
     people = np.bincount(household, minlength=n)
     chance = rng.uniform(size=n)

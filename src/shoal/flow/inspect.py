@@ -8,9 +8,10 @@ from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal import progress
@@ -22,10 +23,6 @@ from shoal.parameters import unknown
 from shoal.recipe.settings import VERSION
 from shoal.schema.guess import A_HOUSEHOLD, AMOUNTS, Seen, role_of
 from shoal.types import Combination, Dialect, Guess, Inspection, Kind, Role, Unchanged
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 STARTER_K = 5
 _LISTS = {
@@ -249,8 +246,6 @@ def _shared(columns: Sequence[Guess], codes: Mapping[str, NDArray[np.int64]]) ->
 
 def _look(data: pa.Table, name: str, dialect: Dialect | None) -> tuple[Seen, NDArray[np.int64] | None]:
     """Count missing and distinct values of a column, and number its values if they can be compared."""
-    import pyarrow as pa
-
     from shoal.schema.cells import is_text, tidy, without_nan
     from shoal.schema.roles import kind_of, without_user_missing
 
@@ -277,8 +272,6 @@ def _look(data: pa.Table, name: str, dialect: Dialect | None) -> tuple[Seen, NDA
 
 def _numbers(values: pa.Array, kind: Kind, dialect: Dialect | None) -> NDArray[np.float64] | None:
     """Return distinct values as numbers; None if they are not numeric."""
-    import pyarrow as pa
-
     from shoal.schema.cells import is_text, readable
     from shoal.schema.cells import values as read
 

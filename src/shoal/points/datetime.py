@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.errors import SchemaError
 from shoal.kernels.arithmetic.class_statistics import class_means_of_integers
 from shoal.points._digits import own_unit, to_unit, unit_for
-from shoal.points.encoding import with_missing
+from shoal.points._missing import with_missing
 from shoal.points.numeric import coordinate, placed, present
 from shoal.types import Attribute, Categories, Column, Kind, Placed, Resolution, Scale
 from shoal.types.protocols import Encoder

@@ -16,7 +16,7 @@ from shoal.errors import DataError, SchemaError, data_rows
 from shoal.kernels.arithmetic.class_statistics import class_means, class_means_of_integers
 from shoal.kernels.arithmetic.sums import place
 from shoal.points._digits import decimal_counts, integers_to_step, own_step, own_step_of_decimals, step_for, to_step
-from shoal.points.encoding import with_missing
+from shoal.points._missing import with_missing
 from shoal.types import Attribute, Categories, Column, Footing, Kind, Placed, Resolution, Scale, Step
 from shoal.types.protocols import Encoder
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, SchemaError
 from shoal.kernels.arithmetic.class_statistics import medians
 from shoal.points._digits import no_resolution
+from shoal.points._missing import with_missing
 from shoal.points.codes import as_column
-from shoal.points.encoding import with_missing
 from shoal.points.numeric import coordinate, placed, present
 from shoal.types import Attribute, Categories, Column, Kind, Placed, Resolution, Scale
 from shoal.types.protocols import Encoder

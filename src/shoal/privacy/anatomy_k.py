@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import GuaranteeError, ParameterError
@@ -16,10 +18,6 @@ from shoal.privacy.counting.classes import by_first_row, codes_of, comparable, n
 from shoal.privacy.counting.numbers import smallest
 from shoal.privacy.counting.values import normal
 from shoal.types import Column, Finding, Release, TableModel, called
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _BY_CHANCE = log(1e-6)  # less likely than this is not chance
 
@@ -57,8 +55,6 @@ def _log_factorials(n: int) -> NDArray[np.float64]:
 
 def _ranks(column: Column, cells: pa.ChunkedArray) -> NDArray[np.int64]:
     """Return the rank of each value, −1 where it is missing."""
-    import pyarrow.compute as pc
-
     coded = normal(comparable(column.name, cells)).combine_chunks().dictionary_encode(null_encoding="mask")
     found = coded.dictionary
     if column.order:

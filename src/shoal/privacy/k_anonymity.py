@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
 from shoal.privacy.counting.classes import classes_of, comparable, counted_in, people_of
 from shoal.privacy.counting.numbers import smallest
 from shoal.types import Finding, Release, Role, TableModel
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -76,8 +74,6 @@ def smallest_weight(release: Release, names: Sequence[str]) -> tuple[tuple[str, 
     weights = [name for name in release.schema.names(Role.WEIGHT) if name in release.data.column_names]
     if not weights or not release.data.num_rows:
         return ()
-    import pyarrow as pa
-
     column = release.values(weights[0]).cast(pa.float64(), safe=False).fill_null(0.0)
     weight = np.nan_to_num(np.asarray(column.to_numpy(), np.float64))
     classes = classes_of(release, names)
@@ -119,8 +115,6 @@ def split_subjects(release: Release, names: Sequence[str]) -> int:
 
 def _pairs(release: Release, over: Sequence[str]) -> tuple[list[str], pa.Table]:
     """Return the names of the columns that define classes, and these columns with the subject of each row."""
-    import pyarrow as pa
-
     subjects = people_of(release).codes
     keys = [comparable(name, release.data.column(name)) for name in over]
     keys = keys or [np.zeros(len(subjects), np.int8)]  # over no columns, all records form one class

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import SchemaError, listing
@@ -15,9 +17,6 @@ from shoal.privacy.counting.classes import by_first_row, comparable, counted_in,
 from shoal.privacy.counting.numbers import smallest
 from shoal.privacy.k_anonymity import class_sizes
 from shoal.types import Finding, Release, TableModel
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -90,8 +89,6 @@ class _Classes(NamedTuple):
 
 def _classes(release: Release, names: tuple[str, ...], column: str) -> _Classes:
     """Count subjects, combinations and interleaved tuples of each class."""
-    import pyarrow as pa
-
     if column not in release.data.column_names:
         raise SchemaError(
             f"StreamKAnonymity: class_column must be a column of the stream; no column is called {column!r}; there "
@@ -112,9 +109,6 @@ def _classes(release: Release, names: tuple[str, ...], column: str) -> _Classes:
 
 def _named(cells: pa.ChunkedArray, name: str) -> NDArray[np.int64]:
     """Return the class number of each tuple, in order of first tuples; missing ones are classes of their own."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     plain = comparable(name, cells)
     missing = np.asarray(plain.is_null(nan_is_null=True).to_numpy())
     if pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type):
@@ -126,8 +120,6 @@ def _named(cells: pa.ChunkedArray, name: str) -> NDArray[np.int64]:
 
 def _different(owner: NDArray[np.int64], cells: list[pa.ChunkedArray]) -> NDArray[np.int64]:
     """Return how many different combinations of cells each class has."""
-    import pyarrow as pa
-
     keys = [f"q{j}" for j in range(len(cells))]
     table = pa.table([owner, *cells], names=["owner", *keys])
     found = table.group_by(["owner", *keys], use_threads=False).aggregate([])

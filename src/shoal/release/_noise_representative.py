@@ -23,16 +23,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.release._noise_sampler import Noise, exact_means, noisy
 from shoal.types import Block, Domain, Table, Taxonomy, called
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def distances(taxonomy: Taxonomy) -> tuple[list[str], NDArray[np.float64]]:
@@ -94,8 +92,6 @@ def chosen(
     up to it. A class whose scores change by δ costs 2δ/b with noise of scale b, so all of them together cost no more
     than a single class whose scores change by the total: by sequential composition that is ε.
     """
-    import pyarrow as pa
-
     reach, epsilon = cost
     scores = -mean_distances(codes_of(column, taxonomy), taxonomy, block)
     every = np.broadcast_to(reach, len(block))
@@ -111,9 +107,6 @@ def as_declared(values: pa.Array, taxonomy: Taxonomy) -> pa.Array:
 
     So neither the categories nor their order disclose which ones were drawn, or which ones occur in the data.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     names = pa.array(sorted(taxonomy.paths), pa.string())
     return pa.DictionaryArray.from_arrays(pc.index_in(values, value_set=names), names)
 

@@ -13,18 +13,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal import registry
 from shoal.errors import EngineError, ParameterError
 from shoal.types import Domain, Kind
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _LARGEST = 2**62  # fits into int64 and is exact as a double
 _EXACT = 2**53  # every integer up to this is exact as a double
@@ -79,8 +76,6 @@ class Grid:
 
     def rounded(self, values: NDArray[np.float64]) -> pa.Array:
         """Return the nearest multiple of each value, with no more digits than the resolution has."""
-        import pyarrow as pa
-
         with np.errstate(over="ignore"):  # a step may be far smaller than the values
             steps = np.clip(np.rint(values / float(self.step)), float(self.first), float(self.last))
         if self.whole:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
 from shoal.types import Partition, Release, Role, Schema, Table, with_columns
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def taken(
@@ -33,8 +30,6 @@ def taken(
         the
             release also keeps the original quasi-identifiers.
     """
-    import pyarrow as pa
-
     schema, subjects = table.schema, table.schema.names(Role.SUBJECT)
     data = table.data.select([name for name in table.data.column_names if schema[name].role.leaves])
     return Release(
@@ -55,8 +50,6 @@ def cell_ranks(cells: pa.ChunkedArray) -> NDArray[np.int64]:
     >>> cell_ranks(pa.chunked_array([["b", None, "a", "b"]])).tolist()
     [1, 2, 0, 1]
     """
-    import pyarrow as pa
-
     if isinstance(cells.type, pa.BaseExtensionType):
         cells = cells.cast(cells.type.storage_type)
     if pa.types.is_dictionary(cells.type):

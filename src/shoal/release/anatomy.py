@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, ParameterError
@@ -13,9 +15,6 @@ from shoal.parameters import Checked, Param
 from shoal.release._taken_cells import refuse_values
 from shoal.types import Column, Kind, Partition, Points, Release, Role, Schema, Table, with_columns
 from shoal.types.protocols import Releaser
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -112,8 +111,6 @@ class Anatomy(Checked, Releaser):
 
     def _apart(self, table: Table, numbers: NDArray[np.int64]) -> Release:
         """Return the second table: whole confidential rows, grouped by class."""
-        import pyarrow as pa
-
         names = list(table.schema.names(Role.CONFIDENTIAL))
         before = table.data.select(names)
         places = [_places(name, before.column(name)) for name in reversed(names)]
@@ -147,9 +144,6 @@ def _places(name: str, column: pa.ChunkedArray) -> NDArray[np.int64]:
 
     Cells of equal rank must be the same cell, or the second table would keep the order of their records.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     try:
         coded = _plain(column).combine_chunks().dictionary_encode(null_encoding="mask")
         found = coded.dictionary
@@ -169,8 +163,6 @@ def _places(name: str, column: pa.ChunkedArray) -> NDArray[np.int64]:
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return cells of a type that can be sorted."""
-    import pyarrow as pa
-
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
         return _plain(column.cast(kind.storage_type))

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError, SchemaError
 from shoal.parameters import Checked, Param
 from shoal.types import Block, Numbers, Partition, Points, Release, Resolution, Role, Schema, Table, with_columns
 from shoal.types.protocols import Releaser
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)

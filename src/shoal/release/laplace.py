@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError
@@ -32,9 +33,6 @@ from shoal.types import (
     with_columns,
 )
 from shoal.types.protocols import Releaser
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -122,8 +120,6 @@ class Laplace(Checked, Releaser):
         rng: np.random.Generator,
     ) -> Release:
         """Replace each quasi-identifier by its class's mean with noise."""
-        import pyarrow as pa
-
         self.refuse(table.schema)
         refuse_missing(table)
         refuse_values(self, partition)
@@ -170,8 +166,6 @@ class Laplace(Checked, Releaser):
         self, name: str, values: NDArray[np.float64] | pa.Array, grids: Mapping[str, Grid], schema: Schema
     ) -> pa.Array:
         """Return the released values of classes: rounded numbers, or categories."""
-        import pyarrow as pa
-
         if name in grids:
             return grids[name].rounded(values)
         taxonomy = schema[name].taxonomy

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal import secret
@@ -15,9 +17,6 @@ from shoal.parameters import Checked, Param
 from shoal.release._taken_cells import refuse_values, taken
 from shoal.types import Partition, Points, Release, Table
 from shoal.types.protocols import Releaser
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _KEY = 32  # bytes
 
@@ -128,9 +127,6 @@ def ranks_as_written(column: pa.ChunkedArray) -> NDArray[np.int64]:
     >>> ranks_as_written(pa.chunked_array([["1.0", "1", None, "1"]])).tolist()
     [1, 0, 2, 0]
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     cells = column.combine_chunks()
@@ -149,8 +145,6 @@ def ranks_as_written(column: pa.ChunkedArray) -> NDArray[np.int64]:
 
 def _text(cells: pa.Array) -> pa.Array:
     """Return cells as text; those that Arrow cannot convert, as Python writes them."""
-    import pyarrow as pa
-
     try:
         return cells.cast(pa.large_string())
     except pa.ArrowException:

@@ -12,16 +12,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from shoal.errors import DataError, data_rows
 from shoal.types import Dialect, Kind, called, without_unused
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
 
 _INTEGER = r"^[+-]?[0-9]+$"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -38,23 +37,17 @@ _WORDS = {Kind.INTEGER: "an integer", Kind.CONTINUOUS: "a number", Kind.DATETIME
 
 def is_text(column: pa.ChunkedArray) -> bool:
     """Tell whether a column holds text."""
-    import pyarrow as pa
-
     kind = column.type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def moment_sign(cells: pa.ChunkedArray) -> str:
     """Return the separator between date and time in the first cell that has both."""
-    import pyarrow.compute as pc
-
     return " " if pc.any(pc.match_substring_regex(cells, "[0-9] [0-9]")).as_py() else "T"
 
 
 def lossless(cells: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> bool:
     """Tell whether values would keep everything in the cells: no excess digits, no time zone, nothing unreadable."""
-    import pyarrow.compute as pc
-
     read = tidy(cells, dialect)
     if kind not in _WORDS or not readable(read, kind, dialect):
         return False
@@ -66,9 +59,6 @@ def lossless(cells: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> bool:
 
 def tidy(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
     """Return cells without surrounding blanks; empty cells and those that mean "no value" become missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     trimmed = pc.utf8_trim_whitespace(cells.cast(pa.string()))
     absent = pc.is_in(trimmed, value_set=pa.array(["", *dialect.missing], pa.string()))
     return pc.if_else(absent, pa.scalar(None, pa.string()), trimmed)
@@ -76,9 +66,6 @@ def tidy(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
 
 def without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column with NaN, and categories that are NaN, as missing; unchanged if there is nothing to replace."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_dictionary(column.type):
         return _without_empty(column)
     if not pa.types.is_floating(column.type) or not pc.any(pc.is_nan(column)).as_py():
@@ -88,9 +75,6 @@ def without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _without_empty(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return categories without missing values or NaN; records that had one become missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     empty = pc.is_null(column.cast(column.type.value_type), nan_is_null=True)
     if pc.sum(empty).as_py() in (None, column.null_count):
         return column
@@ -99,16 +83,11 @@ def _without_empty(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def without_missing(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
     """Return cells unchanged, except that those that mean "no value" become missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     return pc.if_else(pc.is_null(tidy(cells, dialect)), pa.scalar(None, cells.type), cells)
 
 
 def with_point(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
     """Return cells with a decimal point. A cell that already had one no longer reads as a number."""
-    import pyarrow.compute as pc
-
     if dialect.decimal == ".":
         return cells
     return pc.replace_substring(pc.replace_substring(cells, ".", "·"), dialect.decimal, ".")
@@ -116,8 +95,6 @@ def with_point(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
 
 def has_decimal_comma(cells: pa.ChunkedArray, dialect: Dialect) -> bool:
     """Tell whether most cells would be numbers if the decimal separator were a comma."""
-    import pyarrow.compute as pc
-
     read = tidy(cells, dialect)
     if dialect.decimal == "," or read.null_count == len(read):
         return False
@@ -127,9 +104,6 @@ def has_decimal_comma(cells: pa.ChunkedArray, dialect: Dialect) -> bool:
 
 def fits(cells: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArray:
     """Tell for each tidy cell whether it reads as a value of this kind; missing where the cell is."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if kind is Kind.INTEGER:
         return pc.match_substring_regex(cells, _INTEGER)
     if kind is Kind.CONTINUOUS:
@@ -146,15 +120,11 @@ def fits(cells: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArra
 
 def _bare(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     """Normalise dates by removing leading zeros and capitals."""
-    import pyarrow.compute as pc
-
     return pc.utf8_lower(pc.replace_substring_regex(texts, "(^|[^0-9])0+([0-9])", r"\1\2"))
 
 
 def readable(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> bool:
     """Tell whether all tidy cells read as values of a kind."""
-    import pyarrow as pa
-
     try:
         _cast(read, kind, dialect)
     except pa.ArrowInvalid:
@@ -170,8 +140,6 @@ def values(cells: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> p
     DataError
         If cells do not read as that kind: the column, the count and the row numbers, never the cells.
     """
-    import pyarrow as pa
-
     if kind not in _WORDS:
         return cells
     read = tidy(cells, dialect)
@@ -182,9 +150,6 @@ def values(cells: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> p
 
 
 def _cast(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArray:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if kind is Kind.INTEGER:
         return _integers(read, dialect)
     if kind is Kind.CONTINUOUS:
@@ -204,9 +169,6 @@ def _cast(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArra
 
 def _integers(read: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
     """Read integers with Arrow, which is fast, except hexadecimal ones; also accept a plus sign."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     try:
         found = pc.cast(read, pa.int64())
         plain = not any(pc.any(pc.match_substring(read, mark)).as_py() for mark in "xX")
@@ -221,9 +183,6 @@ def _integers(read: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
 
 def _numbers(read: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
     """Read numbers with Arrow, which is fast, except the words for NaN and infinities."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     found = pc.cast(with_point(read, dialect), pa.float64())
     if not _all(pc.is_finite(found)):
         raise pa.ArrowInvalid("misfits")
@@ -231,8 +190,6 @@ def _numbers(read: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
 
 
 def _all(flags: pa.ChunkedArray) -> bool:
-    import pyarrow.compute as pc
-
     return pc.all(flags).as_py() is not False
 
 
@@ -242,10 +199,6 @@ def _has_time(pattern: str) -> bool:
 
 def _misfits(read: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> str:
     """Return the sentence about cells that do not read as a kind."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     bad = pc.fill_null(pc.invert(fits(read, kind, dialect)), False).combine_chunks().to_numpy(zero_copy_only=False)
     if not bad.any():  # the pattern matches but the value is invalid: 31 February, an integer beyond 64 bits
         bad = np.zeros(len(read), bool)
@@ -263,8 +216,6 @@ def _misfits(read: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> 
 
 def _unreadable(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> list[int]:
     """Return the rows of unreadable cells, by bisection."""
-    import pyarrow as pa
-
     found, spans = [], [(0, len(read))]
     while spans:
         start, length = spans.pop()
@@ -286,10 +237,6 @@ def numbers(column: pa.ChunkedArray, dialect: Dialect) -> NDArray[np.float64]:
     >>> numbers(pa.chunked_array([["51", " 51.5", "x", None]]), Dialect()).tolist()
     [51.0, 51.5, nan, nan]
     """
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = column.type
     if pa.types.is_dictionary(kind):
         return numbers(column.cast(kind.value_type), dialect)
@@ -313,9 +260,6 @@ def categories(column: pa.ChunkedArray, known: Sequence[str], dialect: Dialect |
     >>> categories(pa.chunked_array([[1.0, 2.0, None, 7.0]]), ["1", "2", "3"], None).tolist()
     [0, 1, -1, -1]
     """
-    import numpy as np
-    import pyarrow as pa
-
     if pa.types.is_dictionary(column.type):
         return categories(column.cast(column.type.value_type), known, dialect)
     if pa.types.is_null(column.type):
@@ -333,8 +277,6 @@ def of_mixed_types(values: Sequence[Any], *, numeric: bool) -> pa.ChunkedArray:
     >>> of_mixed_types([51, 51.5, "x", None, True], numeric=True).to_pylist()
     ['51.0', '51.5', 'x', None, '1.0']
     """
-    import pyarrow as pa
-
     return pa.chunked_array([[_text(value, numeric=numeric) for value in values]], pa.string())
 
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.errors import DataError, SchemaError, raise_all
 from shoal.parameters import unknown
@@ -12,10 +16,6 @@ from shoal.schema.taxonomy_files import taxonomy_of
 from shoal.spelling import spelling_groups
 from shoal.types import Column, Dialect, Kind, Role, Schema, Taxonomy, called
 from shoal.types.statistical_files import Variable, declared_missing
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 #: A column of text is numeric if at least this share of its cells reads as numbers: the others then count as errors,
 #: reported with their rows, and not as a sign that the column holds categories.
@@ -34,8 +34,6 @@ def kind_of(column: pa.ChunkedArray, dialect: Dialect | None, field: pa.Field | 
     >>> kind_of(pa.chunked_array([["007", "120"]]), Dialect()).value  # leading zeros: a code
     'nominal'
     """
-    import pyarrow as pa
-
     if dialect is not None and (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return _kind_of_cells(column, dialect)
     noted = Variable.of(field) if field is not None else None
@@ -45,8 +43,6 @@ def kind_of(column: pa.ChunkedArray, dialect: Dialect | None, field: pa.Field | 
 
 
 def _kind_of_type(kind: pa.DataType) -> Kind:
-    import pyarrow as pa
-
     if pa.types.is_integer(kind):
         return Kind.INTEGER
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -60,8 +56,6 @@ def _kind_of_type(kind: pa.DataType) -> Kind:
 
 def _kind_of_measure(variable: Variable, column: pa.ChunkedArray) -> Kind | None:
     """Return the kind by the measure; without one, values that all have a label are categories."""
-    import pyarrow as pa
-
     numbers = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
     if variable.measure == "nominal":
         return Kind.NOMINAL
@@ -76,16 +70,11 @@ def _kind_of_measure(variable: Variable, column: pa.ChunkedArray) -> Kind | None
 
 def _present(variable: Variable, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the values that are present and not declared missing."""
-    import pyarrow.compute as pc
-
     return column.filter(pc.invert(declared_missing(variable, column))).drop_null()
 
 
 def _kind_of_cells(column: pa.ChunkedArray, dialect: Dialect) -> Kind:
     """Infer the kind from the cells, first from a sample: most columns of categories are recognised by then."""
-    import numpy as np
-    import pyarrow as pa
-
     rows = np.unique(np.linspace(0, len(column) - 1, _SAMPLE).astype(np.int64))
     sample = cells.tidy(column.take(pa.array(rows)), dialect)
     numbers = _count(sample, Kind.CONTINUOUS, dialect)
@@ -100,8 +89,6 @@ def _kind_of_cells(column: pa.ChunkedArray, dialect: Dialect) -> Kind:
 
 def _has_codes(read: pa.ChunkedArray) -> bool:
     """Tell whether a cell has a leading zero that a number would not have."""
-    import pyarrow.compute as pc
-
     digits = pc.utf8_ltrim(read, characters="+-")
     zeros = digits.filter(pc.starts_with(digits, "0"))
     return bool(pc.any(pc.match_substring_regex(zeros, "^0[0-9]")).as_py())
@@ -109,8 +96,6 @@ def _has_codes(read: pa.ChunkedArray) -> bool:
 
 def _is_whole(read: pa.ChunkedArray, dialect: Dialect, numbers: int) -> bool:
     """Tell whether all `numbers` numbers are integers that certainly fit into 64 bits."""
-    import pyarrow.compute as pc
-
     few = read.slice(0, _SAMPLE)
     if pc.max(pc.utf8_length(read)).as_py() > 18 or _count(few, Kind.INTEGER, dialect) < _count(
         few, Kind.CONTINUOUS, dialect
@@ -121,8 +106,6 @@ def _is_whole(read: pa.ChunkedArray, dialect: Dialect, numbers: int) -> bool:
 
 def _count(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> int:
     """Return how many cells read as a kind; if all do, without matching each against a pattern."""
-    import pyarrow.compute as pc
-
     few = read.slice(0, _SAMPLE)  # reading unreadable cells is slow, so try a few first
     if cells.readable(few, kind, dialect) and cells.readable(read, kind, dialect):
         return int(len(read) - read.null_count)
@@ -211,8 +194,6 @@ def _misfits(
 
 
 def _faults(data: pa.Table, roles: Mapping[str, Role], kinds: Mapping[str, Any], unread: tuple[str, ...]) -> list[str]:
-    import pyarrow as pa
-
     names = [*data.column_names, *unread]
     there = set(names)
     faults = [unknown("Schema", "column", n, names) for n in {**roles, **kinds} if n not in there]
@@ -240,8 +221,6 @@ def in_order(column: Column, cells: pa.ChunkedArray) -> pa.ChunkedArray:
     >>> in_order(size, pa.chunked_array([["high", None, "low"]])).chunk(0).indices.to_pylist()
     [1, None, 0]
     """
-    import pyarrow as pa
-
     if not column.order:
         return cells
     plain = cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells
@@ -268,9 +247,6 @@ def without_user_missing(field: pa.Field, column: pa.ChunkedArray) -> pa.Chunked
     >>> without_user_missing(pay, pa.chunked_array([[-9, 10, 950]])).to_pylist()
     [None, 10, None]
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     variable = Variable.of(field)
     if variable is None or not variable.missing:
         return column

@@ -7,9 +7,10 @@ import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
+import pyarrow as pa
 
 from shoal import registry
 from shoal.errors import ParameterError, SchemaError
@@ -22,10 +23,6 @@ from shoal.stream.wire.csv import Csv
 from shoal.stream.wire.jsonl import Jsonl
 from shoal.types import Kind
 from shoal.types.stream import Wire
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _ROWS = 2000
 
@@ -46,8 +43,6 @@ def as_jsonl(table: pa.Table) -> Iterator[bytes]:
 
 def as_csv(table: pa.Table) -> Iterator[bytes]:
     """Yield the header and then rows as cells; missing values are empty cells."""
-    import pyarrow as pa
-
     for column in table.schema:
         if pa.types.is_nested(column.type):
             raise SchemaError(

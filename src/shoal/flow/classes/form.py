@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal import progress
 from shoal.flow.classes.households import partition_nested, partition_together, strata_of_groups, way_of_groups
@@ -26,18 +29,12 @@ from shoal.recipe.recipe import Recipe
 from shoal.types import Attribute, Block, Kind, Pair, Partition, Points, Release, Role, Schema, Table, with_columns
 from shoal.types.protocols import Partitioner, Releaser
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 def weights_counted(table: Table, recipe: Recipe) -> NDArray[np.float64] | None:
     """Return the weights of the records relative to the largest; None where every record weighs the same.
 
     That is the case without a weight column, and where record weights are released: nothing may depend on them then.
     """
-    import numpy as np
-
     weights = weights_in(table)  # refuses invalid weights, whether or not they are used
     if weights is None or recipe.release_weight == "record":
         return None
@@ -66,8 +63,6 @@ def with_released_weights(release: Release, table: Table, recipe: Recipe, partit
     **Guarantee.** With ``class``, records of a class have the same weight, a float64, and the sum of all weights is
     preserved up to rounding. The result is bit-identical for any order of members.
     """
-    import pyarrow as pa
-
     from shoal.kernels.arithmetic.class_statistics import class_means
 
     names, weights = recipe.columns(Role.WEIGHT), weights_in(table)
@@ -139,8 +134,6 @@ Engine = Callable[[Recipe, Sequence[Points], Ways, "np.random.Generator"], list[
 
 def form(plan: Plan, table: Table, engine: Engine | None = None) -> Formed:
     """Form the classes of a table; `engine` partitions its blocks, by default in this process."""
-    import numpy as np
-
     recipe, method = plan.recipe, plan.method
     rng = np.random.default_rng(recipe.seed)
     for step in plan.steps:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from shoal.flow.classes.improve import improved
 from shoal.flow.classes.strata import partition_strata
@@ -11,15 +14,9 @@ from shoal.recipe.recipe import Recipe
 from shoal.types import Partition, Points
 from shoal.types.protocols import Partitioner
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 def strata_of_groups(groups: NDArray[np.int64], strata: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
     """Return the stratum of each group; the plan has already refused groups that span several strata."""
-    import numpy as np
-
     if strata is None:
         return None
     found = np.empty(int(groups.max()) + 1, np.int64)
@@ -70,8 +67,6 @@ def means_of(points: Points, groups: NDArray[np.int64]) -> Points:
     >>> means_of(Points(np.array([[0.0, 1.0], [5.0, 5.0], [2.0, 3.0]])), np.array([0, 1, 0])).coordinates.tolist()
     [[1.0, 2.0], [5.0, 5.0]]
     """
-    import numpy as np
-
     from shoal.kernels.arithmetic.class_statistics import class_means
 
     x = points.coordinates
@@ -86,8 +81,6 @@ def means_of(points: Points, groups: NDArray[np.int64]) -> Points:
 
 def _weights_of(points: Points, groups: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the sum of the weights of each group, independent of the order of its members."""
-    import numpy as np
-
     weights = np.ones(len(groups)) if points.weights is None else points.weights
     order = np.lexsort((weights, groups))
     return np.asarray(np.bincount(groups[order], weights=weights[order]), np.float64)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.flow.plan.components import one_block, refuse_without_k
 from shoal.types import Block, Certificate, Comparison, Partition, Points
 from shoal.types.protocols import Partitioner
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -120,8 +118,6 @@ class Canonical(Partitioner):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Partition the records, sorted by their coordinates."""
-        import numpy as np
-
         order = _by_value(points.coordinates)
         found = self.method.partition(_in_order(points, order), rng)
         back = np.empty(len(order), np.int64)
@@ -146,15 +142,11 @@ def in_order_of_values(comparison: Comparison) -> Comparison:
     Every measure of quasi-identifiers, including sampled ones, is then identical to the last bit when two members of a
     class swap rows in the input.
     """
-    import numpy as np
-
     return comparison.rows(_by_value(np.column_stack((comparison.original, comparison.masked))))
 
 
 def _by_value(coordinates: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the rows sorted by their coordinates only; equal records keep their order."""
-    import numpy as np
-
     if coordinates.shape[1] <= _KEYS:
         return np.lexsort(coordinates.T[::-1])
     whole = np.ascontiguousarray(coordinates).view(np.dtype((np.void, coordinates.itemsize * coordinates.shape[1])))
@@ -170,8 +162,6 @@ def _in_order(points: Points, order: NDArray[np.int64]) -> Points:
 
 def _numbered(subjects: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return subjects numbered by first appearance."""
-    import numpy as np
-
     _, first, own = np.unique(subjects, return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(first))[own], np.int64)
 
@@ -184,8 +174,6 @@ def certify(
     `tables` are the blocks of attributes, `labels` the partition of each. A sum of lower bounds is a lower bound
     of the sum.
     """
-    import numpy as np
-
     from shoal.kernels.arithmetic.class_statistics import classes_of
     from shoal.kernels.bound.lower_bound import Bound, lower_bound, rescaled, unit_range
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from shoal.flow.stages.values import categories
 from shoal.types import Partition, Points, Role, Table, with_columns
 from shoal.types.protocols import Partitioner
 from shoal.types.statistical_files import Variable
 from shoal.types.table import called
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
 
 _AND = " + "
 _LARGEST = 1_000_000  # largest new code
@@ -55,9 +53,6 @@ def _one_value(
     table: Table, name: str, strata: NDArray[np.int64], differing: NDArray[np.bool_]
 ) -> tuple[pa.Field, pa.ChunkedArray]:
     """Give a column one value per stratum where it has several; return it with a note."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     from shoal.schema.cells import is_text, without_missing, without_nan
     from shoal.schema.roles import without_user_missing
 
@@ -91,8 +86,6 @@ def _with_codes(
     variable: Variable, known: pa.ChunkedArray, values: dict[int, Any]
 ) -> tuple[Variable, dict[int, float | int | None]]:
     """Return new codes for lists of codes, above all existing ones, and the variable with their labels."""
-    import pyarrow as pa
-
     labels = dict(variable.labels)
     whole = _whole(known)
     taken = [v for v in (*known.unique().to_pylist(), *labels) if isinstance(v, int | float) and abs(v) < _LARGEST]
@@ -116,9 +109,6 @@ def _declared(variable: Variable, code: int) -> bool:
 
 def _whole(column: pa.ChunkedArray) -> bool:
     """Tell whether all values are whole numbers, whatever the column type."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not pa.types.is_floating(column.type):
         return bool(pa.types.is_integer(column.type))
     return pc.all(pc.equal(column, pc.floor(column))).as_py() is not False
@@ -140,8 +130,6 @@ def merge_small(
     >>> merge_small(Points(np.array([[0.0], [0.1], [9.0], [5.0], [5.2]])), np.array([0, 0, 1, 2, 2]), 2, None).tolist()
     [0, 0, 1, 1, 1]
     """
-    import numpy as np
-
     count = np.bincount(strata)
     exponent = int(np.frexp(abs(points.coordinates).max(initial=0.0))[1])  # squares must not overflow
     total = np.zeros((len(count), points.coordinates.shape[1]))
@@ -166,8 +154,6 @@ def merge_small(
 
 def merged_note(before: NDArray[np.int64], after: NDArray[np.int64], k: int) -> str:
     """Report how many strata were merged; empty if none was."""
-    import numpy as np
-
     pairs = np.unique(np.column_stack((after, before)), axis=0)
     held = np.bincount(pairs[:, 0])
     if held.max() == 1:
@@ -180,9 +166,6 @@ def merged_note(before: NDArray[np.int64], after: NDArray[np.int64], k: int) -> 
 
 def with_strata(data: pa.Table, names: Sequence[str], strata: NDArray[np.int64]) -> pa.Table:
     """Return a table whose strata columns show only the merged strata."""
-    import numpy as np
-    import pyarrow as pa
-
     columns = {name: pa.array(np.zeros(len(strata), np.int64)) for name in names}
     return with_columns(data, {**columns, names[0]: pa.array(strata)})
 
@@ -191,8 +174,6 @@ def partition_strata(
     points: Points, method: Partitioner, strata: NDArray[np.int64] | None, rng: np.random.Generator
 ) -> Partition:
     """Partition the points, stratum by stratum where there are strata."""
-    import numpy as np
-
     if strata is None:
         return method.partition(points, rng)
     method = method.settled(points)  # what it determines from the points must be the same in every stratum

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from shoal import secret
 from shoal.flow.evidence.column_semantics import columns_of
 from shoal.flow.evidence.receipt import Commitment, Digest, Receipt, of_file, of_name, of_table
 from shoal.report.evidence import FORMAT, Evidence, digest_of, published, publishes
 from shoal.types import Audit, Dialect, Finding, Release, Run
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _HIDDEN = "hmac-sha256:"
 
@@ -141,8 +140,6 @@ def finding_as_dict(finding: Finding) -> dict[str, Any]:
 
 def histogram(release: Release, over: Sequence[str]) -> list[list[int]]:
     """Return the number of classes of each size in records, as pairs, smallest size first."""
-    import numpy as np
-
     from shoal.privacy.k_anonymity import class_sizes
 
     sizes, counts = np.unique(class_sizes(replace(release, subjects=None), tuple(over)), return_counts=True)

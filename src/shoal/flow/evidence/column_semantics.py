@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.errors import DataError, SchemaError
 from shoal.flow.evidence.receipt import of_name
@@ -12,10 +15,6 @@ from shoal.flow.stages.values import with_values
 from shoal.report.evidence import Evidence
 from shoal.schema.roles import kind_of
 from shoal.types import Column, Dialect, Kind, Release, Role, Schema, Taxonomy, called, with_columns
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _BARE = "-"  # a branch without a category; digests are hexadecimal
 _NUMBERS = {Kind.INTEGER, Kind.CONTINUOUS}
@@ -42,8 +41,6 @@ def _meaning(release: Release, column: Column, salt: bytes) -> dict[str, Any]:
     Names are digests, and only of categories that occur in the released cells. Other categories leave a gap in the
     order, so that ranks stay right; the tree records the heights of groups, so that distances stay right.
     """
-    import pyarrow as pa
-
     try:
         read = with_values(release, [column.name]).read[column.name]
     except (DataError, SchemaError):
@@ -102,8 +99,6 @@ def _rebuilt(paths: Mapping[str, Sequence[str]], heights: Mapping[str, Sequence[
 
 def plainly(release: Release, name: str) -> pa.ChunkedArray:
     """Return the cells of a column in the form by which they are named: stripped text or plain values."""
-    import pyarrow as pa
-
     from shoal.schema.cells import is_text, tidy
 
     cells = release.data.column(name)
@@ -114,8 +109,6 @@ def plainly(release: Release, name: str) -> pa.ChunkedArray:
 
 def _absent(cells: pa.ChunkedArray, read: pa.ChunkedArray) -> set[str]:
     """Return the contents of cells that are parsed as missing."""
-    import pyarrow.compute as pc
-
     there = cells.filter(pc.and_(cells.is_valid(), read.is_null()))
     return {called(value) for value in there.unique().to_pylist()}
 
@@ -183,9 +176,6 @@ def _column(name: str, said: Mapping[str, Any]) -> Column:
 
 def _values(release: Release, column: Column, said: Mapping[str, Any], salt: bytes) -> pa.ChunkedArray:
     """Return a column as values; categories with an order or groups are named by their digests."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     name = column.name
     if not any(said.get(what) for what in ("order", "taxonomy", "missing")):
         return with_values(release, [name]).read[name]

@@ -8,18 +8,17 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from shoal import secret
 from shoal.errors import DataError
 from shoal.io.sources._file import unreadable
 from shoal.types import Partition, called
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
 
 _PIECE = 1 << 20
 _ROWS = 1 << 16
@@ -90,9 +89,6 @@ def _written(text: str) -> str:
 
 def _sorted_rows(data: pa.Table) -> Iterator[bytes]:
     """Yield the rows as text, sorted."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not data.num_rows or not data.num_columns:
         return
     parts = []
@@ -108,8 +104,6 @@ def _sorted_rows(data: pa.Table) -> Iterator[bytes]:
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return cells as text; types without an Arrow text form are written as Python writes them."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     try:
@@ -225,8 +219,6 @@ class Receipt:
 
     @classmethod
     def _of(cls, values: dict[str, Any]) -> Receipt:
-        import numpy as np
-
         said, key, rows, classes = (values[name] for name in ("commitment", "swap_key", "permutation", "classes"))
         if said["of"] not in ("bytes", "content") or len(said["sha256"]) != _HEX:
             raise ValueError

@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from shoal.errors import SchemaError, listing, rows_kept
 from shoal.flow.classes.form import Formed, form
 from shoal.flow.explore.grid import Explore, noise_candidates, refuse_options
@@ -18,9 +21,6 @@ from shoal.types import FROM_THE_DATA, Block, Domain, Explored, Numbers, Setting
 from shoal.types.privacy_ledger import sequential
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from shoal.release.laplace import Laplace
 
 
@@ -94,8 +94,6 @@ def _refused(made: Formed, release: Laplace) -> dict[str, Numbers]:
 
 def _reach(block: Block, j: int, domain: Domain, *, whole: bool) -> NDArray[np.float64]:
     """Return by how much each class mean can change; for the claim ``original``, all possible changes."""
-    import numpy as np
-
     if not whole:
         return np.asarray(domain.width / block.sizes)  # [SD17] Proposition 2
     assert block.moves is not None  # or it was refused
@@ -106,8 +104,6 @@ def _of_attribute(
     attribute: Numbers, block: Block, domain: Domain, scales: NDArray[np.float64]
 ) -> tuple[float, float, float]:
     """Return the microaggregation loss, the noise and the variation of an attribute, standardised."""
-    import numpy as np
-
     from shoal.points.encoding import standard_or_unit
     from shoal.points.numeric import coordinate
 
@@ -132,8 +128,6 @@ def _cut_moments(b: NDArray[np.float64], room: NDArray[np.float64]) -> tuple[NDA
     >>> [float(m[0].round(6)) for m in _cut_moments(np.array([1e9]), np.array([3.0]))]
     [3.0, 9.0]
     """
-    import numpy as np
-
     room = np.maximum(room, 0.0)  # rounding may put a mean at the bound slightly beyond it
     r = np.minimum(np.divide(room, b, out=np.full(len(b), _FAR), where=b > 0), _FAR)
     series = r * r * (1 / 2 - r * (1 / 3 - r * (1 / 8 - r * (1 / 30 - r / 144))))

@@ -6,7 +6,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal import progress
 from shoal.errors import ParameterError, SchemaError, ShoalError, raise_all, rows_kept
@@ -21,10 +25,6 @@ from shoal.flow.stages.values import only_rows, strata_of, subjects_of
 from shoal.parameters import unknown
 from shoal.recipe.recipe import Recipe
 from shoal.types import Explored, Partition, Reading, Role, Setting, Table
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 def fitting(costs: Sequence[float], levels: Sequence[int], seconds: float) -> set[int]:
@@ -223,8 +223,6 @@ def sampled(table: Table, rows: NDArray[np.int64] | None, most: int, seed: int, 
     array or None
         Positions in the table, in order; None: all.
     """
-    import numpy as np
-
     n = len(table) if rows is None else len(rows)
     if n <= most:
         return rows
@@ -255,9 +253,6 @@ def stand_ins(records: int, names: Sequence[str], recipe: Recipe) -> Table:
     >>> stand_ins(3, ["age", "name"], recipe).data.column("age").to_numpy().round(2).tolist()
     [5.73, 2.43, 0.37]
     """
-    import numpy as np
-    import pyarrow as pa
-
     if isinstance(recipe.bounds, str):
         raise ParameterError(
             "Explore: with claim = original bounds must be numbers, because no cell may be read, and bounds from the "

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import pyarrow as pa
+
 from shoal import registry
 from shoal.errors import GuaranteeError, listing
 from shoal.flow.plan.components import findings_of, reported_models, unpromised
@@ -306,8 +308,6 @@ def published(finding: Finding) -> Finding:
 
 def _by_classes(release: Release) -> Release:
     """Return a release with class numbers in place of values, if equal values do not show classes."""
-    import pyarrow as pa
-
     numbers = {name: pa.chunked_array([pa.array(labels)]) for name, labels in release.classes.items()}
     columns = {name: numbers.get(name, release.data.column(name)) for name in release.data.column_names}
     return replace(release, data=pa.table(columns))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal import registry
 from shoal.errors import GuaranteeError, listing
@@ -12,9 +15,6 @@ from shoal.flow.stages.values import with_values
 from shoal.privacy.counting.staged_file import foreign_metadata, foreign_properties, stray_categories
 from shoal.types import Dialect, Release, Role, Schema
 from shoal.types.released import carries_more, released
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def read_back(staged: Any, release: Release, dialect: Dialect | None) -> Release:
@@ -53,16 +53,11 @@ def _declared(before: Release, after: Release) -> dict[str, pa.ChunkedArray]:
 
 
 def _loses_order(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
-    import pyarrow as pa
-
     return pa.types.is_dictionary(before.type) and before.type.ordered and not pa.types.is_dictionary(after.type)
 
 
 def _in_order(name: str, before: pa.ChunkedArray, after: pa.ChunkedArray) -> pa.ChunkedArray:
     """Restore ordered categories from text: a text file cannot store their order."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     categories = before.unify_dictionaries().chunk(0).dictionary
     places = pc.index_in(after, value_set=categories.cast(after.type)).combine_chunks()
     if places.null_count != after.null_count:
@@ -72,8 +67,6 @@ def _in_order(name: str, before: pa.ChunkedArray, after: pa.ChunkedArray) -> pa.
 
 def _same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
     """Tell whether a column came back unchanged; the audit checks values that became text."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(before.type):
         before = before.cast(before.type.value_type)
     if pa.types.is_dictionary(after.type):
@@ -89,9 +82,6 @@ def _same(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
 
 
 def _equal(before: pa.ChunkedArray, after: pa.ChunkedArray) -> bool:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_floating(after.type):  # NaN differs from itself
         equal = pc.or_(pc.equal(before, after), pc.and_(pc.is_nan(before), pc.is_nan(after)))
         return before.null_count == after.null_count and pc.sum(equal).as_py() in (None, len(after) - after.null_count)

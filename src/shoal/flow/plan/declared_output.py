@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from shoal.errors import DataError, SchemaError, listing, raise_all
 from shoal.parameters import unknown
@@ -16,10 +19,6 @@ from shoal.recipe.recipe import Recipe
 from shoal.schema import cells as cellwise
 from shoal.schema.roles import schema_of, without_user_missing
 from shoal.types import FROM_THE_DATA, Column, Dialect, Domain, Kind, Role, Schema, Table, Taxonomy
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _NUMERIC = (Kind.INTEGER, Kind.CONTINUOUS)
 
@@ -121,7 +120,6 @@ def _roles(recipe: Recipe) -> list[str]:
 
 def declared_schema(recipe: Recipe) -> Schema:
     """Return the schema of the quasi-identifiers from the recipe, in its order; no cell is read."""
-    import pyarrow as pa
 
     def of_quasi(said: Mapping[str, Any]) -> dict[str, Any]:
         return {name: said[name] for name in recipe.quasi if name in said}
@@ -162,8 +160,6 @@ def declared_table(
     DataError
         If cells are missing, unreadable or unknown, and the recipe does not say to fill them.
     """
-    import pyarrow as pa
-
     mixed = mixed or {}
     names = [*data.column_names, *mixed]
     said = {**recipe.roles, **recipe.kinds, **recipe.taxonomies}
@@ -190,9 +186,6 @@ def declared_table(
 
 def _numbers(meant: Column, cells: pa.ChunkedArray, recipe: Recipe, dialect: Dialect | None) -> tuple[pa.Array, bool]:
     """Return the numbers of a column, and whether every cell has one."""
-    import numpy as np
-    import pyarrow as pa
-
     found = cellwise.numbers(cells, dialect or Dialect())
     missing = np.isnan(found)
     if isinstance(recipe.bounds, Mapping):  # otherwise they come from the data, and nothing is promised
@@ -205,9 +198,6 @@ def _categories(
     meant: Column, cells: pa.ChunkedArray, recipe: Recipe, dialect: Dialect | None
 ) -> tuple[pa.Array, bool]:
     """Return the categories of a column, and whether every cell has one."""
-    import numpy as np
-    import pyarrow as pa
-
     assert meant.taxonomy is not None
     names = sorted(meant.taxonomy.paths)
     found = cellwise.categories(cells, names, dialect)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import GuaranteeError
@@ -20,9 +22,6 @@ from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required
 from shoal.types import Block, Partition, Release, Role, Unchanged
 from shoal.types.privacy_ledger import sequential
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,9 +234,6 @@ def coded(column: pa.ChunkedArray) -> Coded:
     >>> coded(pa.chunked_array([["b", None, "b"]])).distinct
     2
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
         return coded(column.cast(kind.storage_type))
@@ -256,8 +252,6 @@ def coded(column: pa.ChunkedArray) -> Coded:
 
 def _as_text(column: pa.ChunkedArray) -> Coded:
     """Number values that Arrow cannot compare, such as lists and structures, by their text."""
-    import pyarrow as pa
-
     return coded(pa.chunked_array([pa.array([repr(value) for value in column.to_pylist()], pa.large_string())]))
 
 

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from shoal.errors import listing, raise_all
-from shoal.recipe.recipe import Recipe
-from shoal.schema.roles import without_user_missing
-from shoal.types import Schema, Table
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from shoal import registry
-from shoal.errors import ParameterError
+from shoal.errors import ParameterError, listing, raise_all
 from shoal.flow.plan.components import of_values
 from shoal.flow.plan.declared_output import undeclared
 from shoal.flow.plan.feasibility import refuse_weaker_noise
 from shoal.flow.stages.values import as_values
+from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import resolve
-from shoal.types import Axis, Footing, Numbers, Points, Release, domains, with_columns
+from shoal.schema.roles import without_user_missing
+from shoal.types import Axis, Footing, Numbers, Points, Release, Schema, Table, domains, with_columns
 from shoal.types.protocols import Partitioner, Releaser
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def refuse_noise(recipe: Recipe, method: type[Partitioner]) -> None:
@@ -105,8 +97,6 @@ def bounded(points: Points, recipe: Recipe, table: Table) -> Points:
 
     For the claim ``original``, coordinates are scaled by the bounds, never by the data, and domains are put in line.
     """
-    import numpy as np
-
     from shoal.points.numeric import coordinate
 
     if recipe.epsilon is None:
@@ -132,8 +122,6 @@ def _in_line(points: Points, table: Table) -> tuple[Axis, ...]:
 
     A leading domain with few cells is traversed once; each later one is traversed once per cell before it.
     """
-    import numpy as np
-
     from shoal.points.nominal import axis_of
 
     categories, numbers = [], []
@@ -222,8 +210,6 @@ def _refuse_in_two_tables(owner: str, recipe: Recipe) -> None:
 
 def with_origins(release: Release, typed: pa.Table) -> pa.Table:
     """Return the values of cells that came from other records, for the measures."""
-    import pyarrow as pa
-
     return pa.table({name: typed.column(name).take(pa.array(rows)) for name, rows in release.origins.items()})
 
 
@@ -259,8 +245,6 @@ def _undeclared(data: pa.Table, before: pa.Table, after: pa.Table) -> pa.Table:
 
 def _read(data: pa.Table, release: Release) -> pa.Table:
     """Parse the text cells of the columns, ignoring file metadata and category order."""
-    import pyarrow as pa
-
     from shoal.schema.cells import is_text
 
     found = {}

@@ -6,7 +6,10 @@ from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from platform import python_version
-from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal import progress
 from shoal.errors import DataError, raise_all
@@ -21,11 +24,6 @@ from shoal.flow.stages.values import named
 from shoal.recipe.recipe import Recipe
 from shoal.types import Readings, Release, Role, Run, Table, with_columns, without_unused
 from shoal.types.protocols import Sink
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-    from numpy.typing import NDArray
 
 
 def plan_for(table: Table, recipe: Recipe, *, certify: bool = False, sink: type[Sink] | None = None) -> Plan:
@@ -111,8 +109,6 @@ def _released(made: Formed, weights: NDArray[np.float64] | None) -> tuple[Releas
 
 
 def _column(values: pa.Array) -> pa.ChunkedArray:
-    import pyarrow as pa
-
     return pa.chunked_array([values])
 
 

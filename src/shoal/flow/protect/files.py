@@ -8,7 +8,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from shoal import registry
 from shoal.errors import DataError, ParameterError
@@ -21,9 +23,6 @@ from shoal.locations import Place, Url
 from shoal.parameters import build
 from shoal.recipe.recipe import Recipe
 from shoal.types import Run, Table
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def keep_apart(source: Place, target: Place, side_files: Mapping[str, Path]) -> None:

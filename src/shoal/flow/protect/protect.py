@@ -8,7 +8,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal import progress
 from shoal.errors import ParameterError, rows_kept
@@ -37,11 +41,6 @@ from shoal.recipe.recipe import Recipe
 from shoal.report.evidence import published
 from shoal.types import Audit, Certificate, Comparison, Ledger, Partition, Readings, Release, Role, Run, Schema, Table
 from shoal.types.protocols import Sink
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 #: The parts of a run that pickling keeps: publishable ones, and nothing that was computed record by record.
 _PICKLED = ("partition", "audit", "readings", "schema", "certificate", "left_out", "ledger", "notes")
@@ -256,7 +255,6 @@ def protect_frame(
 def _as_handed_over(release: Release, native: Any) -> Release:
     """Return a release as the frame shows it; columns that Arrow cannot hold are read as text."""
     import narwhals as nw
-    import pyarrow as pa
 
     from shoal.io.sources.frame import Frame as FrameSource
 

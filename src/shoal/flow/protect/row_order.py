@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from shoal import secret
 from shoal.errors import DataError, ShoalError
@@ -15,12 +19,6 @@ from shoal.flow.evidence.receipt import Receipt
 from shoal.flow.stages.values import as_values, subjects_of
 from shoal.recipe.recipe import Recipe
 from shoal.types import Release, Role, Table
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
 
 _FEWEST_PAIRS = 20
 _SORTED = 95  # percent of the neighbouring pairs that differ
@@ -143,8 +141,6 @@ def _is_sorted(table: Table, name: str) -> bool:
 
 def _comparable(table: Table, name: str) -> pa.ChunkedArray:
     """Return the values of a column; an unreadable one is compared as text."""
-    import pyarrow as pa
-
     try:
         return _ranked(as_values(name, table, exact=table.schema[name].role is Role.QUASI))
     except (ShoalError, pa.ArrowException):
@@ -153,9 +149,6 @@ def _comparable(table: Table, name: str) -> pa.ChunkedArray:
 
 def _steps(column: pa.ChunkedArray) -> tuple[int, int]:
     """Return how many rows have a higher value than the previous row, and how many a lower one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     before, after = column.slice(0, len(column) - 1), column.slice(1)
     try:
         found = pc.sum(pc.less(before, after)), pc.sum(pc.greater(before, after))
@@ -166,8 +159,6 @@ def _steps(column: pa.ChunkedArray) -> tuple[int, int]:
 
 def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column in comparable form: ordered categories by rank, others by name."""
-    import pyarrow as pa
-
     kind = column.type
     if not pa.types.is_dictionary(kind):
         return column
@@ -186,8 +177,6 @@ def permutation(n: int, households: NDArray[np.int64] | None = None) -> NDArray[
     >>> sorted(permutation(4).tolist())
     [0, 1, 2, 3]
     """
-    import numpy as np
-
     key = secret.fresh()
     order = np.argsort(_stream(key, "rows", n))
     if households is None or np.count_nonzero(np.diff(households)) != households.max():
@@ -198,15 +187,11 @@ def permutation(n: int, households: NDArray[np.int64] | None = None) -> NDArray[
 
 def _stream(key: bytes, what: str, n: int) -> NDArray[np.uint64]:
     """Return random numbers that cannot be computed without the key."""
-    import numpy as np
-
     return np.frombuffer(hashlib.shake_256(key + what.encode()).digest(8 * n), "<u8")
 
 
 def _repeated(receipt: Receipt, n: int, kept: NDArray[np.int64] | None) -> RowOrder:
     """Return the order of an earlier run, if it released the same rows."""
-    import numpy as np
-
     ours = np.arange(n) if kept is None else kept
     rows = ours if receipt.rows is None else receipt.rows
     if not np.array_equal(np.sort(rows), ours) or (receipt.rows is None and kept is not None):
@@ -227,8 +212,6 @@ def lined_up(original: Table, receipt: Receipt, released: int) -> Table:
     DataError
         If the receipt belongs to tables of other sizes.
     """
-    import numpy as np
-
     n = len(original)
     rows = np.arange(n) if receipt.rows is None else receipt.rows
     fits = len(rows) == released and bool(((rows >= 0) & (rows < n)).all()) and len(np.unique(rows)) == released

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
 
 from shoal import registry
 from shoal.errors import DataError, SchemaError, data_rows, raise_all
 from shoal.flow.stages.values import as_values
 from shoal.points.codes import confidential_of, with_spellings
 from shoal.types import Attribute, Column, Confidential, Kind, Numbers, Role, Table, with_columns
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 
 def confidential_columns(table: Table, names: Sequence[str] | None = None) -> tuple[Confidential, ...]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from shoal import registry
 from shoal.errors import ParameterError, raise_all
 from shoal.parameters import build, declarations, unknown
 from shoal.types import Attribute, CombinedMeasure, Comparison, Measure, Pair, Reading, Readings, Schema
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 AnyMeasure = Measure | CombinedMeasure
 _OF_PARTITION = ("il_sse", "sse")  # readings that are also taken for exact means
@@ -42,8 +41,6 @@ def compared(
     exact
         Released columns before rounding; None: unknown.
     """
-    import numpy as np
-
     from shoal.points.codes import classes_in, in_own_terms
     from shoal.points.encoding import compare
 
@@ -107,8 +104,6 @@ def _with_their_parts(only: Sequence[str], makers: Mapping[str, type[AnyMeasure]
 
 def read_measures(comparison: Comparison, chosen: Sequence[AnyMeasure]) -> Readings:
     """Compute measures of a comparison: first those of the data, then those combined from others."""
-    import numpy as np
-
     found: dict[int, Reading] = {}
     with np.errstate(all="ignore"):
         for at, measure in enumerate(chosen):

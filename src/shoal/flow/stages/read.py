@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from shoal.errors import ParameterError, SchemaError, listing, raise_all
 from shoal.locations import Place
@@ -11,9 +13,6 @@ from shoal.parameters import build, shown, unknown
 from shoal.recipe.recipe import Recipe
 from shoal.types import Dialect, Kind, Role, Schema, Table, with_columns
 from shoal.types.protocols import Source
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def listed(field: str, names: Sequence[str]) -> tuple[str, ...]:

@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, ParameterError, SchemaError, ShoalError
 from shoal.flow.stages.encode import confidential_columns, encode, weights_in
 from shoal.flow.stages.values import as_values, categories, named, strata_of, subjects_of, told_apart
-from shoal.points.encoding import Missing
+from shoal.points._missing import Missing
 from shoal.points.numeric import Numeric
 from shoal.recipe.recipe import Recipe
 from shoal.types import Attribute, Kind, Role, Table
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 T = TypeVar("T")
 _CATEGORIES = (Kind.NOMINAL, Kind.ORDINAL)
@@ -91,8 +90,6 @@ class Tally:
 
     def merged(self, other: Tally) -> Tally:
         """Return the tally of the records of both."""
-        import pyarrow as pa
-
         rows = pa.concat_tables([self.rows, other.rows], promote_options="permissive").unify_dictionaries()
         weights = None
         if self.weights is not None and other.weights is not None:
@@ -204,8 +201,6 @@ def summarise(table: Table, recipe: Recipe) -> Summary:
 
 
 def _of_column(attribute: Attribute, typed: Table) -> ColumnSummary:
-    import pyarrow.compute as pc
-
     name = attribute.name
     column = typed.data.column(name)
     if typed.schema[name].kind in _CATEGORIES:
@@ -237,8 +232,6 @@ def _values(table: Table) -> dict[str, Tally]:
 
 def _people(table: Table, recipe: Recipe, weights: NDArray[np.float64] | None) -> Tally:
     """Return the people of each stratum with their weights; without a subject column, every record is one."""
-    import pyarrow as pa
-
     names = list(table.schema.names(Role.STRATA))
     columns = [table.data.column(name) for name in names]
     subject = named(table.data, recipe.counted)
@@ -264,6 +257,4 @@ def _by_group(table: Table, typed: Table, recipe: Recipe) -> dict[str, Tally]:
 
 
 def _columns(names: tuple[str, ...], columns: tuple[pa.ChunkedArray, ...]) -> pa.Table:
-    import pyarrow as pa
-
     return pa.Table.from_arrays(list(columns), [f"{at}" if names.count(n) > 1 else n for at, n in enumerate(names)])

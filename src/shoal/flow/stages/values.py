@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, raise_all
@@ -16,17 +17,12 @@ from shoal.schema.roles import in_order, without_user_missing
 from shoal.types import Dialect, Kind, Release, Role, Table, with_columns, without_unused
 from shoal.types.table import PARSED
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 def categories(name: str, column: pa.ChunkedArray, otherwise: str) -> NDArray[np.int64]:
     """Return a code for each distinct value of a column; a missing value has its own code.
 
     `otherwise` completes the error for a column of lists or structures: the refusal and the remedy.
     """
-    import pyarrow as pa
-
     try:
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
@@ -78,8 +74,6 @@ def with_values(release: Release, names: Sequence[str]) -> Release:
 
 def complete_rows(table: Table, recipe: Recipe) -> NDArray[np.int64] | None:
     """Return the rows of released records if some are excluded; None if all are released."""
-    import numpy as np
-
     from shoal.schema.cells import without_nan
 
     if recipe.when_missing != "exclude":
@@ -141,9 +135,6 @@ def told_apart(table: Table, name: str, *, exact: bool = False) -> pa.ChunkedArr
 
 
 def _told_apart(table: Table, name: str, *, exact: bool) -> pa.ChunkedArray:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     from shoal.spelling import people
 
     column = named(table.data, name)
@@ -183,8 +174,6 @@ def respelled(table: Table, recipe: Recipe) -> str:
 
 def _bytes_as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Convert text stored as bytes or views to text; leave other bytes unchanged."""
-    import pyarrow as pa
-
     kind = column.type
     stored = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_string_view)
     if not any(test(kind) for test in stored):
@@ -202,8 +191,6 @@ def strata_of(table: Table) -> NDArray[np.int64] | None:
 
 
 def _strata(table: Table, names: Sequence[str]) -> NDArray[np.int64]:
-    import numpy as np
-
     strata = np.zeros(len(table), np.int64)
     for name in names:
         codes = categories(name, table.data.column(name), "cannot be strata. Give it another role.")

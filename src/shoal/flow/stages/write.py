@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from shoal import registry
 from shoal.io.sinks._atomic import atomic
@@ -12,9 +14,6 @@ from shoal.locations import Place
 from shoal.parameters import build, declarations
 from shoal.types.protocols import Sink
 from shoal.types.released import released
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def open_sink(place: Place, settings: Mapping[str, Any] | None = None) -> Sink:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+
 from shoal.errors import DataError, ParameterError, SchemaError, listing
 from shoal.flow.evidence.build import told
 from shoal.flow.evidence.column_semantics import Left
@@ -47,8 +49,6 @@ def look_again(claim: Finding, left: Left, *, in_subjects: bool) -> Check:
     k in subjects cannot be counted, because subjects are not released. A class has no more subjects than records, so
     the table can refute the claim but never prove it.
     """
-    import pyarrow as pa
-
     try:
         found = _audited(claim, left)
     except (DataError, SchemaError, ParameterError) as error:
@@ -88,8 +88,6 @@ def look_at_persons(claim: Finding, left: Left, hidden: str) -> Check:
 
     `hidden` names the unreleased data that the share depends on.
     """
-    import pyarrow as pa
-
     try:
         found = _audited(claim, left)
     except (DataError, SchemaError, ParameterError, pa.ArrowException):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from shoal import registry
 from shoal.errors import DataError, ParameterError, ShoalError, listing
@@ -31,9 +33,6 @@ from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, resolve
 from shoal.report.evidence import Evidence, finite
 from shoal.types import Audit, Check, Dialect, Finding, Role, Verdict, Verification
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, GuaranteeError
 from shoal.privacy.counting.spelling import people_in
 from shoal.privacy.counting.values import normal
 from shoal.types import Release
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +65,6 @@ def classes_of(release: Release, names: Sequence[str]) -> Classes:
 
 
 def _grouped(data: pa.Table, n: int) -> Classes:
-    import pyarrow as pa
-
     if not data.num_columns:
         return Classes(np.arange(n), np.array([n] if n else [], np.int64))
     names = [f"q{j}" for j in range(data.num_columns)]
@@ -81,9 +78,6 @@ def _grouped(data: pa.Table, n: int) -> Classes:
 
 def comparable(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column whose values can be compared; refuse lists and structures, which cannot."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
         return comparable(name, column.cast(kind.storage_type))
@@ -152,8 +146,6 @@ def sizes_of(release: Release, owner: NDArray[np.int64]) -> tuple[NDArray[np.int
 
 def numbered(column: pa.ChunkedArray) -> NDArray[np.int64]:
     """Return a number for each value; missing values have one too."""
-    import pyarrow.compute as pc
-
     encoded = pc.dictionary_encode(comparable("class", column), null_encoding="encode")
     return np.asarray(encoded.combine_chunks().indices.to_numpy().astype(np.int64))
 
@@ -175,8 +167,6 @@ def paired(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64
 
 def codes_of(name: str, before: pa.ChunkedArray, after: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return a number for each value before and after; equal values get equal numbers."""
-    import pyarrow as pa
-
     one, other = normal(comparable(name, before)), normal(comparable(name, after))
     if one.type != other.type:
         common = _common(one.type, other.type)
@@ -193,8 +183,6 @@ def codes_of(name: str, before: pa.ChunkedArray, after: pa.ChunkedArray) -> tupl
 
 def _common(one: pa.DataType, other: pa.DataType) -> pa.DataType:
     """Return a type in which values of two types can be compared; a cast that would lose information fails."""
-    import pyarrow as pa
-
     kinds = (one, other)
     if all(pa.types.is_integer(kind) for kind in kinds):
         return pa.int64()
@@ -209,7 +197,5 @@ def _common(one: pa.DataType, other: pa.DataType) -> pa.DataType:
 
 def _is_number(kind: pa.DataType) -> bool:
     """Tell whether values are numbers, or 0 and 1 in formats without booleans."""
-    import pyarrow as pa
-
     is_one = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
     return any(test(kind) for test in is_one)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.privacy.counting.classes import Classes
 from shoal.privacy.counting.earth_mover import distance, roughly, work
 from shoal.privacy.counting.values import Level, Values
 from shoal.types import Kind, Release
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _LEAF = 64  # classes
 _CACHE = 2**15  # cells that fit into the cache
@@ -49,8 +46,6 @@ def _places(release: Release, attributes: Sequence[str], classes: Classes) -> ND
 
 
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64] | None:
-    import pyarrow as pa
-
     if column.null_count:
         return None
     if pa.types.is_temporal(column.type):

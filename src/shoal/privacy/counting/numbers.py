@@ -7,18 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.privacy.counting.classes import Classes
 from shoal.privacy.counting.values import Values, normal
 from shoal.types import Column, Kind, Release
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _EXACT = 2.0**61  # differences of two such integers fit 64 bits
@@ -76,8 +73,6 @@ def numbers_of(release: Release, confidential: str, values: Values) -> Numbers |
 
 
 def _numbers(column: pa.ChunkedArray, values: Values) -> Numbers:
-    import pyarrow as pa
-
     cells, per = _of_values(column, values), 1
     if pa.types.is_boolean(cells.type):
         cells = cells.cast(pa.int8())
@@ -100,8 +95,6 @@ def _numbers(column: pa.ChunkedArray, values: Values) -> Numbers:
 
 def _of_values(column: pa.ChunkedArray, values: Values) -> pa.Array:
     """Return one cell for each value."""
-    import pyarrow as pa
-
     if values.numbers is not None and pa.types.is_floating(column.type) and len(values.numbers) == values.count:
         return pa.array(values.numbers)  # known already, and none is missing
     cells = normal(column).combine_chunks()

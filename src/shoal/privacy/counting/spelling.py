@@ -8,14 +8,12 @@ from __future__ import annotations
 import unicodedata
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _IGNORED = (
     (0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2065, 0x2065), (0x2800, 0x2800),
@@ -103,9 +101,6 @@ def people_in(column: pa.ChunkedArray, *, exact: bool) -> tuple[NDArray[np.int64
 
     Cells that name no person share one number.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     found = _as_text(column).combine_chunks().dictionary_encode(null_encoding="encode")
     names, codes = found.dictionary, np.asarray(found.indices.to_numpy(zero_copy_only=False), np.int64)
     if not pa.types.is_large_string(names.type):
@@ -121,9 +116,6 @@ def people_in(column: pa.ChunkedArray, *, exact: bool) -> tuple[NDArray[np.int64
 
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return text as one type, even if stored as bytes; numbers with NaN as missing and −0 as 0."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = column.type
     if pa.types.is_floating(kind):
         plain = pc.add(column, pa.scalar(0.0, kind))
@@ -139,9 +131,6 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _keys(names: pa.Array) -> pa.Array:
     """Return `same_person` of many names; most are lower-cased and trimmed in bulk."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     numbers = pc.match_substring_regex(names, r"^\s*[+-]?[0-9]*\.?[0-9]*\s*$")
     whole = pc.match_substring_regex(names, r"^[1-9][0-9]*$")
     padded = pc.match_substring_regex(names, r"^0+[1-9][0-9]*$")
@@ -155,8 +144,6 @@ def _keys(names: pa.Array) -> pa.Array:
 
 def merged(values: pa.Array) -> NDArray[np.int64] | None:
     """Return for each distinct value the number of the first spelling of the same value; None if all differ."""
-    import pyarrow as pa
-
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         return None
     seen: dict[str, int] = {}

@@ -6,16 +6,15 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import localcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
+from pyarrow import types
 
 from shoal.types import Release, Step
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _DAY = 86_400
 
@@ -33,8 +32,6 @@ def too_fine(release: Release) -> list[str]:
 
 
 def _holds(column: pa.ChunkedArray, step: Step | str) -> bool:
-    import pyarrow as pa
-
     known = column.drop_null()
     if isinstance(step, Step):
         if pa.types.is_decimal(known.type):
@@ -53,8 +50,6 @@ def _values(column: pa.ChunkedArray) -> list[int]:
 
 def _are_multiples(column: pa.ChunkedArray, step: Step) -> bool:
     """Tell whether each float is the one nearest to a multiple of the step."""
-    import pyarrow as pa
-
     if column.type != pa.float64():  # 0.1 in fewer bits is a different number; its shortest digits count
         column = column.cast(pa.float32()).cast(pa.string())
     x = column.cast(pa.float64()).to_numpy()
@@ -70,8 +65,6 @@ def _are_multiples(column: pa.ChunkedArray, step: Step) -> bool:
 
 def _are_whole(column: pa.ChunkedArray, unit: str) -> bool:
     """Tell whether each date or time is the beginning of a unit."""
-    import pyarrow as pa
-
     if pa.types.is_date(column.type):
         days: NDArray[np.int64] = column.cast(pa.date32()).cast(pa.int32()).to_numpy().astype(np.int64)
         rest = np.zeros(len(days), np.int64)
@@ -187,8 +180,6 @@ def _read(value: bytes) -> dict[str, Any] | None:
 
 def _metadata_inside(kind: Any, known: set[bytes]) -> bool:
     """Tell whether fields inside a type have unknown metadata."""
-    import pyarrow as pa
-
     if isinstance(kind, pa.BaseExtensionType):
         return _metadata_inside(kind.storage_type, known)
     fields = [kind.field(i) for i in range(kind.num_fields)]
@@ -197,9 +188,6 @@ def _metadata_inside(kind: Any, known: set[bytes]) -> bool:
 
 def _dictionaries(array: Any, whole: Sequence[Any] | None) -> Iterator[bool]:
     """Tell for each dictionary in an array whether it is allowed; one that cannot be inspected is not."""
-    import pyarrow as pa
-    from pyarrow import types
-
     kind = array.type
     if isinstance(kind, pa.BaseExtensionType):
         yield from _dictionaries(array.storage, None)
@@ -218,8 +206,6 @@ def _dictionaries(array: Any, whole: Sequence[Any] | None) -> Iterator[bool]:
 
 
 def _as_it_should_be(array: Any, whole: Sequence[Any] | None) -> bool:
-    import pyarrow.compute as pc
-
     there = array.dictionary.to_pylist()
     if whole is not None:
         return bool(there == list(whole))

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError
 from shoal.privacy.counting.spelling import merged
 from shoal.types import Column, Kind, Taxonomy, called
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _ALL_BUT_SIGN = np.int64(2**63 - 1)
 
@@ -149,8 +147,6 @@ def values_of(column: Column, cells: pa.ChunkedArray) -> Values:
 
 def _told_apart(name: str, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array, int]:
     """Return the code of each record's value, the values, and whether a missing one comes after them."""
-    import pyarrow as pa
-
     try:
         encoded = normal(cells).combine_chunks().dictionary_encode(null_encoding="mask")
     except pa.ArrowException:
@@ -165,9 +161,6 @@ def _told_apart(name: str, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], p
 
 def normal(cells: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return plain values: no dictionaries, NaN as missing, −0 as 0."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = cells.type
     if isinstance(kind, pa.BaseExtensionType):
         return normal(cells.cast(kind.storage_type))
@@ -185,8 +178,6 @@ def normal(cells: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _ranks(column: Column, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], NDArray[Any] | None]:
     """Return dense ranks from 0, missing values last; and the values if they are plain numbers."""
-    import pyarrow as pa
-
     ordered = _in_order(column, cells)
     ranked = pa.types.is_primitive(ordered.type) and not pa.types.is_interval(ordered.type)
     if not ranked and not pa.types.is_decimal(ordered.type):
@@ -205,9 +196,6 @@ def _ranks(column: Column, cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], N
 
 def _dense(present: pa.Array) -> tuple[NDArray[np.int64], NDArray[Any] | None]:
     """Return dense ranks from 0 of values without missing ones; and the values if they are numbers."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_decimal(present.type):
         return np.asarray(pc.rank(present, "ascending", tiebreaker="dense").to_numpy(), np.int64) - 1, None
     if pa.types.is_temporal(present.type):
@@ -218,8 +206,6 @@ def _dense(present: pa.Array) -> tuple[NDArray[np.int64], NDArray[Any] | None]:
 
 def _in_order(column: Column, cells: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return keys that sort like the values of an ordered column."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(cells.type) and cells.type.ordered:
         categories = cells.unify_dictionaries().chunk(0).dictionary if cells.num_chunks else pa.array([], pa.string())
         _refuse_spellings(column.name, "order", categories)
@@ -234,8 +220,6 @@ def _in_order(column: Column, cells: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _texts(names: list[str]) -> pa.Array:
-    import pyarrow as pa
-
     return pa.array(names, pa.string())
 
 
@@ -249,8 +233,6 @@ def _refuse_spellings(name: str, what: str, categories: pa.Array) -> None:
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 

@@ -10,6 +10,8 @@ from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from typing import Any
 
+import pyarrow as pa
+
 from shoal.errors import GuaranteeError
 
 _PLAIN = frozenset((str, int, float, bool, type(None)))
@@ -59,8 +61,6 @@ class Declared:
     def strange(self, records: Any, learnt: Collection[str]) -> str | None:
         """Return a field of Python records, or of an Arrow table, that must not be there, or None."""
         if not isinstance(records, list):
-            import pyarrow as pa
-
             return self.odd([(field.name, pa.types.is_nested(field.type)) for field in records.schema], learnt)
         known = frozenset((*self.quasi, *(self.named or ()), *learnt)).difference(self.removed)
         plain = all(known.issuperset(names) for names in set(map(tuple, records)))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup, escape
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -53,8 +54,6 @@ def rounded(value: Any) -> Any:
     >>> rounded(-1.1e-16), rounded(0.126)
     (0.0, 0.13)
     """
-    import numpy as np
-
     found = np.round(value, _DECIMALS) + 0.0
     return found if isinstance(value, np.ndarray) else float(found)
 
