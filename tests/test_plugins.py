@@ -33,9 +33,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 from shoal.parameters import Checked, Param
 from shoal.types import Partition
+from shoal.types.protocols import Partitioner
 
 @dataclass(frozen=True)
-class Liar(Checked):
+class Liar(Checked, Partitioner):
     promises_k: ClassVar[bool] = True
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
 
@@ -80,7 +81,7 @@ import sys
 from shoal import index, registry
 from shoal.cli import main
 assert registry.says("partition", "sorted_runs", "promises_k") is True
-assert registry.says("partition", "sorted_runs", "promises_t") is None
+assert registry.says("partition", "sorted_runs", "promises_t") is False
 assert "largest_error" in registry.keys("utility")
 try:
     main(["list", "methods"])
@@ -121,7 +122,7 @@ for words in (
     elsewhere = run("verify", tmp_path / "e.json", tmp_path / "safe.csv", "--json")  # the package is not installed
     assert elsewhere.code == 0
     checks = {check["claim"]: check for check in json.loads(elsewhere.out)["checks"]}
-    promises = checks["What the recipe promises was audited"]
+    promises = checks["All promises of the recipe were audited"]
     assert promises["verdict"] == "not promised"
     assert "the method 'sorted_runs' is not installed" in promises["why"]
     assert checks["k_anonymity over a, b"]["verdict"] == "holds"

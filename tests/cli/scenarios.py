@@ -1722,22 +1722,35 @@ def _(folder: Path) -> list[str]:
     return command(folder, "--method", "runs")
 
 
+@scenario("A package whose method inherits no contract", 2)
+def _(folder: Path) -> list[str]:
+    package(folder, "a", "partition", "runs", '"""Runs."""\nclass Runs:\n    promises_k = True\n')
+    return command(folder, "--method", "runs")
+
+
 @scenario("A package whose index is out of date", 2)
 def _(folder: Path) -> list[str]:
     said = '{"partition": {"runs": {"summary": "Runs.", "promises_k": true}}}'
-    package(folder, "a", "partition", "runs", '"""Runs."""\nclass Runs:\n    promises_k = False\n', shoal_json=said)
+    program = (
+        '"""Runs."""\nfrom shoal.types.protocols import Partitioner\nclass Runs(Partitioner):\n    promises_k = False\n'
+    )
+    package(folder, "a", "partition", "runs", program, shoal_json=said)
     return command(folder, "--method", "runs")
 
 
 @scenario("A package with a model of shoal's short name", 2)
 def _(folder: Path) -> list[str]:
-    package(folder, "a", "privacy", "mine", 'class Mine:\n    short = "k"\n')
+    program = 'from shoal.types.protocols import TableModel\nclass Mine(TableModel):\n    short = "k"\n'
+    package(folder, "a", "privacy", "mine", program)
     return command(folder, "--require", "mine=3")
 
 
 @scenario("Two packages for files of the same kind", 2)
 def _(folder: Path) -> list[str]:
     for name in "ab":
-        package(folder, name, "io.sources", f"mine_{name}", f'class Mine{name.upper()}:\n    suffixes = (".mine",)\n')
+        program = (
+            f'from shoal.types.protocols import Source\nclass Mine{name.upper()}(Source):\n    suffixes = (".mine",)\n'
+        )
+        package(folder, name, "io.sources", f"mine_{name}", program)
     (folder / "people.mine").write_text(PEOPLE)
     return ["protect", "people.mine", "-o", "out.csv", "--quasi", "age"]
