@@ -43,7 +43,7 @@ def test_the_guarantee_is_another_and_grouping_is_only_reported() -> None:
     required, grouped = [finding for finding in found.findings if finding.model != "dominance"]
     assert (required.model, required.required, required.holds) == ("probabilistic_k_anonymity", 5, True)
     assert required.achieved >= 5
-    assert "cannot be seen" in required.note
+    assert "does not show whether" in required.note
     assert (grouped.model, grouped.promised, grouped.achieved) == ("k_anonymity", False, 1)
     assert found.overall is grouped
 
@@ -230,7 +230,7 @@ class TestRepeat:
         link.symlink_to(kept)
         target = link if what == "target" else tmp_path / "b.csv"
         more = {} if what == "target" else {what: link}
-        with pytest.raises(shoal.ParameterError, match="must stay"):
+        with pytest.raises(shoal.ParameterError, match="must not be replaced"):
             shoal.protect_file(source, target, RECIPE, repeat=kept, force=True, **more)
         assert kept.read_bytes() == before
 

@@ -214,7 +214,7 @@ class TestRefuses:
             ([{"by": "position", "weight": float("nan")}], "steer: weight must be a number"),
             ([{"by": "position", "evry": 1}], "Position: no parameter is called 'evry'"),
             ([{"by": "position", "every": 0}], "Position: every must be an integer ≥ 1, got 0"),
-            ([3], r"steer must hold pairs \(values, weight\) or tables, steer 1 is neither"),
+            ([3], r"steer must hold pairs \(values, weight\) or tables; steer 1 is neither"),
             ("region", "steer must be a list of pairs or tables, got 'region'"),
         ],
     )

@@ -189,7 +189,7 @@ def test_a_program_gets_nothing_of_a_class_that_misses_a_demand() -> None:
     s = StreamAnonymizer(a_recipe(DEMANDS[0]))
     columns = {**tuples(3, 40, False), "ill": ["flu"] * 40}
     s._core._demanding.take = lambda columns: (np.arange(40)[:, None], {})  # type: ignore[union-attr, method-assign]
-    with pytest.raises(GuaranteeError, match="misses p_sensitivity of 'ill'"):
+    with pytest.raises(GuaranteeError, match="does not reach p_sensitivity of 'ill'"):
         s.push_many(columns)
 
 

@@ -38,7 +38,7 @@ def stream() -> StreamAnonymizer:
 @pytest.mark.parametrize("missing", MISSING, ids=repr)
 def test_a_tuple_without_a_subject_is_refused(missing: Any) -> None:
     s = stream()
-    with pytest.raises(DataError, match="Column 's': must have a value, got none"):
+    with pytest.raises(DataError, match="Column 's': must have a value, but is missing"):
         s.push({"a": 1, "s": missing})
     assert s.waiting == 0
     assert fewest(np.array([2]), ["x", missing]) == 1 or missing is np.ma.masked or missing == b""

@@ -218,7 +218,7 @@ def test_a_server_without_jetstream(new_server: Any) -> None:
     server._command = [one for one in server._command if one != "-js"]
     server.start()
     try:
-        with pytest.raises(EngineError, match=r"JetStream did not answer within 0.5 s .* Check that it is on"):
+        with pytest.raises(EngineError, match=r"JetStream did not answer within 0.5 s .* Check that it is enabled"):
             Nats().open(journey(f"{server.url}/IN?patience=0.5", f"{server.url}/OUT?patience=0.5"))
     finally:
         server.gone()
