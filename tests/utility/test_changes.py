@@ -153,4 +153,4 @@ class TestEach:
 
 def test_what_is_missing_is_counted() -> None:
     pair = ([1.0, 2.0, math.nan], [1.0, 3.0, 2.0])
-    assert "1 value was left out" in Means().measure(comparison([pair])).note
+    assert "1 value was omitted" in Means().measure(comparison([pair])).note

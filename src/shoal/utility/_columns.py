@@ -62,7 +62,7 @@ def missing(count: int, what: str) -> str:
     """Report how many values, or records with a value, were left out because one is missing.
 
     >>> missing(1, "value")
-    '1 value was left out, because it is missing before or after'
+    '1 value was omitted, because it is missing before or after'
     """
     if not count:
         return ""

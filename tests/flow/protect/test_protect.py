@@ -117,7 +117,7 @@ def test_a_forgotten_decimal_comma_is_guessed_in_the_message(tmp_path: Path) -> 
     with pytest.raises(shoal.DataError) as refused:
         shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", {"quasi": ["x", "y"], "k": 2})
     assert "Column 'x'" in str(refused.value)
-    assert str(refused.value).count("--decimal ,") == 2
+    assert str(refused.value).count("--decimal ','") == 2
 
 
 @pytest.mark.parametrize(

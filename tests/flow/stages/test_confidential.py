@@ -145,7 +145,7 @@ UNREADABLE = {
         "numbers, dates, text or categories, got struct",
     ),
     "bytes as numbers": (pa.array([bytes([i]) for i in ROWS]), "integer", "must hold numbers or dates, got binary"),
-    "text as numbers": (pa.array([f"x{i}" for i in ROWS]), "integer", "every cell must be an integer, 12 of 12"),
+    "text as numbers": (pa.array([f"x{i}" for i in ROWS]), "integer", "every cell must be an integer; 12 of 12"),
     "text as dates": (pa.array([f"x{i}" for i in ROWS]), "datetime", "every cell must be a date or time"),
     "text without an order": (pa.array([f"x{i}" for i in ROWS]), "ordinal", "the order of an ordinal column"),
     "intervals as numbers": (

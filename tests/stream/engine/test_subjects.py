@@ -61,7 +61,7 @@ def test_one_subject_written_in_many_ways_is_one(same: Any) -> None:
 def test_the_gate_sees_them_too() -> None:
     gate = Gate(JsonlReader(["a"], ["s"], "class"), k=2)
     class_ = Leaving(0, [b'{"a":1,"class":0}'] * 3, [0, 1, 2])
-    with pytest.raises(GuaranteeError, match="has 1 subjects, but k is 2"):
+    with pytest.raises(GuaranteeError, match="has 1 subject, but k is 2"):
         gate.check(class_, 0, ["1", "1.0", "+1"])
     gate.check(class_, 0, ["1", "1.5", ""])
 

@@ -115,7 +115,7 @@ def counted_in(release: Release) -> str:
     >>> import pyarrow as pa
     >>> from shoal.types import Schema
     >>> counted_in(Release(pa.table({"age": [3, 3]}), Schema(()), subjects=pa.chunked_array([["Ann", "ANN"]])))[:68]
-    'counted in subjects; 1 name was taken for another spelling of the sa'
+    'counted in subjects; 1 name was treated as another spelling of the s'
     """
     return "" if release.subjects is None else "; ".join(["counted in subjects", *respelled(release)])
 

@@ -55,7 +55,7 @@ def hold(
     found = fewest(sizes, subjects, exact=exact)
     if found < k or again:
         what = (
-            f"a class of {found} subjects was formed, but k is {k}"
+            f"a class of {found} {'subject' if found == 1 else 'subjects'} was formed, but k is {k}"
             if found < k
             else f"{again:,} tuples would be released twice"
         )
@@ -81,7 +81,7 @@ class Gate:
     >>> gate.check(Leaving(1, [b'{"age":30,"class":1}'], [18]), 1)
     Traceback (most recent call last):
     ...
-    shoal.errors.GuaranteeError: The gate: class 1 concerns 1 subjects, and k is 2. Nothing of this step was written.
+    shoal.errors.GuaranteeError: The gate: class 1 has 1 subject, but k is 2. Nothing of this step was written.
     """
 
     def __init__(
@@ -174,5 +174,5 @@ class Gate:
                 return "does not name the subject of each tuple"
             concerned = len({person_of(subject, exact=self._exact) for subject in subjects} - {None})
         if concerned < self.k:
-            return f"has {concerned:,} subjects, but k is {self.k:,}"
+            return f"has {concerned:,} {'subject' if concerned == 1 else 'subjects'}, but k is {self.k:,}"
         return self._reader.differing(leaving.tuples, label)

@@ -118,9 +118,10 @@ class Witness:
 
     >>> witness = Witness([Asked("p_sensitivity", "ill", {"p": 2})])
     >>> witness.look(3, {"ill": ["flu", "gout", "flu"]})
-    >>> witness.look(7, {"ill": ["flu", "flu "]})
+    >>> witness.look(7, {"ill": ["flu", "flu "]})  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
-    shoal.errors.GuaranteeError: Stream: a class that formed at tuple 7 misses p_sensitivity of 'ill'. It did not leave.
+    shoal.errors.GuaranteeError: Stream: a class formed at tuple 7 does not reach p_sensitivity of 'ill'. It was not
+    released.
     """
 
     asked: Sequence[Asked]

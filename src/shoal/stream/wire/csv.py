@@ -46,7 +46,7 @@ class Csv(Wire):
     >>> wire = Csv(b"name,age,pay", ["age"], ["name"], "class", numbers=["age"])
     >>> parsed = wire.parse([b'"Ann, B.",31,1.10', b"Bob,44"])
     >>> parsed.columns, parsed.faults
-    ({'age': [31]}, [(1, 'the record has 2 cells, and the header 3. Check what writes it.')])
+    ({'age': [31]}, [(1, 'the record has 2 cells, but the header has 3. Check its producer.')])
     >>> wire.head, wire.render(parsed.bodies, {"age": 30.5}, 7)
     (b'age,pay,class', [b'30.5,1.10,7'])
     """
