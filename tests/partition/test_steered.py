@@ -198,7 +198,7 @@ class TestRefuses:
             shoal.microaggregate(np.zeros((9, 1)), 3, method="steered", t=0.1)
 
     def test_values_without_an_order(self) -> None:
-        with pytest.raises(shoal.SchemaError, match=r"with an order is needed, '0' is nominal.*take t_close_merge"):
+        with pytest.raises(shoal.SchemaError, match=r"with an order is needed, '0' is nominal.*use t_close_merge"):
             shoal.microaggregate(np.zeros((9, 1)), 3, method="steered", t=0.1, confidential=list("abcabcabc"))
 
     @pytest.mark.parametrize("t", [-0.1, 1.5, "0.1", None])

@@ -133,7 +133,13 @@ def test_cells_may_be_long() -> None:
 
 
 @pytest.mark.parametrize(
-    ("places", "said"), [([0, 1, 1], "one record"), ([0, 1], "one record"), ([7, 8, 12], "left"), ([3, 8, 9], "left")]
+    ("places", "said"),
+    [
+        ([0, 1, 1], "one record"),
+        ([0, 1], "one record"),
+        ([7, 8, 12], "already released"),
+        ([3, 8, 9], "already released"),
+    ],
 )
 def test_no_record_leaves_twice(places: list[int], said: str) -> None:
     check, write = gate("jsonl")
@@ -148,7 +154,7 @@ def test_no_record_leaves_twice(places: list[int], said: str) -> None:
 def test_what_was_done_before_a_restart_does_not_leave() -> None:
     for positions in ([5, 6, 7], [6, 7, 9], [6, 7, 14]):
         check = Gate(JsonlReader(["age", "city"], [], "class"), 3, begin=6, done=b"\x08\x01")  # 9 and 14
-        with pytest.raises(GuaranteeError, match="left already"):
+        with pytest.raises(GuaranteeError, match="already released"):
             check.check(Leaving(0, as_jsonl(rows()), [60, 70, 80]), 0, positions=positions)
     check.check(Leaving(0, as_jsonl(rows()), [60, 70, 80]), 0, positions=[6, 13, 15])
 
@@ -172,7 +178,7 @@ def test_what_is_over_is_not_remembered_for_long() -> None:
         check.check(Leaving(number, [b'{"age":1,"city":"x","class":%d}' % number], [number]), number)
         check.settle(number + 1)
     assert len(check._left) < 66_000
-    with pytest.raises(GuaranteeError, match="left"):
+    with pytest.raises(GuaranteeError, match="already released"):
         check.check(Leaving(70_000, [b'{"age":1,"city":"x","class":70000}'], [5]), 70_000)
 
 

@@ -83,7 +83,8 @@ def test_other_values_turn_it_red(before: pa.Array, after: pa.Array) -> None:
 
 def test_types_that_cannot_be_compared_are_an_error_without_a_value() -> None:
     release = released({"a": pa.array([2**60 + 1, 3])}, {"a": pa.array([3.0, 4.0])}, [0, 0])
-    with pytest.raises(shoal.GuaranteeError, match=r"Column 'a': int64 left as double, which cannot be compared"):
+    said = "Column 'a': int64 was released as double, which cannot be compared"
+    with pytest.raises(shoal.GuaranteeError, match=said):
         ProbabilisticKAnonymity(2).audit(release, ["a"])
 
 
