@@ -17,7 +17,7 @@ import pytest
 
 import shoal
 from shoal import registry
-from shoal.flow.stages.write import open_sink, staged
+from shoal.flow.stages.write import open_sink
 from shoal.locations import place
 from shoal.parameters import build
 
@@ -149,7 +149,7 @@ def test_any_exception_leaves_things_as_they_were(
     sink = open_sink(target)
 
     def fail() -> None:
-        with staged(sink, target, force=force) as hidden:
+        with sink.staged(target.at, force=force) as hidden:
             sink.write(PEOPLE, hidden, None)
             raise error
 
@@ -188,9 +188,9 @@ def test_killed_between_write_and_rename(database: Any, tmp_path: Path) -> None:
     mark = tmp_path / "written"
     script = (
         "import sys, time, pathlib, pyarrow as pa\n"
-        "from shoal.flow.stages.write import open_sink, staged\nfrom shoal.locations import place\n"
+        "from shoal.flow.stages.write import open_sink\nfrom shoal.locations import place\n"
         "target = place(sys.argv[1]); sink = open_sink(target)\n"
-        "with staged(sink, target, force=True) as hidden:\n"
+        "with sink.staged(target.at, force=True) as hidden:\n"
         "    sink.write(pa.table({'a': list(range(5000))}), hidden, None)\n"
         "    pathlib.Path(sys.argv[2]).touch(); time.sleep(60)\n"
     )
@@ -216,7 +216,7 @@ def write_meanwhile(url: str, *, late: bool) -> None:
     """Write a table while another program writes one of the same name, before or after ours is staged."""
     target = place(url)
     sink = open_sink(target)
-    with staged(sink, target, force=False) as hidden:
+    with sink.staged(target.at, force=False) as hidden:
         if late:
             sink.write(PEOPLE, hidden, None)
         shoal.write_table(PEOPLE.select(["age"]), url)
