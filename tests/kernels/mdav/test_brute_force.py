@@ -35,7 +35,8 @@ def test_equal_to_one_thread(seed: int, n: int, d: int, k: int, grid: int, threa
     many, shared = with_threads(points, k, threads)
     assert np.array_equal(one, many)
     assert alone.split_steps == 0
-    assert shared.split_steps == shared.brute_steps
+    assert shared.split_steps <= shared.brute_steps  # equal records share a place, and a single place is not split
+    assert grid or shared.split_steps == shared.brute_steps
     assert (shared.brute_steps > 0) == (n >= 2 * k)
 
 
