@@ -2,8 +2,8 @@
 
 A component needs no page of its own and no entry in a list:
 
-- The page of a component is ``methods/<key>.md`` or alike; one that nobody has written is made from its docstring and
-  the declarations of its parameters.
+- The page of a component is ``methods/<key>.md``, or in the folder of its family; a page without a file is generated
+  from the docstring and the declarations of the parameters.
 - An overview such as ``methods.md`` groups components in tables; those that it does not name get a table at the end.
 - The navigation below an overview has the groups and the order of its tables.
 """
@@ -71,7 +71,7 @@ def navigation(name: str) -> list[dict[str, Any]]:
 
 
 def generated() -> dict[str, str]:
-    """Return the pages of components that nobody has written, by their path."""
+    """Return the pages of components without a file of their own, by path."""
     pages = [one for name in OVERVIEWS for one in components(name)]
     return {page: page_of(family, key) for page, family, key in pages if not (HERE / page).exists()}
 
@@ -112,7 +112,7 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages that nobody has written."""
+    """Add the generated pages."""
     from mkdocs.structure.files import File
 
     for page, text in generated().items():

@@ -318,7 +318,7 @@ def _plugged(family: str, key: str) -> Any:
             f"Repair the package, or uninstall it."
         ) from error
     contract = _CONTRACTS.get(family)
-    if contract is not None and contract not in (base.__name__ for base in cls.__mro__):
+    if contract is not None and getattr(importlib.import_module("shoal.types.protocols"), contract) not in cls.__mro__:
         raise ParameterError(
             f"{_owner(entry)} must inherit {contract} of shoal.types.protocols, and does not. Ask its author to add it."
         )
