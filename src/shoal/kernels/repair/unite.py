@@ -1,8 +1,9 @@
 """Unions of atoms that meet all demands, with little loss: exchangeable t-closeness, and the same for other models.
 
-Classes of a partition by quasi-identifiers are the atoms. Several starts (atoms merged until they meet the demands,
-atoms dealt by their middle value, every atom on its own) are annealed by :mod:`shoal.kernels.repair.atoms`; the best
-classes of all results are recombined.
+Classes of a partition by quasi-identifiers are the atoms. A table of moderate size starts from atoms dealt by their
+mean value into as many classes as meet the demands, and is annealed as a whole by :mod:`shoal.kernels.repair.atoms`;
+the best classes of several runs are recombined. A large table starts from atoms merged with their neighbours until they
+meet the demands, and is annealed in blocks of whole classes.
 
 Guarantee of everything here: which record of an atom has which confidential value is never used. If members of an atom
 exchange their confidential values, the result is the same.
@@ -32,13 +33,13 @@ from shoal.types import Points
 
 _WHOLE = 6_000  # most atoms annealed as a whole
 _BLOCK = 2_000  # atoms in a block of a larger table
-_TRIAL = 0.15  # share of the moves with which starts are compared
+_GENERATIONS = 2  # how often all annealings are repeated, from the best so far
 _QUENCH = 200  # most moves per atom at temperature 0
 _COOLER = 0.3  # ratio of a round's initial temperature to that of the round before
-_ROOM = 1 << 24  # codes of all classes of an annealing, at most
 _LEAST_QUENCH = 10
 _CANDIDATES = 8  # nearest classes among which a failing class finds one that is free to merge
-_LEAST_ROOM = 256  # records to which a class may grow, at least
+_USUAL = 16  # atoms of average size to which a class may grow, or more where the start needs more …
+_MOST = 1 << 24  # … as long as all classes of an annealing have at most this many codes
 _POOLED = 10_000  # classes of all runs up to which the best are chosen by integer programming
 
 
@@ -55,7 +56,7 @@ class Effort(NamedTuple):
 
 EFFORTS = {
     "fast": Effort(1, 250_000, 400, 1, 60, 0),
-    "default": Effort(4, 700_000, 4_000, 2, 250, 700),
+    "default": Effort(6, 900_000, 8_000, 2, 250, 700),
     "best": Effort(8, 6_000_000, 30_000, 4, 1_500, 3_000),
 }
 
@@ -109,9 +110,9 @@ class _Case(NamedTuple):
 
 def _case(a: Atoms, d: Demands) -> _Case:
     atom = np.repeat(np.arange(len(a.size)), a.size)
-    room = min(int(d.c.exact.min()), max(_LEAST_ROOM, _ROOM // a.code.size * len(atom) // len(a.size)))
-    room = max(min(room, len(atom)), 2 * int(a.size.max()))
-    return _Case(a, np.ascontiguousarray(a.x[atom]), atom, d._replace(c=d.c._replace(codes=a.code)), room)
+    inside = d._replace(c=d.c._replace(codes=a.code))
+    room = min(int(d.c.exact.min()), max(int(_USUAL * a.size.mean()), 2 * int(a.size.max())))
+    return _Case(a, np.ascontiguousarray(a.x[atom]), atom, inside, room)
 
 
 def _loss(case: _Case, own: np.ndarray) -> float:
@@ -183,23 +184,33 @@ def _annealed(case: _Case, start: np.ndarray, moves: int, hot: float, seed: int,
 
 
 def _as_a_whole(case: _Case, merged: np.ndarray, effort: Effort, seed: int) -> np.ndarray:
-    """Anneal from the most promising start with several seeds, and recombine the best classes."""
+    """Anneal with several seeds from atoms dealt by value; recombine the best classes, and anneal again from there."""
     moves = min(effort.moves, effort.per_atom * len(merged))
-    starts = [merged, _dealt(case), np.arange(len(merged))]
-    seeds = np.random.default_rng(seed).integers(1 << 60, size=len(starts) + effort.runs).tolist()
+    seeds = np.random.default_rng(seed)
+    best, pool, hot = _dealt(case), [merged], HOT
+    most = min(_MOST // (len(case.a.code) * len(merged)), int(np.bincount(best, weights=case.a.size).max()))
+    case = case._replace(room=min(max(case.room, most), int(case.d.c.exact.min())))
+    for _ in range(_GENERATIONS):
 
-    def attempt(item: tuple[np.ndarray, int, int], go_on: GoOn) -> np.ndarray:
-        start, seed, some = item
-        return _annealed(case, start, some, HOT, seed, go_on)
+        def work(seed: int, go_on: GoOn, start: np.ndarray = best, moves: int = moves, hot: float = hot) -> np.ndarray:
+            return _annealed(case, start, moves, hot, seed, go_on)
 
-    few = int(_TRIAL * moves)
-    tried, stopped = together(attempt, [(start, seeds.pop(), few) for start in starts])
-    best = int(np.argmin([np.inf if one is None else _loss(case, one) for one in tried]))
-    found, stopped = ([], True) if stopped else together(attempt, [(starts[best], one, moves) for one in seeds])
-    pool = sorted((one for one in (merged, *tried, *found) if one is not None), key=lambda own: _loss(case, own))
+        found, stopped = together(work, seeds.integers(1 << 60, size=effort.runs).tolist())
+        pool += [one for one in found if one is not None]
+        pool.sort(key=lambda own: _loss(case, own))
+        best = _recombined(case, pool, 0 if stopped else effort.choice)
+        pool.insert(0, best)
+        hot, moves = hot * _COOLER, moves // 2
+        if stopped:
+            break
+    return best
+
+
+def _recombined(case: _Case, pool: list[np.ndarray], choice: int) -> np.ndarray:
+    """Return the best classes of all partitions, as a partition."""
     labels = [own[case.atom] for own in pool]
-    if effort.choice and not stopped and sum(int(own.max()) + 1 for own in pool) <= _POOLED:
-        chosen = best_of_pool(case.x, labels, largest=effort.choice)
+    if choice and sum(int(own.max()) + 1 for own in pool) <= _POOLED:
+        chosen = best_of_pool(case.x, labels, largest=choice)
     else:
         chosen = recombined(case.x, labels)
     return np.asarray(chosen[case.a.begin[:-1]])
