@@ -9,8 +9,9 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import DataError, SchemaError, listing
-from shoal.parameters import Checked, Param
+from shoal import registry
+from shoal.errors import DataError, ParameterError, SchemaError, listing
+from shoal.parameters import Checked, Param, build, unknown
 from shoal.types import Block, Confidential, Partition, Points
 from shoal.types.protocols import Partitioner
 
@@ -100,3 +101,37 @@ class Projected(Checked, Partitioner):
             coordinates = points.only(names).coordinates
             blocks.append(Block(names, projected_labels(coordinates, self.project(coordinates), self.k)))
         return Partition(tuple(blocks))
+
+
+def refuse_first(owner: str, first: str) -> None:
+    """Refuse a method that cannot form the classes which another method then merges."""
+    if first not in registry.keys("partition"):
+        raise ParameterError(unknown(owner, "method", first, registry.keys("partition")))
+    method = registry.load("partition", first)
+    if method.promises_t:
+        raise ParameterError(
+            f"{owner}: first must be a method that does not enforce t, got {first!r}, which does. Use {first!r} alone, "
+            "or choose another first."
+        )
+    if method.promises:
+        raise ParameterError(
+            f"{owner}: first must be a method that needs only k, got {first!r}, which enforces another model. Use "
+            f"{first!r} alone, with --t, or choose another first."
+        )
+    if not method.promises_k:
+        raise ParameterError(
+            f"{owner}: first must form classes of at least k records, got {first!r}, which does not promise them. "
+            "Choose another first."
+        )
+
+
+def formed_first(owner: str, first: str, k: int, points: Points, rng: np.random.Generator) -> Partition:
+    """Form the classes which another method then merges; they must be of all attributes together."""
+    method = build(registry.load("partition", first), {"k": k})
+    formed: Partition = method.partition(points, rng)
+    if len(formed.blocks) > 1:
+        raise ParameterError(
+            f"{owner}: first must partition all attributes together, got {first!r}, which forms "
+            f"{len(formed.blocks)} blocks. Choose another first."
+        )
+    return formed

@@ -7,10 +7,8 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from shoal import registry
-from shoal.errors import ParameterError
-from shoal.parameters import Checked, Param, build, unknown
-from shoal.partition._shared import confidential
+from shoal.parameters import Checked, Param
+from shoal.partition._shared import confidential, formed_first, refuse_first
 from shoal.types import Partition, Points
 from shoal.types.protocols import Partitioner
 
@@ -45,6 +43,7 @@ class TCloseMerge(Checked, Partitioner):
 
     promises_k: ClassVar[bool] = True
     promises_t: ClassVar[bool] = True
+    exchangeable: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
     t: Annotated[float, Param("t-closeness: largest distance (0–1) of a class from the table.", low=0, high=1)]
@@ -54,24 +53,7 @@ class TCloseMerge(Checked, Partitioner):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.first not in registry.keys("partition"):
-            raise ParameterError(unknown("TCloseMerge", "method", self.first, registry.keys("partition")))
-        method = registry.load("partition", self.first)
-        if method.promises_t:
-            raise ParameterError(
-                f"TCloseMerge: first must be a method that does not enforce t, got {self.first!r}, which does. Use "
-                f"{self.first!r} alone, or choose another first."
-            )
-        if method.promises:
-            raise ParameterError(
-                f"TCloseMerge: first must be a method that needs only k, got {self.first!r}, which enforces another "
-                f"model. Use {self.first!r} alone, with --t, or choose another first."
-            )
-        if not method.promises_k:
-            raise ParameterError(
-                f"TCloseMerge: first must form classes of at least k records, got {self.first!r}, which does not "
-                "promise them. Choose another first."
-            )
+        refuse_first(type(self).__name__, self.first)
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes by the first method, then merge those that are too far from the table with their neighbours."""
@@ -79,13 +61,7 @@ class TCloseMerge(Checked, Partitioner):
         from shoal.kernels.closeness.merge import merge_until_close
 
         near = closeness(confidential(self, points), self.t)
-        method = build(registry.load("partition", self.first), {"k": self.k})
-        formed = method.partition(points, rng)
-        if len(formed.blocks) > 1:
-            raise ParameterError(
-                f"TCloseMerge: first must partition all attributes together, got {self.first!r}, which forms "
-                f"{len(formed.blocks)} blocks. Choose another first."
-            )
+        formed = formed_first(type(self).__name__, self.first, self.k, points, rng)
         block = formed.blocks[0]
         labels = merge_until_close(points.coordinates, block.labels, near)
         return replace(formed, blocks=(replace(block, labels=labels),))

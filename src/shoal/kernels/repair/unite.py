@@ -1,0 +1,241 @@
+"""Unions of atoms that meet all demands, with little loss: exchangeable t-closeness, and the same for other models.
+
+Classes of a partition by quasi-identifiers are the atoms. A table of moderate size starts from atoms dealt by their
+mean value into as many classes as meet the demands, and is annealed as a whole by :mod:`shoal.kernels.repair.atoms`;
+the best classes of several runs are recombined. A large table starts from atoms merged with their neighbours until they
+meet the demands, and is annealed in blocks of whole classes.
+
+Guarantee of everything here: which record of an atom has which confidential value is never used. If members of an atom
+exchange their confidential values, the result is the same.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from shoal.kernels.arithmetic.class_statistics import sse
+from shoal.kernels.arithmetic.sums import in_range
+from shoal.kernels.models.demands import Demands, demands_of, excesses, hold
+from shoal.kernels.refine.class_state import numbered
+from shoal.kernels.refine.reblock import whole_classes
+from shoal.kernels.refine.recombine import best_of_pool
+from shoal.kernels.refine.refine import recombined
+from shoal.kernels.repair.atoms import HOT, Atoms, anneal_atoms, atoms_of, means_of_classes, some_atoms
+from shoal.kernels.repair.repair import satisfy
+from shoal.kernels.runtime.jit import GoOn, together
+from shoal.kernels.space.neighbours import neighbours
+from shoal.kernels.space.principal_axes import on_main_axes
+from shoal.types import Points
+
+_WHOLE = 6_000  # most atoms annealed as a whole
+_BLOCK = 2_000  # atoms in a block of a larger table
+_GENERATIONS = 2  # how often all annealings are repeated, from the best so far
+_QUENCH = 200  # most moves per atom at temperature 0
+_COOLER = 0.3  # ratio of a round's initial temperature to that of the round before
+_LEAST_QUENCH = 10
+_CANDIDATES = 8  # nearest classes among which a failing class finds one that is free to merge
+_USUAL = 16  # atoms of average size to which a class may grow, or more where the start needs more …
+_MOST = 1 << 24  # … as long as all classes of an annealing have at most this many codes
+_POOLED = 10_000  # classes of all runs up to which the best are chosen by integer programming
+
+
+class Effort(NamedTuple):
+    """Amount of work."""
+
+    runs: int  #: annealings of a table as a whole
+    moves: int  #: of each
+    per_atom: int  #: and at most this many per atom
+    rounds: int  #: rounds of annealing in blocks, for a large table
+    in_blocks: int  #: moves per atom in each round
+    choice: int  #: number of classes among which the best are chosen at once
+
+
+EFFORTS = {
+    "fast": Effort(1, 250_000, 400, 1, 60, 0),
+    "default": Effort(6, 900_000, 8_000, 2, 250, 700),
+    "best": Effort(8, 6_000_000, 30_000, 4, 1_500, 3_000),
+}
+
+
+def unite(points: np.ndarray, labels: np.ndarray, d: Demands, effort: Effort, seed: int) -> np.ndarray:
+    """Merge whole classes until every class meets all demands, with little loss.
+
+    Guarantee: every class is a union of given classes and meets all demands, unless one class holds all records. The
+    labels depend on the coordinates, on the given classes as sets of rows, and on their multisets of confidential
+    values.
+
+    Complexity: O(n log n), and O(s) for each move between classes of s records.
+    """
+    labels = numbered(labels)
+    if hold(d, labels).all():
+        return labels
+    a = atoms_of(on_main_axes(in_range(points)), labels, d)  # in the order of their first rows
+    case = _case(a, d)
+    start = _merge_failing(case, np.arange(len(a.size)))
+    if len(a.size) > 2 and a.heat.any():
+        anneal = _as_a_whole if len(a.size) <= _WHOLE else _in_blocks
+        start = min((start, anneal(case, start, effort, seed)), key=lambda own: _loss(case, own))
+    return numbered(start[labels])
+
+
+def exchangeable_labels(
+    points: Points, labels: np.ndarray, k: int, t: float | None, effort: Effort, seed: int
+) -> np.ndarray:
+    """Unite classes formed from quasi-identifiers until all requirements on the points hold, t included if given.
+
+    Requirements on people (k subjects, shares of one person) are met first, record by record, for they move with the
+    quasi-identifiers; what results are the atoms. Then whole atoms are united.
+    """
+    people = tuple(one for one in points.required if not one.attribute)
+    of_people = demands_of(replace(points, confidential=(), required=people), k, None)
+    if of_people is not None and not hold(of_people, numbered(labels)).all():
+        labels = satisfy(points.coordinates, labels, k, of_people)
+    demands = demands_of(points, k, t)
+    return numbered(labels) if demands is None else unite(points.coordinates, labels, demands, effort, seed)
+
+
+class _Case(NamedTuple):
+    """Atoms, and their records with the mean of the atom instead of their own coordinates."""
+
+    a: Atoms
+    x: np.ndarray  # (n, d), atom after atom
+    atom: np.ndarray  # (n,) atom of each of these records
+    d: Demands  # in the same order
+    room: int  # records to which a class may grow
+
+
+def _case(a: Atoms, d: Demands) -> _Case:
+    atom = np.repeat(np.arange(len(a.size)), a.size)
+    inside = d._replace(c=d.c._replace(codes=a.code))
+    room = min(int(d.c.exact.min()), max(int(_USUAL * a.size.mean()), 2 * int(a.size.max())))
+    return _Case(a, np.ascontiguousarray(a.x[atom]), atom, inside, room)
+
+
+def _loss(case: _Case, own: np.ndarray) -> float:
+    return sse(case.x, own[case.atom])
+
+
+def _merge_failing(case: _Case, own: np.ndarray) -> np.ndarray:
+    """Merge each class that misses a demand, the largest excess first, with the class of the nearest mean; repeat."""
+    own = numbered(own)
+    while True:
+        excess = excesses(case.d, own[case.atom])
+        failing = np.flatnonzero(excess > 0.0)
+        if len(failing) == 0 or len(excess) == 1:
+            return own
+        mean = means_of_classes(case.x, own[case.atom])
+        near = neighbours(mean, min(_CANDIDATES, len(mean) - 1))
+        into, taken = np.arange(len(mean)), np.zeros(len(mean), np.bool_)
+        for one in failing[np.argsort(-excess[failing], kind="stable")]:
+            free = near[one][~taken[near[one]]]
+            if not taken[one] and len(free):
+                into[one] = free[0]
+                taken[one] = taken[free[0]] = True
+        own = numbered(into[own])
+
+
+def _middles(a: Atoms) -> np.ndarray:
+    """Return the mean code of every atom in the first attribute."""
+    return np.asarray(np.add.reduceat(a.code[0].astype(np.int64), a.begin[:-1]) / a.size)
+
+
+def _dealt(case: _Case) -> np.ndarray:
+    """Deal atoms, in the order of their mean code, into as many classes as meet the demands, found by bisection."""
+    count = len(case.a.size)
+    turn = np.empty(count, np.int64)
+    turn[np.argsort(_middles(case.a), kind="stable")] = np.arange(count)
+    low, high = 1, count
+    while low < high:
+        middle = (low + high + 1) // 2
+        if hold(case.d, (turn % middle)[case.atom]).all():
+            low = middle
+        else:
+            high = middle - 1
+    return turn % low
+
+
+def _small(case: _Case, own: np.ndarray) -> np.ndarray:
+    """Deal the atoms of classes with too many records for their room into several classes, by their mean code."""
+    size = np.bincount(own, weights=case.a.size)
+    if size.max() <= case.room:
+        return own
+    out, fresh, middle = own.copy(), len(size), _middles(case.a)
+    for number in np.flatnonzero(size > case.room):
+        inside = np.flatnonzero(own == number)
+        inside = inside[np.argsort(middle[inside], kind="stable")]
+        turns = np.zeros(len(inside), np.int64)
+        while np.bincount(turns, weights=case.a.size[inside]).max() > case.room:
+            turns = np.arange(len(inside)) % (int(turns.max()) + 2)
+        out[inside] = fresh + turns
+        fresh += int(turns.max()) + 1
+    return numbered(out)
+
+
+def _annealed(case: _Case, start: np.ndarray, moves: int, hot: float, seed: int, go_on: GoOn) -> np.ndarray:
+    """Anneal once from a start, and merge classes that still miss a demand."""
+    quench = min(_QUENCH, max(moves // len(start), _LEAST_QUENCH))
+    small = _small(case, numbered(start))
+    found = anneal_atoms(case.a, small, case.d, seed, moves, hot=hot, quench=quench, room=case.room, go_on=go_on)
+    return _merge_failing(case, found)
+
+
+def _as_a_whole(case: _Case, merged: np.ndarray, effort: Effort, seed: int) -> np.ndarray:
+    """Anneal with several seeds from atoms dealt by value; recombine the best classes, and anneal again from there."""
+    moves = min(effort.moves, effort.per_atom * len(merged))
+    seeds = np.random.default_rng(seed)
+    best, pool, hot = _dealt(case), [merged], HOT
+    most = min(_MOST // (len(case.a.code) * len(merged)), int(np.bincount(best, weights=case.a.size).max()))
+    case = case._replace(room=min(max(case.room, most), int(case.d.c.exact.min())))
+    for _ in range(_GENERATIONS):
+
+        def work(seed: int, go_on: GoOn, start: np.ndarray = best, moves: int = moves, hot: float = hot) -> np.ndarray:
+            return _annealed(case, start, moves, hot, seed, go_on)
+
+        found, stopped = together(work, seeds.integers(1 << 60, size=effort.runs).tolist())
+        pool += [one for one in found if one is not None]
+        pool.sort(key=lambda own: _loss(case, own))
+        best = _recombined(case, pool, 0 if stopped else effort.choice)
+        pool.insert(0, best)
+        hot, moves = hot * _COOLER, moves // 2
+        if stopped:
+            break
+    return best
+
+
+def _recombined(case: _Case, pool: list[np.ndarray], choice: int) -> np.ndarray:
+    """Return the best classes of all partitions, as a partition."""
+    labels = [own[case.atom] for own in pool]
+    if choice and sum(int(own.max()) + 1 for own in pool) <= _POOLED:
+        chosen = best_of_pool(case.x, labels, largest=choice)
+    else:
+        chosen = recombined(case.x, labels)
+    return np.asarray(chosen[case.a.begin[:-1]])
+
+
+def _in_blocks(case: _Case, merged: np.ndarray, effort: Effort, seed: int) -> np.ndarray:
+    """Anneal in blocks of whole classes, and again in blocks cut along other directions."""
+    own, seeds, stopped = merged.astype(np.int32), np.random.default_rng(seed), False
+    for turn in range(effort.rounds):
+        order, bounds = whole_classes(case.a.x, own, int(own.max()) + 1, len(own) // _BLOCK + turn, turn + 1)
+        blocks = [np.sort(order[begin:end]) for begin, end in itertools.pairwise(bounds) if end > begin]
+
+        def work(item: tuple[np.ndarray, int], go_on: GoOn, turn: int = turn) -> np.ndarray:
+            inside, seed = item
+            some, before = _case(some_atoms(case.a, inside), case.d), numbered(own[inside])
+            after = _annealed(some, before, effort.in_blocks * len(inside), HOT * _COOLER**turn, seed, go_on)
+            return min((before, after), key=lambda labels: _loss(some, labels))
+
+        found, stopped = together(
+            work, list(zip(blocks, seeds.integers(1 << 60, size=len(blocks)).tolist(), strict=True))
+        )
+        fresh = 0
+        for inside, part in zip(blocks, found, strict=True):
+            own[inside] = fresh + (numbered(own[inside]) if part is None else part)
+            fresh = int(own[inside].max()) + 1
+        if stopped:
+            break
+    return numbered(own)
