@@ -88,10 +88,15 @@ def as_released(release: Release, original: Table) -> Table:
     """Return a table of a release with parsed cells; what it shares with the original has the same kind."""
     known = set(original.schema.names())
     columns = [
-        original.schema[name] if name in known else Column(name, Role.OTHER, Kind.NOMINAL)
+        _with_decimals(original.schema[name]) if name in known else Column(name, Role.OTHER, Kind.NOMINAL)
         for name in release.data.column_names
     ]
     return with_parsed(Table(release.data, Schema(tuple(columns)), release.dialect))
+
+
+def _with_decimals(column: Column) -> Column:
+    """Return a column of weights as decimal numbers, because the mean of whole ones is not whole."""
+    return replace(column, kind=Kind.CONTINUOUS) if column.role is Role.WEIGHT else column
 
 
 def with_parsed(table: Table) -> Table:
