@@ -107,3 +107,9 @@ def test_auditing_does_not_load_numba() -> None:
 def test_the_module_runs() -> None:
     ran = subprocess.run([sys.executable, "-m", "shoal", "--version"], capture_output=True, text=True, check=True)
     assert ran.stdout == f"shoal {shoal.__version__}\n"
+
+
+def test_the_package_of_attacks_does_not_replace_the_verb() -> None:
+    for before in ("", "shoal.attack\n", "import shoal.attack.linkage\n"):
+        script = f"import shoal\n{before}import shoal.attack.weights\nassert callable(shoal.attack), shoal.attack"
+        subprocess.run([sys.executable, "-c", script], check=True)

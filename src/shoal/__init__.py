@@ -11,8 +11,6 @@
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from shoal import errors
@@ -86,17 +84,6 @@ _MODULES = {
     "stream.replay": ("Replayed",),
     "stream.run": ("Streamed",),
 }
-
-
-class _Shoal(ModuleType):
-    """This module, in which ``attack`` stays the function when the package of that name is imported."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name != "attack" or not isinstance(value, ModuleType):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Shoal
 
 if not TYPE_CHECKING:  # which would take every name for an existing one
 

@@ -86,10 +86,9 @@ def _unused(case: Case) -> set[str]:
     found: set[str] = set()
     for table in case.released:
         for column in table.data.columns:
-            if pa.types.is_dictionary(column.type):
+            if pa.types.is_dictionary(column.type) and (text := _text(column)) is not None:
                 listed = {value for chunk in column.chunks for value in chunk.dictionary.to_pylist()}
-                used = set(column.cast(column.type.value_type).unique().to_pylist())
-                found |= {value for value in listed - used if isinstance(value, str)}
+                found |= listed - set(text.unique().to_pylist()) - {None}
     return found
 
 

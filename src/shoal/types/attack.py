@@ -277,7 +277,7 @@ def numbers(column: pa.ChunkedArray) -> NDArray[np.float64] | None:
         column = column.cast(column.type.value_type)
     kind = column.type
     if types.is_date(kind) or types.is_timestamp(kind):
-        column = column.cast(pa.timestamp("us", getattr(kind, "tz", None))).cast(pa.int64())
+        column = column.cast(pa.timestamp("us", getattr(kind, "tz", None)), safe=False).cast(pa.int64())
     elif not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
         return None
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), np.float64)
