@@ -33,6 +33,7 @@ def loaded_after(code: str) -> set[str]:
 
 def test_public_names() -> None:
     assert sorted(shoal.__all__) == [
+        "Attempts",
         "Audit",
         "Certificate",
         "DataError",
@@ -56,6 +57,7 @@ def test_public_names() -> None:
         "StreamRecipe",
         "Streamed",
         "Verification",
+        "attack",
         "audit",
         "audit_file",
         "compare",
@@ -105,3 +107,9 @@ def test_auditing_does_not_load_numba() -> None:
 def test_the_module_runs() -> None:
     ran = subprocess.run([sys.executable, "-m", "shoal", "--version"], capture_output=True, text=True, check=True)
     assert ran.stdout == f"shoal {shoal.__version__}\n"
+
+
+def test_the_package_of_attacks_does_not_replace_the_verb() -> None:
+    for before in ("", "shoal.attack\n", "import shoal.attack.linkage\n"):
+        script = f"import shoal\n{before}import shoal.attack.weights\nassert callable(shoal.attack), shoal.attack"
+        subprocess.run([sys.executable, "-c", script], check=True)

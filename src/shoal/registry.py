@@ -18,7 +18,7 @@ from shoal.parameters import unknown
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-    from shoal.types.protocols import Partitioner, Releaser, Sink, Source, Steering
+    from shoal.types.protocols import Attack, Partitioner, Releaser, Sink, Source, Steering
     from shoal.types.stream import Channel, StreamMethod
 
 _HOME = Path(__file__).parent
@@ -29,6 +29,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "models": ("privacy",),
     "measures": ("utility", "risk"),
     "releases": ("release",),
+    "attacks": ("attack",),
     "steerings": ("steer",),
 }
 _OTHERS = ("points", "io.sources", "io.sinks", "stream.partition", "stream.points", "stream.channels")
@@ -83,6 +84,8 @@ def load(family: Literal["partition"], key: str) -> type[Partitioner]: ...
 def load(family: Literal["release"], key: str) -> type[Releaser]: ...
 @overload
 def load(family: Literal["steer"], key: str) -> type[Steering]: ...
+@overload
+def load(family: Literal["attack"], key: str) -> type[Attack]: ...
 @overload
 def load(family: Literal["stream.partition"], key: str) -> type[StreamMethod]: ...
 @overload
@@ -301,6 +304,7 @@ _CONTRACTS = {
     "risk": "Reads",
     "release": "Releaser",
     "steer": "Steering",
+    "attack": "Attack",
     "points": "Encoder",
     "io.sources": "Source",
     "io.sinks": "Sink",

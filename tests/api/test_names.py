@@ -38,6 +38,7 @@ def test_type_checkers_see_what_is_imported_late() -> None:
 
 
 def test_every_verb_is_a_file_of_its_name() -> None:
+    assert shoal.attack.__module__ == "shoal.api.attack"
     for name in ("protect", "plan", "audit", "compare", "explore", "inspect", "verify", "microaggregate", "demo"):
         assert getattr(shoal, name).__module__ == f"shoal.api.{name}"
 

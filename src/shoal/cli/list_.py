@@ -1,4 +1,4 @@
-"""``shoal list``: the available methods, models, measures, releases and steerings."""
+"""``shoal list``: the available methods, models, measures, releases, attacks and steerings."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from shoal.parameters import unknown
 def list_(
     what: Annotated[
         str | None,
-        typer.Argument(metavar="methods|models|measures|releases|steerings", help="One of these. Default: all."),
+        typer.Argument(
+            metavar="methods|models|measures|releases|attacks|steerings", help="One of these. Default: all."
+        ),
     ] = None,
 ) -> None:
-    """List methods, privacy models, measures, releases and steerings, each by the name to use."""
+    """List methods, privacy models, measures, releases, attacks and steerings, each by the name to use."""
     if what is not None and what not in registry.ROOMS:
         raise ParameterError(unknown("list", "list", what, list(registry.ROOMS)))
     for title, rooms in registry.ROOMS.items():

@@ -7,13 +7,14 @@ Rows are positions, never index labels. Only numpy is needed to import this modu
 
 from __future__ import annotations
 
+from shoal.types.attack import Attempt, Attempts, Case
 from shoal.types.axis import FROM_THE_DATA, Axis, Cut, Domain, domains
 from shoal.types.explored import Explored, Setting
 from shoal.types.inspection import Combination, Guess, Inspection
 from shoal.types.partition import Block, Codes, Comparison, Pair, Partition
 from shoal.types.points import Attribute, Categories, Confidential, Footing, Numbers, Placed, Points, Requirement, Scale
 from shoal.types.privacy_ledger import CLAIMS, Entry, Ledger
-from shoal.types.protocols import CombinedMeasure, ConfidentialModel, Measure, PrivacyModel, TableModel
+from shoal.types.protocols import Attack, CombinedMeasure, ConfidentialModel, Measure, PrivacyModel, TableModel
 from shoal.types.release import Audit, Certificate, Finding, Release
 from shoal.types.run import Planned, Reading, Readings, Run, Unchanged
 from shoal.types.table import (
@@ -42,11 +43,15 @@ __all__ = [
     "UNITS",
     "Run",
     "as_it_was",
+    "Attack",
+    "Attempt",
+    "Attempts",
     "Attribute",
     "Audit",
     "Axis",
     "Block",
     "called",
+    "Case",
     "Categories",
     "Certificate",
     "CLAIMS",

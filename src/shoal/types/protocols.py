@@ -1,4 +1,4 @@
-"""Contracts of families: methods, releases, steering, encoders, sources, sinks, measures and privacy models.
+"""Contracts of families: methods, releases, steering, encoders, sources, sinks, measures, privacy models, attacks.
 
 A component inherits the contract of its family. It must implement the abstract methods; every other attribute has a
 default. A default never promises anything: a method whose class does not declare ``promises_k`` does not promise k.
@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
+from shoal.types.attack import Attempt, Case
 from shoal.types.release import Finding, Release
 from shoal.types.run import Reading
 from shoal.types.table import Column, Columns, Dialect, Kind, Schema, Table
@@ -340,3 +341,23 @@ class ConfidentialModel(PrivacyModel, Protocol):
     @abstractmethod
     def audit_column(self, release: Release, attributes: tuple[str, ...], confidential: str) -> Finding:
         """Find the level that holds for one confidential column; every row counts."""
+
+
+class Attack(Protocol):
+    """An attack on a release: a frozen dataclass in ``attack/``.
+
+    Its docstring says what the attacker knows and does, which records count as learnt, and what a guess gives.
+    """
+
+    key: ClassVar[str] = ""  #: registry key: the name of the module, unless it is declared
+    needs: ClassVar[tuple[str, ...]] = ()  #: parts of the case without which it is not run
+    quick: ClassVar[bool] = False  #: fast enough to be run by every ``shoal protect``
+    stops: ClassVar[bool] = False  #: if it succeeds, ``shoal protect`` writes nothing
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.key = cls.__dict__.get("key") or cls.__module__.rpartition(".")[2]
+
+    @abstractmethod
+    def run(self, case: Case) -> Attempt:
+        """Attack a release; the case must not be changed."""
