@@ -452,6 +452,43 @@ def _(folder: Path) -> list[str]:
     return ["compare", "people.csv", "people.csv"]
 
 
+def _attack(folder: Path, *more: str) -> list[str]:
+    command(folder)
+    return ["attack", "people.csv", "people.csv", *more]
+
+
+@scenario("Attack: no roles of columns", 2)
+def _(folder: Path) -> list[str]:
+    return _attack(folder)
+
+
+@scenario("Attack: three released files", 2)
+def _(folder: Path) -> list[str]:
+    return _attack(folder, "people.csv", "people.csv", "--quasi", "age")
+
+
+@scenario("Attack: an unknown attack", 2)
+def _(folder: Path) -> list[str]:
+    return _attack(folder, "--quasi", "age", "--only", "link")
+
+
+@scenario("Attack: evidence that is not JSON", 3)
+def _(folder: Path) -> list[str]:
+    (folder / "e.json").write_text(SECRET + "x")
+    return _attack(folder, "--evidence", "e.json")
+
+
+@scenario("Attack: evidence without a recipe", 3)
+def _(folder: Path) -> list[str]:
+    (folder / "e.json").write_text("{}")
+    return _attack(folder, "--evidence", "e.json")
+
+
+@scenario("Attack: evidence that does not exist", 3)
+def _(folder: Path) -> list[str]:
+    return _attack(folder, "--evidence", "e.json")
+
+
 @scenario("Explore: neither quasi-identifiers nor a recipe", 2)
 def _(folder: Path) -> list[str]:
     command(folder)
