@@ -88,6 +88,16 @@ def test_the_nearest_class_serves_if_rows_are_unknown() -> None:
     assert unknown.learnt <= known.learnt
 
 
+def test_missing_values_do_not_hide_the_nearest_class() -> None:
+    ages = PEOPLE["age"].to_pylist()
+    holes = pa.array([None if at < 40 else age for at, age in enumerate(ages)])
+    people = PEOPLE.set_column(0, "age", holes)
+    kept = np.arange(10, N)
+    case = case_of(protected(people), protected(people.take(kept)), None)
+    found = TwoReleases().run(replace(case, original=as_table(people)))
+    assert found.verdict == "succeeded", found.sentence
+
+
 def test_one_person_more_falls_to_differencing_unless_there_is_noise() -> None:
     order = np.argsort(np.argsort(PEOPLE["age"].to_numpy(), kind="stable"))
     labels = order // 10

@@ -177,10 +177,10 @@ class _Tests:
     def _near(self, name: str, row: int, true: float, values: NDArray[np.float64]) -> list[float]:
         """Return the values around a number that leave the released mean of its class as it is."""
         shown = numbers(self.case.table.data.column(name))
-        if shown is None or not np.isfinite(values).all():
-            return []
         members = values[self.case.classes == self.case.classes[row]]
-        places = 0 if isinstance(true, int) else _places(values)
+        if shown is None or not np.isfinite(members).all():
+            return []
+        places = 0 if isinstance(true, int) else _places(values[np.isfinite(values)])
         step, reach = 10.0**-places, min(len(members) - 1, _CANDIDATES - 1)
         others = [round(true + at * step, places) for at in range(-reach, reach + 1) if at]
         off = abs(members.mean() - shown[row])

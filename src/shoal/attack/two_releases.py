@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -264,17 +264,26 @@ def _earlier_class(case: Case, earlier: Table, before: NDArray[np.int64]) -> NDA
         found[case.earlier_rows[known]] = before[known]
         return np.asarray(found[case.rows])
     first = np.unique(before, return_index=True)[1]
-    far = np.zeros((len(case), len(first)))
+    sides: list[tuple[NDArray[Any], NDArray[Any]]] = []
     for name in case.quasi:
-        if name not in earlier.data.column_names:
-            continue
         if _numeric(name, case.truth, earlier):
-            own, shown = _values(case.truth, name), _values(earlier, name)[first]
-            far += ((own[:, None] - shown[None, :]) / (float(np.nanstd(own)) or 1.0)) ** 2
-        else:
-            mixed = _shared(case.truth, earlier, name)
-            far += mixed[: len(case)][:, None] != mixed[len(case) :][first][None, :]
-    return np.asarray(far.argmin(axis=1), np.int64)
+            own = _values(case.truth, name)
+            unit = float(np.nanstd(own)) or 1.0
+            sides.append((own / unit, _values(earlier, name)[first] / unit))
+        elif name in earlier.data.column_names:
+            both = _shared(case.truth, earlier, name)
+            sides.append((both[: len(case)], both[len(case) :][first]))
+    pieces = np.array_split(np.arange(len(case)), max(1, len(case) * len(first) // _PIECE))
+    nearest = [np.sum([_far(own[at], shown) for own, shown in sides], axis=0).argmin(axis=1) for at in pieces]
+    return np.concatenate(nearest).astype(np.int64)
+
+
+def _far(own: NDArray[Any], shown: NDArray[Any]) -> NDArray[np.float64]:
+    """Return squared distances; categories, and a missing value and another, are 1 apart."""
+    if own.dtype == np.int64:
+        return np.asarray(own[:, None] != shown[None, :], np.float64)
+    apart = (own[:, None] - shown[None, :]) ** 2
+    return np.asarray(np.where(np.isnan(apart), np.isnan(own)[:, None] != np.isnan(shown)[None, :], apart))
 
 
 def _shared(one: Table, other: Table, name: str) -> NDArray[np.int64]:
