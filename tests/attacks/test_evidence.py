@@ -110,6 +110,21 @@ def test_losses_fall_in_a_small_table(tmp_path: Path) -> None:
     assert "'age'" in attacked(case).sentence
 
 
+@pytest.mark.parametrize("quasi", [["born"], ["born", "town"]])
+def test_dates_and_categories_are_attacked_by_their_digests(tmp_path: Path, quasi: list[str]) -> None:
+    rng = np.random.default_rng(0)
+    born = pa.array(rng.integers(0, 20, 200).astype("int32")).cast(pa.date32())
+    people = pa.table({"born": born, "town": rng.choice(["Oslo", "Rome"], 200)}).select(quasi)
+    columns = (Column("born", Role.QUASI, Kind.DATETIME), Column("town", Role.QUASI, Kind.NOMINAL))[: len(quasi)]
+    done = shoal.protect(people, {"quasi": quasi, "k": 5})
+    done.evidence(tmp_path / "said.json")
+    said = json.loads((tmp_path / "said.json").read_text())
+    original, released = (Table(data, Schema(columns)) for data in (people, done.data))
+    case = Case(original, (released,), rows=np.arange(200), evidence=said)
+    assert attacked(case).verdict == "withstood"
+    assert attacked(case, more=[sha(one) for one in people["born"].to_pylist()]).verdict == "succeeded"
+
+
 def test_reasons_not_to_run(small: Case) -> None:
     assert Evidence().run(replace(small, evidence=None)).verdict == "not_run"
     unknown = Evidence().run(replace(small, rows=None, why_no_rows="The rows were shuffled."))
