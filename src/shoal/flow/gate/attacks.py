@@ -58,12 +58,13 @@ def attack_release(
     return found.attempts
 
 
-def note_on_order(attempts: Iterable[Attempt]) -> tuple[str, ...]:
-    """Return a note if positions tell more than released values do; it has no figures, since these are not published.
+def note_on_order(attempts: Iterable[Attempt], row_order: str) -> tuple[str, ...]:
+    """Return a note if positions tell more than released values do, and the order was not chosen by hand.
 
-    Columns that make records unique are counted by the audit, and its warning names them.
+    It has no figures: like the decision to shuffle, it may depend on who has which row. Of columns that make records
+    unique, the audit's own warning tells.
     """
-    if any(one.attack == "row_order" and one.succeeded for one in attempts):
+    if row_order == "auto" and any(one.attack == "row_order" and one.succeeded for one in attempts):
         return ('The order of rows tells more about single records than their values do. Set row_order = "shuffle".',)
     return ()
 
