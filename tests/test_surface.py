@@ -33,6 +33,7 @@ def loaded_after(code: str) -> set[str]:
 
 def test_public_names() -> None:
     assert sorted(shoal.__all__) == [
+        "Attempts",
         "Audit",
         "Certificate",
         "DataError",
@@ -56,6 +57,7 @@ def test_public_names() -> None:
         "StreamRecipe",
         "Streamed",
         "Verification",
+        "attack",
         "audit",
         "audit_file",
         "compare",

@@ -11,12 +11,15 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from shoal import errors
 from shoal.errors import DataError, EngineError, GuaranteeError, ParameterError, SchemaError, ShoalError
 
 if TYPE_CHECKING:
+    from shoal.api.attack import attack
     from shoal.api.audit import audit, audit_file
     from shoal.api.compare import compare, compare_files
     from shoal.api.demo import demo, survey
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from shoal.stream.replay import Replayed
     from shoal.stream.run import Streamed
     from shoal.types import (
+        Attempts,
         Audit,
         Certificate,
         Explored,
@@ -51,16 +55,18 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["protect", "plan", "audit", "compare", "explore", "inspect", "verify", "microaggregate", "lower_bound"]
+__all__ = ["protect", "plan", "audit", "attack", "compare", "explore", "inspect", "verify"]
+__all__ += ["microaggregate", "lower_bound"]
 __all__ += ["protect_file", "audit_file", "compare_files", "explore_file", "inspect_file"]
 __all__ += ["run_stream", "replay", "demo", "survey", "recipe_schema", "save_recipe", "write_table"]
 __all__ += ["Recipe", "StreamRecipe", "Kind", "Role", "Schema"]
-__all__ += ["Audit", "Certificate", "Demonstration", "Explored", "Inspection", "Partition", "Planned", "Protected"]
-__all__ += ["Readings", "Replayed", "Streamed", "Verification"]
+__all__ += ["Attempts", "Audit", "Certificate", "Demonstration", "Explored", "Inspection", "Partition", "Planned"]
+__all__ += ["Protected", "Readings", "Replayed", "Streamed", "Verification"]
 __all__ += ["errors", "ShoalError", "DataError", "EngineError", "GuaranteeError", "ParameterError", "SchemaError"]
 
 #: Names that are imported when they are first used, by module: ``import shoal`` loads no library.
 _MODULES = {
+    "api.attack": ("attack",),
     "api.audit": ("audit", "audit_file"),
     "api.compare": ("compare", "compare_files"),
     "api.demo": ("demo", "survey"),
@@ -80,6 +86,17 @@ _MODULES = {
     "stream.replay": ("Replayed",),
     "stream.run": ("Streamed",),
 }
+
+
+class _Shoal(ModuleType):
+    """This module, in which ``attack`` stays the function when the package of that name is imported."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name != "attack" or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Shoal
 
 if not TYPE_CHECKING:  # which would take every name for an existing one
 

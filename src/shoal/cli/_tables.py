@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from shoal.types import (
+        Attempts,
         Audit,
         Certificate,
         Finding,
@@ -286,6 +287,22 @@ def _meaning(room: str, reading: Reading) -> str:
     if reading.name.endswith("_partition"):
         return "The same for the partition, with exact means, before rounding."
     return registry.summary(room, reading.measure)
+
+
+def print_attempts(found: Attempts) -> None:
+    """Print what each attack learns about how many people, compared with guessing; then a sentence on each."""
+    rows = [
+        (
+            one.attack,
+            "" if one.verdict == "not_run" else f"{one.learnt:,} of {one.records:,}",
+            "" if one.verdict == "not_run" else f"{one.baseline:,.0f}",
+            {"succeeded": "SUCCEEDED", "not_run": "not run"}.get(one.verdict, one.verdict),
+        )
+        for one in found
+    ]
+    print_table("Attacks", ("Attack", "Right about", "By guessing", "Verdict"), rows)
+    for one in found:
+        typer.echo(f"{one.attack}: {one.sentence}")
 
 
 def print_certificate(certificate: Certificate) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from shoal.types.attack import Attempt
     from shoal.types.partition import Comparison, Partition
     from shoal.types.privacy_ledger import Ledger
     from shoal.types.release import Audit, Certificate, Release
@@ -54,6 +55,8 @@ class Run:
         Names of input and output: the last part of their paths, without a password.
     notes
         Remarks for the user; printed only in the internal edition of a report.
+    attempts
+        Attacks on the release, run by the gate; printed only in the internal edition of a report.
     """
 
     recipe: Mapping[str, Any]
@@ -72,6 +75,7 @@ class Run:
     source: str = ""
     target: str = ""
     notes: tuple[str, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
 
     @property
     def audit(self) -> Audit:

@@ -18,6 +18,7 @@ from shoal import progress
 from shoal.errors import ParameterError, rows_kept
 from shoal.flow.evidence.build import Proof, digest_at
 from shoal.flow.evidence.receipt import Digest, Receipt, of_table, receipt_of
+from shoal.flow.gate.attacks import attack_release, note_on_order, notes_in
 from shoal.flow.gate.gate import gate
 from shoal.flow.gate.read_back import check_metadata, hand_over, read_back, with_released_metadata
 from shoal.flow.plan.promise import promise_of
@@ -245,8 +246,10 @@ def protect_frame(
         leaving = replace(leaving, apart=replace(release.apart, data=FrameSource().read(second)[0]))
     audit = gate(leaving, promise_of(recipe, run.partition))
     about = check_metadata(data.schema, leaving, keep=keep_metadata, whole=whole_lists(recipe, table))
-    notes = (*recipe.notes, *(said for said in (note, order.note) if said), *about)
-    run = replace(run, checked=audit, left_out=data.num_rows - len(table), notes=notes)
+    attempts = attack_release(table, leaving, recipe.to_dict(), keep_metadata=keep_metadata)
+    ordered = (order.note,) if order.note else note_on_order(attempts)
+    notes = (*recipe.notes, *((note,) if note else ()), *ordered, *about)
+    run = replace(run, checked=audit, left_out=data.num_rows - len(table), notes=notes, attempts=attempts)
     receipt = _receipt(run, table, order, lambda: of_table(given))
     proof = partial(Proof.of_frame, leaving, receipt)
     return Protected(native, recipe, run, second, proof=proof, rows=order.rows)
@@ -348,9 +351,11 @@ def protect_file(
         leaving = _read_back(release, hidden)
         audit = gate(leaving, promise_of(recipe, run.partition))
         about = check_metadata(whole.data.schema, leaving, hidden, keep=keep_metadata, whole=lists)
-        notes = (*recipe.notes, *((order.note,) if order.note else ()), *about)
+        attempts = attack_release(table, leaving, recipe.to_dict(), notes_in(hidden), keep_metadata=keep_metadata)
+        notes = (*recipe.notes, *((order.note,) if order.note else note_on_order(attempts)), *about)
         left_out = len(whole) - len(table)
-        run = replace(run, checked=audit, left_out=left_out, notes=notes, source=source.name, target=target.name)
+        run = replace(run, checked=audit, left_out=left_out, notes=notes, attempts=attempts)
+        run = replace(run, source=source.name, target=target.name)
         if side_files.report is not None:
             progress.stage("Report")
             side_files.write_report(papers, measured(run))

@@ -310,4 +310,5 @@ def _inside(account: Run) -> list[tuple[str, str]]:
     if account.note:
         rows.append(("Method note", f"{account.note[:1].upper()}{account.note[1:].rstrip('.')}."))
     rows += [("Note", note) for note in account.notes]
+    rows += [("Attack", f"{one.attack}: {one.verdict}. {one.sentence}") for one in account.attempts if one.records]
     return rows

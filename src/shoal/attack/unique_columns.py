@@ -1,0 +1,63 @@
+"""Unique columns: columns released unchanged that no one has reviewed, and that make records unique."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.types.attack import Attempt, Case, codes, joined
+from shoal.types.protocols import Attack
+from shoal.types.run import MOST_UNREVIEWED
+from shoal.types.table import Role
+
+
+@dataclass(frozen=True)
+class UniqueColumns(Attack):
+    """The attacker knows somebody's values in columns that were released unchanged.
+
+    **What the attacker knows.** The values of a person in all columns that are released unchanged, except those that
+    the recipe declares as `reviewed`.
+
+    **What the attacker does.** Looks for the only record with these values.
+
+    **Learnt.** Records that are unique on these columns.
+
+    **Baseline.** 5 % of the records; a report warns of more.
+
+    **Complexity.** O(n log n) for each column.
+    """
+
+    quick: ClassVar[bool] = True
+
+    def run(self, case: Case) -> Attempt:
+        """Count the records that are unique on the unchanged columns."""
+        names = _unchanged(case)
+        n = len(case)
+        if not names:
+            return Attempt.not_run(self.key, "No column that is released unchanged lacks a review.")
+        columns = [codes(case.table.data.column(name)) for name in names]
+        whole = any(int(one.max(initial=-1)) + 1 == n for one in columns)
+        unique = n if whole else int((np.bincount(joined(columns, n)) == 1).sum())
+        of = f"{names[0]!r}, which is" if len(names) == 1 else f"{len(names):,} columns, which are"
+        what = f"which record is a person's from {of} released unchanged,"
+        return Attempt.of(self.key, n, unique, MOST_UNREVIEWED * n, what)
+
+
+def _unchanged(case: Case) -> list[str]:
+    """Return the columns of the first table that are released unchanged and were not reviewed."""
+    roles = (Role.CONFIDENTIAL, Role.OTHER, Role.STRATA)
+    names = list(case.original.schema.names(*roles))
+    if case.weight is not None and _by_record(case, case.weight):
+        names.append(case.weight)
+    reviewed = case.recipe.get("reviewed") or ()
+    return [name for name in names if name in case.table.data.column_names and name not in reviewed]
+
+
+def _by_record(case: Case, weight: str) -> bool:
+    """Tell whether records of one class have different weights."""
+    labels, own = case.classes, codes(case.table.data.column(weight))
+    first = np.zeros(int(labels.max(initial=-1)) + 1, np.int64)
+    first[labels] = own
+    return bool((first[labels] != own).any())

@@ -1,0 +1,162 @@
+"""Attacks on a release: reads original and release, matches their rows, and runs every attack."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal import registry
+from shoal.errors import DataError, ParameterError
+from shoal.flow.classes.form import form
+from shoal.flow.evidence.receipt import Receipt
+from shoal.flow.gate.attacks import as_released, notes_in, run_attacks, with_parsed
+from shoal.flow.protect.anonymise import plan_for
+from shoal.flow.protect.row_order import lined_up
+from shoal.flow.stages.read import is_textual, open_source, schema_for
+from shoal.flow.stages.values import complete_rows
+from shoal.locations import Place
+from shoal.parameters import unknown
+from shoal.recipe.recipe import Recipe
+from shoal.types import Attempts, Case, Dialect, Release, Role, Schema, Table
+
+_ROLES = ("quasi", "confidential", "identifier", "strata", "subject", "weight", "together", "reviewed")
+_SETTINGS = ("k", "t", "n", "require", "method", "release", "release_weight", "refine", "set", "seed", "when_missing")
+
+
+@dataclass(frozen=True, eq=False)
+class AttackRequest:
+    """The request for attacks: the tables, and what is known of the run that made the release."""
+
+    original: Any
+    released: Sequence[Any]
+    recipe: Recipe
+    earlier: Any = None
+    evidence: Mapping[str, Any] | None = None
+    receipt: Path | None = None
+    only: Sequence[str] = ()
+    text: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The attacks to run."""
+        known = registry.keys("attack")
+        for name in self.only:
+            if name not in known:
+                raise ParameterError(unknown("attack", "attack", name, known))
+        return tuple(key for key in known if not self.only or key in self.only)
+
+
+def attack_release(asked: AttackRequest) -> Attempts:
+    """Run the attacks on a release."""
+    keys = asked.keys
+    return run_attacks(case_of(asked), keys)
+
+
+def case_of(asked: AttackRequest) -> Case:
+    """Read the tables of a request and match their rows."""
+    data, dialect = _read(asked.original, asked)
+    original = Table(data, schema_for(data, asked.recipe, dialect), dialect)
+    tables = tuple(_released(one, original, asked) for one in asked.released)
+    rows, why = _matched(original, tables[0], asked)
+    earlier = None if asked.earlier is None else _released(asked.earlier, original, asked)
+    return Case(
+        with_parsed(original),
+        tables,
+        asked.recipe.to_dict(),
+        rows,
+        why,
+        earlier,
+        None if earlier is None else _matched(original, earlier, replace(asked, receipt=None))[0],
+        asked.evidence,
+        tuple(notes_in(one.at for one in asked.released if isinstance(one, Place))),
+        lambda table: form(plan_for(table, asked.recipe), table).partition.labels,
+    )
+
+
+def recipe_in(evidence: Mapping[str, Any], owner: str) -> dict[str, Any]:
+    """Return the fields of a recipe in evidence that an attack needs: roles, kinds and the method.
+
+    Taxonomies and orders are not among them, because evidence may hide their names.
+    """
+    said = evidence.get("recipe")
+    if not isinstance(said, Mapping):
+        raise DataError(f"{owner}: must be evidence of shoal, but it has no recipe. Give the file of --evidence.")
+    ranked = said.get("orders") or {}
+    kinds = {name: kind for name, kind in (said.get("kinds") or {}).items() if name not in ranked}
+    return {**{name: said[name] for name in (*_ROLES, *_SETTINGS) if said.get(name)}, "kinds": kinds}
+
+
+def read_evidence(path: Path) -> dict[str, Any]:
+    """Read evidence as plain values; whether it is true is for ``shoal verify`` to say."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"{path.name}: cannot be read ({error.strerror}). Check the path of the evidence.") from None
+    except (ValueError, RecursionError):
+        raise DataError(
+            f"{path.name}: must be evidence of shoal, but it is not JSON. Give the file of --evidence."
+        ) from None
+    if not isinstance(values, dict):
+        raise DataError(f"{path.name}: must be evidence of shoal, but it has no recipe. Give the file of --evidence.")
+    return values
+
+
+def _read(given: Any, asked: AttackRequest) -> tuple[pa.Table, Dialect | None]:
+    """Read a table from its place, or from a frame."""
+    if isinstance(given, Place):
+        text = {**asked.recipe.text, **asked.text} if is_textual(given) else {}
+        return open_source(given, text).read(given.at)
+    from shoal.io.sources.frame import Frame
+
+    return Frame().read(given)[0], None
+
+
+def _released(given: Any, original: Table, asked: AttackRequest) -> Table:
+    data, dialect = _read(given, asked)
+    return as_released(Release(data, Schema(()), dialect), original)
+
+
+def _matched(original: Table, released: Table, asked: AttackRequest) -> tuple[NDArray[np.int64] | None, str]:
+    """Return for each released row its row in the original; None, and the reason, if that is not known."""
+    n = len(released)
+    if asked.receipt is not None:
+        receipt = Receipt.read(asked.receipt)
+        lined_up(original, receipt, n)  # refuses a receipt of other tables
+        return np.arange(n) if receipt.rows is None else receipt.rows, ""
+    kept = complete_rows(original, asked.recipe)
+    rows = np.arange(len(original)) if kept is None else kept
+    if len(rows) != n:
+        return None, (
+            f"It needs to know which row was released for which: the original has {len(rows):,} rows and the release "
+            f"{n:,}. Give the receipt."
+        )
+    if _moved(original, rows, released):
+        return (
+            None,
+            "It needs to know which row was released for which: rows were shuffled. Give the receipt.",
+        )
+    return rows, ""
+
+
+def _moved(original: Table, rows: NDArray[np.int64], released: Table) -> bool:
+    """Tell whether columns that should be unchanged hold the same values in another order."""
+    moved = False
+    for name in original.schema.names(Role.CONFIDENTIAL, Role.OTHER, Role.STRATA):
+        if name not in released.data.column_names:
+            continue
+        try:
+            before, after = (t.data.column(name).cast(pa.large_string()) for t in (original, released))
+            before = before.take(rows)
+            if before.equals(after):
+                return False
+            moved = moved or before.sort().equals(after.sort())
+        except pa.ArrowException:  # lists and other types that Arrow cannot sort
+            continue
+    return moved

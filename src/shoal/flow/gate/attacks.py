@@ -1,0 +1,107 @@
+"""Attacks of the gate: the quick ones, run on every release before it is published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from shoal import registry
+from shoal.errors import GuaranteeError, ShoalError
+from shoal.flow.stages.values import as_values
+from shoal.types import Attempt, Attempts, Case, Column, Kind, Release, Role, Schema, Table, with_columns
+
+_PARSED = (Role.QUASI, Role.CONFIDENTIAL, Role.WEIGHT)
+
+
+def attack_release(
+    original: Table,
+    release: Release,
+    recipe: Mapping[str, Any],
+    notes: Iterable[str] = (),
+    *,
+    keep_metadata: bool = False,
+) -> tuple[Attempt, ...]:
+    """Attack a release as it will be published, and refuse it if an attack succeeds that must not.
+
+    Parameters
+    ----------
+    original
+        The records that are released, in their order.
+    release
+        Its one or two tables, as they were read back.
+    recipe
+        The fields of the recipe.
+    notes
+        Texts that the staged files hold besides their tables.
+    keep_metadata
+        Whether metadata was to be kept; then names in it are reported only.
+
+    Raises
+    ------
+    GuaranteeError
+        If an attack that must not succeed does.
+    """
+    tables = tuple(as_released(one, original) for one in (release, release.apart) if one is not None)
+    case = Case(with_parsed(original), tables, recipe, np.arange(len(original)), notes=tuple(notes))
+    found = run_attacks(case, [key for key in registry.keys("attack") if registry.says("attack", key, "quick")])
+    for one in found.succeeded:
+        if registry.says("attack", one.attack, "stops") and not (one.attack == "metadata" and keep_metadata):
+            raise GuaranteeError(
+                f"The attack {one.attack!r} on the output must fail, but it succeeded. {one.sentence} "
+                "Nothing was written."
+            )
+    return found.attempts
+
+
+def note_on_order(attempts: Iterable[Attempt]) -> tuple[str, ...]:
+    """Return a note if positions tell more than released values do; it has no figures, since these are not published.
+
+    Columns that make records unique are counted by the audit, and its warning names them.
+    """
+    if any(one.attack == "row_order" and one.succeeded for one in attempts):
+        return ('The order of rows tells more about single records than their values do. Set row_order = "shuffle".',)
+    return ()
+
+
+def notes_in(staged: Iterable[Any]) -> list[str]:
+    """Return the texts that files hold besides their tables; databases hold none."""
+    files = [at for at in staged if isinstance(at, Path)]
+    found = [registry.for_place("io.sources", at)().properties(at) for at in files]
+    return [text for properties in found for text in properties.values() if text]
+
+
+def run_attacks(case: Case, keys: Iterable[str]) -> Attempts:
+    """Run attacks by their keys."""
+    return Attempts(tuple(_run(key, case) for key in keys))
+
+
+def _run(key: str, case: Case) -> Attempt:
+    return registry.load("attack", key)().run(case)
+
+
+def as_released(release: Release, original: Table) -> Table:
+    """Return a table of a release with parsed cells; what it shares with the original has the same kind."""
+    known = set(original.schema.names())
+    columns = [
+        original.schema[name] if name in known else Column(name, Role.OTHER, Kind.NOMINAL)
+        for name in release.data.column_names
+    ]
+    return with_parsed(Table(release.data, Schema(tuple(columns)), release.dialect))
+
+
+def with_parsed(table: Table) -> Table:
+    """Return a table in which text cells are values, by the kind of their column; cells that do not fit stay text."""
+    found = {}
+    for column in table.schema.columns:
+        if column.role in _PARSED and column.name in table.data.column_names:
+            try:
+                found[column.name] = as_values(column.name, table)
+            except (ShoalError, pa.ArrowException):
+                continue
+    changed = {name: one for name, one in found.items() if one is not table.data.column(name)}
+    return replace(table, data=with_columns(table.data, changed)) if changed else table
