@@ -6,18 +6,22 @@ have given other classes. Every such condition concerns two classes. For each cl
 (its *domain*); an order that agrees with no order of some other class is struck out, until nothing changes (arc
 consistency). The true world is never struck out. Whatever all remaining orders of a class agree on is proven.
 
-Values are numbered by *place*: place i of a class is its i-th smallest value.
+Values are numbered by *place*: place i of a class is its i-th smallest value. Rows are in the order of their
+coordinates, by which ties between equal values are broken. Where equal values lie in two buckets or subsets, the
+attacker cannot tell which is where, and nothing is concluded from them.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from shoal.attack._worlds import members_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -39,31 +43,38 @@ class Classes:
     """Members of each class, and the rank of the value at each place in the whole table."""
 
     members: list[Ints]  #: rows, ascending
-    ranks: list[Ints]  #: ascending
+    ranks: list[Ints]  #: ascending; equal values have different ranks
+    code: Ints  #: (n,) of each rank: a number that equal values share, ascending
 
     @classmethod
-    def of(cls, labels: Ints, ranks: Ints) -> Classes:
-        """Return the classes of a release; `ranks` are those of the released values, all different."""
-        order = np.argsort(labels, kind="stable")
-        members = np.split(order, np.cumsum(np.bincount(labels))[:-1])
-        return cls(members, [np.sort(ranks[rows]) for rows in members])
+    def of(cls, labels: Ints, values: Floats) -> Classes:
+        """Return the classes of a release, by the class and the value of each row."""
+        order = np.argsort(values, kind="stable")
+        ranks = np.empty(len(order), np.int64)
+        ranks[order] = np.arange(len(order))
+        code = np.cumsum(np.diff(values[order], prepend=values[order][:1]) > 0)
+        members = members_of(labels)
+        return cls(members, [np.sort(ranks[rows]) for rows in members], code.astype(np.int64))
+
+    def unclear(self, part: Ints) -> Bools:
+        """Return for each rank whether equal values lie in different parts of the order."""
+        first, last = (np.searchsorted(self.code, self.code, side) for side in ("left", "right"))
+        return np.asarray(part[first] != part[last - 1])
 
 
-def remaining_orders(
-    classes: Classes, conditions: Conditions, known: Sequence[int] = (), ranks: Ints | None = None
-) -> list[Ints]:
+def remaining_orders(classes: Classes, conditions: Conditions, known: Mapping[int, int] | None = None) -> list[Ints]:
     """Return for each class the orders of its members that propagation leaves; none are listed for a large class.
 
-    `known` are rows whose link the attacker knows beforehand; their ranks are taken from `ranks`.
+    `known` has the codes of values that the attacker knows beforehand, by row.
     """
     domains = [_orders(rows) for rows in classes.members]
     changed = set(range(len(domains)))
-    if ranks is not None and len(known):
+    if known:
         changed = set()
         for c, rows in enumerate(classes.members):
-            for row in np.intersect1d(rows, np.asarray(known)):
-                place = int(np.searchsorted(classes.ranks[c], ranks[row]))
-                domains[c] = domains[c][domains[c][:, place] == row]
+            for row in [int(row) for row in rows if int(row) in known]:
+                having = (domains[c] == row) & (classes.code[classes.ranks[c]] == known[row])
+                domains[c] = domains[c][having.any(axis=1)]
                 changed.add(c)
     usable = [c for c, domain in enumerate(domains) if len(domain)]
     while changed:
@@ -101,15 +112,18 @@ class Matching:
         n, count = len(x), len(classes.members)
         q = n // buckets
         below, above = buckets * q // 2, n - (buckets * q - buckets * q // 2)
+        every = np.arange(n)
+        regular = np.where(every < below, every, every - (above - below)) // q
+        part = np.where((every >= below) & (every < above), buckets, regular)
+        unclear = classes.unclear(part)
         place = np.full((count, buckets + 1), -1, np.int64)
         turn = np.full((count, buckets + 1), n, np.int64)
         for c, ranks in enumerate(classes.ranks):
-            spare = (ranks >= below) & (ranks < above)
-            bucket = np.where(spare, buckets, np.where(ranks < below, ranks, ranks - (above - below)) // q)
-            whole = np.bincount(bucket, minlength=buckets + 1)
-            if (whole[:-1] == 1).all() and whole[-1] <= 1:  # otherwise it was merged, and its chains are not known
-                place[c, bucket] = np.arange(len(ranks))
-                turn[c, bucket] = ranks
+            whole = np.bincount(part[ranks], minlength=buckets + 1)
+            if (whole[:-1] != 1).any() or whole[-1] > 1 or unclear[ranks].any():
+                continue  # it was merged, or its chain is not clear
+            place[c, part[ranks]] = np.arange(len(ranks))
+            turn[c, part[ranks]] = classes.code[ranks]
         stages = [(place[:, at], place[:, at + 1], turn[:, at + 1]) for at in range(buckets - 1)]
         middle = (buckets - 1) // 2
         stages.append((place[:, middle], place[:, buckets], turn[:, buckets]))
@@ -121,13 +135,21 @@ class Matching:
         for lower, upper, turn in self.stages:
             if lower[a] < 0 or lower[b] < 0 or min(turn[a], turn[b]) == len(self.distances):
                 continue
-            first, then = (a, b) if turn[a] < turn[b] else (b, a)
-            mine, theirs = (of_a, of_b) if first == a else (of_b, of_a)
-            own = self.distances[mine[:, upper[first]], mine[:, lower[first]]]
-            other = self.distances[mine[:, upper[first]][:, None], theirs[:, lower[then]][None, :]]
-            held = own[:, None] <= other * (1 + _MARGIN)
-            found &= held if first == a else held.T
+            before = self._nearest(of_a, of_b, upper[a], lower[a], lower[b]) if turn[a] <= turn[b] else None
+            after = self._nearest(of_b, of_a, upper[b], lower[b], lower[a]) if turn[b] <= turn[a] else None
+            if before is None:
+                found &= after.T if after is not None else True
+            elif after is None:
+                found &= before
+            else:  # equal values: the lower row comes first
+                found &= np.where(of_a[:, [upper[a]]] < of_b[:, upper[b]][None, :], before, after.T)
         return found
+
+    def _nearest(self, mine: Ints, theirs: Ints, upper: int, lower: int, other: int) -> Bools:
+        """Return whether the record at place `upper` of one class was not nearer to that of a class that came later."""
+        own = self.distances[mine[:, upper], mine[:, lower]]
+        free = self.distances[mine[:, upper][:, None], theirs[:, other][None, :]]
+        return np.asarray(own[:, None] <= free * (1 + _MARGIN))
 
 
 @dataclass
@@ -138,7 +160,7 @@ class Colouring:
     """
 
     joined: Bools  #: (n, n)
-    subset: list[Ints]  #: of each class: the subset of the value at each place
+    subset: list[Ints]  #: of each class: the subset of the value at each place; `count`: not clear
     count: int
 
     @classmethod
@@ -146,6 +168,7 @@ class Colouring:
         """Return the conditions for coordinates as the method had them and classes of `size` records."""
         n = len(x)
         subset_of_rank = _subsets(n, size)
+        subset_of_rank = np.where(classes.unclear(subset_of_rank), size, subset_of_rank)
         joined = np.zeros((n, n), np.bool_)
         left = np.ones(n, np.bool_)
         classes_left = n // size
@@ -176,16 +199,14 @@ class Colouring:
     def _coloured(self, c: int, orders: Ints) -> NDArray[np.float32]:
         """Return for each order and each member, by row, a one at its subset."""
         at = np.argsort(orders, axis=1)  # the place of each member
-        return np.eye(self.count, dtype=np.float32)[self.subset[c][at]]
+        return np.eye(self.count + 1, self.count, dtype=np.float32)[self.subset[c][at]]
 
 
 def _subsets(n: int, size: int) -> Ints:
-    each = n // size
-    sizes = np.full(size, each)
-    more = n - each * size
-    sizes[(size - 1) // 2] += more - more // 2 if size % 2 == 0 else more
-    if size % 2 == 0:
-        sizes[size // 2] += more // 2
+    """Return the subset of every rank; the central ones take the records that are left over."""
+    sizes = np.full(size, n // size)
+    sizes[(size - 1) // 2] += (n % size + 1) // 2
+    sizes[size // 2] += n % size // 2
     return np.repeat(np.arange(size), sizes)
 
 
@@ -197,10 +218,11 @@ def _squares(x: Floats) -> Floats:
 
 
 def proven(classes: Classes, domains: Sequence[Ints]) -> Ints:
-    """Return for each row the rank of its value if all remaining orders agree on it; otherwise −1."""
-    found = np.full(sum(map(len, classes.members)), -1, np.int64)
-    for ranks, domain in zip(classes.ranks, domains, strict=True):
+    """Return for each row the code of its value if all remaining orders agree on it; otherwise −1."""
+    found = np.full(len(classes.code), -1, np.int64)
+    for rows, ranks, domain in zip(classes.members, classes.ranks, domains, strict=True):
         if len(domain):
-            fixed = (domain == domain[0]).all(axis=0)
-            found[domain[0][fixed]] = ranks[fixed]
+            having = classes.code[ranks][np.argsort(domain, axis=1)]  # the code of each member, by row
+            fixed = (having == having[0]).all(axis=0)
+            found[rows[fixed]] = having[0][fixed]
     return found
