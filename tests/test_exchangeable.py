@@ -133,7 +133,8 @@ def test_values_that_change_places_in_an_atom_change_no_class(method: str) -> No
 
 @pytest.mark.long
 def test_links_stay_within_1_in_k_in_500_tables() -> None:
-    assert sum(check(case, MOST) for method in PROMISED for case in cases(method, 72)) >= 500
+    chosen = [case for method in PROMISED for case in cases(method, 24 if "anneal" in method else 96)]
+    assert sum(check(case, MOST) for case in chosen) >= 500
 
 
 @pytest.mark.parametrize("method", PROMISED)
