@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +77,13 @@ def case_of(asked: AttackRequest) -> Case:
         None if earlier is None else _matched(original, earlier, replace(asked, receipt=None))[0],
         asked.evidence,
         tuple(notes_in(one.at for one in asked.released if isinstance(one, Place))),
-        lambda table: form(plan_for(table, asked.recipe), table).partition.labels,
+        partial(_classes, asked.recipe),
     )
+
+
+def _classes(recipe: Recipe, table: Table, **changes: Any) -> NDArray[np.int64]:
+    """Return the class of each row of a table, with some fields of the recipe changed."""
+    return form(plan_for(table, replace(recipe, **changes)), table).partition.labels
 
 
 def recipe_in(evidence: Mapping[str, Any], owner: str) -> dict[str, Any]:

@@ -39,6 +39,7 @@ class Anneal(Checked, Partitioner):
     """
 
     promises_k: ClassVar[bool] = True
+    exchangeable: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
     effort: Annotated[Literal["fast", "default", "best"], Param("Effort of the search.")] = "default"

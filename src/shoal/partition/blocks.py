@@ -38,6 +38,7 @@ class Blocks(Checked, Partitioner):
     """
 
     promises_k: ClassVar[bool] = True
+    exchangeable: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
     size: Annotated[int, Param("Smallest number of records in a block.", low=1)] = 100_000

@@ -34,6 +34,7 @@ class IndividualRanking(Checked, Partitioner):
     """
 
     promises_k: ClassVar[bool] = True
+    exchangeable: ClassVar[bool] = True
     forms_blocks: ClassVar[bool] = True  #: k holds in each of its blocks, not over all of them
 
     k: Annotated[int, Param("Smallest number of records in a class of one attribute.", low=2)]

@@ -144,6 +144,7 @@ class Insensitive(Checked, Partitioner):
     """
 
     promises_k: ClassVar[bool] = True
+    exchangeable: ClassVar[bool] = True
     insensitive: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]

@@ -49,6 +49,7 @@ class LeastError(Checked, Partitioner):
     """
 
     promises_k: ClassVar[bool] = False
+    exchangeable: ClassVar[bool] = True
     k_counts_with: ClassVar[str] = "at_least_k"  #: the parameter without which k does not bound class sizes
 
     k: Annotated[int, Param("Smallest number of records in a class of one attribute, if there is to be one.", low=2)]

@@ -37,6 +37,7 @@ class Mdav(Checked, Partitioner):
     """
 
     promises_k: ClassVar[bool] = True
+    exchangeable: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
 

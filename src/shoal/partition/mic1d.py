@@ -43,6 +43,7 @@ class Mic1d(Checked, Partitioner):
     """
 
     promises_k: ClassVar[bool] = False
+    exchangeable: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of values in a run, across records and attributes.", low=2)]
     cut: Annotated[Literal["fixed", "optimal"], Param("Runs of k values, or runs of k … 2k−1 with the least SSE.")] = (

@@ -36,6 +36,7 @@ class OptimalUnivariate(Checked, Partitioner):
     """
 
     promises_k: ClassVar[bool] = True
+    exchangeable: ClassVar[bool] = True
     dimensions: ClassVar[int] = 1
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]

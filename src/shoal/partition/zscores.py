@@ -36,6 +36,7 @@ class Zscores(Projected):
     """
 
     promises_k: ClassVar[bool] = True
+    exchangeable: ClassVar[bool] = True
     forms_blocks: ClassVar[bool] = True  #: if requested: k holds in each of them, not over all
 
     relative_cost: ClassVar[float] = 3.0  #: processor time in multiples of a first partition by MDAV, measured

@@ -156,7 +156,8 @@ class Case:
     notes
         Texts that the released files hold besides their tables, such as labels and properties.
     replay
-        Forms the classes of a table as the run did, and returns the label of each row; None: the recipe is not known.
+        Forms the classes of a table as the run did, and returns the label of each row; fields of the recipe to change
+        are given by name. None: the recipe is not known.
     """
 
     original: Table
@@ -168,7 +169,7 @@ class Case:
     earlier_rows: NDArray[np.int64] | None = field(default=None, repr=False)
     evidence: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = field(default=(), repr=False)
-    replay: Callable[[Table], NDArray[np.int64]] | None = field(default=None, repr=False)
+    replay: Callable[..., NDArray[np.int64]] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.table)

@@ -1,0 +1,135 @@
+"""The attack by someone who knows the algorithm: it finds what methods give away, and nothing where they do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+import shoal
+from shoal.attack._propagation import Classes, Matching, proven, remaining_orders
+from shoal.attack._worlds import link_probabilities, number_of_worlds, right_guesses, worlds
+
+
+def people(n: int, seed: int = 1, ties: bool = False) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 2))
+    pay = np.argsort(np.argsort(x[:, 0] + rng.normal(size=n)))
+    return pa.table({"age": x[:, 0], "place": x[:, 1], "pay": pay // 3 if ties else pay})
+
+
+def attempt(table: pa.Table, method: str, k: int, **more: Any) -> Any:
+    recipe = {"quasi": ["age", "place"], "confidential": ["pay"], "k": k, "method": method, "row_order": "keep", **more}
+    done = shoal.protect(table, recipe)
+    return shoal.attack(table, done.data, recipe=recipe, only=["algorithm"])["algorithm"]
+
+
+def test_every_assignment_is_replayed_where_there_are_few() -> None:
+    found = attempt(people(12), "steered", 2, t=0.25)
+    assert "exact" in found.sentence
+    assert found.baseline == 6.0  # of so few records even all would not be 4 deviations more
+    assert found.learnt >= 8
+
+
+@pytest.mark.parametrize("method", ["mdav", "t_close_merge"])
+def test_nothing_is_learnt_of_a_small_table_with_exchangeable_classes(method: str) -> None:
+    found = attempt(people(12), method, 2, **({"t": 0.4} if method != "mdav" else {}))
+    assert found.verdict == "withstood"
+    assert found.learnt <= found.baseline
+
+
+@pytest.mark.parametrize("method", ["mdav", "tour", "t_close_merge", "t_close_anneal"])
+def test_nothing_is_learnt_of_a_larger_table_with_exchangeable_classes(method: str) -> None:
+    more = {"t": 0.3} if method.startswith("t_") else {}
+    found = attempt(
+        people(60), method, 3, **more, **({"set": {"effort": "fast"}} if method == "t_close_anneal" else {})
+    )
+    assert found.verdict == "withstood"
+    assert found.learnt == round(found.baseline)
+    assert found.baseline <= 20 + 1e-9
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_links_of_steered_are_proven(ties: bool) -> None:
+    found = attempt(people(120, ties=ties), "steered", 4, t=0.2)
+    assert found.verdict == "succeeded"
+    assert "proven by propagation" in found.sentence
+    assert found.learnt > 60
+
+
+def test_a_few_known_links_of_t_first_prove_many() -> None:
+    found = attempt(people(120), "t_first", 4, t=0.2)
+    assert found.verdict == "withstood"
+    assert "Someone who knows 1 of these links beforehand proves" in found.sentence
+
+
+def test_single_exchanges_are_tried_where_classes_change() -> None:
+    found = attempt(people(60), "k_first", 3, t=0.2)
+    assert found.verdict == "succeeded"
+    assert "estimated" in found.sentence
+
+
+def test_it_is_not_run_without_what_it_needs() -> None:
+    table = people(12)
+    recipe = {"quasi": ["age", "place"], "confidential": ["pay"], "k": 2, "method": "mdav", "row_order": "keep"}
+    done = shoal.protect(table, recipe)
+    other = shoal.attack(table, done.data, recipe={**recipe, "k": 3}, only=["algorithm"])["algorithm"]
+    assert (other.verdict, other.learnt) == ("not_run", 0)
+    assert "does not form the classes" in other.sentence
+    none = shoal.attack(table, done.data, recipe={**recipe, "confidential": []}, only=["algorithm"])["algorithm"]
+    assert none.verdict == "not_run"
+
+
+def test_the_true_world_is_never_struck_out() -> None:
+    for seed in range(6):
+        table = people(40, seed)
+        x, pay = np.column_stack((table["age"], table["place"])), table["pay"].to_numpy()
+        order = np.lexsort(x.T[::-1])
+        x, pay = x[order], pay[order]
+        labels = shoal.microaggregate(x, 4, method="steered", confidential=pay, t=0.3).labels
+        classes = Classes.of(labels, pay.astype(float))
+        unit = (x - x.min(axis=0)) / np.ptp(x, axis=0)
+        left = remaining_orders(classes, Matching.of(unit, classes, 4))
+        for rows, domain in zip(classes.members, left, strict=True):
+            assert (domain == rows[np.argsort(pay[rows])]).all(axis=1).any() or not len(domain)
+        link = proven(classes, left)
+        assert (link[link >= 0] == pay[link >= 0]).all()
+
+
+def test_proven_links_are_those_of_all_consistent_worlds() -> None:
+    x = np.column_stack((people(9, 3)["age"], people(9, 3)["place"]))
+    x = x[np.lexsort(x.T[::-1])]
+    pay = np.random.default_rng(4).permutation(9)
+    labels = shoal.microaggregate(x, 3, method="steered", confidential=pay, t=0.3).labels
+
+    def classes_of(world: np.ndarray) -> list[int]:
+        found = shoal.microaggregate(x, 3, method="steered", confidential=world.copy(), t=0.3).labels
+        return np.unique(found, return_index=True)[1][np.unique(found, return_inverse=True)[1]].tolist()
+
+    before = classes_of(pay)
+    exact = link_probabilities(labels, pay, lambda world: classes_of(world) == before)
+    classes = Classes.of(labels, pay.astype(float))
+    unit = (x - x.min(axis=0)) / np.ptp(x, axis=0)
+    link = proven(classes, remaining_orders(classes, Matching.of(unit, classes, 3)))
+    for row in np.flatnonzero(link >= 0):
+        assert exact[row, row] == 1.0
+    assert right_guesses(exact) >= (link >= 0).sum()
+
+
+def test_worlds_are_all_and_different() -> None:
+    labels, codes = np.array([0, 1, 0, 1, 0, 1, 1]), np.array([3, 1, 3, 0, 2, 1, 1])
+    found = {tuple(world.tolist()) for world in worlds(labels, codes)}
+    assert len(found) == number_of_worlds(labels, codes) == 3 * 4
+
+
+def test_a_thousand_links_of_steered_on_census(reference_data: Path) -> None:
+    table = pyarrow.csv.read_csv(reference_data / "census.csv").select(["TAXINC", "POTHVAL", "FEDTAX"])
+    recipe = {"quasi": ["TAXINC", "POTHVAL"], "confidential": ["FEDTAX"], "k": 5, "row_order": "keep", "method": "mdav"}
+    for method, least, most in (("steered", 1_000, 1_080), ("mdav", 216, 216)):
+        given = {**recipe, "method": method, **({"t": 0.15} if method == "steered" else {})}
+        found = shoal.attack(table, shoal.protect(table, given).data, recipe=given, only=["algorithm"])["algorithm"]
+        assert least <= found.learnt <= most
