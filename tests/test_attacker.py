@@ -85,7 +85,7 @@ def test_report_evidence_and_json_say_it(tmp_path: Path, run: Any) -> None:
         evidence["audit"]["attacker"] = {**evidence["audit"]["attacker"], "at_most": 0.01, "knows": "algorithm"}
         (tmp_path / "forged.json").write_text(json.dumps(evidence))
         checks = shoal.verify(tmp_path / "forged.json", out).checks
-        assert [one.verdict.value for one in checks if one.claim.startswith("Attacker")] == ["fails"]
+        assert [one.verdict.value for one in checks if one.claim.startswith("Attacker")] == ["does not hold"]
 
 
 def test_with_subjects_the_largest_share_of_an_atom_is_named() -> None:

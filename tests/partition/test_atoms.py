@@ -76,7 +76,7 @@ def test_the_order_of_rows_and_the_choice_among_copies_do_not_matter(seed: int) 
 
 def test_classes_without_a_split_vector_stay_as_they_are() -> None:
     x = np.array([[0.0], [5.0], [0.0], [6.0]])
-    assert keep_equal_together(x, np.array([4, 1, 4, 1]), 2).tolist() == [0, 1, 0, 1]
+    assert keep_equal_together(x, np.array([1, 0, 1, 0]), 2).tolist() == [1, 0, 1, 0]
 
 
 def test_one_class_is_left_if_every_class_fails() -> None:

@@ -74,7 +74,7 @@ def keep_equal_together(coordinates: NDArray[np.float64], labels: NDArray[np.int
     vector = np.cumsum(np.concatenate(([False], (ordered[1:] != ordered[:-1]).any(axis=1))))
     own = numbered(labels[order])
     if len(np.unique(vector * len(own) + own)) == vector[-1] + 1:
-        return numbered(labels)
+        return labels
     place = _rank_of_means(ordered, own, vector)
     pairs, counts = np.unique(vector * len(place) + place[own], return_counts=True)
     best = pairs[np.lexsort((pairs, -counts, pairs // len(place)))]  # most copies first, then the lowest place
