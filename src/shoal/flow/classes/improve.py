@@ -52,7 +52,8 @@ class Improved(Partitioner):
         first = self.method.partition(points, rng)
         if self.repair and (self.t is not None or any(one.attribute for one in points.required)):
             one_block(type(self.method), len(first.blocks))
-        step = self._united if self.attacker == "algorithm" and unites(type(self.method)) else self._improved
+        whole = self.attacker == "algorithm" and unites(type(self.method)) and len(first.blocks) == 1
+        step = self._united if whole else self._improved
         blocks = [
             step(block, points if len(first.blocks) == 1 else points.only(block.attributes), rng)
             for block in first.blocks
