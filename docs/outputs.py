@@ -190,7 +190,7 @@ def _parameters_of(name: str) -> list[str]:
     from shoal.recipe.fields import NOISE
 
     assert name == "set"
-    fields: set[str] = {"k", "t", *NOISE}
+    fields: set[str] = {"k", "t", "attacker", *NOISE}
     owned: list[tuple[Declared, str]] = [(one, "the scaling of coordinates") for one in declarations(Encoding)]
     for family, folder in (("partition", "methods"), ("release", "releases"), ("io.sinks", "")):
         for key in sorted(registry.built_in(family)):

@@ -80,6 +80,42 @@ def test_an_exchange_within_a_class_changes_nothing_that_is_published(
     assert skipped <= compared / 3
 
 
+DEMANDS: dict[str, dict[str, Any]] = {
+    "t": {"t": 0.3},
+    "p": {"require": {"p": 2}},
+    "l": {"require": {"l_entropy": 2}},
+    "alpha": {"require": {"alpha": 0.6}},
+    "e": {"require": {"e": 3}},
+    "people": {"require": {"dominance": 0.6}},
+    "mdav, then t": {"method": "mdav", "set": {}, "t": 0.3},
+    "mdav, refined, then p": {"method": "mdav", "set": {}, "refine": "fast", "require": {"p": 2}},
+}
+
+
+@pytest.mark.parametrize("demand", DEMANDS)
+def test_members_of_an_atom_exchange_rows_and_nothing_that_is_published_changes(demand: str, tmp_path: Path) -> None:
+    at, compared = list(DEMANDS).index(demand), 0
+    for i, flavour in enumerate(FLAVOURS):  # among them equal records, whose rows must not decide on their classes
+        extra = EXTRAS[(i + at) % len(EXTRAS)]
+        release = ("centroid", "medoid")[i % 2]
+        case = Case("auto", release, flavour, extra, k=2 + i % 2, n=26 + i, seed=31 * at + i, more=DEMANDS[demand])
+        table = made["table_of"](case)
+        try:
+            done, before = published(case, table, tmp_path)
+        except (shoal.ParameterError, shoal.SchemaError, shoal.DataError):  # a combination that is refused
+            continue
+        block, rng = done.partition.blocks[0], np.random.default_rng(i)
+        assert done.audit.attacker is not None
+        assert done.audit.attacker.knows == "algorithm"
+        for _ in range(2):
+            other = made["permuted"](table, made["moved"](case, block.attributes), block.atoms, rng)
+            again, after = published(case, other, tmp_path)
+            assert made["same_classes"](done, again), case
+            assert [name for name in before if before[name] != after[name]] == [], case
+            compared += 1
+    assert compared >= 8
+
+
 def files(case: Any, table: pa.Table, folder: Path, suffix: str, run: Any) -> dict[str, bytes]:
     """Protect a file on the command line, and return all that is published of it."""
     for path in folder.iterdir():

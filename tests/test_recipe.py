@@ -71,7 +71,7 @@ def test_the_fingerprint_tells_recipes_apart_and_not_their_spelling() -> None:
         ({"blocks": [["a"]]}, "blocks must hold every quasi-identifier, b is missing"),
         ({"blocks": [["a", "b"], ["a"]]}, "blocks must be disjoint, a is in two"),
         ({"kinds": {"a": "number"}}, "Recipe: column 'a': no kind is called 'number'"),
-        ({"qusai": ["a"]}, "no field is called 'qusai'; there are attribute_weights, blocks, bounds, claim"),
+        ({"qusai": ["a"]}, "no field is called 'qusai'; there are attacker, attribute_weights, blocks, bounds"),
         ({"subject": ["a"]}, "subject must be a column name, got a list"),
         ({"set": 3}, "set must be a table of names and values, got 3"),
     ],

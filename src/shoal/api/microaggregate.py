@@ -20,6 +20,7 @@ def microaggregate(
     refine: str | None = None,
     steer: Sequence[Mapping[str, Any] | tuple[ArrayLike, float]] = (),
     require: Mapping[str, Any] | None = None,
+    attacker: str = "algorithm",
     **params: Any,
 ) -> Partition:
     """Partition points into classes of at least k, without scaling them.
@@ -44,13 +45,15 @@ def microaggregate(
     require
         Privacy models that every class must satisfy, by name: ``{"l_entropy": 3, "e": {"0": 500}}``; a column of
         `confidential` is called by its number.
+    attacker
+        Whom repairs and ``auto`` must withstand: someone who knows the ``algorithm``, or only the ``table``.
     **params
         Parameters of the method; an unknown name is an error.
 
     >>> microaggregate([[0.0], [0.1], [5.0], [5.5], [0.2], [5.1]], k=3).labels.tolist()
     [1, 1, 0, 0, 1, 0]
     """
-    return microaggregate_points(X, k, method, confidential, seed, refine, steer, require or {}, params)
+    return microaggregate_points(X, k, method, confidential, seed, refine, steer, require or {}, params, attacker)
 
 
 def lower_bound(X: ArrayLike, k: int, labels: ArrayLike | None = None) -> Certificate:

@@ -171,6 +171,8 @@ def print_audit(audit: Audit) -> None:
     for name, value in audit.overall.found:
         if name == "weighted_k":
             typer.echo(f"By sampling weights, the smallest class stands for {value:,.6g}.")
+    if audit.attacker is not None:
+        typer.echo(audit.attacker.sentence)
     for note in _notes(audit):
         typer.echo(note)
 

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from shoal import registry
 from shoal.parameters import Checked, Param, build
+from shoal.partition._atoms import keep_equal_together, united
 from shoal.partition._shared import confidential
 from shoal.progress import say
 from shoal.types import Partition, Points
 from shoal.types.protocols import Partitioner
 
+if TYPE_CHECKING:
+    from shoal.kernels.repair.unite import Effort
+
 _BYTES = 4e9  # bytes of points beyond which only a method with little extra memory is offered
+_WHOLE = 6_000  # most atoms that are united as a whole
+_TRIALS = 0.45  # annealings with which starts are compared, in runs
+_MOVE = 1e-6  # seconds for a move of an atom …
+_RECORD = 1.5e-8  # … and for each record of the classes that it changes
 
 
 @dataclass(frozen=True)
 class Auto(Checked, Partitioner):
     """Take the first of these that fits into the time: the optimum, `anneal` with most effort to least, `blocks`.
 
-    With t: `t_first` if all confidential attributes are ranked, else `t_close_merge`. If classes must meet other
-    requirements, `mdav` with repair. Either is refined with as much effort as fits, or not at all.
+    With t or other requirements: whole classes are then united until all requirements hold, as in `t_close_anneal`.
+    Records with equal quasi-identifiers share a class. So someone who knows the algorithm learns no more than k allows.
+
+    If the attacker knows only the table (``attacker="table"``), classes may depend on the confidential value of every
+    record. With t: `t_first` if all confidential attributes are ranked, else `t_close_merge`. If classes must meet
+    other requirements, `mdav` with repair. Either is refined with as much effort as fits, or not at all.
 
     Running times are estimated from counts alone (records, coordinates, k), never from a clock, so that the same table
     gets the same method on every machine.
@@ -44,6 +56,7 @@ class Auto(Checked, Partitioner):
 
     promises_k: ClassVar[bool] = True
     promises_t: ClassVar[bool] = True
+    exchangeable: ClassVar[bool] = True  #: unless the attacker knows only the table
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
     t: Annotated[
@@ -51,6 +64,9 @@ class Auto(Checked, Partitioner):
         Param("t-closeness: largest distance (0–1) of a class from the table.", low=0, high=1),
     ] = None
     seconds: Annotated[float, Param("Time budget in seconds on an ordinary machine with two cores.", low=0)] = 60.0
+    attacker: Annotated[
+        Literal["algorithm", "table"], Param("Attacker to withstand: knows the algorithm, or only the table.")
+    ] = "algorithm"
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of at least k records by the method that fits."""
@@ -60,13 +76,33 @@ class Auto(Checked, Partitioner):
             confidential(self, points)
         demands = demands_of(points, self.k, self.t)
         if demands is not None:
-            return self._demanding(points, rng, demands)
+            work = self._uniting if self.attacker == "algorithm" else self._demanding
+            return work(points, rng, demands)
         key, given, reason = self._choice(points)
-        chosen = f"{key} ({', '.join(f'{name} {value}' for name, value in given.items())})" if given else key
-        note = f"auto chose {chosen}: {reason}"
+        note = f"auto chose {_chosen(key, given)}: {reason}"
         say(note)
         partition = build(registry.load("partition", key), {"k": self.k, **given}).partition(points, rng)
+        if self.attacker == "algorithm":
+            block = partition.blocks[0]
+            labels = keep_equal_together(points.coordinates, block.labels, self.k)
+            partition = replace(partition, blocks=(replace(block, labels=labels),))
         return replace(partition, note=note)
+
+    def _uniting(self, points: Points, rng: np.random.Generator, demands: Any) -> Partition:
+        """Form classes by quasi-identifiers in half of the time, then unite whole ones until all requirements hold."""
+        from shoal.kernels.models.demands import least_size
+        from shoal.kernels.repair.unite import EFFORTS
+
+        key, given, reason = self._choice(points, half=True)
+        size = least_size(demands, self.k)
+        times = {effort: _seconds_to_unite(EFFORTS[effort], len(points), self.k, size) for effort in EFFORTS}
+        effort = next((one for one in ("best", "default") if times[one] <= self.seconds / 2), "fast")
+        note = f"auto chose {_chosen(key, given)}, united with effort {effort}: {reason}"
+        say(note)
+        first = build(registry.load("partition", key), {"k": self.k, **given}).partition(points, rng)
+        block, seed = first.blocks[0], int(rng.integers(1 << 60))
+        labels, atoms = united(points, block.labels, self.k, self.t, EFFORTS[effort], seed)
+        return replace(first, blocks=(replace(block, labels=labels, atoms=atoms),), note=note)
 
     def _demanding(self, points: Points, rng: np.random.Generator, demands: Any) -> Partition:
         """Form classes that meet the requirements, and lower their loss as long as time allows."""
@@ -105,15 +141,18 @@ class Auto(Checked, Partitioner):
             return "mdav", {}
         return "t_close_merge", {"t": self.t}
 
-    def _choice(self, points: Points) -> tuple[str, dict[str, Any], str]:
+    def _choice(self, points: Points, *, half: bool = False) -> tuple[str, dict[str, Any], str]:
+        """Return the method that fits into the budget, or into half of it, with its parameters and the reason."""
         n, d = points.coordinates.shape
         if d == 1:
             return "optimal_univariate", {}, "one coordinate, for which it finds the optimum"
         size = f"{n:,} records of {d} coordinates"
+        budget = self.seconds / 2 if half else self.seconds
+        said = f"{'half of ' if half else ''}a {self.seconds:g} s budget"
         more = ""
         for key, given, seconds in self._candidates(n, d):
-            if seconds <= self.seconds:
-                return key, given, f"{size}, estimated {_about(seconds)} of a {self.seconds:g} s budget{more}"
+            if seconds <= budget:
+                return key, given, f"{size}, estimated {_about(seconds)} of {said}{more}"
             effort = f"effort {given['effort']}" if given else key
             more = f"; {effort} would take about {_about(seconds)}"
         return "blocks", {}, f"{size}, estimated {_about(seconds)}; no method is faster"
@@ -126,6 +165,18 @@ class Auto(Checked, Partitioner):
             for effort in ("best", "default", "fast"):
                 yield "anneal", {"effort": effort}, seconds_of(EFFORTS[effort], n, d, self.k)
         yield "blocks", {}, seconds_to_start(n, d, self.k)
+
+
+def _chosen(key: str, given: Mapping[str, Any]) -> str:
+    return f"{key} ({', '.join(f'{name} {value}' for name, value in given.items())})" if given else key
+
+
+def _seconds_to_unite(effort: Effort, n: int, k: int, size: int) -> float:
+    """Estimate the seconds to unite atoms of k among n records into classes of about `size`."""
+    atoms = n / k
+    whole = (effort.runs + _TRIALS) * min(effort.moves, effort.per_atom * atoms)
+    moves = whole if atoms <= _WHOLE else effort.rounds * effort.in_blocks * atoms
+    return float(moves * (_MOVE + _RECORD * max(size, 2 * k)))
 
 
 def _about(seconds: float) -> str:

@@ -18,6 +18,7 @@ from shoal.recipe.settings import VERSION, Settings
 COLUMNS, PRIVACY, METHOD, TEXT, OUTPUT = "Columns", "Privacy", "Method", "Text format", "Output"
 NOISE = ("epsilon", "bounds", "claim")  #: fields for releases that add noise
 EFFORTS = ("fast", "default", "best")
+ATTACKERS = ("algorithm", "table")
 LIST = "A,B,…"
 
 Names = tuple[str, ...]
@@ -122,6 +123,13 @@ class RecipeFields(Settings):
         example="{ l_entropy = 3, e = { pay = 900 } }", see="[Enforcement](enforcement.md)",
         more="A level holds for all confidential columns, or is given by column. `k` and `t` may be given here, too.",
     )] = field(default_factory=dict)
+    attacker: Annotated[str, Param(
+        "Attacker to withstand: knows the algorithm, or only the table", choices=ATTACKERS,
+        group=PRIVACY, example='"table"', see="[Attackers](guarantees.md#attackers)",
+        more="With `algorithm`, [auto](methods/auto.md) and repairs form classes from quasi-identifiers and then unite "
+        "whole classes. With `table`, they may look at the confidential value of each record: less loss, but k is "
+        "counted in the table only. A method that is named runs either way.",
+    )] = "algorithm"
     method: Annotated[str, Param(
         "How classes are formed; see shoal list methods", choices=keys_of("partition"),
         short=(("", UNSET), (None, UNSET)), group=METHOD, example='"mdav"', usual="mdav; with t or require auto",

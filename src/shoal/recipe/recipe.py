@@ -218,6 +218,7 @@ class _Optional(TypedDict, total=False):
     together: str | None
     household_level: Names
     require: Table
+    attacker: str
     method: str | None
     release: str
     set: Table

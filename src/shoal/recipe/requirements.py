@@ -53,6 +53,11 @@ def of_persons(key: str) -> bool:
     return bool(registry.says("privacy", key, "of_persons"))
 
 
+def by_replay(key: str) -> bool:
+    """Tell whether a model is audited by repeating the run; it can be required of any table that is protected."""
+    return bool(registry.says("privacy", key, "by_replay"))
+
+
 def model_of(key: str) -> type[TableModel | ConfidentialModel]:
     """Return the class of a privacy model."""
     found: type[TableModel | ConfidentialModel] = registry.load("privacy", key)

@@ -41,6 +41,9 @@ class Block:
         record is replaced by another. None: classes depend on the data, and nothing is known.
     strips
         If `moves` is known: the number of strips into which each coordinate's domain was cut to order it.
+    atoms
+        The class of every record before whole classes were united for the sake of confidential values; None: classes
+        were formed at once.
     """
 
     attributes: tuple[str, ...]
@@ -52,6 +55,13 @@ class Block:
     share: float | None = None
     moves: tuple[float, ...] | None = None
     strips: tuple[int, ...] = ()
+    atoms: NDArray[np.int64] | None = field(default=None, repr=False)
+
+    def rows(self, order: NDArray[np.int64]) -> Block:
+        """Return the block with its records in another order; one of them may occur several times."""
+        values = None if self.values is None else self.values[order]
+        atoms = None if self.atoms is None else self.atoms[order]
+        return replace(self, labels=self.labels[order], values=values, atoms=atoms)
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -90,19 +100,24 @@ class Partition:
         blocks = []
         for pieces in zip(*(part.blocks for part in parts), strict=True):
             first, n = pieces[0], sum(map(len, rows))
-            labels, classes = np.empty(n, np.int64), 0
+            labels, classes, begun = np.empty(n, np.int64), 0, 0
             values = None if first.values is None else np.empty((n, first.values.shape[1]))
+            atoms = None if all(piece.atoms is None for piece in pieces) else np.empty(n, np.int64)
             for piece, where in zip(pieces, rows, strict=True):
                 if piece.attributes != first.attributes:
                     raise ValueError("parts of a partition must have the same blocks")
                 labels[where] = piece.labels + classes
+                if atoms is not None:
+                    own = piece.labels if piece.atoms is None else piece.atoms
+                    atoms[where], begun = own + begun, begun + int(own.max()) + 1
                 classes += len(piece)
                 if values is not None:
                     values[where] = piece.values
             notes = dict.fromkeys(piece.note for piece in pieces if piece.note)
             promised, close = (all(getattr(piece, name) for piece in pieces) for name in ("promised", "promised_t"))
             share = first.share if all(piece.share == first.share for piece in pieces) else None
-            blocks.append(Block(first.attributes, labels, promised, values, "; ".join(notes), close, share=share))
+            joint = Block(first.attributes, labels, promised, values, "; ".join(notes), close, share=share)
+            blocks.append(replace(joint, atoms=atoms))
         return cls(tuple(blocks), "; ".join(dict.fromkeys(part.note for part in parts if part.note)))
 
     @cached_property

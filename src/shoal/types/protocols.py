@@ -276,6 +276,7 @@ class PrivacyModel(Protocol):
     reported: ClassVar[bool] = False  #: audited for information where it is not required
     of_confidential: ClassVar[bool] = False  #: audits confidential columns
     of_persons: ClassVar[bool] = False  #: audits single people's shares of a class; can be required of any table
+    by_replay: ClassVar[bool] = False  #: audits repetitions of the run; can be required of any table to be protected
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

@@ -60,6 +60,7 @@ class Release:
     swap_key: bytes | None = field(
         default=None, repr=False
     )  #: the secret key by which values were assigned; for the receipt, not released
+    replays: tuple[int, int] | None = None  #: number of replays with equal classes, and of all; for the audit
     cache: dict[Any, Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )  #: cached results of audits; a changed release starts without them
@@ -172,6 +173,64 @@ def _shown(required: float | None, achieved: float, holds: bool) -> tuple[str, s
     return (asked, got) if holds or seen else (repr(required), repr(achieved))
 
 
+@dataclass(frozen=True, slots=True)
+class Attacker:
+    """Whom a release withstands, and with what probability this attacker links a record at most.
+
+    Attributes
+    ----------
+    knows
+        ``algorithm``: the attacker may know the algorithm, its parameters, its seed, and all links outside an atom.
+        ``table``: k is counted in the table, and an attacker who knows the algorithm may learn more.
+    k
+        Smallest number of people in an atom.
+    share
+        The largest share of an atom's records that one person or group holds; None: everyone has one record.
+    counted
+        Whose share it is: ``person`` or ``group``.
+    replays
+        Number of exchanged inputs that gave equal classes; 0: the method's promise is relied on.
+
+    >>> Attacker("algorithm", 5).sentence.partition(". ")[0]
+    'The chance to find the person of a record is at most 1 in 5, even for someone who knows the algorithm'
+    """
+
+    knows: str
+    k: int
+    share: float | None = None
+    counted: str = "person"
+    replays: int = 0
+
+    @property
+    def sentence(self) -> str:
+        """The claim, for a report."""
+        if self.knows != "algorithm":
+            return (
+                f"k = {self.k} is counted in the table. Someone who knows the algorithm may learn more: classes can "
+                "depend on single records' values or rows."
+            )
+        if self.share is None:
+            return (
+                f"The chance to find the person of a record is at most 1 in {self.k}, even for someone who knows the "
+                f"algorithm. {self._basis}"
+            )
+        return (
+            f"The chance to find the {self.counted} of a record is at most {self.share:g}, the largest share of the "
+            f"records of an atom that one {self.counted} holds, even for someone who knows the algorithm. {self._basis}"
+        )
+
+    @property
+    def _basis(self) -> str:
+        if self.replays:
+            return f"{self.replays:,} exchanged inputs gave the same classes."
+        return "This relies on the method's promise, which is tested; no run was replayed."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, as in the JSON of ``shoal protect``."""
+        bound = None if self.knows != "algorithm" else 1 / self.k if self.share is None else self.share
+        return {"knows": self.knows, "at_most": bound, "says": self.sentence}
+
+
 @dataclass(frozen=True)
 class Audit:
     """The independent audit of a table as it is, or as it will be, written."""
@@ -183,6 +242,7 @@ class Audit:
     findings: tuple[Finding, ...]
     link: str | None = None  #: the class column, if confidential columns are in a separate table
     unchanged: Unchanged | None = None  #: records made unique by unchanged columns; None: not counted
+    attacker: Attacker | None = None  #: whom the release withstands; None: not known, as in the audit of any table
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -233,6 +293,7 @@ class Audit:
             "confidential": {name: self._found_of(name) for name in self.confidential},
             "requirements": [f.to_dict() for f in self.findings if f.required is not None],
             **({"not_promised": unpromised} if unpromised else {}),
+            **({} if self.attacker is None else {"attacker": self.attacker.to_dict()}),
         }
 
     def _found_of(self, name: str) -> dict[str, Any]:

@@ -31,7 +31,7 @@ FRAME = pa.table(
         "s": np.repeat(["x", "y"], N // 2),
     }
 )
-BASE: dict[str, Any] = {"quasi": ["a", "b"], "k": 5, "method": "mdav", "confidential": ["pay"]}
+BASE: dict[str, Any] = {"quasi": ["a", "b"], "k": 5, "method": "mdav", "confidential": ["pay"], "attacker": "table"}
 WHO = [{}, {"subject": "pid"}, {"weight": "w"}, {"subject": "pid", "weight": "w"}]
 IDS = ["records", "subjects", "weights", "both"]
 

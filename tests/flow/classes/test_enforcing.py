@@ -29,7 +29,7 @@ FRAME = pa.table(
         "person": [f"p{i // 3}" for i in range(N)],
     }
 )
-BASE: dict[str, Any] = {"quasi": ["age", "size"], "k": 4}
+BASE: dict[str, Any] = {"quasi": ["age", "size"], "k": 4, "attacker": "table"}
 ASKED: list[tuple[list[str], dict[str, Any]]] = [
     (["illness"], {"p": 2}),
     (["illness"], {"l_distinct": 3}),
@@ -71,6 +71,20 @@ def test_what_is_required_holds_and_refinement_keeps_it(
     assert refined.readings["il_sse"] <= plain.readings["il_sse"] * (1 + 1e-12)
     again = shoal.audit(refined.data, BASE["quasi"], confidential, require={**asked, "k": 4})
     assert again.holds
+
+
+@pytest.mark.parametrize(("confidential", "asked"), ASKED, ids=IDS)
+@pytest.mark.parametrize("more", [{}, {"refine": "fast"}, {"method": "auto", "set": {"seconds": 0.1}}])
+def test_what_is_required_holds_for_unions_of_atoms(
+    confidential: list[str], asked: dict[str, Any], more: dict[str, Any]
+) -> None:
+    recipe = {**BASE, "attacker": "algorithm", "method": "mdav", "confidential": confidential, "require": asked, **more}
+    done = shoal.protect(FRAME, recipe)
+    atoms, labels = done.partition.blocks[0].atoms, done.partition.labels
+    assert len(required(done)) > (1 if "k" not in asked else 0)
+    assert len(done.partition) > 3
+    assert np.bincount(atoms).min() >= 4
+    assert len(np.unique(atoms * len(labels) + labels)) == atoms.max() + 1  # no atom is split
 
 
 @pytest.mark.parametrize(("confidential", "asked"), ASKED, ids=IDS)

@@ -25,7 +25,7 @@ FRAME = pa.table(
         "s": np.repeat(["x", "y"], N // 2),
     }
 )
-RECIPE: dict[str, Any] = {"quasi": ["age", "size"], "k": 3, "t": 0.2}
+RECIPE: dict[str, Any] = {"quasi": ["age", "size"], "k": 3, "t": 0.2, "attacker": "table"}
 TREE = {"illness": {"lungs": ["flu", "cough"], "bones": ["break"]}}
 CONFIDENTIAL: list[dict[str, Any]] = [
     {"confidential": ["pay"]},
@@ -61,6 +61,18 @@ def test_without_a_method_auto_chooses_and_says_which(more: dict[str, Any]) -> N
     assert done.recipe.method == "auto"
     assert done.partition.note.startswith(taken)
     assert max(achieved(done)) <= 0.2
+
+
+@pytest.mark.parametrize("more", CONFIDENTIAL)
+@pytest.mark.parametrize("method", ["mdav", "tour", "auto"])
+def test_unions_of_atoms_are_close(method: str, more: dict[str, Any]) -> None:
+    quick = {"set": {"seconds": 0.2}} if method == "auto" else {"refine": "fast"}
+    done = shoal.protect(FRAME, {**RECIPE, **more, **quick, "method": method, "attacker": "algorithm"})
+    atoms, labels = done.partition.blocks[0].atoms, done.partition.labels
+    assert max(achieved(done)) <= 0.2
+    assert done.audit.attacker.knows == "algorithm"
+    assert np.bincount(atoms).min() >= 3
+    assert len(np.unique(atoms * len(labels) + labels)) == atoms.max() + 1  # no atom is split
 
 
 def test_auto_loses_less_than_the_methods_of_the_papers() -> None:

@@ -183,11 +183,12 @@ def _with_demands(plan: Plan, table: Table, points: Points) -> Points:
 def _ways(plan: Plan, points: Points, strata: NDArray[np.int64] | None) -> Ways:
     """Return the method followed by repair and refinement, for records and for whole groups."""
     recipe, plain = plan.recipe, plan.method
-    method = canonical(improved(plain, recipe.t, recipe.refine, more=plan.repairs), plain, recipe.method)
+    method = improved(plain, recipe.t, recipe.refine, recipe.attacker, more=plan.repairs)
+    method = canonical(method, plain, recipe.method, recipe.attacker)
     groups = None if recipe.together is None else points.subjects
     if groups is None:
         return Ways(method, strata=strata)
-    whole = canonical(way_of_groups(plain, recipe, groups), plain, recipe.method)
+    whole = canonical(way_of_groups(plain, recipe, groups), plain, recipe.method, recipe.attacker)
     return Ways(method, whole, groups, strata, strata_of_groups(groups, strata))
 
 

@@ -53,11 +53,7 @@ def partition_together(
         The random generator.
     """
     found = partition_strata(means_of(points, groups), method, strata, rng)
-    blocks = (
-        replace(block, labels=block.labels[groups], values=None if block.values is None else block.values[groups])
-        for block in found.blocks
-    )
-    return replace(found, blocks=tuple(blocks))
+    return replace(found, blocks=tuple(block.rows(groups) for block in found.blocks))
 
 
 def means_of(points: Points, groups: NDArray[np.int64]) -> Points:
@@ -95,12 +91,13 @@ class Wider(Partitioner):
 
     **Guarantee.** Classes of at least k groups, if the method forms classes of at least k points.
 
-    >>> Wider(None, None, 5, 0.5, 2.0).size(1000)  # 2,000 records: 20 classes of 50 groups
+    >>> Wider(None, None, "algorithm", 5, 0.5, 2.0).size(1000)  # 2,000 records: 20 classes of 50 groups
     50
     """
 
     method: Partitioner
     refine: str | None
+    attacker: str
     k: int
     share: float  #: of attributes that belong to the group
     members: float  #: records per group, on average
@@ -117,15 +114,15 @@ class Wider(Partitioner):
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form the classes of groups."""
         sized = replace(self.method, k=self.size(len(points)))
-        return improved(sized, None, self.refine, more=bool(points.required)).partition(points, rng)
+        return improved(sized, None, self.refine, self.attacker, more=bool(points.required)).partition(points, rng)
 
 
 def way_of_groups(plain: Partitioner, recipe: Recipe, groups: NDArray[np.int64]) -> Partitioner:
     """Return the method that forms classes of whole groups."""
     if not recipe.nested:
-        return improved(plain, None, recipe.refine, more=bool(recipe.require))
+        return improved(plain, None, recipe.refine, recipe.attacker, more=bool(recipe.require))
     share = len(recipe.all_blocks[0]) / len(recipe.quasi)
-    return Wider(plain, recipe.refine, plain.k, share, len(groups) / (int(groups.max()) + 1))
+    return Wider(plain, recipe.refine, recipe.attacker, plain.k, share, len(groups) / (int(groups.max()) + 1))
 
 
 def partition_nested(

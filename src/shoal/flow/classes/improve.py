@@ -23,6 +23,11 @@ class Improved(Partitioner):
     points have subjects, meets every requirement on the points' confidential attributes (including t-closeness if t is
     given), and no person holds more than the allowed share, unless all records form one class. A refinement preserves
     all of that and never raises the SSE.
+
+    Against an attacker who knows the algorithm, the order is another: the method's classes are refined by their
+    quasi-identifiers alone, and are the atoms; then whole atoms are united until every requirement holds. A method that
+    looks at confidential values, and yet is exchangeable, is not refined. One that is not exchangeable is repaired and
+    refined record by record, as against an attacker who knows only the table.
     """
 
     promises_k: ClassVar[bool] = True  #: `improved` refuses a method that does not
@@ -31,6 +36,7 @@ class Improved(Partitioner):
     t: float | None = None
     repair: bool = False
     effort: str | None = None  #: of the refinement; None: no refinement
+    attacker: str = "table"  #: whom classes must withstand: ``algorithm`` or ``table``
 
     @property
     def k(self) -> int:
@@ -46,11 +52,25 @@ class Improved(Partitioner):
         first = self.method.partition(points, rng)
         if self.repair and (self.t is not None or any(one.attribute for one in points.required)):
             one_block(type(self.method), len(first.blocks))
+        whole = self.attacker == "algorithm" and unites(type(self.method)) and len(first.blocks) == 1
+        step = self._united if whole else self._improved
         blocks = [
-            self._improved(block, points if len(first.blocks) == 1 else points.only(block.attributes), rng)
+            step(block, points if len(first.blocks) == 1 else points.only(block.attributes), rng)
             for block in first.blocks
         ]
         return replace(first, blocks=tuple(blocks))
+
+    def _united(self, block: Block, points: Points, rng: np.random.Generator) -> Block:
+        from shoal.kernels.refine.refine import EFFORTS, refine
+        from shoal.kernels.repair.unite import EFFORTS as UNITING
+        from shoal.partition._atoms import united
+
+        labels = block.labels
+        if self.effort is not None and not looks_at_values(type(self.method)):
+            labels = refine(points.coordinates, labels, self.k, EFFORTS[self.effort], int(rng.integers(1 << 60)))
+        effort = UNITING[self.effort or "default"]
+        labels, atoms = united(points, labels, self.k, self.t, effort, int(rng.integers(1 << 60)))
+        return replace(block, labels=labels, atoms=atoms if block.atoms is None else block.atoms)
 
     def _improved(self, block: Block, points: Points, rng: np.random.Generator) -> Block:
         from shoal.kernels.models.demands import demands_of
@@ -79,7 +99,19 @@ class Improved(Partitioner):
         return replace(block, labels=satisfy(points.coordinates, block.labels, self.k, demands), promised_t=True)
 
 
-def improved(method: Partitioner, t: float | None, effort: str | None, *, more: bool) -> Partitioner:
+def looks_at_values(method: type[Partitioner]) -> bool:
+    """Tell whether a method itself looks at confidential values."""
+    return method.promises_t or bool(method.promises)
+
+
+def unites(method: type[Partitioner]) -> bool:
+    """Tell whether classes of a method can be united so that an attacker who knows the algorithm learns nothing."""
+    return method.exchangeable or not looks_at_values(method)
+
+
+def improved(
+    method: Partitioner, t: float | None, effort: str | None, attacker: str = "algorithm", *, more: bool
+) -> Partitioner:
     """Return the method, followed by a repair if it does not meet every demand itself, and by a refinement.
 
     `more` says whether the points will carry requirements in addition to t.
@@ -89,7 +121,7 @@ def improved(method: Partitioner, t: float | None, effort: str | None, *, more: 
         refuse_without_k(type(method), ("t", "require", "subject"))
     if effort is not None:
         refuse_without_k(type(method), ("refine",))
-    return Improved(method, t, repair, effort) if repair or effort is not None else method
+    return Improved(method, t, repair, effort, attacker) if repair or effort is not None else method
 
 
 #: In this method ties go to the lowest row, as in the literature, so that its labels match those of other programs.
@@ -102,10 +134,11 @@ class Canonical(Partitioner):
     """Sorts the points by their coordinates, lets a method partition them, and returns the classes in row order.
 
     **Guarantee.** If two records swap rows, so do their labels. Among records that are equal in all coordinates, the
-    order of rows still decides which of them is in which class.
+    order of rows still decides which of them is in which class; by person, only if their people are alike, too.
     """
 
     method: Partitioner
+    by_person: bool = False  #: whether equal records are sorted by weight and person
 
     @property
     def k(self) -> int:
@@ -119,21 +152,20 @@ class Canonical(Partitioner):
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Partition the records, sorted by their coordinates."""
         order = _by_value(points.coordinates)
+        if self.by_person:
+            order = order[_by_person(points.rows(order))]
         found = self.method.partition(_in_order(points, order), rng)
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
         return replace(
             found,
-            blocks=tuple(
-                replace(block, labels=block.labels[back], values=None if block.values is None else block.values[back])
-                for block in found.blocks
-            ),
+            blocks=tuple(block.rows(back) for block in found.blocks),
         )
 
 
-def canonical(method: Partitioner, plain: Partitioner, key: str) -> Partitioner:
+def canonical(method: Partitioner, plain: Partitioner, key: str, attacker: str) -> Partitioner:
     """Make a method and its improvement independent of row order; MDAV itself stays unchanged."""
-    return method if key == _BY_ROW and method is plain else Canonical(method)
+    return method if key == _BY_ROW and method is plain else Canonical(method, by_person=attacker == "algorithm")
 
 
 def in_order_of_values(comparison: Comparison) -> Comparison:
@@ -151,6 +183,27 @@ def _by_value(coordinates: NDArray[np.float64]) -> NDArray[np.int64]:
         return np.lexsort(coordinates.T[::-1])
     whole = np.ascontiguousarray(coordinates).view(np.dtype((np.void, coordinates.itemsize * coordinates.shape[1])))
     return np.argsort(whole[:, 0], kind="stable")
+
+
+def _by_person(points: Points) -> NDArray[np.int64]:
+    """Sort equal records by weight, and by the records that their person has; the points must be in order of value.
+
+    People whose records are all equal, one by one, are interchangeable: records of either come in the same order.
+    """
+    if points.weights is None and points.subjects is None:
+        return np.arange(len(points))
+    x = points.coordinates
+    vector = np.cumsum(np.concatenate(([False], (x[1:] != x[:-1]).any(axis=1))))
+    weights = np.zeros(len(x)) if points.weights is None else points.weights
+    if points.subjects is None:
+        return np.lexsort((weights, vector))
+    order = np.lexsort((weights, vector))
+    kind = np.unique(np.column_stack((vector, weights)), axis=0, return_inverse=True)[1].reshape(-1)
+    records: dict[int, list[int]] = {}
+    for person, one in zip(points.subjects[order].tolist(), kind[order].tolist(), strict=True):
+        records.setdefault(person, []).append(one)
+    place = {person: at for at, person in enumerate(sorted(records, key=lambda person: records[person]))}
+    return np.lexsort((np.array([place[person] for person in points.subjects.tolist()]), kind))
 
 
 def _in_order(points: Points, order: NDArray[np.int64]) -> Points:

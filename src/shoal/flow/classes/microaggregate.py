@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from shoal import registry
 from shoal.errors import DataError, ParameterError, data_rows, raise_all
-from shoal.flow.classes.improve import improved
+from shoal.flow.classes.improve import Canonical, improved, unites
 from shoal.flow.classes.steering import ArrayColumns, given_tables, needs_confidential, steering_of
 from shoal.flow.plan.components import about_confidential, as_promised, as_requirements, enough_records
 from shoal.flow.stages.encode import confidential_arrays
-from shoal.parameters import build, shown, unknown
-from shoal.recipe.fields import EFFORTS
+from shoal.parameters import build, declarations, shown, unknown
+from shoal.recipe.fields import ATTACKERS, EFFORTS
 from shoal.recipe.requirements import of_confidential, resolve
 from shoal.types import Certificate, Confidential, Partition, Points, Requirement
 from shoal.types.protocols import Partitioner
@@ -32,6 +32,7 @@ def microaggregate_points(
     steer: Sequence[Mapping[str, Any] | tuple[ArrayLike, float]],
     require: Mapping[str, Any],
     params: Mapping[str, Any],
+    attacker: str = "algorithm",
 ) -> Partition:
     """Partition bare points by a registered method."""
     if method not in registry.keys("partition"):
@@ -49,6 +50,10 @@ def microaggregate_points(
         raise ParameterError(f"microaggregate: seed must be an integer ≥ 0, got {shown(seed)}.")
     if refine not in (None, *EFFORTS):
         raise ParameterError(unknown("microaggregate", "refine", refine, EFFORTS))
+    if attacker not in ATTACKERS:
+        raise ParameterError(unknown("microaggregate", "attacker", attacker, ATTACKERS))
+    if any(declared.name == "attacker" for declared in declarations(cls)):
+        given["attacker"] = attacker
     partitioner = build(cls, given)
     _refuse_two_levels(cls, given, require)
     coordinates = _coordinates("microaggregate", X)
@@ -57,7 +62,9 @@ def microaggregate_points(
     points = Points(coordinates, confidential=inside, required=_required(require, inside))
     t = given.get("t") if cls.promises_t else None
     steering = steering_of(tables, partitioner, points, ArrayColumns(arrays, len(points)))
-    whole = improved(partitioner, t, refine, more=bool(points.required))
+    whole = improved(partitioner, t, refine, attacker, more=bool(points.required))
+    if attacker == "algorithm" and inside and unites(cls):
+        whole = Canonical(whole, by_person=True)
     found = whole.partition(steering.onto(points), np.random.default_rng(int(seed)))
     return as_promised(steering.without(found, points), partitioner)
 

@@ -208,7 +208,7 @@ def told_to_sinks(recipe: Recipe, methods: Sequence[str]) -> set[str]:
 
     release = registry.load("release", recipe.release)
     tried = [*(registry.load("partition", method) for method in methods), release, Encoding]
-    known = {declared.name for maker in tried for declared in declarations(maker)} - {"k", "t"}
+    known = {declared.name for maker in tried for declared in declarations(maker)} - {"k", "t", "attacker"}
     others = {name for name in recipe.set if name not in known}
     strange = sorted(others - _declared("sinks")) if others else []
     raise_all(ParameterError, [unknown("Explore", "parameter (in set)", name, known) for name in strange])

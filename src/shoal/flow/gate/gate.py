@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 
 from shoal import registry
@@ -15,7 +16,7 @@ from shoal.flow.plan.promise import Promise, count_unchanged
 from shoal.flow.plan.release_traits import comparable_with_original
 from shoal.flow.stages.values import with_values
 from shoal.recipe.requirements import Required
-from shoal.types import Audit, Finding, Release, Role, TableModel
+from shoal.types import Attacker, Audit, Finding, Release, Role, TableModel
 
 
 def audit_two_tables(
@@ -111,7 +112,34 @@ def gate(release: Release, promise: Promise) -> Audit:
         audit = audit_table(release, promise)
     else:
         audit = audit_two_tables(release, release.apart, promise, audit_table, audit_persons)
+    again = findings_of(release, promise.quasi if audit.link is None else (audit.link,), promise.replayed, ())
+    audit = replace(audit, findings=(*audit.findings, *again), attacker=attacker_of(release, promise))
+    if not audit.holds:
+        raise GuaranteeError(_failed(audit))
     return replace(audit, unchanged=count_unchanged(release, promise))
+
+
+def attacker_of(release: Release, promise: Promise) -> Attacker | None:
+    """Return whom a release withstands; None if it promises no k.
+
+    A person's share is counted in the atoms, which the output does not show. It stays the same if members of an atom
+    are exchanged, and is rounded up to 3 digits.
+    """
+    from shoal.privacy.counting.classes import people_of
+
+    if not promise.withstands:
+        return None
+    replays = max((int(dict(one.levels)["replays"]) for one in promise.replayed), default=0)
+    whole = Attacker(promise.withstands, promise.k, replays=replays)
+    if promise.counted is None or release.subjects is None or promise.withstands != "algorithm":
+        return whole
+    (block,) = promise.blocks
+    atoms = block.labels if block.atoms is None else block.atoms
+    people = np.unique(people_of(release).codes, return_inverse=True)[1]
+    pairs, held = np.unique(atoms * (int(people.max()) + 1) + people, return_counts=True)
+    share = held / np.bincount(atoms)[pairs // (int(people.max()) + 1)]
+    up = math.ceil(float(share.max()) * 10**_DIGITS * (1 - 1e-12)) / 10**_DIGITS
+    return replace(whole, share=up, counted="person" if promise.together is None else "group")
 
 
 def audit_table(release: Release, promise: Promise) -> Audit:
@@ -326,6 +354,8 @@ def _failed(audit: Audit) -> str:
         remedies.append(" Raise k or the share.")
     if any("counted in subjects" in f.note for f in broken):
         remedies.append(" Raise k, or keep one record of each subject.")
+    if any(f.model == "exchangeability" for f in broken):
+        remedies.append(" Choose auto or another exchangeable method, and attacker = algorithm.")
     if any(f.model in _CLOSE for f in broken):
         remedies.append(" Raise t.")
     if any(f.confidential is not None and f.model not in _CLOSE for f in broken):

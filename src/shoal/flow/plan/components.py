@@ -24,7 +24,7 @@ def components(recipe: Recipe, encoding: type[T], sink: type[Sink] | None) -> tu
     """Make method, release and encoding; each parameter of `set` goes to those that declare it."""
     method, release = registry.load("partition", recipe.method), registry.load("release", recipe.release)
     levels = _levels_for(method, recipe)
-    fields_taken = {"k", "t", *levels, *NOISE, *release.takes}
+    fields_taken = {"k", "t", "attacker", *levels, *NOISE, *release.takes}
     known = {d.name for cls in (method, release, encoding, sink) if cls for d in declarations(cls)} - fields_taken
     raise_all(
         ParameterError,
@@ -35,7 +35,7 @@ def components(recipe: Recipe, encoding: type[T], sink: type[Sink] | None) -> tu
             f"{method.__name__}: t must be given, got none. Set how close classes must be, for example t = 0.2."
         )
     given = {**recipe.set, "k": recipe.k, **({} if recipe.t is None else {"t": recipe.t}), **levels}
-    given |= {name: getattr(recipe, name) for name in release.takes}
+    given |= {name: getattr(recipe, name) for name in ("attacker", *release.takes)}
     return _built(method, given), _built(release, given), _built(encoding, given)
 
 

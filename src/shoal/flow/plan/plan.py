@@ -29,8 +29,9 @@ from shoal.flow.plan.feasibility import (
 from shoal.flow.plan.release_traits import covers_originals, deals_by_key, refuse_noise, refuse_what_cannot_be_released
 from shoal.flow.stages.summary import Summary
 from shoal.parameters import declarations
+from shoal.recipe.attacker import replays_required
 from shoal.recipe.recipe import Recipe
-from shoal.recipe.requirements import Required, resolve
+from shoal.recipe.requirements import Required, by_replay, resolve
 from shoal.types import Requirement, Schema, Table
 from shoal.types.protocols import Partitioner, Releaser, Sink, Steering
 
@@ -235,7 +236,7 @@ def _checks(
         partial(refuse_ungrouped, summary, recipe),
         partial(refuse_varying_groups, summary, recipe, schema),
     ]
-    if of_values(required_in(recipe)):
+    if of_values(required_in(recipe)) or replays_required(recipe):
         checks.append(partial(one_block, type(method), len(recipe.all_blocks)))
     if needs_repair(recipe, method):
         checks.append(partial(refuse_without_k, type(method), ("t", "require", "subject")))
@@ -246,10 +247,10 @@ def _checks(
 
 def refuse_in_strata(summary: Summary, recipe: Recipe, schema: Schema, method: Partitioner) -> None:
     """Refuse strata that are too small, split groups, or cannot hold what is required."""
-    refusals = _Refusals()
+    refusals, required = _Refusals(), [one for one in required_in(recipe) if not by_replay(one.key)]
     refusals.tried(partial(refuse_small_strata, summary, recipe, method.k if method.promises_k else 1))
     refusals.tried(partial(refuse_split_groups, summary, recipe, schema))
-    refusals.tried(partial(refuse_infeasible, summary, recipe, schema, required_in(recipe)))
+    refusals.tried(partial(refuse_infeasible, summary, recipe, schema, required))
     raise_together(refusals.found)
 
 

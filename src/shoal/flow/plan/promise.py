@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from shoal.errors import GuaranteeError
 from shoal.flow.plan.components import of_persons_in, of_values, required_in
 from shoal.flow.plan.release_traits import GROUPING, guarantee, in_two_tables
+from shoal.recipe.attacker import withstood
 from shoal.recipe.recipe import Recipe
-from shoal.recipe.requirements import Required
+from shoal.recipe.requirements import Required, by_replay, resolve
 from shoal.types import Block, Partition, Release, Role, Unchanged
 from shoal.types.privacy_ledger import sequential
 
@@ -60,6 +61,10 @@ class Promise:
         Whether values were assigned by a public seed, so that nothing is promised for them.
     reviewed
         Columns released unchanged that a person has reviewed.
+    replayed
+        Models that are audited by repeating the run.
+    withstands
+        Whom k withstands: an attacker who knows the ``algorithm``, or only the ``table``; empty: no k is promised.
     """
 
     quasi: tuple[str, ...]
@@ -83,6 +88,8 @@ class Promise:
     two_tables: bool = False
     seeded: bool = False
     reviewed: tuple[str, ...] = ()
+    replayed: tuple[Required, ...] = ()
+    withstands: str = ""
 
     @property
     def visible_classes(self) -> bool:
@@ -138,6 +145,8 @@ def promise_of(recipe: Recipe, partition: Partition) -> Promise:
         two_tables=in_two_tables(recipe),
         seeded=recipe.set.get("not_private_seed") is not None,
         reviewed=recipe.reviewed,
+        replayed=tuple(one for one in resolve("Recipe", recipe.require) if by_replay(one.key)),
+        withstands=withstood(recipe, promised=all(block.promised for block in partition.blocks)),
     )
 
 

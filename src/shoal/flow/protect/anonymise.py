@@ -17,6 +17,7 @@ from shoal.flow.classes.form import Formed, form, weights_compared, weights_for_
 from shoal.flow.classes.improve import certify, in_order_of_values
 from shoal.flow.plan.plan import Plan, make_plan
 from shoal.flow.plan.release_traits import with_origins
+from shoal.flow.protect.replay import replayed
 from shoal.flow.stages.encode import confidential_columns
 from shoal.flow.stages.measure import compared, measures, of_partition, read_measures
 from shoal.flow.stages.summary import summarise
@@ -38,7 +39,7 @@ def anonymise(plan: Plan, table: Table) -> Run:
     points, partition, strata = made.points, made.partition, made.strata
     weights = weights_for_means(made.table, recipe, partition)
     released, left = _released(made, weights)
-    released = replace(released, subject_exact=recipe.subject_exact)
+    released = replace(released, subject_exact=recipe.subject_exact, replays=replayed(plan, table, made))
     released = with_released_weights(released, made.table, recipe, partition)
     exact = None if released.exact is None else {name: _column(values) for name, values in released.exact.items()}
     comparison = replace(

@@ -25,6 +25,7 @@ from shoal.flow.verify.requirements import (
     promised_k,
     promises_in,
     without_promise,
+    withstands,
 )
 from shoal.io.sources._file import read_bytes
 from shoal.locations import Place, beside
@@ -104,6 +105,12 @@ def frame_seen(frame: Any, name: str) -> Seen:
 
 
 _K, _RANDOM = "k_anonymity", "probabilistic_k_anonymity"
+#: Models about what the output does not show, and what is lacking.
+_NOT_IN_THE_OUTPUT = {
+    "differential_privacy": "noise cannot be seen in the output; the ledger is the publisher's statement",
+    _RANDOM: "the output does not show which records formed a class",
+    "exchangeability": "the input would be needed to repeat the run on exchanged inputs",
+}
 
 
 def audited(
@@ -126,19 +133,15 @@ def audited(
     yield from _informative([check for claim, check in seen if claim.required is None and claim.promised])
     yield _summary(said, recipe, claims)
     yield _sizes(said, recipe, lefts[0], link)
+    yield from withstands(said["audit"].get("attacker"), recipe, claims)
     yield from met(required, recipe, seen, link)
 
 
 def _look(claim: Finding, lefts: Sequence[Left], recipe: Recipe, link: str | None) -> Check:
     """Check one claim in its table."""
-    if claim.model == "differential_privacy":
+    if claim.model in _NOT_IN_THE_OUTPUT:
         verdict = Verdict.UNSEEN if claim.holds else Verdict.FAILS
-        return Check(
-            claim.subject, verdict, "noise cannot be seen in the output; the ledger is the publisher's statement"
-        )
-    if claim.model == _RANDOM:
-        verdict = Verdict.UNSEEN if claim.holds else Verdict.FAILS
-        return Check(claim.subject, verdict, "the output does not show which records formed a class")
+        return Check(claim.subject, verdict, _NOT_IN_THE_OUTPUT[claim.model])
     if claim.model == "anatomy_k":
         return _two_tables(claim, lefts, recipe)
     in_subjects = recipe.counted is not None and claim.model == _K
@@ -226,7 +229,8 @@ def _summary(said: Evidence, recipe: Recipe, claims: Sequence[Finding]) -> Check
     if not overall:
         return Check(claim, Verdict.FAILS, "no finding is over all quasi-identifiers")
     audit = Audit(said["records"], recipe.quasi, recipe.confidential, overall[0], tuple(claims), said["link"])
-    if not same(finite(audit.to_dict()), said["audit"]):
+    rest = {name: value for name, value in said["audit"].items() if name != "attacker"}
+    if not same(finite(audit.to_dict()), rest):
         return Check(claim, Verdict.FAILS, "they differ")
     return Check(claim, Verdict.HOLDS, f"k = {overall[0].achieved:g} in {overall[0].classes:,} classes")
 

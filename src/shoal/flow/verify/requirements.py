@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from shoal import registry
 from shoal.errors import listing
 from shoal.flow.plan.components import of_values, required_in
 from shoal.parameters import shown
+from shoal.recipe.attacker import replays_required, withstood
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, of_confidential, of_persons, resolve
-from shoal.types import Check, Finding, Promise, Verdict
+from shoal.types import Attacker, Check, Finding, Promise, Verdict
 
 _K, _NOISE = "k_anonymity", "differential_privacy"
 _PROTECTING = (_K, "probabilistic_k_anonymity", "anatomy_k", _NOISE)
-_AT_LEAST = frozenset({"k", "p", "l", "e"})
+_AT_LEAST = frozenset({"k", "p", "l", "e", "replays"})
 _AT_MOST = frozenset({"t", "alpha", "share", "epsilon"})
 
 
@@ -46,6 +48,33 @@ def without_promise(recipe: Recipe, claims: Sequence[Finding], link: str | None)
         if one.confidential is not None and not one.promised:
             why = f"{one.level} = {one.achieved:.3g} by the evidence"
             yield Check(f"{one.level} of {one.confidential}, which the recipe sets", Verdict.NOT_PROMISED, why)
+
+
+def withstands(said: Any, recipe: Recipe, claims: Sequence[Finding]) -> Iterator[Check]:
+    """Compare the attacker that the evidence names with the one that the recipe and the method's promise allow."""
+    claim = "Attacker that the release withstands"
+    if said is None:  # written before attackers were named
+        return
+    if not is_installed(recipe.method):
+        yield Check(claim, Verdict.NOT_PROMISED, f"the method {shown(recipe.method)} is not installed")
+        return
+    allowed = withstood(recipe, promised=any(one.required is not None and one.promised for one in claims))
+    share = said.get("at_most") if isinstance(said, dict) else None
+    counted = recipe.counted is not None and isinstance(share, float) and 0 < share <= 1
+    expected = Attacker(
+        allowed,
+        recipe.k,
+        share if counted and allowed == "algorithm" else None,
+        "person" if recipe.together is None else "group",
+        max((int(one.required or 0) for one in claims if one.model == "exchangeability"), default=0),
+    )
+    if not allowed or said != expected.to_dict():
+        yield Check(claim, Verdict.FAILS, "the evidence says another one than the recipe and the method promise")
+    elif allowed == "table":
+        yield Check(claim, Verdict.HOLDS, "k is counted in the table; nothing is said of one who knows the algorithm")
+    else:
+        why = "one who knows the algorithm, by the promise of the method; the output does not show how it was made"
+        yield Check(claim, Verdict.UNSEEN, why, essential=False)
 
 
 def met(
@@ -143,6 +172,8 @@ def seeded(recipe: Recipe) -> bool:
 def all_claimed(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> Check:
     """Compare the promises of a recipe with the audited claims."""
     faults = [*_of_records(recipe, claims, link), *_of_values(recipe, claims, link), *_of_persons(recipe, claims, link)]
+    if (tried := replays_required(recipe)) and not any(_replayed(one, tried) for one in claims):
+        faults.append(f"exchangeability in {tried:,} replays")
     said = "All promises of the recipe were audited"
     if faults:
         return Check(said, Verdict.FAILS, f"no finding says {listing(faults)}")
@@ -157,6 +188,10 @@ def all_claimed(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> 
         why = f"t of {listing(silent)} is in the recipe and is NOT promised, as a weight was given; the rest is audited"
         return Check(said, Verdict.HOLDS, why)
     return Check(said, Verdict.HOLDS, "every promise has a finding, at the level of the recipe")
+
+
+def _replayed(claim: Finding, tried: int) -> bool:
+    return claim.model == "exchangeability" and claim.required == tried and claim.holds
 
 
 def _of_records(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> list[str]:

@@ -129,18 +129,21 @@ def verdict(account: Run) -> Verdict:
         return Verdict(False, f"The audit did not find what was required: {told}.", (), _CHECKED)
     asked = [f for f in audit.findings if f.required is not None and f.promised]
     of_all = [f for f in asked if f.confidential is None and not _with_strata(account, f)]
-    of_records = [f for f in of_all if f.model != "dominance"]
+    of_records = [f for f in of_all if f.model not in ("dominance", "exchangeability")]
     of_columns = [f for f in asked if f.confidential is not None]
     lines = [
         f"In {folded(str(f.confidential))}, {_model(f)} was required at {f.levels[0]} and found at {f.levels[1]}."
         for f in of_columns
     ]
     lines[:0] = [_of_persons(f) for f in of_all if f.model == "dominance"]
+    lines[:0] = [] if audit.attacker is None else [audit.attacker.sentence]
     if len(lines) > _LINES:
         lines[_LINES:] = [f"And {counted(len(lines) - _LINES, 'more requirement')}, all met: see the audit."]
     said = _of_records(account, of_records)
     warnings = tuple(map(plain, audit.warnings))
-    return Verdict(True, said, tuple(lines), f"{_groups(account)}{_CHECKED}", warnings)
+    promised = audit.attacker is not None and audit.attacker.knows == "algorithm" and not audit.attacker.replays
+    checked = _CHECKED.replace("nothing was", "only the promise about the algorithm was") if promised else _CHECKED
+    return Verdict(True, said, tuple(lines), f"{_groups(account)}{checked}", warnings)
 
 
 _CHECKED = "An independent audit counted this in the released output; nothing was taken on trust."
@@ -280,9 +283,11 @@ def _closeness(recipe: Mapping[str, Any]) -> list[tuple[str, str]]:
         rows.append(("t", f"{number(t)}: in every class each confidential column is distributed almost as in {near}."))
     if recipe.get("require"):
         persons = {name: level for name, level in recipe["require"].items() if name == "dominance"}
-        values = {name: level for name, level in recipe["require"].items() if name not in persons}
+        again = {name: level for name, level in recipe["require"].items() if name == "exchangeability"}
+        values = {n: level for n, level in recipe["require"].items() if n not in persons and n not in again}
         said = [f"{_listed(values)}, of confidential columns"] if values else []
         said += [f"{_listed(persons)}, the largest share of a class that one person may hold"] if persons else []
+        said += [f"{_listed(again)}, replays of the run on exchanged inputs"] if again else []
         rows.append(("Also required", f"{'; '.join(said)}."))
     return rows
 

@@ -1,0 +1,154 @@
+"""Atoms: classes formed from quasi-identifiers alone, which other steps unite but never split.
+
+A partition obeys the exchange rule if members of an atom can exchange their confidential values, or their rows, and
+every class stays the same set of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.types import Points
+
+if TYPE_CHECKING:
+    from shoal.kernels.repair.unite import Effort
+
+_CANDIDATES = 8  # nearest classes among which a failing class finds one that is free to merge
+
+
+def united(
+    points: Points, labels: NDArray[np.int64], k: int, t: float | None, effort: Effort, seed: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Make atoms of classes that were formed from quasi-identifiers; unite them until every requirement holds.
+
+    Records may move for requirements on people (k subjects, the share of one person), because a person's column moves
+    with the quasi-identifiers. Then equal records are kept together; from there on only whole classes are merged.
+
+    **Guarantee.** Every class is a union of atoms of at least k records, and of at least k subjects where the points
+    have subjects. It meets every requirement on the points, and t if given, unless one class holds all records. Classes
+    depend on the points' coordinates, on people, and on the multisets of confidential values in atoms.
+
+    Returns
+    -------
+    labels, atoms
+        The class of every record, and its atom.
+    """
+    from shoal.kernels.models.demands import demands_of, hold
+    from shoal.kernels.repair.repair import satisfy
+    from shoal.kernels.repair.unite import unite
+
+    x = points.coordinates
+    people = tuple(one for one in points.required if not one.attribute)
+    of_people = demands_of(replace(points, confidential=(), required=people), k, None)
+    if of_people is not None and not hold(of_people, numbered(labels)).all():
+        labels = satisfy(x, labels, k, of_people)
+    atoms = keep_equal_together(x, labels, k)
+    if of_people is not None:
+        atoms = merge_failing(x, atoms, lambda own: ~hold(of_people, own))
+    demands = demands_of(points, k, t)
+    return (atoms if demands is None else unite(x, atoms, demands, effort, seed)), atoms
+
+
+def keep_equal_together(coordinates: NDArray[np.float64], labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """Move all copies of a vector to the class that has most of them; merge classes that are left with fewer than k.
+
+    Otherwise the order of rows would decide which of several equal records is in which class. Ties go to the class
+    whose mean comes first, coordinate by coordinate. A class of fewer than k records is merged with the class of the
+    nearest mean.
+
+    **Guarantee.** Equal records are in the same class. Every class has at least k records if there are that many.
+    Classes depend on how many copies of each vector each of the given classes has, not on rows.
+
+    **Complexity.** O(n log n) for n records; O(n) if no vector is in two classes.
+
+    >>> keep_equal_together(np.array([[0.0], [1.0], [1.0], [1.0], [1.0], [2.0]]), np.array([0, 0, 1, 1, 1, 1]), 2)
+    array([0, 0, 0, 0, 0, 0])
+    """
+    order = np.lexsort(coordinates.T[::-1])
+    ordered = coordinates[order]
+    vector = np.cumsum(np.concatenate(([False], (ordered[1:] != ordered[:-1]).any(axis=1))))
+    own = numbered(labels[order])
+    if len(np.unique(vector * len(own) + own)) == vector[-1] + 1:
+        return labels
+    place = _rank_of_means(ordered, own, vector)
+    pairs, counts = np.unique(vector * len(place) + place[own], return_counts=True)
+    best = pairs[np.lexsort((pairs, -counts, pairs // len(place)))]  # most copies first, then the lowest place
+    first = np.concatenate(([True], np.diff(best // len(place)) > 0))
+    moved = (best[first] % len(place))[vector]
+    return merge_failing(coordinates, _in_rows(moved, order), lambda own: np.bincount(own) < k)
+
+
+def merge_failing(
+    coordinates: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    fails: Callable[[NDArray[np.int64]], NDArray[np.bool_]],
+) -> NDArray[np.int64]:
+    """Merge each failing class with the class of the nearest mean, the smallest first, until none fails.
+
+    `fails` tells which classes fail, given labels from 0. One class of all records is returned even if it fails.
+    """
+    from shoal.kernels.space.neighbours import neighbours
+
+    order = np.lexsort(coordinates.T[::-1])
+    ordered, own = coordinates[order], numbered(labels[order])
+    while own.max() > 0 and len(failing := np.flatnonzero(fails(_in_rows(own, order)))):
+        place = _rank_of_means(ordered, own)
+        own, failing = place[own], place[failing]
+        sizes = np.bincount(own)
+        near = neighbours(_means(ordered, own), _CANDIDATES)
+        into, taken = np.arange(len(sizes)), np.zeros(len(sizes), np.bool_)
+        for one in failing[np.lexsort((failing, sizes[failing]))]:
+            free = near[one][~taken[near[one]]]
+            if not taken[one] and len(free):
+                into[one] = free[0]
+                taken[one] = taken[free[0]] = True
+        own = numbered(into[own])
+    return numbered(_in_rows(own, order))
+
+
+def numbered(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return labels numbered from 0 in the order of first rows.
+
+    >>> numbered(np.array([7, 7, 2, 7]))
+    array([0, 0, 1, 0])
+    """
+    _, first, own = np.unique(labels, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[own], np.int64)
+
+
+def _in_rows(own: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.int64]:
+    found = np.empty(len(own), np.int64)
+    found[order] = own
+    return found
+
+
+def _means(ordered: NDArray[np.float64], own: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the mean of every class; records are added in the order of their values, whatever their rows."""
+    sizes = np.bincount(own)
+    return np.column_stack([np.bincount(own, weights=column) / sizes for column in ordered.T])
+
+
+def _rank_of_means(
+    ordered: NDArray[np.float64], own: NDArray[np.int64], vector: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """Return each class's place by its mean; if means are equal, by the vectors of its records where these are given.
+
+    Without vectors, labels must be numbered in the order of the records' values.
+    """
+    means = _means(ordered, own)
+    turns = np.lexsort(means.T[::-1])
+    equal = (means[turns[1:]] == means[turns[:-1]]).all(axis=1)
+    if vector is not None and equal.any():
+        group = np.cumsum(np.concatenate(([False], ~equal)))
+        tied = np.isin(group, group[1:][equal])
+        inside = {int(one): vector[own == one].tolist() for one in turns[tied]}
+        keys = [(int(at), inside.get(int(one), [])) for at, one in zip(group, turns, strict=True)]
+        turns = turns[sorted(range(len(turns)), key=lambda at: keys[at])]
+    place = np.empty(len(turns), np.int64)
+    place[turns] = np.arange(len(turns))
+    return place
