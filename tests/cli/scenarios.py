@@ -1371,6 +1371,16 @@ def _(folder: Path) -> list[str]:
     return repeating(folder, "--release", "swap", release="medoid")
 
 
+@scenario("Repeat: a receipt without a choice key", 3)
+def _(folder: Path) -> list[str]:
+    return repeating(folder, "--method", "t_close_anneal", "--t", "0.4", "--set", "choices=5", release="swap")
+
+
+@scenario("Auto: choices without anything to protect", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--method", "auto", "--set", "choices=5")
+
+
 @scenario("Repeat: nothing to repeat", 2)
 def _(folder: Path) -> list[str]:
     return repeating(folder)

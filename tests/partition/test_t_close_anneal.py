@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from fractions import Fraction
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import shoal
 from shoal.flow.stages.encode import confidential_arrays
+from shoal.kernels.arithmetic.class_statistics import sse
+from shoal.kernels.models.demands import demands_of
+from shoal.kernels.repair.unite import EFFORTS, alternatives
+from shoal.types import Points
 
 _spec = importlib.util.spec_from_file_location(
     "oracle_t_close_merge", Path(__file__).parents[1] / "oracles" / "t_close_merge.py"
@@ -62,7 +69,7 @@ def test_exchanging_values_within_atoms_changes_no_class(kind: str) -> None:
     x = rng.normal(size=(60, 2))
     secret = secrets(kind, x, rng)
     atoms = shoal.microaggregate(x, 3).labels
-    given = {"k": 3, "method": "t_close_anneal", "t": 0.2, "seed": 1}
+    given = {"k": 3, "method": "t_close_anneal", "t": 0.2, "seed": 1, "effort": "fast"}
     before = shoal.microaggregate(x, confidential=secret, **given).labels
     for _ in range(8):
         order = np.arange(60)
@@ -78,7 +85,7 @@ def test_values_of_other_atoms_do_matter() -> None:
     rng = np.random.default_rng(8)
     x = rng.normal(size=(60, 2))
     secret = secrets("numbers", x, rng)
-    given = {"k": 3, "method": "t_close_anneal", "t": 0.2, "seed": 1}
+    given = {"k": 3, "method": "t_close_anneal", "t": 0.2, "seed": 1, "effort": "fast"}
     before = shoal.microaggregate(x, confidential=secret, **given).labels
     after = shoal.microaggregate(x, confidential=rng.permutation(secret), **given).labels
     assert before.tolist() != after.tolist()
@@ -136,3 +143,49 @@ def test_methods_that_cannot_form_atoms_are_refused(first: str, sentence: str) -
     x = np.random.default_rng(2).normal(size=(20, 2))
     with pytest.raises(shoal.ParameterError, match=sentence):
         shoal.microaggregate(x, 3, method="t_close_anneal", first=first, confidential=x[:, 0], t=0.2)
+
+
+class TestChoices:
+    """One of several partitions, by a secret key."""
+
+    x = np.random.default_rng(11).normal(size=(48, 2))
+    pay = np.random.default_rng(12).integers(0, 9, 48)
+    given: ClassVar[dict] = {"k": 3, "method": "t_close_anneal", "t": 0.25, "effort": "fast"}
+
+    def test_alternatives_differ_hold_and_lose_more_and_more(self) -> None:
+        confidential = confidential_arrays(self.pay, 48)
+        demands = demands_of(Points(self.x, confidential=confidential), 3, 0.25)
+        atoms = shoal.microaggregate(self.x, 3).labels
+        found = alternatives(self.x, atoms, demands, EFFORTS["fast"], 0, 20)
+        assert len({labels.tobytes() for labels in found}) == len(found) == 20
+        lost = [sse(self.x, labels) for labels in found]
+        assert lost == sorted(lost)
+        for labels in found:
+            assert all(len(set(labels[atoms == atom])) == 1 for atom in np.unique(atoms))
+            assert max(distances(labels, self.pay)) <= Fraction("0.25")
+
+    def test_the_key_decides(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def labels(key: int) -> bytes:
+            monkeypatch.setattr("shoal.secret.fresh", lambda size=32: bytes([key]) * size)
+            found = shoal.microaggregate(self.x, confidential=self.pay, choices=20, **self.given)
+            return found.labels.tobytes()
+
+        made = [labels(key) for key in range(12)]
+        assert len(set(made)) > 3
+        assert made == [labels(key) for key in range(12)]
+
+    def test_a_receipt_repeats_the_choice(self, tmp_path: Path) -> None:
+        table = pa.table({"a": self.x[:, 0], "b": self.x[:, 1], "pay": self.pay})
+        recipe = {"quasi": ["a", "b"], "confidential": ["pay"], "k": 3, "t": 0.25, "method": "t_close_anneal"}
+        recipe["set"] = {"choices": 20, "effort": "fast"}
+        done = shoal.protect(table, recipe)
+        done.receipt(tmp_path / "r.json")
+        assert len(bytes.fromhex(json.loads((tmp_path / "r.json").read_text())["choice_key"])) == 32
+        assert shoal.protect(table, recipe, repeat=tmp_path / "r.json").data.equals(done.data)
+        assert any(not shoal.protect(table, recipe).data.equals(done.data) for _ in range(6))
+
+    @pytest.mark.parametrize("more", [{}, {"t": 0.3, "attacker": "table"}], ids=str)
+    def test_auto_refuses_choices_that_protect_nothing(self, more: dict) -> None:
+        table = pa.table({"a": self.x[:, 0], "b": self.x[:, 1], "pay": self.pay})
+        with pytest.raises(shoal.ParameterError, match="Auto: choices must be 1 unless"):
+            shoal.protect(table, quasi=["a", "b"], confidential=["pay"], k=3, method="auto", set={"choices": 2}, **more)

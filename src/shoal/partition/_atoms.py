@@ -6,13 +6,15 @@ every class stays the same set of rows.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal import secret
 from shoal.types import Points
 
 if TYPE_CHECKING:
@@ -21,8 +23,32 @@ if TYPE_CHECKING:
 _CANDIDATES = 8  # nearest classes among which a failing class finds one that is free to merge
 
 
+class Choice(NamedTuple):
+    """A secret choice among several partitions."""
+
+    among: int  #: number of partitions to find; 1: the best, and nothing is drawn
+    key: bytes | None = None  #: the key of an earlier run that is repeated
+
+    def number(self, count: int, seed: int) -> int:
+        """Return the number of the partition, from 0: each is equally likely to someone who lacks the key.
+
+        >>> Choice(1).number(1, 0), Choice(20, b"key").number(20, 0) == Choice(20, b"key").number(20, 0)
+        (0, True)
+        """
+        if count == 1:
+            return 0
+        drawn = hashlib.shake_256((self.key or secret.fresh()) + seed.to_bytes(8, "big")).digest(16)
+        return int.from_bytes(drawn, "big") % count
+
+
 def united(
-    points: Points, labels: NDArray[np.int64], k: int, t: float | None, effort: Effort, seed: int
+    points: Points,
+    labels: NDArray[np.int64],
+    k: int,
+    t: float | None,
+    effort: Effort,
+    seed: int,
+    choice: Choice | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Make atoms of classes that were formed from quasi-identifiers; unite them until every requirement holds.
 
@@ -40,7 +66,7 @@ def united(
     """
     from shoal.kernels.models.demands import demands_of, hold
     from shoal.kernels.repair.repair import satisfy
-    from shoal.kernels.repair.unite import unite
+    from shoal.kernels.repair.unite import alternatives
 
     x = points.coordinates
     people = tuple(one for one in points.required if not one.attribute)
@@ -51,7 +77,11 @@ def united(
     if of_people is not None:
         atoms = merge_failing(x, atoms, lambda own: ~hold(of_people, own))
     demands = demands_of(points, k, t)
-    return (atoms if demands is None else unite(x, atoms, demands, effort, seed)), atoms
+    if demands is None:
+        return atoms, atoms
+    choice = choice or Choice(1)
+    found = alternatives(x, atoms, demands, effort, seed, choice.among)
+    return found[choice.number(len(found), seed)], atoms
 
 
 def keep_equal_together(coordinates: NDArray[np.float64], labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from shoal import registry
+from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param, build
-from shoal.partition._atoms import keep_equal_together, united
+from shoal.partition._atoms import Choice, keep_equal_together, united
 from shoal.partition._shared import confidential
 from shoal.progress import say
 from shoal.types import Partition, Points
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from shoal.kernels.repair.unite import Effort
 
 _BYTES = 4e9  # bytes of points beyond which only a method with little extra memory is offered
-_WHOLE = 6_000  # most atoms that are united as a whole
-_TRIALS = 0.45  # annealings with which starts are compared, in runs
 _MOVE = 1e-6  # seconds for a move of an atom …
 _RECORD = 1.5e-8  # … and for each record of the classes that it changes
 
@@ -56,6 +55,7 @@ class Auto(Checked, Partitioner):
 
     promises_k: ClassVar[bool] = True
     promises_t: ClassVar[bool] = True
+    chooses_by_key: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True  #: unless the attacker knows only the table
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
@@ -67,6 +67,10 @@ class Auto(Checked, Partitioner):
     attacker: Annotated[
         Literal["algorithm", "table"], Param("Attacker to withstand: knows the algorithm, or only the table.")
     ] = "algorithm"
+    choices: Annotated[
+        int, Param("With requirements: number of partitions from which one is taken by a secret key.", low=1, high=1000)
+    ] = 1
+    key: bytes | None = field(default=None, repr=False)  #: of an earlier run that is repeated; not a parameter
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of at least k records by the method that fits."""
@@ -75,6 +79,11 @@ class Auto(Checked, Partitioner):
         if self.t is not None:
             confidential(self, points)
         demands = demands_of(points, self.k, self.t)
+        if self.choices > 1 and (demands is None or self.attacker == "table"):
+            raise ParameterError(
+                f"{type(self).__name__}: choices must be 1 unless confidential values are protected from an attacker "
+                f"who knows the algorithm, got {self.choices}. Give t, or leave out choices."
+            )
         if demands is not None:
             work = self._uniting if self.attacker == "algorithm" else self._demanding
             return work(points, rng, demands)
@@ -101,7 +110,8 @@ class Auto(Checked, Partitioner):
         say(note)
         first = build(registry.load("partition", key), {"k": self.k, **given}).partition(points, rng)
         block, seed = first.blocks[0], int(rng.integers(1 << 60))
-        labels, atoms = united(points, block.labels, self.k, self.t, EFFORTS[effort], seed)
+        choice = Choice(self.choices, self.key)
+        labels, atoms = united(points, block.labels, self.k, self.t, EFFORTS[effort], seed, choice)
         return replace(first, blocks=(replace(block, labels=labels, atoms=atoms),), note=note)
 
     def _demanding(self, points: Points, rng: np.random.Generator, demands: Any) -> Partition:
@@ -173,10 +183,7 @@ def _chosen(key: str, given: Mapping[str, Any]) -> str:
 
 def _seconds_to_unite(effort: Effort, n: int, k: int, size: int) -> float:
     """Estimate the seconds to unite atoms of k among n records into classes of about `size`."""
-    atoms = n / k
-    whole = (effort.runs + _TRIALS) * min(effort.moves, effort.per_atom * atoms)
-    moves = whole if atoms <= _WHOLE else effort.rounds * effort.in_blocks * atoms
-    return float(moves * (_MOVE + _RECORD * max(size, 2 * k)))
+    return effort.total(n // k) * (_MOVE + _RECORD * max(size, 2 * k))
 
 
 def _about(seconds: float) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from shoal.parameters import Checked, Param
+from shoal.partition._atoms import Choice, united
 from shoal.partition._shared import confidential, formed_first, refuse_first
 from shoal.types import Partition, Points
 from shoal.types.protocols import Partitioner
@@ -28,6 +29,9 @@ class TCloseAnneal(Checked, Partitioner):
     atom still cannot link a person of the atom with a probability above the person's share of its records, which is at
     most 1/k where everyone has one record.
 
+    The classes themselves say something about which values are in which atom of a class. With `choices`, one of several
+    partitions with little loss is taken by a secret key from the operating system, so that they say less.
+
     **Complexity.** That of the first method, and O(n log n); then O(s) for each move between classes of s records. The
     number of moves follows from `effort` and the number of atoms. Tables of many atoms are annealed in blocks of whole
     classes.
@@ -44,11 +48,16 @@ class TCloseAnneal(Checked, Partitioner):
     promises_k: ClassVar[bool] = True
     promises_t: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
+    chooses_by_key: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in an atom.", low=2)]
     t: Annotated[float, Param("t-closeness: largest distance (0–1) of a class from the table.", low=0, high=1)]
     first: Annotated[str, Param("The method that forms the atoms, from quasi-identifiers alone.")] = "mdav"
     effort: Annotated[Literal["fast", "default", "best"], Param("Number of moves that annealing tries.")] = "default"
+    choices: Annotated[
+        int, Param("Number of partitions from which one is taken by a secret key.", low=1, high=1000)
+    ] = 1
+    key: bytes | None = field(default=None, repr=False)  #: of an earlier run that is repeated; not a parameter
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,10 +65,11 @@ class TCloseAnneal(Checked, Partitioner):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form atoms by the first method, then unite them into classes that meet t and every other requirement."""
-        from shoal.kernels.repair.unite import EFFORTS, exchangeable_labels
+        from shoal.kernels.repair.unite import EFFORTS
 
         confidential(self, points)
         formed = formed_first(type(self).__name__, self.first, self.k, points, rng)
         block, seed = formed.blocks[0], int(rng.integers(1 << 60))
-        labels = exchangeable_labels(points, block.labels, self.k, self.t, EFFORTS[self.effort], seed)
-        return replace(formed, blocks=(replace(block, labels=labels),))
+        choice = Choice(self.choices, self.key)
+        labels, atoms = united(points, block.labels, self.k, self.t, EFFORTS[self.effort], seed, choice)
+        return replace(formed, blocks=(replace(block, labels=labels, atoms=atoms),))

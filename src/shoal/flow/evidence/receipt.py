@@ -155,6 +155,8 @@ class Receipt:
         Opens the commitment in the evidence.
     swap_key
         The key by which the release `swap` assigned values; None for other releases.
+    choice_key
+        The key by which one of several partitions was chosen; None if nothing was chosen.
     rows
         For each released row the number of its row in the input, from 0; None if order and number are the same.
     classes
@@ -169,6 +171,7 @@ class Receipt:
     rows: NDArray[np.int64] | None = field(default=None, repr=False)
     classes: tuple[tuple[str, ...], ...] | None = field(default=None, repr=False)
     class_key: bytes | None = field(default=None, repr=False)
+    choice_key: bytes | None = field(default=None, repr=False)
 
     def render(self) -> str:
         """Return the receipt as JSON."""
@@ -180,6 +183,7 @@ class Receipt:
                 "sha256": self.commitment.sha256,
             },
             "swap_key": None if self.swap_key is None else self.swap_key.hex(),
+            "choice_key": None if self.choice_key is None else self.choice_key.hex(),
             "permutation": None if self.rows is None else self.rows.tolist(),
             "classes": None
             if self.classes is None or self.class_key is None
@@ -222,12 +226,14 @@ class Receipt:
         said, key, rows, classes = (values[name] for name in ("commitment", "swap_key", "permutation", "classes"))
         if said["of"] not in ("bytes", "content") or len(said["sha256"]) != _HEX:
             raise ValueError
+        choice = values.get("choice_key")  # absent from receipts of earlier versions
         return cls(
             Commitment(said["of"], bytes.fromhex(said["nonce"]), said["sha256"]),
             None if key is None else bytes.fromhex(key),
             None if rows is None else np.array(rows, np.int64),
             None if classes is None else tuple(tuple(map(str, one)) for one in classes["members"]),
             None if classes is None else bytes.fromhex(classes["key"]),
+            None if choice is None else bytes.fromhex(choice),
         )
 
 
@@ -235,7 +241,6 @@ def receipt_of(
     source: Digest,
     partition: Partition,
     *,
-    swap_key: bytes | None = None,
     subjects: pa.ChunkedArray | None = None,
     rows: NDArray[np.int64] | None = None,
 ) -> Receipt:
@@ -247,17 +252,15 @@ def receipt_of(
         The plain digest of the input.
     partition
         The classes.
-    swap_key
-        The key by which values were assigned, if any.
     subjects
         The subject or group of each record of the partition; None if none is declared.
     rows
         For each released row the number of its row in the input, if they differ.
     """
     if subjects is None:
-        return Receipt(Commitment.to(source), swap_key, rows)
+        return Receipt(Commitment.to(source), rows=rows)
     key = secret.fresh()
-    return Receipt(Commitment.to(source), swap_key, rows, _members(partition, subjects, key), key)
+    return Receipt(Commitment.to(source), rows=rows, classes=_members(partition, subjects, key), class_key=key)
 
 
 def _members(partition: Partition, subjects: pa.ChunkedArray, key: bytes) -> tuple[tuple[str, ...], ...]:

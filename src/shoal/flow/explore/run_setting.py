@@ -182,7 +182,7 @@ def protected(bench: Bench, recipe: Recipe, loss: str, risk: str) -> Result:
     """Protect the table by a setting, audit and measure it."""
     with rows_kept(bench.rows):
         exact = replace(recipe, exact_means=True, resolution={})  # settings are compared by their partition
-        made = anonymise(plan_for(bench.table, exact).with_key(_KEY), bench.table)
+        made = anonymise(plan_for(bench.table, exact).with_keys(_KEY, _KEY), bench.table)
         overall = gate(made.release, promise_of(recipe, made.partition)).overall
     readings = read_measures(made.comparison, measures(only=(*_READ, loss, risk))).readings
     values = {reading.name: reading.value for reading in readings}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from shoal import registry
+from shoal import registry, secret
 from shoal.errors import DataError, ParameterError, SchemaError, ShoalError, raise_together
 from shoal.flow.plan.components import (
     as_requirements,
@@ -26,7 +26,13 @@ from shoal.flow.plan.feasibility import (
     refuse_ungrouped,
     refuse_varying_groups,
 )
-from shoal.flow.plan.release_traits import covers_originals, deals_by_key, refuse_noise, refuse_what_cannot_be_released
+from shoal.flow.plan.release_traits import (
+    chooses_by_key,
+    covers_originals,
+    deals_by_key,
+    refuse_noise,
+    refuse_what_cannot_be_released,
+)
 from shoal.flow.stages.summary import Summary
 from shoal.parameters import declarations
 from shoal.recipe.attacker import replays_required
@@ -148,11 +154,20 @@ class Plan:
         """Estimate the processor seconds of the run, for points of this many coordinates."""
         return seconds_for(self.recipe, self.summary.records, coordinates, measured=False)
 
-    def with_key(self, key: bytes | None) -> Plan:
-        """Return the plan with the key of an earlier run, by which a release assigns values."""
-        if key is None or not deals_by_key(self.recipe):
-            return self
-        return replace(self, release=replace(self.release, key=key))
+    def with_keys(self, swap: bytes | None = None, choice: bytes | None = None) -> Plan:
+        """Return the plan with the keys of an earlier run: for assigning values, and for choosing a partition."""
+        plan = self
+        if swap is not None and deals_by_key(self.recipe):
+            plan = replace(plan, release=replace(plan.release, key=swap))
+        if chooses_by_key(self.recipe):
+            plan = replace(plan, method=replace(plan.method, key=choice or secret.fresh()))
+        return plan
+
+    @property
+    def choice_key(self) -> bytes | None:
+        """The key by which the method chooses a partition, if it does."""
+        key: bytes | None = getattr(self.method, "key", None)
+        return key
 
 
 @dataclass

@@ -159,6 +159,11 @@ def deals_by_key(recipe: Recipe) -> bool:
     return deals and recipe.set.get("not_private_seed") is None
 
 
+def chooses_by_key(recipe: Recipe) -> bool:
+    """Tell whether a recipe's method takes one of several partitions by a secret key, which its receipt stores."""
+    return registry.load("partition", recipe.method).chooses_by_key and recipe.set.get("choices", 1) != 1
+
+
 def refuse_what_cannot_be_released(release: Releaser, recipe: Recipe, schema: Schema) -> None:
     """Refuse requests that the release cannot fulfil, and tables that it does not accept."""
     owner = type(release).__name__

@@ -17,7 +17,7 @@ from shoal.errors import DataError, ParameterError
 from shoal.flow.evidence.build import Proof, evidence_of
 from shoal.flow.evidence.receipt import Digest, Receipt
 from shoal.flow.plan.declared_output import declared_table
-from shoal.flow.plan.release_traits import covers_originals, deals_by_key, refuse_noise
+from shoal.flow.plan.release_traits import chooses_by_key, covers_originals, deals_by_key, refuse_noise
 from shoal.flow.stages.read import is_textual, open_source, read_table, schema_for
 from shoal.locations import Place, Url
 from shoal.parameters import build
@@ -168,7 +168,12 @@ def _refuse_nothing_to_repeat(receipt: Receipt, recipe: Recipe) -> None:
             f"Repeat: the receipt must hold the key of a swap for release = {recipe.release}; it holds no key. Give "
             "the receipt of a run with this release."
         )
-    if not deals_by_key(recipe) and receipt.rows is None:
+    if chooses_by_key(recipe) and receipt.choice_key is None:
+        raise DataError(
+            f"Repeat: the receipt must hold the key of a choice for choices = {recipe.set['choices']}; it holds no "
+            "key. Give the receipt of a run with choices."
+        )
+    if not deals_by_key(recipe) and not chooses_by_key(recipe) and receipt.rows is None:
         raise ParameterError(
             f"Repeat: the receipt holds no order of rows, and release = {recipe.release} draws nothing by a key: there "
             f"is nothing to repeat. Leave out --repeat."

@@ -21,6 +21,7 @@ from shoal.flow.evidence.receipt import Digest, Receipt, of_table, receipt_of
 from shoal.flow.gate.attacks import attack_release, note_on_order, notes_in
 from shoal.flow.gate.gate import gate
 from shoal.flow.gate.read_back import check_metadata, hand_over, read_back, with_released_metadata
+from shoal.flow.plan.plan import Plan
 from shoal.flow.plan.promise import promise_of
 from shoal.flow.plan.release_traits import covers_originals, in_two_tables, whole_lists
 from shoal.flow.protect.anonymise import anonymise, measured, plan_for
@@ -231,7 +232,7 @@ def protect_frame(
     if order.rows is not None:
         frame = FrameSink().rows(frame, order.rows)
     with rows_kept(order.rows):
-        plan = plan_for(table, recipe, certify=certify).with_key(None if earlier is None else earlier.swap_key)
+        plan = plan_for(table, recipe, certify=certify).with_keys(*_keys(earlier))
         run = anonymise(plan, table)
     progress.stage("Audit")
     release = order.marked(run.release)
@@ -250,7 +251,7 @@ def protect_frame(
     ordered = (order.note,) if order.note else note_on_order(attempts, recipe.row_order)
     notes = (*recipe.notes, *((note,) if note else ()), *ordered, *about)
     run = replace(run, checked=audit, left_out=data.num_rows - len(table), notes=notes, attempts=attempts)
-    receipt = _receipt(run, table, order, lambda: of_table(given))
+    receipt = _receipt(run, plan, table, order, lambda: of_table(given))
     proof = partial(Proof.of_frame, leaving, receipt)
     return Protected(native, recipe, run, second, proof=proof, rows=order.rows)
 
@@ -267,14 +268,21 @@ def _as_handed_over(release: Release, native: Any) -> Release:
     return replace(release, data=data, read={**release.read, **texts})
 
 
-def _receipt(run: Run, table: Table, order: RowOrder, source: Callable[[], Digest]) -> Callable[[], Receipt]:
+def _keys(earlier: Receipt | None) -> tuple[bytes | None, bytes | None]:
+    """Return the secret keys of an earlier run."""
+    return (None, None) if earlier is None else (earlier.swap_key, earlier.choice_key)
+
+
+def _receipt(
+    run: Run, plan: Plan, table: Table, order: RowOrder, source: Callable[[], Digest]
+) -> Callable[[], Receipt]:
     """Return a function that makes the receipt of a run; it digests the input only when called."""
 
     def receipt() -> Receipt:
         column = next(iter(table.schema.names(Role.SUBJECT)), None)
         subjects = None if column is None else told_apart(table, column, exact=run.release.subject_exact)
-        key = run.release.swap_key
-        return receipt_of(source(), run.partition, swap_key=key, subjects=subjects, rows=order.rows)
+        made = receipt_of(source(), run.partition, subjects=subjects, rows=order.rows)
+        return replace(made, swap_key=run.release.swap_key, choice_key=plan.choice_key)
 
     return receipt
 
@@ -340,8 +348,7 @@ def protect_file(
         order = order_rows(table, kept, recipe, is_frame=False, repeat=earlier)
         table = order.arranged(table)
         with rows_kept(order.rows):
-            key = None if earlier is None else earlier.swap_key
-            plan = plan_for(table, recipe, certify=certify, sink=type(sink)).with_key(key)
+            plan = plan_for(table, recipe, certify=certify, sink=type(sink)).with_keys(*_keys(earlier))
             run = anonymise(plan, table)
         progress.stage("Write")
         lists = whole_lists(recipe, table)
@@ -361,7 +368,7 @@ def protect_file(
             side_files.write_report(papers, measured(run))
         if side_files.evidence is not None or side_files.receipt is not None:
             names = (target.name, "" if second is None else second.name)
-            receipt = _receipt(run, table, order, lambda: digest_at(source.at, whole.data))
+            receipt = _receipt(run, plan, table, order, lambda: digest_at(source.at, whole.data))
             proof = Proof.of_files(leaving, tuple(zip(names, hidden, strict=False)), receipt)
             side_files.write_proof(papers, run, proof)
     confidential = None if release.apart is None else release.apart.data

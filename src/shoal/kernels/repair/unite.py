@@ -12,52 +12,67 @@ exchange their confidential values, the result is the same.
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from shoal.kernels.arithmetic.class_statistics import sse
 from shoal.kernels.arithmetic.sums import in_range
-from shoal.kernels.models.demands import Demands, demands_of, excesses, hold
+from shoal.kernels.models.demands import Demands, excesses, hold
 from shoal.kernels.refine.class_state import numbered
 from shoal.kernels.refine.reblock import whole_classes
 from shoal.kernels.refine.recombine import best_of_pool
 from shoal.kernels.refine.refine import recombined
 from shoal.kernels.repair.atoms import HOT, Atoms, anneal_atoms, atoms_of, means_of_classes, some_atoms
-from shoal.kernels.repair.repair import satisfy
 from shoal.kernels.runtime.jit import GoOn, together
 from shoal.kernels.space.neighbours import neighbours
 from shoal.kernels.space.principal_axes import on_main_axes
-from shoal.types import Points
 
 _WHOLE = 6_000  # most atoms annealed as a whole
 _BLOCK = 2_000  # atoms in a block of a larger table
-_GENERATIONS = 2  # how often all annealings are repeated, from the best so far
 _QUENCH = 200  # most moves per atom at temperature 0
-_COOLER = 0.3  # ratio of a round's initial temperature to that of the round before
+_COOLER = 0.4  # ratio of the initial temperature of a generation, or of a round, to that of the one before
+_FEWER = 0.7  # ratio of the moves of a generation to those of the one before
 _LEAST_QUENCH = 10
+_LEAST_MOVES, _MOST_MOVES = 1_000, 3_000  # moves per atom of one annealing, as far as the effort allows
 _CANDIDATES = 8  # nearest classes among which a failing class finds one that is free to merge
 _USUAL = 16  # atoms of average size to which a class may grow, or more where the start needs more …
 _MOST = 1 << 24  # … as long as all classes of an annealing have at most this many codes
 _POOLED = 10_000  # classes of all runs up to which the best are chosen by integer programming
+_TRIALS = 30  # random changes of a partition for each alternative that is still missing
 
 
 class Effort(NamedTuple):
     """Amount of work."""
 
-    runs: int  #: annealings of a table as a whole
-    moves: int  #: of each
-    per_atom: int  #: and at most this many per atom
+    moves: int  #: of a table as a whole, in the first generation of annealings
+    runs: int  #: most annealings of a generation
+    generations: int  #: how often annealing is repeated, from the best classes so far
     rounds: int  #: rounds of annealing in blocks, for a large table
     in_blocks: int  #: moves per atom in each round
     choice: int  #: number of classes among which the best are chosen at once
 
+    def shared_out(self, atoms: int) -> tuple[int, int]:
+        """Return the number of annealings of the first generation, and the moves of each.
+
+        >>> [EFFORTS["default"].shared_out(atoms) for atoms in (10, 200, 2_000, 6_000)]
+        [(6, 30000), (6, 600000), (1, 2000000), (1, 3600000)]
+        """
+        each = min(max(self.moves // self.runs, _LEAST_MOVES * atoms), self.moves, _MOST_MOVES * atoms)
+        return min(self.runs, self.moves // each), each
+
+    def total(self, atoms: int) -> float:
+        """Return the moves of all annealings."""
+        if atoms > _WHOLE:
+            return float(self.rounds * self.in_blocks * atoms)
+        runs, each = self.shared_out(atoms)
+        return sum(runs * each * _FEWER**generation for generation in range(self.generations))
+
 
 EFFORTS = {
-    "fast": Effort(1, 250_000, 400, 1, 60, 0),
-    "default": Effort(6, 900_000, 8_000, 2, 250, 700),
-    "best": Effort(8, 6_000_000, 30_000, 4, 1_500, 3_000),
+    "fast": Effort(250_000, 1, 1, 1, 60, 0),
+    "default": Effort(3_600_000, 6, 3, 2, 250, 700),
+    "best": Effort(24_000_000, 8, 4, 4, 1_500, 3_000),
 }
 
 
@@ -70,32 +85,32 @@ def unite(points: np.ndarray, labels: np.ndarray, d: Demands, effort: Effort, se
 
     Complexity: O(n log n), and O(s) for each move between classes of s records.
     """
+    return alternatives(points, labels, d, effort, seed, 1)[0]
+
+
+def alternatives(
+    points: np.ndarray, labels: np.ndarray, d: Demands, effort: Effort, seed: int, count: int
+) -> list[np.ndarray]:
+    """Return up to `count` different partitions as :func:`unite` returns one, in ascending order of loss.
+
+    Fewer are returned if fewer are found: of a small table, not many may exist.
+    """
     labels = numbered(labels)
-    if hold(d, labels).all():
-        return labels
+    if count == 1 and hold(d, labels).all():
+        return [labels]
     a = atoms_of(on_main_axes(in_range(points)), labels, d)  # in the order of their first rows
     case = _case(a, d)
-    start = _merge_failing(case, np.arange(len(a.size)))
+    merged = _merge_failing(case, np.arange(len(a.size)))
+    found = [merged]
     if len(a.size) > 2 and a.heat.any():
-        anneal = _as_a_whole if len(a.size) <= _WHOLE else _in_blocks
-        start = min((start, anneal(case, start, effort, seed)), key=lambda own: _loss(case, own))
-    return numbered(start[labels])
-
-
-def exchangeable_labels(
-    points: Points, labels: np.ndarray, k: int, t: float | None, effort: Effort, seed: int
-) -> np.ndarray:
-    """Unite classes formed from quasi-identifiers until all requirements on the points hold, t included if given.
-
-    Requirements on people (k subjects, shares of one person) are met first, record by record, for they move with the
-    quasi-identifiers; what results are the atoms. Then whole atoms are united.
-    """
-    people = tuple(one for one in points.required if not one.attribute)
-    of_people = demands_of(replace(points, confidential=(), required=people), k, None)
-    if of_people is not None and not hold(of_people, numbered(labels)).all():
-        labels = satisfy(points.coordinates, labels, k, of_people)
-    demands = demands_of(points, k, t)
-    return numbered(labels) if demands is None else unite(points.coordinates, labels, demands, effort, seed)
+        if len(a.size) <= _WHOLE:
+            found += _as_a_whole(case, merged, effort, seed, count)
+        else:
+            seeds = [seed] if count == 1 else np.random.default_rng(seed).integers(1 << 60, size=count).tolist()
+            found += [_in_blocks(case, merged, effort, one) for one in seeds]
+    if count > 1 and len(a.size) > 1:
+        found = _more(case, _different(case, found), count, seed)
+    return [numbered(own[labels]) for own in _different(case, found)[:count]]
 
 
 class _Case(NamedTuple):
@@ -183,27 +198,58 @@ def _annealed(case: _Case, start: np.ndarray, moves: int, hot: float, seed: int,
     return _merge_failing(case, found)
 
 
-def _as_a_whole(case: _Case, merged: np.ndarray, effort: Effort, seed: int) -> np.ndarray:
-    """Anneal with several seeds from atoms dealt by value; recombine the best classes, and anneal again from there."""
-    moves = min(effort.moves, effort.per_atom * len(merged))
+def _as_a_whole(case: _Case, merged: np.ndarray, effort: Effort, seed: int, count: int) -> list[np.ndarray]:
+    """Anneal with several seeds from atoms dealt by value; recombine the best classes, and anneal again from there.
+
+    To find several partitions, each is annealed with a seed of its own, once.
+    """
+    runs, moves = effort.shared_out(len(merged))
+    generations = effort.generations
+    if count > 1:
+        runs, moves, generations = count, max(generations * runs * moves // count, 1), 1
     seeds = np.random.default_rng(seed)
     best, pool, hot = _dealt(case), [merged], HOT
     most = min(_MOST // (len(case.a.code) * len(merged)), int(np.bincount(best, weights=case.a.size).max()))
     case = case._replace(room=min(max(case.room, most), int(case.d.c.exact.min())))
-    for _ in range(_GENERATIONS):
+    for _ in range(generations):
 
         def work(seed: int, go_on: GoOn, start: np.ndarray = best, moves: int = moves, hot: float = hot) -> np.ndarray:
             return _annealed(case, start, moves, hot, seed, go_on)
 
-        found, stopped = together(work, seeds.integers(1 << 60, size=effort.runs).tolist())
+        found, stopped = together(work, seeds.integers(1 << 60, size=runs).tolist())
         pool += [one for one in found if one is not None]
         pool.sort(key=lambda own: _loss(case, own))
-        best = _recombined(case, pool, 0 if stopped else effort.choice)
-        pool.insert(0, best)
-        hot, moves = hot * _COOLER, moves // 2
+        if count == 1:
+            best = _recombined(case, pool, 0 if stopped else effort.choice)
+            pool.insert(0, best)
+        hot, moves = hot * _COOLER, int(moves * _FEWER)
         if stopped:
             break
-    return best
+    return pool
+
+
+def _different(case: _Case, found: list[np.ndarray]) -> list[np.ndarray]:
+    """Return different partitions, in ascending order of loss."""
+    once = {own.tobytes(): own for own in (numbered(own) for own in found)}
+    return sorted(once.values(), key=lambda own: (_loss(case, own), own.tobytes()))
+
+
+def _more(case: _Case, found: list[np.ndarray], count: int, seed: int) -> list[np.ndarray]:
+    """Add partitions that differ from the given ones by one atom, moved to the class of a neighbour or to its own."""
+    random = np.random.default_rng((seed, count))
+    known = {own.tobytes() for own in found}
+    out = list(found)
+    for _ in range(_TRIALS * count):
+        if len(out) >= count:
+            break
+        own = out[int(random.integers(len(out)))].copy()
+        atom, other = int(random.integers(len(own))), int(random.integers(-1, case.a.near.shape[1]))
+        own[atom] = own.max() + 1 if other < 0 else own[case.a.near[atom, other]]
+        own = numbered(own)
+        if own.tobytes() not in known and hold(case.d, own[case.atom]).all():
+            known.add(own.tobytes())
+            out.append(own)
+    return out
 
 
 def _recombined(case: _Case, pool: list[np.ndarray], choice: int) -> np.ndarray:
