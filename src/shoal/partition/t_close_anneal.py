@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from shoal.parameters import Checked, Param
+from shoal.partition._atoms import united
 from shoal.partition._shared import confidential, formed_first, refuse_first
 from shoal.types import Partition, Points
 from shoal.types.protocols import Partitioner
@@ -56,10 +57,10 @@ class TCloseAnneal(Checked, Partitioner):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form atoms by the first method, then unite them into classes that meet t and every other requirement."""
-        from shoal.kernels.repair.unite import EFFORTS, exchangeable_labels
+        from shoal.kernels.repair.unite import EFFORTS
 
         confidential(self, points)
         formed = formed_first(type(self).__name__, self.first, self.k, points, rng)
         block, seed = formed.blocks[0], int(rng.integers(1 << 60))
-        labels = exchangeable_labels(points, block.labels, self.k, self.t, EFFORTS[self.effort], seed)
-        return replace(formed, blocks=(replace(block, labels=labels),))
+        labels, atoms = united(points, block.labels, self.k, self.t, EFFORTS[self.effort], seed)
+        return replace(formed, blocks=(replace(block, labels=labels, atoms=atoms),))
