@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from shoal.kernels.repair.unite import Effort
 
 _CANDIDATES = 8  # nearest classes among which a failing class finds one that is free to merge
+_WHOLE = 6_000  # most atoms that are united as a whole
+_TRIALS = 0.45  # annealings with which starts are compared, in runs
+_MOVE = 1e-6  # seconds for a move of an atom …
+_RECORD = 1.5e-8  # … and for each record of the classes that it changes
 
 
 def united(
@@ -52,6 +56,14 @@ def united(
         atoms = merge_failing(x, atoms, lambda own: ~hold(of_people, own))
     demands = demands_of(points, k, t)
     return (atoms if demands is None else unite(x, atoms, demands, effort, seed)), atoms
+
+
+def seconds_to_unite(effort: Effort, n: int, k: int, size: int) -> float:
+    """Estimate the seconds to unite atoms of k among n records into classes of about `size`."""
+    atoms = n / k
+    whole = (effort.runs + _TRIALS) * min(effort.moves, effort.per_atom * atoms)
+    moves = whole if atoms <= _WHOLE else effort.rounds * effort.in_blocks * atoms
+    return float(moves * (_MOVE + _RECORD * max(size, 2 * k)))
 
 
 def keep_equal_together(coordinates: NDArray[np.float64], labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:
