@@ -110,18 +110,19 @@ def _not_in(path: Path | None, noise: dict[str, Any]) -> dict[str, Any]:
 def _print_frontier(found: Explored) -> None:
     both = bool(found.attacker)
     shown = [s for s in found.settings if s.frontiers] if both else found.frontier
-    close = any(one.asked[1] is not None for one in shown)
+    several = len({one.asked[1] for one in shown}) > both  # where attackers take the space, one t is not repeated
+    close = several and any(one.asked[1] is not None for one in shown)
     rows = []
     for one in sorted(shown, key=lambda s: (s.loss, -s.risk)):
         asked = [str(one.asked[0]), *([f"{one.asked[1]:g}"] if close else [])]
+        more = one.attacker if both else f"{one.classes:,}"
         said = "recommended" if one is found.recommended else ""
-        figures = [f"{one.loss:.2f} %", f"{one.risk:.2f} %", f"{one.classes:,}", *([one.attacker] if both else [])]
-        rows.append([one.method, *asked, *figures, said])
-    heads = ["Method", "k", *["t"] * close, f"Loss ({found.loss})", f"Risk ({found.risk})", "Classes"]
-    heads += [*["Attacker"] * both, ""]
+        rows.append([one.method, *asked, f"{one.loss:.2f} %", f"{one.risk:.2f} %", more, said])
+    more = "Attacker" if both else "Classes"
+    heads = ["Method", "k", *["t"] * close, f"Loss ({found.loss})", f"Risk ({found.risk})", more, ""]
     each = ", for each attacker" if both else ""
     title = f"Settings that no other beats in both loss and risk{each}, {found.records:,} records"
-    print_table(title, heads, rows, right=range(1, len(heads) - 1 - both))
+    print_table(title, heads, rows, right=range(1, len(heads) - 1 - both), fold=(0,) if both else ())
 
 
 def _print_expected(found: Explored) -> None:
