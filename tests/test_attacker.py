@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
+import shoal.types
 from shoal.flow.protect import replay
 from shoal.recipe.attacker import withstood
 
@@ -41,8 +42,18 @@ QUICK: dict[str, Any] = {**BASE, "set": {"seconds": 0.1}}
         ({"method": "mdav", "t": 0.3, "attacker": "table"}, "table"),
         ({"method": "mdav", "require": {"p": 2}, "refine": "fast"}, "algorithm"),
         ({"method": "t_close_merge", "t": 0.3}, "algorithm"),
-        ({"method": "t_close_merge", "t": 0.3, "attacker": "table"}, "algorithm"),
-        ({"method": "t_close_merge", "t": 0.3, "subject": "who"}, "table"),
+        ({"method": "t_close_merge", "t": 0.3, "attacker": "table"}, "table"),
+        ({"method": "t_close_merge", "t": 0.3, "set": {"first": "k_first"}}, "table"),
+        ({"method": "t_close_anneal", "t": 0.3, "subject": "who"}, "algorithm"),
+        ({}, "table"),  # MDAV, which nobody named
+        ({"method": "mdav"}, "table"),
+        ({"method": "v_mdav"}, "algorithm"),
+        ({"method": "individual_ranking"}, "table"),
+        ({"method": "individual_ranking", "quasi": ["age"]}, "algorithm"),
+        ({"method": "pcp"}, "algorithm"),
+        ({"method": "pcp", "set": {"group": "correlated"}}, "table"),
+        ({"method": "mic1d"}, "table"),
+        ({"together": "who", "household_level": ["rooms"]}, "table"),
         ({"method": "t_first", "t": 0.3}, "table"),
         ({"method": "t_first", "t": 0.3, "require": {"p": 2}}, "table"),
         ({"method": "p_sensitive", "require": {"p": 2}}, "table"),
@@ -54,6 +65,40 @@ QUICK: dict[str, Any] = {**BASE, "set": {"seconds": 0.1}}
 )
 def test_the_recipe_says_whom_it_withstands(more: dict[str, Any], knows: str) -> None:
     assert withstood(shoal.Recipe(**{**BASE, **more})) == knows
+
+
+def doubled() -> pa.Table:
+    """Give a table in which many records are equal, some of one region."""
+    found = people().drop_columns(["age"])
+    region = ["one" if i < 2 else "two" for i in range(len(found))]
+    return found.append_column("age", pa.array([20 + i // 8 for i in range(60)])).append_column("region", [region])
+
+
+WEAK: dict[str, tuple[dict[str, Any], str]] = {
+    "equal records are split": ({"method": "pcp"}, "table"),
+    "equal records are split before classes are merged": ({"method": "t_close_merge", "t": 0.3}, "table"),
+    "atoms have fewer than k people": ({"method": "t_close_merge", "t": 0.3, "subject": "who"}, "table"),
+    "strata are merged": ({"method": "auto", "strata": ["region"], "small_strata": "merge"}, "table"),
+    "equal records are kept together": ({"method": "auto"}, "algorithm"),
+    "people are in atoms": ({"method": "t_close_anneal", "t": 0.3, "subject": "who"}, "algorithm"),
+}
+
+
+@pytest.mark.parametrize("case", WEAK)
+def test_the_audit_says_no_more_than_the_atoms_allow(case: str) -> None:
+    more, knows = WEAK[case]
+    done = shoal.protect(doubled(), {**BASE, "set": {"seconds": 0.1} if more["method"] == "auto" else {}, **more})
+    assert done.audit.attacker is not None
+    assert done.audit.attacker.knows == knows
+
+
+@pytest.mark.parametrize("method", ["t_close_merge", "t_close_anneal"])
+def test_methods_that_merge_atoms_withstand_replays(method: str) -> None:
+    table = people().set_column(0, "age", pa.array(np.random.default_rng(1).permutation(60)))
+    effort = {"effort": "fast"} if method == "t_close_anneal" else {}
+    done = shoal.protect(table, BASE, method=method, t=0.2, require={"exchangeability": 3}, set=effort)
+    assert len(done.partition) < done.partition.blocks[0].atoms.max() + 1
+    assert "3 exchanged inputs" in done.audit.attacker.sentence
 
 
 def test_auto_looks_at_single_confidential_values_only_if_the_attacker_knows_the_table() -> None:
@@ -84,8 +129,16 @@ def test_report_evidence_and_json_say_it(tmp_path: Path, run: Any) -> None:
         assert shoal.verify(tmp_path / "e.json", out).holds
         evidence["audit"]["attacker"] = {**evidence["audit"]["attacker"], "at_most": 0.01, "knows": "algorithm"}
         (tmp_path / "forged.json").write_text(json.dumps(evidence))
-        checks = shoal.verify(tmp_path / "forged.json", out).checks
-        assert [one.verdict.value for one in checks if one.claim.startswith("Attacker")] == ["does not hold"]
+        assert verdict(tmp_path / "forged.json", out) == "does not hold"
+        evidence["audit"]["attacker"] = shoal.types.Attacker("table", 3).to_dict()  # less than the recipe allows
+        (tmp_path / "forged.json").write_text(json.dumps(evidence))
+        assert verdict(tmp_path / "forged.json", out) == "holds"
+
+
+def verdict(evidence: Path, out: Path) -> str:
+    """Return what the verifier finds about the attacker that the evidence names."""
+    (found,) = [one for one in shoal.verify(evidence, out).checks if one.claim.startswith("Attacker")]
+    return found.verdict.value
 
 
 def test_with_subjects_the_largest_share_of_an_atom_is_named() -> None:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 @o.settings(
-    "quasi", "confidential", "identifier", "subject", "subject_exact", "weight", "strata", "require", "release", "set",
-    "kinds", "orders", "taxonomies", "when_missing", "seed", "epsilon", "bounds", "claim",
+    "quasi", "confidential", "identifier", "subject", "subject_exact", "weight", "strata", "require", "attacker",
+    "release", "set", "kinds", "orders", "taxonomies", "when_missing", "seed", "epsilon", "bounds", "claim",
 )  # fmt: skip
 def explore(
     source: Annotated[str, typer.Argument(metavar="IN", help="The file to try settings on, or the URL of a table.")],
@@ -108,15 +108,21 @@ def _not_in(path: Path | None, noise: dict[str, Any]) -> dict[str, Any]:
 
 
 def _print_frontier(found: Explored) -> None:
-    close = any(one.asked[1] is not None for one in found.frontier)
+    both = bool(found.attacker)
+    shown = [s for s in found.settings if s.frontiers] if both else found.frontier
+    several = len({one.asked[1] for one in shown}) > both  # where attackers take the space, one t is not repeated
+    close = several and any(one.asked[1] is not None for one in shown)
     rows = []
-    for one in found.frontier:
+    for one in sorted(shown, key=lambda s: (s.loss, -s.risk)):
         asked = [str(one.asked[0]), *([f"{one.asked[1]:g}"] if close else [])]
+        more = one.attacker if both else f"{one.classes:,}"
         said = "recommended" if one is found.recommended else ""
-        rows.append([one.method, *asked, f"{one.loss:.2f} %", f"{one.risk:.2f} %", f"{one.classes:,}", said])
-    heads = ["Method", "k", *["t"] * close, f"Loss ({found.loss})", f"Risk ({found.risk})", "Classes", ""]
-    title = f"Settings that no other beats in both loss and risk, {found.records:,} records"
-    print_table(title, heads, rows, right=range(1, len(heads) - 1))
+        rows.append([one.method, *asked, f"{one.loss:.2f} %", f"{one.risk:.2f} %", more, said])
+    more = "Attacker" if both else "Classes"
+    heads = ["Method", "k", *["t"] * close, f"Loss ({found.loss})", f"Risk ({found.risk})", more, ""]
+    each = ", for each attacker" if both else ""
+    title = f"Settings that no other beats in both loss and risk{each}, {found.records:,} records"
+    print_table(title, heads, rows, right=range(1, len(heads) - 1 - both), fold=(0,) if both else ())
 
 
 def _print_expected(found: Explored) -> None:

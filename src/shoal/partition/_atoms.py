@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from shoal.kernels.repair.unite import Effort
 
 _CANDIDATES = 8  # nearest classes among which a failing class finds one that is free to merge
+_MOVE = 1e-6  # seconds for a move of an atom …
+_RECORD = 1.5e-8  # … and for each record of the classes that it changes
 
 
 class Choice(NamedTuple):
@@ -82,6 +84,11 @@ def united(
     choice = choice or Choice(1)
     found = alternatives(x, atoms, demands, effort, seed, choice.among)
     return found[choice.number(len(found), seed)], atoms
+
+
+def seconds_to_unite(effort: Effort, n: int, k: int, size: int) -> float:
+    """Estimate the seconds to unite atoms of k among n records into classes of about `size`."""
+    return effort.total(n // k) * (_MOVE + _RECORD * max(size, 2 * k))
 
 
 def keep_equal_together(coordinates: NDArray[np.float64], labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from shoal import registry
 from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param, build
-from shoal.partition._atoms import Choice, keep_equal_together, united
+from shoal.partition._atoms import Choice, keep_equal_together, seconds_to_unite, united
 from shoal.partition._shared import confidential
 from shoal.progress import say
 from shoal.types import Partition, Points
 from shoal.types.protocols import Partitioner
 
-if TYPE_CHECKING:
-    from shoal.kernels.repair.unite import Effort
-
 _BYTES = 4e9  # bytes of points beyond which only a method with little extra memory is offered
-_MOVE = 1e-6  # seconds for a move of an atom …
-_RECORD = 1.5e-8  # … and for each record of the classes that it changes
 
 
 @dataclass(frozen=True)
@@ -104,7 +99,7 @@ class Auto(Checked, Partitioner):
 
         key, given, reason = self._choice(points, half=True)
         size = least_size(demands, self.k)
-        times = {effort: _seconds_to_unite(EFFORTS[effort], len(points), self.k, size) for effort in EFFORTS}
+        times = {effort: seconds_to_unite(EFFORTS[effort], len(points), self.k, size) for effort in EFFORTS}
         effort = next((one for one in ("best", "default") if times[one] <= self.seconds / 2), "fast")
         note = f"auto chose {_chosen(key, given)}, united with effort {effort}: {reason}"
         say(note)
@@ -179,11 +174,6 @@ class Auto(Checked, Partitioner):
 
 def _chosen(key: str, given: Mapping[str, Any]) -> str:
     return f"{key} ({', '.join(f'{name} {value}' for name, value in given.items())})" if given else key
-
-
-def _seconds_to_unite(effort: Effort, n: int, k: int, size: int) -> float:
-    """Estimate the seconds to unite atoms of k among n records into classes of about `size`."""
-    return effort.total(n // k) * (_MOVE + _RECORD * max(size, 2 * k))
 
 
 def _about(seconds: float) -> str:

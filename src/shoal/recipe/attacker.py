@@ -5,32 +5,45 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoal import registry
+from shoal.parameters import declarations
 from shoal.recipe.requirements import by_replay, resolve
 
 if TYPE_CHECKING:
     from shoal.recipe.recipe import Recipe
 
+#: In this method, if nothing improves its classes, ties go to the lowest row, as in the literature.
+BY_ROW = "mdav"
+
 
 def withstands_algorithm(recipe: Recipe) -> bool:
-    """Tell whether k holds even against someone who knows the algorithm, its parameters and its seed.
+    """Tell whether k can hold even against someone who knows the algorithm, its parameters and its seed.
 
-    It does if classes are unions of atoms, which were formed from quasi-identifiers alone: by a method that promises it
-    (`exchangeable`), or by `auto`, repair or refinement where the recipe asks for it. It does not where classes of
-    several blocks overlap, where artificial attributes steer, and where values were swapped with a public seed.
+    It can if the recipe asks for it, and classes are unions of atoms, which a method that promises it (`exchangeable`)
+    formed from quasi-identifiers alone. It cannot where classes of several blocks overlap, where artificial attributes
+    steer, where values were swapped with a public seed, and where ties were broken by row, as MDAV alone does. Whether
+    it does hold depends on the atoms that were formed, too: they must not split equal records.
     """
-    blocks = len(recipe.all_blocks) > 1 or (_says(recipe, "forms_blocks") and recipe.set.get("group", "none") != "none")
-    if blocks or recipe.steer or recipe.set.get("not_private_seed") is not None:
+    if recipe.attacker != "algorithm" or several_blocks(recipe) or recipe.steer:
         return False
-    promised, asked = _says(recipe, "exchangeable"), recipe.attacker == "algorithm"
-    if recipe.method == "auto" or not improves(recipe):
-        return promised and (asked or recipe.method != "auto")
-    if _says(recipe, "promises_t") or _says(recipe, "promises"):  # people are served before confidential values are
-        return promised and asked and recipe.counted is None
-    return asked and _says(recipe, "promises_k") and not _says(recipe, "forms_blocks")
+    if recipe.set.get("not_private_seed") is not None:
+        return False
+    first = str(recipe.set.get("first", recipe.method))
+    promised = all(_says(method, "exchangeable") and _says(method, "promises_k") for method in (recipe.method, first))
+    return promised and (recipe.method != BY_ROW or improves(recipe))
+
+
+def several_blocks(recipe: Recipe) -> bool:
+    """Tell whether classes are formed in several blocks of attributes, by the recipe or by its method."""
+    if len(recipe.all_blocks) > 1:
+        return True
+    if len(recipe.quasi) == 1 or not _says(recipe.method, "forms_blocks"):
+        return False
+    grouping = [d for d in declarations(registry.load("partition", recipe.method)) if d.name == "group"]
+    return not grouping or recipe.set.get("group", grouping[0].default) != "none"
 
 
 def withstood(recipe: Recipe, *, promised: bool = True) -> str:
-    """Return whom a recipe's k withstands: ``algorithm`` or ``table``; empty if it promises no k of records."""
+    """Return whom a recipe's k can withstand: ``algorithm`` or ``table``; empty if it promises no k of records."""
     if not promised or recipe.claim == "original":
         return ""
     return "algorithm" if withstands_algorithm(recipe) else "table"
@@ -38,8 +51,8 @@ def withstood(recipe: Recipe, *, promised: bool = True) -> str:
 
 def improves(recipe: Recipe) -> bool:
     """Tell whether classes are repaired or refined after the method."""
-    repairs = recipe.require or recipe.subject is not None or (recipe.t is not None and not _says(recipe, "promises_t"))
-    return bool(repairs) or recipe.refine is not None
+    to_t = recipe.t is not None and not _says(recipe.method, "promises_t")
+    return bool(recipe.require) or recipe.subject is not None or to_t or recipe.refine is not None
 
 
 def replays_required(recipe: Recipe) -> int:
@@ -48,6 +61,5 @@ def replays_required(recipe: Recipe) -> int:
     return max((int(level["replays"]) for level in levels), default=0)
 
 
-def _says(recipe: Recipe, name: str) -> bool:
-    known = recipe.method in registry.keys("partition")
-    return known and bool(registry.says("partition", recipe.method, name))
+def _says(method: str, name: str) -> bool:
+    return method in registry.keys("partition") and bool(registry.says("partition", method, name))

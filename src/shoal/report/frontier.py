@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from shoal import registry
-from shoal.report.charts.charts import mark, scatter
+from shoal.report.charts.charts import mark, sample, scatter
 from shoal.report.charts.curves import bars, best_sized, curves, split_curve
 from shoal.report.html import page
 from shoal.types import Explored, Setting
@@ -145,8 +145,9 @@ def _by_risk(found: Explored, best: Setting | None) -> dict[str, Any]:
         (s for s in found.settings if s.state == "ran"),
         key=lambda s: (not s.meets, not s.frontier, math.isnan(s.loss + s.risk), s.loss + s.risk),
     )
-    close = any(s.asked[1] is not None for s in ran)
-    more = [name for name in _MORE if name not in (found.loss, found.risk)]
+    close, both = any(s.asked[1] is not None for s in ran), bool(found.attacker)
+    shown = _MORE[:-1] if both else _MORE  # one column fewer, so that all fit beside the attacker
+    more = [name for name in shown if name not in (found.loss, found.risk)]
     facts = (
         []
         if best is None
@@ -160,8 +161,9 @@ def _by_risk(found: Explored, best: Setting | None) -> dict[str, Any]:
         "charts": [
             {
                 "head": "Loss against risk",
-                "lead": f"{found.ran}.",
+                "lead": " ".join(filter(None, (f"{found.ran}.", found.price_in_words))),
                 "chart": Markup(scatter(found)),  # it escapes names itself
+                "lines": _lines(found),
                 "methods": _methods(found.ways),
                 "caption": _caption(found),
             }
@@ -169,12 +171,13 @@ def _by_risk(found: Explored, best: Setting | None) -> dict[str, Any]:
         "reading": [
             ("Loss,", found.loss, _summary("utility", found.loss)),
             ("Risk,", found.risk, _summary("risk", found.risk)),
+            *([("Attacker", "", _ATTACKERS)] if both else []),
         ],
-        "heads": ["method", "k", *(["t"] if close else []), "loss %", "risk %", *more, "classes", ""],
-        "rows": [_row(one, more, close=close, best=one is best) for one in ran],
+        "heads": ["method", "k", *["t"] * close, "loss %", "risk %", *more, "classes", *["attacker"] * both, ""],
+        "rows": [_row(one, more, close=close, both=both, best=one is best) for one in ran],
         "weaker": {},
         "notes": [
-            *found.notes,
+            *(note for note in found.notes if note != found.price_in_words),
             "Every setting was audited: its promise holds. Risk is what an attacker who knows the original values "
             "still gains.",
             f"The figures are those that shoal protect and shoal compare give{here}. They do not depend on the "
@@ -183,11 +186,31 @@ def _by_risk(found: Explored, best: Setting | None) -> dict[str, Any]:
     }
 
 
+_ATTACKERS = (
+    "algorithm: k withstands even someone who knows the algorithm, its parameters and its seed. table: k is counted in "
+    "the table, and such a person may learn more."
+)
+
+
+def _lines(found: Explored) -> list[tuple[Markup, str]]:
+    """Return the line of each frontier, and what it joins; none if there is one frontier."""
+    said = {
+        "algorithm": "withstands someone who knows the algorithm",
+        "table": "all settings; k counted in the table",
+    }
+    return [(Markup(sample(name)), said[name]) for name in found.frontiers]  # our own drawing, not to be escaped
+
+
 def _caption(found: Explored) -> str:
+    joined = "The line joins the settings that no other beats on both"
+    if found.attacker:
+        joined = "Each line joins the settings that no other of its kind beats on both"
+    if found.attacker == "algorithm":
+        joined += ", and only settings on the solid one are recommended"
     weak = any(one.state == "ran" and one.meets and not one.keeps for one in found.settings)
     return (
-        "Each point is a setting: lower is safer, further left loses less. The line joins the settings that no other "
-        "beats on both; the ring marks the recommended one. Hover over a point to see its figures."
+        f"Each point is a setting: lower is safer, further left loses less. {joined}; the ring marks the recommended "
+        "one. Hover over a point to see its figures."
         f"{' Hollow ones promise less than requested.' if weak else ''}{_weaker_than_recipe(found)}"
     )
 
@@ -199,11 +222,13 @@ def _summary(room: str, name: str) -> str:
     return ""
 
 
-def _row(one: Setting, more: Iterable[str], *, close: bool, best: bool) -> tuple[str, list[str]]:
+def _row(one: Setting, more: Iterable[str], *, close: bool, both: bool, best: bool) -> tuple[str, list[str]]:
     """Return the style and the cells of a setting in the table."""
     k, t = one.asked
     figures = [one.loss, one.risk, *(one.readings.get(name, math.nan) for name in more)]
     cells = [one.method, str(k), *([("" if t is None else f"{t:g}")] if close else [])]
     cells += ["–" if math.isnan(value) else f"{value:.2f}" for value in figures]
-    cells += [f"{one.classes:,}", "recommended" if best else "frontier" if one.frontier else one.note]
-    return "below" if not one.meets else "best" if best else "front" if one.frontier else "", cells
+    front = one.frontier or bool(one.frontiers)
+    cells += [f"{one.classes:,}", *([one.attacker or "–"] if both else [])]
+    cells.append("recommended" if best else "frontier" if front else one.note)
+    return "below" if not one.meets else "best" if best else "front" if front else "", cells

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from shoal.types.privacy_ledger import CLAIMS
 
@@ -46,6 +46,13 @@ class Setting:
         Where noise is weighed: its part of the loss; the rest is lost through microaggregation.
     sized
         Whether k sets the class size; if not, the method chooses the sizes itself.
+    attacker
+        Whom its k withstands: someone who knows the ``algorithm``, or only the ``table``; empty if no k is promised.
+    frontiers
+        If requirements look at confidential values: the attackers on whose frontier it lies. That of ``algorithm``
+        compares settings that withstand someone who knows the algorithm, that of ``table`` all.
+    variant
+        What tells it apart from a setting with the same method and refinement.
     """
 
     recipe: Mapping[str, Any] = field(repr=False)
@@ -62,12 +69,16 @@ class Setting:
     noise: float = _NAN
     sized: bool = True
     meets: bool = True
+    attacker: str = ""
+    frontiers: tuple[str, ...] = ()
+    variant: str = ""
 
     @property
     def method(self) -> str:
-        """The method with its refinement effort, in short: ``mdav + fast``; and with the division of ε."""
+        """The method with its refinement effort, in short: ``mdav + fast``; and with the division of ε, or variant."""
         method = f"{self.recipe['method']} + {self.refine}" if self.refine else str(self.recipe["method"])
-        return f"{method} ({self.split})" if self.split else method
+        more = self.split or self.variant
+        return f"{method} ({more})" if more else method
 
     @property
     def split(self) -> str | None:
@@ -119,10 +130,12 @@ class Setting:
             return self._weighed()
         k, t = self.asked
         found: dict[str, Any] = {"method": self.recipe["method"], "refine": self.refine, "k": k, "t": t}
+        found |= {"attacker": self.attacker or None}
         found |= {"meets": self.meets, "state": self.state, "seconds": round(self.seconds, 3)}
         if self.state == "ran":
             found |= {"loss": _plain(self.loss), "risk": _plain(self.risk), "achieved_k": self.k}
             found |= {"classes": self.classes, "keeps": self.keeps, "frontier": self.frontier}
+            found |= {"frontiers": list(self.frontiers)} if self.frontiers else {}
             found["readings"] = {name: _plain(value) for name, value in self.readings.items()}
         return {**found, **({"note": self.note} if self.note else {})}
 
@@ -148,6 +161,32 @@ def demands_in_words(demands: Mapping[str, float]) -> str:
     'k ≥ 5,000 and t ≤ 0.2'
     """
     return " and ".join(f"{name} {'≥' if name == 'k' else '≤'} {level:,}" for name, level in demands.items())
+
+
+class Price(NamedTuple):
+    """The least loss at one k and t against each attacker."""
+
+    k: int
+    t: float | None
+    algorithm: float  #: of the settings that withstand someone who knows the algorithm
+    table: float  #: of all settings
+
+    @property
+    def more(self) -> str:
+        """How much more is lost for the stronger promise, in words.
+
+        >>> Price(5, 0.15, 41.9, 37.0).more, Price(5, None, 3.0, 3.0).more
+        ('13 % more loss at t = 0.15 (41.90 % instead of 37.00 %)', 'no loss at k = 5')
+        """
+        at = f"k = {self.k}" if self.t is None else f"t = {self.t:g}"
+        if f"{self.algorithm:.2f}" == f"{self.table:.2f}":
+            return f"no loss at {at}"
+        figures = f"({self.algorithm:.2f} % instead of {self.table:.2f} %)"
+        if self.table <= 0:
+            return f"more loss at {at} {figures}"
+        share = 100 * (self.algorithm / self.table - 1)
+        said = f"{share:,.0f}" if share >= 10 else f"{share:.2g}"
+        return f"{said} % more loss at {at} {figures}"
 
 
 @dataclass(frozen=True)
@@ -182,6 +221,9 @@ class Explored:
         The k and t that the recipe demands: weaker settings are shown but never recommended.
     stand_ins
         Whether synthetic records replaced those of the table, whose cells were not read.
+    attacker
+        If requirements look at confidential values: whom the recipe must withstand. There are two frontiers then, and
+        the recommended setting is on that of this attacker. Else "".
     """
 
     settings: tuple[Setting, ...]
@@ -201,6 +243,40 @@ class Explored:
     claim: str = ""
     stand_ins: bool = False
     demands: Mapping[str, float] = field(default_factory=dict)
+    attacker: str = ""
+
+    @property
+    def frontiers(self) -> dict[str, tuple[Setting, ...]]:
+        """The frontier of each attacker, from the least loss to the least risk; empty if there is one frontier."""
+        if not self.attacker:
+            return {}
+        ordered = sorted(self.settings, key=lambda s: (s.loss, -s.risk))
+        return {name: tuple(s for s in ordered if name in s.frontiers) for name in ("algorithm", "table")}
+
+    @property
+    def prices(self) -> tuple[Price, ...]:
+        """The least loss against each attacker, at every k and t for which settings of both kinds ran."""
+        compared = [one for one in self.settings if one.comparable] if self.attacker else []
+        found = []
+        for k, t in dict.fromkeys(one.asked for one in compared):
+            at = [one for one in compared if one.asked == (k, t)]
+            strong = [one.loss for one in at if one.attacker == "algorithm"]
+            if strong and len(strong) < len(at):
+                found.append(Price(k, t, min(strong), min(one.loss for one in at)))
+        return tuple(sorted(found, key=lambda one: (one.k, one.t or 0.0)))
+
+    @property
+    def price_in_words(self) -> str:
+        """The price of the stronger promise, at the recommended k or else the smallest, in a sentence; may be empty."""
+        best = None if self.recommended is None else self.recommended.asked[0]
+        sizes = [one.k for one in self.prices]
+        if not sizes:
+            return ""
+        k = best if best in sizes else min(sizes)
+        each = [one.more for one in self.prices if one.k == k]
+        costs = f"{', '.join(each[:-1])} and {each[-1]}" if len(each) > 1 else each[0]
+        size = "" if all(one.t is None for one in self.prices) else f", with k = {k}"
+        return f"The stronger promise, against someone who knows the algorithm, costs {costs}{size}."
 
     @property
     def frontier(self) -> tuple[Setting, ...]:
@@ -254,9 +330,14 @@ class Explored:
             "seconds": self.seconds,
             "settings": [setting.to_dict() for setting in self.settings],
             "frontier": [setting.to_dict() for setting in self.frontier],
+            **(self._of_attackers() if self.attacker else {}),
             "recommended": None if self.recommended is None else self.recommended.to_dict(),
             "reason": self.reason,
             "rule": self.rule,
             "recipe": self.recipe,
             "notes": list(self.notes),
         }
+
+    def _of_attackers(self) -> dict[str, Any]:
+        frontiers = {name: [one.to_dict() for one in some] for name, some in self.frontiers.items()}
+        return {"attacker": self.attacker, "frontiers": frontiers, "prices": [one._asdict() for one in self.prices]}

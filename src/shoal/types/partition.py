@@ -44,6 +44,9 @@ class Block:
     atoms
         The class of every record before whole classes were united for the sake of confidential values; None: classes
         were formed at once.
+    by_value
+        Whether atoms depend on the values of records alone: ties were broken by value, equal records share an atom, and
+        no strata were merged. If not, the order of rows may have decided.
     """
 
     attributes: tuple[str, ...]
@@ -56,6 +59,12 @@ class Block:
     moves: tuple[float, ...] | None = None
     strips: tuple[int, ...] = ()
     atoms: NDArray[np.int64] | None = field(default=None, repr=False)
+    by_value: bool = False
+
+    @property
+    def atom_labels(self) -> NDArray[np.int64]:
+        """The atom of every record; without atoms, its class."""
+        return self.labels if self.atoms is None else self.atoms
 
     def rows(self, order: NDArray[np.int64]) -> Block:
         """Return the block with its records in another order; one of them may occur several times."""
@@ -108,7 +117,7 @@ class Partition:
                     raise ValueError("parts of a partition must have the same blocks")
                 labels[where] = piece.labels + classes
                 if atoms is not None:
-                    own = piece.labels if piece.atoms is None else piece.atoms
+                    own = piece.atom_labels
                     atoms[where], begun = own + begun, begun + int(own.max()) + 1
                 classes += len(piece)
                 if values is not None:
@@ -117,7 +126,8 @@ class Partition:
             promised, close = (all(getattr(piece, name) for piece in pieces) for name in ("promised", "promised_t"))
             share = first.share if all(piece.share == first.share for piece in pieces) else None
             joint = Block(first.attributes, labels, promised, values, "; ".join(notes), close, share=share)
-            blocks.append(replace(joint, atoms=atoms))
+            by_value = all(piece.by_value for piece in pieces)
+            blocks.append(replace(joint, atoms=atoms, by_value=by_value))
         return cls(tuple(blocks), "; ".join(dict.fromkeys(part.note for part in parts if part.note)))
 
     @cached_property

@@ -216,7 +216,8 @@ class Attacker:
             )
         return (
             f"The chance to find the {self.counted} of a record is at most {self.share:g}, the largest share of the "
-            f"records of an atom that one {self.counted} holds, even for someone who knows the algorithm. {self._basis}"
+            f"records of an atom that one {self.counted} holds, even for someone who knows the algorithm, unless the "
+            f"order of rows shows which records belong to one {self.counted}. {self._basis}"
         )
 
     @property

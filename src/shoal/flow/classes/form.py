@@ -150,7 +150,8 @@ def form(plan: Plan, table: Table, engine: Engine | None = None) -> Formed:
     parts = [as_promised(steering.without(part, block), method) for part, block in zip(parts, blocks, strict=True)]
     notes = dict.fromkeys(note for note in (merged, *(part.note for part in parts)) if note)
     partition = Partition(tuple(_noted(block, points) for part in parts for block in part.blocks), "; ".join(notes))
-    if merged and strata is not None:
+    if merged and strata is not None:  # the mergers depend on who is in which of the strata, which an atom may cross
+        partition = replace(partition, blocks=tuple(replace(block, by_value=False) for block in partition.blocks))
         table, typed = as_merged(table, strata), as_merged(typed, strata)
     return Formed(plan, table, typed, attributes, points, partition, strata, rng)
 

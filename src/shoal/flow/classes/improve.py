@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.flow.plan.components import one_block, refuse_without_k
+from shoal.recipe.attacker import BY_ROW
 from shoal.types import Block, Certificate, Comparison, Partition, Points
 from shoal.types.protocols import Partitioner
 
@@ -80,6 +81,7 @@ class Improved(Partitioner):
         demands = demands_of(points, self.k, self.t)
         if self.repair and demands is not None:
             block = self._repaired(block, points, demands)
+        block = replace(block, atoms=None)  # from here on, single records move
         if self.effort is None:
             return block
         seed = int(rng.integers(1 << 60))
@@ -124,8 +126,6 @@ def improved(
     return Improved(method, t, repair, effort, attacker) if repair or effort is not None else method
 
 
-#: In this method ties go to the lowest row, as in the literature, so that its labels match those of other programs.
-_BY_ROW = "mdav"
 _KEYS = 16  # with more coordinates than this, records are compared as bytes
 
 
@@ -134,7 +134,8 @@ class Canonical(Partitioner):
     """Sorts the points by their coordinates, lets a method partition them, and returns the classes in row order.
 
     **Guarantee.** If two records swap rows, so do their labels. Among records that are equal in all coordinates, the
-    order of rows still decides which of them is in which class; by person, only if their people are alike, too.
+    order of rows still decides which of them is in which class; by person, only if their people are alike, too. A
+    single block is marked as formed by value if its atoms split no such records.
     """
 
     method: Partitioner
@@ -154,18 +155,19 @@ class Canonical(Partitioner):
         order = _by_value(points.coordinates)
         if self.by_person:
             order = order[_by_person(points.rows(order))]
-        found = self.method.partition(_in_order(points, order), rng)
+        inside = _in_order(points, order)
+        found = self.method.partition(inside, rng)
+        blocks = found.blocks
+        if len(blocks) == 1:
+            blocks = (replace(blocks[0], by_value=_equal_together(inside.coordinates, blocks[0].atom_labels)),)
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
-        return replace(
-            found,
-            blocks=tuple(block.rows(back) for block in found.blocks),
-        )
+        return replace(found, blocks=tuple(block.rows(back) for block in blocks))
 
 
 def canonical(method: Partitioner, plain: Partitioner, key: str, attacker: str) -> Partitioner:
     """Make a method and its improvement independent of row order; MDAV itself stays unchanged."""
-    return method if key == _BY_ROW and method is plain else Canonical(method, by_person=attacker == "algorithm")
+    return method if key == BY_ROW and method is plain else Canonical(method, by_person=attacker == "algorithm")
 
 
 def in_order_of_values(comparison: Comparison) -> Comparison:
@@ -181,8 +183,15 @@ def _by_value(coordinates: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the rows sorted by their coordinates only; equal records keep their order."""
     if coordinates.shape[1] <= _KEYS:
         return np.lexsort(coordinates.T[::-1])
-    whole = np.ascontiguousarray(coordinates).view(np.dtype((np.void, coordinates.itemsize * coordinates.shape[1])))
+    whole = np.ascontiguousarray(coordinates + 0.0).view(  # no -0.0, whose bytes differ from those of 0.0
+        np.dtype((np.void, coordinates.itemsize * coordinates.shape[1]))
+    )
     return np.argsort(whole[:, 0], kind="stable")
+
+
+def _equal_together(ordered: NDArray[np.float64], atoms: NDArray[np.int64]) -> bool:
+    """Tell whether records with equal coordinates share an atom; they must follow each other."""
+    return not bool((ordered[1:] == ordered[:-1]).all(axis=1)[atoms[1:] != atoms[:-1]].any())
 
 
 def _by_person(points: Points) -> NDArray[np.int64]:

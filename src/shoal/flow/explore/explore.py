@@ -12,7 +12,7 @@ from typing import Any
 
 from shoal import progress
 from shoal.errors import GuaranteeError, ParameterError, listing
-from shoal.flow.explore.grid import RISK, Explore, risk_candidates
+from shoal.flow.explore.grid import RISK, Explore, risk_candidates, two_attackers
 from shoal.flow.explore.noise import by_noise
 from shoal.flow.explore.run_setting import (
     Bench,
@@ -34,23 +34,33 @@ from shoal.flow.protect.files import keep_apart
 from shoal.flow.stages.read import open_source, read_table, schema_for
 from shoal.flow.stages.values import complete_rows, only_rows
 from shoal.locations import Place
+from shoal.recipe.fields import ATTACKERS
 from shoal.recipe.recipe import Recipe
 from shoal.types import Explored, Reading, Role, Setting, Table
 
 _Value = Callable[[Setting], tuple[float, float]]
 
 
-def on_frontier(settings: Sequence[Setting]) -> tuple[Setting, ...]:
+def on_frontier(settings: Sequence[Setting], attacker: str = "") -> tuple[Setting, ...]:
     """Mark the settings that no other setting dominates, with less loss or risk and no more of the other.
 
-    Only settings that ran, keep their promise, meet the recipe's demands, and have both figures are compared.
+    Only settings that ran, keep their promise, meet the recipe's demands, and have both figures are compared. If an
+    attacker is named, there are two frontiers: of the settings that withstand someone who knows the algorithm, and of
+    all. The frontier is then that of the attacker.
 
     **Complexity.** O(s²) for s settings (dozens).
     """
     compared = [setting for setting in settings if setting.comparable]
-    return tuple(
-        replace(one, frontier=one.comparable and not any(_beats(other, one) for other in compared)) for one in settings
-    )
+    if not attacker:
+        return tuple(replace(one, frontier=_undominated(one, compared)) for one in settings)
+    strong = [one for one in compared if one.attacker == "algorithm"]
+    ends = {"algorithm": strong, "table": compared}
+    found = [replace(one, frontiers=tuple(n for n in ATTACKERS if _undominated(one, ends[n]))) for one in settings]
+    return tuple(replace(one, frontier=attacker in one.frontiers) for one in found)
+
+
+def _undominated(one: Setting, compared: Sequence[Setting]) -> bool:
+    return any(one is other for other in compared) and not any(_beats(other, one) for other in compared)
 
 
 def _beats(one: Setting, other: Setting) -> bool:
@@ -62,6 +72,7 @@ def recommended(
     max_loss: float | None = None,
     max_risk: float | None = None,
     demanded: Mapping[str, float] = MappingProxyType({}),
+    attacker: str = "",
 ) -> tuple[Setting | None, str, str]:
     """Choose the recommended setting, by a rule that fits in one sentence.
 
@@ -73,6 +84,8 @@ def recommended(
         Upper limits on loss and risk. With one limit, the other figure is minimised; with both or none, their mean.
     demanded
         The levels that the recipe demands, for the reason if nothing is recommended.
+    attacker
+        Whom the recommended setting must withstand, if the frontier is that of an attacker.
 
     Returns
     -------
@@ -84,15 +97,24 @@ def recommended(
     kept = [s for s in front if _within(s.loss, max_loss) and _within(s.risk, max_risk)]
     limits = _limits(max_loss, max_risk)
     what, value = _goal(max_loss, max_risk)
-    rule = f"of the settings that no other beats in loss and risk{limits}, the one with the least {what}"
+    those = " that withstand someone who knows the algorithm and" if attacker == "algorithm" else ""
+    rule = f"of the settings{those} that no other beats in loss and risk{limits}, the one with the least {what}"
     if not kept:
         weak = not front and any(setting.state == "ran" and not setting.meets for setting in settings)
+        if not front and attacker == "algorithm" and any(setting.comparable for setting in settings):
+            return None, _ONLY_TABLE, rule
         return None, unmet(demanded) if weak else _none_kept(front, limits), rule
     best = min(kept, key=lambda s: (value(s), s.asked[0]))
     among = f"of the {len(kept):,} settings" if len(kept) > 1 else "it is the only setting"
     those = f" that no other beats in both{limits}"
     why = f"{among}{those}, it has the least {what}" if len(kept) > 1 else f"{among}{those}"
     return best, f"{best.name}: it loses {best.loss:.2f} % and risks {best.risk:.2f} %; {why}.", rule
+
+
+_ONLY_TABLE = (
+    "No setting that ran withstands someone who knows the algorithm. Try t_close_anneal, auto or mdav, or set attacker "
+    '= "table" if k may be counted in the table only.'
+)
 
 
 def _within(value: float, most: float | None) -> bool:
@@ -238,13 +260,15 @@ def _explore(table: Table, recipe: Recipe, asked: Explore) -> Explored:
 def by_risk(recipe: Recipe, asked: Explore) -> Strategy:
     """Compare settings by loss and risk, and recommend one of those that no other beats in both."""
     risk, demanded = asked.risk or RISK, demands(recipe)
+    attacker = recipe.attacker if two_attackers(recipe, asked) else ""
     return Strategy(
         candidates=lambda table, d: risk_candidates(table, recipe, asked, d),
         tried=lambda bench, one: protected(bench, one, asked.loss, risk),
-        marked=on_frontier,
-        recommended=lambda settings: recommended(settings, asked.max_loss, asked.max_risk, demanded),
+        marked=lambda settings: on_frontier(settings, attacker),
+        recommended=lambda settings: recommended(settings, asked.max_loss, asked.max_risk, demanded, attacker),
         notes=_notes,
         risk=risk,
+        said={"attacker": attacker},
     )
 
 
@@ -256,6 +280,8 @@ def _notes(found: Explored, complete: int, readings: tuple[Reading, ...]) -> Ite
         "loss and risk are lower there, and a larger k may be best. Compare methods by these figures, quote those of "
         "shoal protect and shoal compare, or use a larger sample.",
     )
+    if found.price_in_words:
+        yield found.price_in_words
     yield from of_demands(settings, found.demands)
     if weaker := sum(s.state == "ran" and not s.keeps for s in settings):
         yield f"{weaker:,} settings promise less than requested; they are shown, but never recommended."

@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple
 
 from shoal import registry
 from shoal.errors import ParameterError, raise_all
+from shoal.flow.plan.components import of_values, required_in
 from shoal.flow.plan.feasibility import demands, shortfall
 from shoal.flow.stages.encode import confidential_columns
 from shoal.parameters import Checked, Param, declarations, shown, unknown
@@ -22,6 +23,7 @@ RISK = "dld"  #: the default risk measure
 _K = (3, 5, 10, 25)
 _LAST = 1_000  # level of settings that are weaker than the recipe
 _PLAIN = ("mdav", "v_mdav", "tour")
+_UNITED = (("t_close_anneal", (("effort", "fast"),)), ("t_close_merge", ()))  # and parameters that save time
 _RANKED = ("t_first", "k_first", "t_close_merge", "steered")  # these need an order on all confidential columns
 _ANY = ("t_close_merge", "k_first")
 
@@ -81,11 +83,14 @@ def percentages(room: str) -> list[str]:
 
 
 class Way(NamedTuple):
-    """How classes are formed, and how ε is divided among blocks of attributes; None: no choice."""
+    """How classes are formed, whom they withstand, how ε is divided among blocks of attributes; None: no choice."""
 
     method: str
     refine: str | None
     split: str | None = None
+    attacker: str | None = None
+    variant: str = ""  #: tells it apart from a way with the same method and refinement
+    given: tuple[tuple[str, Any], ...] = ()  #: parameters of the method, unless the recipe sets them
 
 
 class Candidate(NamedTuple):
@@ -97,6 +102,7 @@ class Candidate(NamedTuple):
     level: int  #: 0 is tried first
     shortfall: str  #: how it is weaker than the recipe demands, in words
     sized: bool  #: whether k sets the class size
+    variant: str = ""  #: tells it apart from a setting with the same method, refinement, k and t
 
 
 def candidates(
@@ -113,13 +119,14 @@ def candidates(
     of_k = coarse_first([not shortfall(demanded, k) for k in ks])
     found = []
     for way in ways:
-        own = {**set_for(way.method, recipe), **({} if way.split is None else {"split": way.split})}
+        own = {**dict(way.given), **set_for(way.method, recipe), **({} if way.split is None else {"split": way.split})}
         by_size = sized is None or sized(way.method, own)
         sizes = list(zip(ks, of_k, strict=True)) if by_size else [(recipe.k, 0)]
         for (t, by_t), (k, by_k) in product(zip(ts, of_t, strict=True), sizes):
             said = {**recipe.to_dict(), "k": k, "t": t, "method": way.method, "refine": way.refine, "set": own}
+            said["attacker"] = way.attacker or recipe.attacker
             values = {name: value for name, value in said.items() if value is not None and value != {}}
-            rest = (max(by_t, by_k), shortfall(demanded, k, t), by_size)
+            rest = (max(by_t, by_k), shortfall(demanded, k, t), by_size, way.variant)
             try:
                 made = Recipe.from_dict(values)
                 run = replace(made, set={name: value for name, value in made.set.items() if name not in told})
@@ -133,7 +140,40 @@ def risk_candidates(table: Table, recipe: Recipe, asked: Explore, d: int) -> lis
     """Return the settings to compare by loss and risk; `d` is the number of coordinates."""
     ks = sorted({int(k) for k in asked.k or (*_K, recipe.k)})
     ts = sorted({float(t) for t in asked.t}) if asked.t else [recipe.t]
-    return candidates(recipe, list(_ways(table, recipe, asked, d, close=ts != [None])), ks, ts)
+    ways = list(_ways(table, recipe, asked, d, close=ts != [None]))
+    if two_attackers(recipe, asked):
+        ways = list(_for_both(ways, recipe, asked, close=ts != [None]))
+    return candidates(recipe, ways, ks, ts)
+
+
+def two_attackers(recipe: Recipe, asked: Explore) -> bool:
+    """Tell whether requirements look at confidential values, so that the attacker to withstand makes a difference."""
+    return recipe.t is not None or asked.t is not None or bool(of_values(required_in(recipe)))
+
+
+def _for_both(ways: Sequence[Way], recipe: Recipe, asked: Explore, *, close: bool) -> Iterator[Way]:
+    """Yield ways that withstand someone who knows the algorithm, if they can, then those for one who knows the table.
+
+    A way that gives the same classes against both is tried once.
+    """
+    strong = [way for way in ways if registry.says("partition", way.method, "exchangeable")]
+    if close and asked.methods is None:
+        efforts = dict.fromkeys(way.refine for way in ways if way.refine is not None)
+        strong = [Way(method, None, given=given) for method, given in _UNITED]
+        strong += [Way(_PLAIN[0], effort) for effort in efforts]
+    for way in strong:
+        yield way._replace(attacker="algorithm")
+    for way in ways:
+        if way not in strong:
+            yield way._replace(attacker="table")
+        elif not _alike(way, recipe):
+            yield way._replace(attacker="table", variant="table")
+
+
+def _alike(way: Way, recipe: Recipe) -> bool:
+    """Tell whether a way forms the same classes, whomever they must withstand: nothing is repaired or refined."""
+    alone = way.refine is None and not recipe.require and recipe.subject is None
+    return alone and way.method != "auto" and bool(registry.says("partition", way.method, "promises_t"))
 
 
 def coarse_first(meets: Sequence[bool]) -> list[int]:

@@ -23,6 +23,7 @@ from shoal.flow.stages.encode import encode
 from shoal.flow.stages.measure import measures, read_measures
 from shoal.flow.stages.values import only_rows, strata_of, subjects_of
 from shoal.parameters import unknown
+from shoal.recipe.attacker import withstood
 from shoal.recipe.recipe import Recipe
 from shoal.types import Explored, Partition, Reading, Role, Setting, Table
 
@@ -60,6 +61,7 @@ class Result:
     risk: float = math.nan
     noise: float = math.nan  #: its part of the loss, where noise is weighed
     readings: tuple[Reading, ...] = ()
+    attacker: str = ""  #: whom k withstands, by the audit: ``algorithm`` or ``table``
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +100,7 @@ class Strategy:
     risk
         The measure of risk; "" if none is measured.
     said
-        Fields of the result that concern noise.
+        Further fields of the result.
     """
 
     candidates: Callable[[Table, int], list[Candidate]]
@@ -158,6 +160,7 @@ def setting_of(
 ) -> Setting:
     """Describe a setting: one that ran, one that could not, or one that was skipped."""
     one = Setting(candidate.values, seconds, sized=candidate.sized, meets=not candidate.shortfall)
+    one = replace(one, variant=candidate.variant, attacker=withstood(candidate.recipe) if candidate.recipe else "")
     if result is None:
         return one
     if isinstance(result, ShoalError):
@@ -172,6 +175,7 @@ def setting_of(
         k=result.k,
         classes=result.classes,
         keeps=not result.weaker,
+        attacker=result.attacker,
     )
     if "epsilon" in candidate.values:  # noise protects too: only a demanded k makes a weaker promise too weak
         return replace(ran, note=result.weaker, meets=one.meets and not ("k" in demanded and result.weaker))
@@ -183,11 +187,19 @@ def protected(bench: Bench, recipe: Recipe, loss: str, risk: str) -> Result:
     with rows_kept(bench.rows):
         exact = replace(recipe, exact_means=True, resolution={})  # settings are compared by their partition
         made = anonymise(plan_for(bench.table, exact).with_keys(_KEY, _KEY), bench.table)
-        overall = gate(made.release, promise_of(recipe, made.partition)).overall
+        audit = gate(made.release, promise_of(recipe, made.partition))
     readings = read_measures(made.comparison, measures(only=(*_READ, loss, risk))).readings
     values = {reading.name: reading.value for reading in readings}
-    less = weaker(recipe, made.partition)
-    return Result(int(overall.achieved), overall.classes, less, values[loss], values[risk], readings=readings)
+    knows = "" if audit.attacker is None else audit.attacker.knows
+    return Result(
+        int(audit.overall.achieved),
+        audit.overall.classes,
+        weaker(recipe, made.partition),
+        values[loss],
+        values[risk],
+        readings=readings,
+        attacker=knows,
+    )
 
 
 def weaker(recipe: Recipe, partition: Partition) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal import registry
 from shoal.errors import GuaranteeError, listing
@@ -122,24 +123,40 @@ def gate(release: Release, promise: Promise) -> Audit:
 def attacker_of(release: Release, promise: Promise) -> Attacker | None:
     """Return whom a release withstands; None if it promises no k.
 
-    A person's share is counted in the atoms, which the output does not show. It stays the same if members of an atom
-    are exchanged, and is rounded up to 3 digits.
+    Someone who knows the algorithm is withstood only if every class is a union of atoms, each of at least k records, or
+    of at least k people where k counts them.
     """
-    from shoal.privacy.counting.classes import people_of
-
     if not promise.withstands:
         return None
     replays = max((int(dict(one.levels)["replays"]) for one in promise.replayed), default=0)
-    whole = Attacker(promise.withstands, promise.k, replays=replays)
-    if promise.counted is None or release.subjects is None or promise.withstands != "algorithm":
-        return whole
+    weak = Attacker("table", promise.k, replays=replays)
+    if promise.withstands != "algorithm" or (promise.counted is not None and release.subjects is None):
+        return weak
     (block,) = promise.blocks
-    atoms = block.labels if block.atoms is None else block.atoms
-    people = np.unique(people_of(release).codes, return_inverse=True)[1]
+    atoms = np.unique(block.atom_labels, return_inverse=True)[1].reshape(-1)
+    united = len(np.unique(atoms * len(block) + block.labels)) == int(atoms.max()) + 1
+    fewest, share = _people_in(release, promise, atoms)
+    if not united or fewest < promise.k:
+        return weak
+    return replace(weak, knows="algorithm", share=share, counted="person" if promise.together is None else "group")
+
+
+def _people_in(release: Release, promise: Promise, atoms: NDArray[np.int64]) -> tuple[int, float | None]:
+    """Return the smallest number of people in an atom, and the largest share of its records that one of them holds.
+
+    The output does not show the atoms. The share stays the same if members of an atom are exchanged, and is rounded up
+    to 3 digits; None: everyone has one record.
+    """
+    from shoal.privacy.counting.classes import people_of
+
+    sizes = np.bincount(atoms)
+    if promise.counted is None:
+        return int(sizes.min()), None
+    people = np.unique(people_of(release).codes, return_inverse=True)[1].reshape(-1)
     pairs, held = np.unique(atoms * (int(people.max()) + 1) + people, return_counts=True)
-    share = held / np.bincount(atoms)[pairs // (int(people.max()) + 1)]
-    up = math.ceil(float(share.max()) * 10**_DIGITS * (1 - 1e-12)) / 10**_DIGITS
-    return replace(whole, share=up, counted="person" if promise.together is None else "group")
+    inside = pairs // (int(people.max()) + 1)
+    most = float((held / sizes[inside]).max())
+    return int(np.bincount(inside).min()), math.ceil(most * 10**_DIGITS * (1 - 1e-12)) / 10**_DIGITS
 
 
 def audit_table(release: Release, promise: Promise) -> Audit:

@@ -35,7 +35,7 @@ from shoal.flow.plan.release_traits import (
 )
 from shoal.flow.stages.summary import Summary
 from shoal.parameters import declarations
-from shoal.recipe.attacker import replays_required
+from shoal.recipe.attacker import improves, replays_required, withstands_algorithm
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, by_replay, resolve
 from shoal.types import Requirement, Schema, Table
@@ -66,6 +66,8 @@ def _forming(recipe: Recipe, n: int, d: int) -> float:
     for limit in (recipe.set.get("seconds"), usual.get("seconds")):  # invalid values are refused when it is tried
         if "seconds" in usual and isinstance(limit, (int, float)):
             return 2.0 * max(limit, 0)
+    if "effort" in usual and method.promises_t:
+        return 2 * (3 * seconds_to_start(n, d, recipe.k) + _uniting(str(recipe.set.get("effort")), n, recipe.k))
     if "effort" in usual:
         effort = EFFORTS.get(str(recipe.set.get("effort")), EFFORTS[usual["effort"]])
         return 2 * seconds_of(effort, n, d, recipe.k)
@@ -81,11 +83,22 @@ def _refining(recipe: Recipe, n: int, d: int) -> float:
     from shoal.kernels.refine.refine import CLOSE_EFFORTS, EFFORTS, seconds_of, seconds_to_start
     from shoal.kernels.repair.refine import seconds_to_refine
 
+    demanding = recipe.t is not None or recipe.require or recipe.subject is not None
+    if demanding and withstands_algorithm(recipe) and improves(recipe):
+        first = 0.0 if recipe.refine is None else seconds_of(EFFORTS[recipe.refine], n, d, recipe.k)
+        return 2 * (first + _uniting(str(recipe.refine), n, recipe.k))
     if recipe.refine is None:
         return 0.0
-    if recipe.t is not None or recipe.require or recipe.subject is not None:
+    if demanding:
         return 2 * seconds_to_refine(CLOSE_EFFORTS[recipe.refine], n, recipe.k, d)
     return 2 * (seconds_of(EFFORTS[recipe.refine], n, d, recipe.k) - seconds_to_start(n, d, recipe.k))
+
+
+def _uniting(effort: str, n: int, k: int) -> float:
+    from shoal.kernels.repair.unite import EFFORTS
+    from shoal.partition._atoms import seconds_to_unite
+
+    return seconds_to_unite(EFFORTS.get(effort, EFFORTS["default"]), n, k, 2 * k)
 
 
 def _measuring(recipe: Recipe, n: int) -> float:

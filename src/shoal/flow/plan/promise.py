@@ -113,6 +113,13 @@ class Promise:
         )
 
 
+def _withstands(recipe: Recipe, partition: Partition) -> str:
+    """Return whom k withstands, by the recipe and by the classes that were formed."""
+    asked = withstood(recipe, promised=all(block.promised for block in partition.blocks))
+    by_value = len(partition.blocks) == 1 and partition.blocks[0].by_value
+    return "table" if asked == "algorithm" and not by_value else asked
+
+
 def promise_of(recipe: Recipe, partition: Partition) -> Promise:
     """Return the promise of a recipe after its classes are formed.
 
@@ -146,7 +153,7 @@ def promise_of(recipe: Recipe, partition: Partition) -> Promise:
         seeded=recipe.set.get("not_private_seed") is not None,
         reviewed=recipe.reviewed,
         replayed=tuple(one for one in resolve("Recipe", recipe.require) if by_replay(one.key)),
-        withstands=withstood(recipe, promised=all(block.promised for block in partition.blocks)),
+        withstands=_withstands(recipe, partition),
     )
 
 

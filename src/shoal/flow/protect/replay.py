@@ -31,7 +31,7 @@ def replayed(plan: Plan, table: Table, made: Formed) -> tuple[int, int] | None:
     (block,) = made.partition.blocks
     equal = 0
     for _ in range(tried):
-        again = form(plan, exchanged(table, plan.recipe, atoms_of(block), rng))
+        again = form(plan, exchanged(table, plan.recipe, block.atom_labels, rng))
         equal += _same(block, again.partition.blocks[0])
     return equal, tried
 
@@ -51,14 +51,9 @@ def exchanged(table: Table, recipe: Recipe, atoms: NDArray[np.int64], rng: np.ra
     return table.changed(data, set(names))
 
 
-def atoms_of(block: Block) -> NDArray[np.int64]:
-    """Return the atom of every record; without atoms, its class."""
-    return block.labels if block.atoms is None else block.atoms
-
-
 def _same(one: Block, other: Block) -> bool:
     """Tell whether two partitions have the same sets of rows as classes and as atoms."""
-    pairs = ((one.labels, other.labels), (atoms_of(one), atoms_of(other)))
+    pairs = ((one.labels, other.labels), (one.atom_labels, other.atom_labels))
     return len(one) == len(other) and all(_as_many(a, b) == int(a.max()) + 1 == int(b.max()) + 1 for a, b in pairs)
 
 

@@ -186,17 +186,23 @@ _CORNERS = {1: (4, 45.0), 2: (3, -90.0), 3: (4, 0.0), 4: (3, 90.0), 5: (5, -90.0
 def scatter(found: Explored) -> str:
     """Draw every setting that ran, the frontier through undominated ones, and a ring around the recommended one.
 
-    Settings that are weaker than the recipe demands are grey, and lie beneath the others.
+    If there are two frontiers, the line of the stronger promise is solid. Settings that are weaker than the recipe
+    demands are grey, and lie beneath the others.
     """
     shown = [s for s in found.settings if s.state == "ran" and not math.isnan(s.loss) and not math.isnan(s.risk)]
     kinds = list(found.ways)  # in the order of their colours
     scale = _Scale(shown)
-    parts = [*_axes(scale, found), _line(found.frontier, scale)]
+    lines = {"table": found.frontiers["table"], "algorithm": found.frontiers["algorithm"]} if found.frontiers else {}
+    parts = [*_axes(scale, found), *(_line(some, scale, f" {name}") for name, some in lines.items())]
+    if not lines:
+        parts.append(_line(found.frontier, scale))
     for setting in sorted(shown, key=lambda s: (s.meets, s.frontier)):  # important ones on top
         x, y = scale.at(setting)
         said = f"{setting.name}: loss {setting.loss:.2f} %, risk {setting.risk:.2f} %"
+        said += f"; withstands: {setting.attacker}" if lines else ""
         said += "" if setting.meets else f"; {setting.note}"
-        dim = "" if setting.frontier else " below" if not setting.meets else " dim" if setting.keeps else " weak"
+        front = setting.frontier or setting.frontiers
+        dim = "" if front else " below" if not setting.meets else " dim" if setting.keeps else " weak"
         drawn = mark(kinds.index(setting.method), x, y)
         parts.append(f'<g class="point{dim}"><title>{escape(said)}</title>{drawn}</g>')
     parts += _labels(found.frontier, scale)
@@ -204,6 +210,7 @@ def scatter(found: Explored) -> str:
         x, y = scale.at(found.recommended)
         parts.append(f'<circle class="ring" cx="{x:.1f}" cy="{y:.1f}" r="{_R + 4.5:g}"/>')
     title = f"Loss against risk of {len(shown)} settings, {len(found.frontier)} of them on the frontier"
+    title += " of the recipe's attacker" if lines else ""
     inside = "".join(parts)
     return (
         f'<svg class="chart scatter" viewBox="0 0 {_BROAD:g} {_HIGH:g}" role="img"><title>{title}</title>'
@@ -301,9 +308,18 @@ def _axes(scale: _Scale, found: Explored) -> list[str]:
     return parts
 
 
-def _line(frontier: Sequence[Setting], scale: _Scale) -> str:
+def _line(frontier: Sequence[Setting], scale: _Scale, style: str = "") -> str:
     places = " ".join("{:.1f},{:.1f}".format(*scale.at(setting)) for setting in frontier)
-    return f'<polyline class="frontier" points="{places}"/>'
+    return f'<polyline class="frontier{style}" points="{places}"/>'
+
+
+def sample(style: str) -> str:
+    """Return a short piece of a frontier's line, for a legend.
+
+    >>> sample("table")
+    '<line class="frontier table" x1="0" x2="14" y1="7" y2="7"/>'
+    """
+    return f'<line class="frontier {style}" x1="0" x2="14" y1="7" y2="7"/>'
 
 
 def _labels(frontier: Sequence[Setting], scale: _Scale) -> list[str]:
