@@ -259,8 +259,8 @@ def _short(attributes: tuple[str, ...], quasi: tuple[str, ...]) -> str:
     return f"{', '.join(attributes[:_NAMED])} and {len(attributes) - _NAMED} more"
 
 
-def print_published(readings: Readings) -> None:
-    """Print the readings that may be published with a release, with 3 significant digits."""
+def print_losses(readings: Readings) -> None:
+    """Print the losses of a release for its publisher, with 3 significant digits."""
     _print_readings(readings, lambda reading: f"{reading.value:,.6g} {reading.unit}".rstrip())
 
 
@@ -309,7 +309,7 @@ def print_attempts(found: Attempts) -> None:
 
 def print_certificate(certificate: Certificate) -> None:
     """Print the bound on the partition's distance from the optimum, with 3 significant digits."""
-    found = certificate.published
+    found = certificate.printed
     rows = [
         ("reached", f"{found['sse']:,.6g}", f"{found['il']:.6g} %"),
         ("no partition is below", f"{found['sse_bound']:,.6g}", f"{found['il_bound']:.6g} %"),

@@ -205,6 +205,7 @@ class Reads(Protocol):
     quick: ClassVar[bool] = False  #: fast enough to be read by every ``shoal protect``
     exchangeable: ClassVar[bool] = False  #: depends only on which quasi-identifiers were released for which
     by_attribute: ClassVar[bool] = False  #: also read for each attribute separately
+    adds_up: ClassVar[bool] = False  #: a sum over records and attributes, not a mean
     of: ClassVar[tuple[str, ...]] = ()  #: JSON names of the readings that are combined
 
     def __init_subclass__(cls) -> None:
