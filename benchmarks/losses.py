@@ -3,8 +3,8 @@
     python benchmarks/losses.py [--quick]
 
 For 40 cells of each column of random tables: all values that leave the release as it is are put into the cell, and
-those that lead to another published loss are excluded. A uniform guess among the others is right about the printed share
-of cells: without losses, with losses of 1, 2 and 3 significant digits, and with losses as shoal publishes them.
+those that lead to another published loss are excluded. A uniform guess among the others is right about the printed
+share of cells: without losses, with losses of 1, 2 and 3 significant digits, and with losses as shoal publishes them.
 """
 
 import argparse

@@ -57,6 +57,7 @@ class Evidence(Attack):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("evidence", "rows")
+    advice: ClassVar[str] = "Do not publish this evidence; protect the table again for new evidence."
 
     def run(self, case: Case) -> Attempt:
         """Test candidates for cells of each hidden column."""

@@ -30,6 +30,7 @@ class RowOrder(Attack):
 
     needs: ClassVar[tuple[str, ...]] = ("quasi", "rows")
     quick: ClassVar[bool] = True
+    advice: ClassVar[str] = 'Set row_order = "shuffle".'
 
     def run(self, case: Case) -> Attempt:
         """Guess the values of all numeric quasi-identifiers from positions."""

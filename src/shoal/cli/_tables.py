@@ -292,19 +292,13 @@ def _meaning(room: str, reading: Reading) -> str:
 
 
 def print_attempts(found: Attempts) -> None:
-    """Print what each attack learns about how many people, compared with guessing; then a sentence on each."""
-    rows = [
-        (
-            one.attack,
-            "" if one.verdict == "not_run" else f"{one.learnt:,} of {one.records:,}",
-            "" if one.verdict == "not_run" else f"{one.baseline:,.0f}",
-            {"succeeded": "SUCCEEDED", "not_run": "not run"}.get(one.verdict, one.verdict),
-        )
-        for one in found
-    ]
-    print_table("Attacks", ("Attack", "Right about", "By guessing", "Verdict"), rows)
-    for one in found:
-        typer.echo(f"{one.attack}: {one.sentence}")
+    """Print what each attack learns about how many people, compared with guessing; then how many succeeded."""
+    words = {"succeeded": "SUCCEEDED", "not_run": "not run"}
+    rows = [(one.attack, words.get(one.verdict, one.verdict), one.sentence) for one in found]
+    print_table("Attacks", ("Attack", "Verdict", "What an attacker learns"), rows, whole=(0, 1))
+    tried = sum(one.verdict != "not_run" for one in found)
+    named = f": {', '.join(one.attack for one in found.succeeded)}" if found.succeeded else ""
+    typer.echo(f"{len(found.succeeded)} of {tried} attacks succeeded{named}.")
 
 
 def print_certificate(certificate: Certificate) -> None:

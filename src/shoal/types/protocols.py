@@ -355,6 +355,7 @@ class Attack(Protocol):
     needs: ClassVar[tuple[str, ...]] = ()  #: parts of the case without which it is not run
     quick: ClassVar[bool] = False  #: fast enough to be run by every ``shoal protect``
     stops: ClassVar[bool] = False  #: if it succeeds, ``shoal protect`` writes nothing
+    advice: ClassVar[str] = ""  #: what to do if it succeeds, a sentence
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
