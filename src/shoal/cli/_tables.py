@@ -298,7 +298,7 @@ def print_attempts(found: Attempts) -> None:
     print_table("Attacks", ("Attack", "Verdict", "What an attacker learns"), rows, whole=(0, 1))
     tried = sum(one.verdict != "not_run" for one in found)
     named = f": {', '.join(one.attack for one in found.succeeded)}" if found.succeeded else ""
-    typer.echo(f"{len(found.succeeded)} of {tried} attacks succeeded{named}.")
+    typer.echo(f"{len(found.succeeded)} of {tried} attacks succeeded{named}." if tried else "No attack was run.")
 
 
 def print_certificate(certificate: Certificate) -> None:
