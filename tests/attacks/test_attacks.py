@@ -169,6 +169,18 @@ def test_sorted_the_other_way_round() -> None:
     assert attack(table, released(table), only="row_order").succeeded
 
 
+@pytest.mark.parametrize("direction", ["ascending", "descending"])
+def test_sorted_by_town_and_income(direction: str) -> None:
+    """Short runs, so that the file as a whole is not sorted by income."""
+    street = [f"street {i % 50}" for i in range(N)]
+    table = people().append_column("street", pa.array(street)).sort_by([("street", "ascending"), ("income", direction)])
+    found = attack(table, released(table, k=20), only="row_order", k=20)
+    assert found.succeeded, found.sentence
+    assert "'street'" in found.sentence
+    mixed = table.take(np.random.default_rng(0).permutation(N))
+    assert not attack(mixed, released(mixed, k=20), only="row_order", k=20).succeeded
+
+
 def test_reviewed_columns_do_not_count() -> None:
     table = people().append_column("job", pa.array(np.arange(N)))
     assert attack(table, released(table), only="unique_columns").learnt == N
