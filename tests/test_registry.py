@@ -58,7 +58,7 @@ for family in registry.FAMILIES:
     for claim in ("suffixes", "schemes", "kinds"):
         registry.declared(family, claim)
 requirements.named()
-found = [name for name in sys.modules for family in registry.FAMILIES if name.startswith(f"shoal.{family}")]
+found = [name for name in sys.modules for family in registry.FAMILIES if name.startswith(f"shoal.{family}.")]
 print(found + [name for name in ("numpy", "pyarrow", "numba") if name in sys.modules])
 """
     assert python(program, SOURCES.parent, cwd=tmp_path) == "[]\n"

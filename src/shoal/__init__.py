@@ -86,13 +86,15 @@ _MODULES = {
 }
 
 if not TYPE_CHECKING:  # which would take every name for an existing one
+    from importlib import import_module
+
+    import_module("shoal.attack")  # an import binds the package's name here, but only the first one does
+    del globals()["attack"]  # so the name stays free for the function
 
     def __getattr__(name: str) -> object:
         """Import a public name when it is first used."""
         if name not in __all__:
             raise AttributeError(f"module 'shoal' has no attribute {name!r}")
-        from importlib import import_module
-
         module = next((module for module, names in _MODULES.items() if name in names), "types")
         found = globals()[name] = getattr(import_module(f"shoal.{module}"), name)
         return found

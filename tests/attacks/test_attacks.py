@@ -107,6 +107,7 @@ def test_it_succeeds_on_a_weakened_release(key: str) -> None:
     assert found.succeeded, found
     assert found.learnt >= found.baseline + 1
     assert f"{found.learnt:,} of {found.records:,}" in found.sentence
+    assert found.sentence.endswith(registry.load("attack", key).advice)
 
 
 @pytest.mark.parametrize("key", WEAKENED)
@@ -115,6 +116,18 @@ def test_it_fails_on_ours(key: str) -> None:
     fields = {"reviewed": ["ill", "town"]} if key == "unique_columns" else {}
     found = attack(table, released(table), only=key, **fields)
     assert not found.succeeded, found
+
+
+def test_every_attack_says_what_to_do() -> None:
+    assert len(registry.keys("attack")) == 10
+    assert all(registry.says("attack", key, "advice").endswith(".") for key in registry.keys("attack"))
+
+
+def test_all_attempts_have_the_same_fields_in_json() -> None:
+    table = people()
+    found = shoal.attack(table, released(table), only=["linkage", "two_releases"], **FIELDS).to_dict()["attacks"]
+    fields = ["attack", "records", "learnt", "baseline", "verdict"]
+    assert [list(one) for one in found] == [[*fields, "sentence"], [*fields, "reason"]]
 
 
 def test_weights_of_records_are_fine_if_means_do_not_use_them() -> None:
@@ -156,6 +169,18 @@ def test_sorted_the_other_way_round() -> None:
     assert attack(table, released(table), only="row_order").succeeded
 
 
+@pytest.mark.parametrize("direction", ["ascending", "descending"])
+def test_sorted_by_town_and_income(direction: str) -> None:
+    """Short runs, so that the file as a whole is not sorted by income."""
+    street = [f"street {i % 50}" for i in range(N)]
+    table = people().append_column("street", pa.array(street)).sort_by([("street", "ascending"), ("income", direction)])
+    found = attack(table, released(table, k=20), only="row_order", k=20)
+    assert found.succeeded, found.sentence
+    assert "'street'" in found.sentence
+    mixed = table.take(np.random.default_rng(0).permutation(N))
+    assert not attack(mixed, released(mixed, k=20), only="row_order", k=20).succeeded
+
+
 def test_reviewed_columns_do_not_count() -> None:
     table = people().append_column("job", pa.array(np.arange(N)))
     assert attack(table, released(table), only="unique_columns").learnt == N
@@ -175,6 +200,27 @@ class TestRows:
         assert not {"linkage", "row_order", "weights"} & {o.attack for o in with_it if o.verdict == "not_run"}
         assert not {"linkage", "row_order", "weights"} & {one.attack for one in with_it.succeeded}
 
+    def test_the_receipt_of_another_release_is_refused(self, tmp_path: Path) -> None:
+        table = people()
+        done = [shoal.protect(table, **{**FIELDS, "row_order": "shuffle"}) for _ in range(2)]
+        done[0].evidence(tmp_path / "e.json", receipt=tmp_path / "r.json")
+        shoal.attack(table, done[0].data, receipt=tmp_path / "r.json", only=["linkage"], **FIELDS)
+        with pytest.raises(shoal.DataError, match="must be that of the released table"):
+            shoal.attack(table, done[1].data, receipt=tmp_path / "r.json", only=["linkage"], **FIELDS)
+
+    def test_a_constant_column_does_not_show_that_rows_stayed(self) -> None:
+        table = replaced(people(), "town", ["Rome"] * N)
+        moved = released(table).take(np.random.default_rng(0).permutation(N))
+        assert "shuffled" in attack(table, moved, only="linkage").sentence
+        masked = [table.select(["age", "income", "town"]), moved.select(["age", "income", "town"])]
+        fields = {"quasi": ["age", "income"], "k": 3, "only": ["linkage"]}
+        assert "shuffled" in shoal.attack(*masked, row_order="shuffle", **fields)["linkage"].sentence
+        assert shoal.attack(*masked, **fields)["linkage"].verdict == "withstood"  # nothing shows it
+
+    def test_a_release_of_another_table_is_refused(self) -> None:
+        with pytest.raises(shoal.DataError, match="none of age, income"):
+            attack(people(), pa.table({"colour": ["red"]}), only="metadata")
+
     def test_other_numbers_of_rows(self) -> None:
         table = people()
         found = attack(table, released(table).slice(1), only="linkage")
@@ -190,6 +236,13 @@ class TestRoles:
         by_evidence = shoal.attack(table, done.data, evidence=tmp_path / "e.json", only=["linkage", "weights"])
         by_fields = shoal.attack(table, done.data, only=["linkage", "weights"], **FIELDS)
         assert by_evidence == by_fields
+
+    def test_evidence_has_the_settings_that_a_replay_needs(self, tmp_path: Path) -> None:
+        table = people()
+        done = shoal.protect(table, **{**FIELDS, "attribute_weights": {"age": 5.0}})
+        done.evidence(tmp_path / "e.json")
+        found = shoal.attack(table, done.data, evidence=tmp_path / "e.json", only=["algorithm"])["algorithm"]
+        assert found.verdict == "withstood", found.sentence
 
     def test_from_a_recipe(self) -> None:
         table = people()

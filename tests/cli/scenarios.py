@@ -472,6 +472,22 @@ def _(folder: Path) -> list[str]:
     return _attack(folder, "--quasi", "age", "--only", "link")
 
 
+@scenario("Attack: a release of another table", 3)
+def _(folder: Path) -> list[str]:
+    (folder / "other.csv").write_text("colour\nred\n")
+    command(folder)
+    return ["attack", "people.csv", "other.csv", "--quasi", "age"]
+
+
+@scenario("Attack: a receipt of another release", 3)
+def _(folder: Path) -> list[str]:
+    (folder / "two.csv").write_text("age,job\n30,a\n31,b\n")
+    commitment = {"of": "bytes", "sha256": "0" * 64, "nonce": "0" * 64}
+    receipt = {"format": 1, "commitment": commitment, "swap_key": None, "permutation": [1, 0], "classes": None}
+    (folder / "r.json").write_text(json.dumps(receipt))
+    return ["attack", "two.csv", "two.csv", "--quasi", "age", "--receipt", "r.json"]
+
+
 @scenario("Attack: evidence that is not JSON", 3)
 def _(folder: Path) -> list[str]:
     (folder / "e.json").write_text(SECRET + "x")

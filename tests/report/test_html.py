@@ -164,8 +164,17 @@ def test_outsiders_read_nothing_that_helps_them(account: Any) -> None:
     assert page.count("svg", "sizes") == 0
 
 
-def test_outsiders_read_figures_of_the_originals_with_few_digits(account: Any) -> None:
+def test_outsiders_read_no_figures_of_the_originals_of_few_records(account: Any) -> None:
+    assert account.audit.records < 1_000
     page = Html("external").render(account)
+    assert page.count("are not published with this release.") == 2  # neither losses nor risks
+    assert "Change of correlations" not in page
+    assert "Changes of means" not in page
+
+
+def test_outsiders_read_figures_of_the_originals_with_few_digits(account_of: Callable[..., Any]) -> None:
+    page = Html("external").render(account_of(people(2_000), full=True, **RECIPE))
+    assert page.count("Rounded to the share of 100 records") == 2
     change = page.partition("Change of correlations")[2].partition("</svg>")[0]
     figures = re.findall(r"<title>[^<]*: (−?[\d.]+)</title>", change)
     assert len(figures) == 3  # and none is like −1.1 × 10⁻¹⁶
@@ -382,7 +391,7 @@ class TestWhatStandsForAFew:
 
     def test_a_deviation_that_one_record_makes_cannot_be_worked_out(self, tmp_path: Path) -> None:
         assert re.search(r"income — [\d,]+ — — [\d,]+ —", self.page(tmp_path, 60, "internal"))
-        assert re.search(r"income [\d,]+ — [\d,]+ —", self.page(tmp_path, 60, "external"))
+        assert re.search(r"income [\d,]+ [\d,]+ ", self.page(tmp_path, 60, "external"))  # and no change
         inside = self.page(tmp_path, 61, "internal")
         assert inside.count("attributes that one record dominates are omitted: 1.") == 2  # means and variances
         assert " raw " not in inside

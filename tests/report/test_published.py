@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 import shoal
 from shoal import registry
 from shoal.flow.stages.measure import measures, read_measures
-from shoal.report.evidence import published
+from shoal.report.evidence import printed, published
 from shoal.types import Comparison, Reading, Readings
 
 MEASURES = [(room, key) for room in registry.ROOMS["measures"] for key in registry.keys(room)]
@@ -67,11 +68,32 @@ def test_measures_that_look_elsewhere_are_not_declared() -> None:
 
 
 def test_only_declared_ones_are_published_with_three_digits(comparison: Comparison) -> None:
-    found = published(read_measures(comparison, measures()), "medoid")
-    assert {reading.measure for reading in found.readings} == DECLARED
-    for reading in found.readings:
-        assert (reading.parts, reading.note) == ((), "")
-        assert np.isnan(reading.value) or reading.value == float(f"{reading.value:.3g}")
+    read = read_measures(comparison, measures())
+    for found in (published(read, "medoid", 10**6), printed(read, "medoid")):
+        assert {reading.measure for reading in found.readings} == DECLARED
+        for reading in found.readings:
+            assert (reading.parts, reading.note) == ((), "")
+            assert np.isnan(reading.value) or reading.value == float(f"{reading.value:.3g}")
+    assert not published(read, "medoid", 999).readings
+
+
+@pytest.mark.parametrize(
+    ("reading", "at"),
+    [
+        (Reading("il_sse", 5.66, "low", (0.0, math.inf), unit="%"), (10.0, 6.0, 5.7, 5.66)),
+        (Reading("il_sse", 0.0, "low", (0.0, math.inf), unit="%"), (10.0, 1.0, 0.1, 0.01)),
+        (Reading("mae", 0.1234, "low", (0.0, math.inf)), (0.2, 0.13, 0.124, 0.124)),
+        (Reading("sse", 123.4, "low", (0.0, math.inf), ("age", "pay")), (200.0, 200.0, 200.0, 200.0)),
+        (Reading("score", 25.67, "low", (0.0, math.inf)), (30.0, 26.0, 25.7, 25.7)),
+        (Reading("propensity", 0.1234, "low", (0.0, 0.25)), (0.125, 0.125, 0.124, 0.124)),
+        (Reading("distance_linkage", 7.654, "low", (0.0, 100.0), unit="%"), (10.0, 8.0, 7.7, 7.66)),
+    ],
+)
+def test_published_ones_are_rounded_up_to_the_share_of_a_hundred_records(
+    reading: Reading, at: tuple[float, ...]
+) -> None:
+    found = [published(Readings((reading,)), "centroid", 10**m).readings[0].value for m in (3, 4, 5, 6)]
+    assert found == pytest.approx(at)
 
 
 def test_a_reading_under_another_name_is_published_by_its_measure() -> None:
@@ -79,5 +101,5 @@ def test_a_reading_under_another_name_is_published_by_its_measure() -> None:
         Reading("il_sse", 1.23456, "low", (0.0, 9.0), short="il_sse_partition"),
         Reading("no_measure", 1.0, "low", (0.0, 9.0)),
     )
-    assert published(Readings(some), "centroid").to_dict() == {"il_sse_partition": 1.23}
-    assert published(Readings(some), "swap").to_dict() == {}
+    assert printed(Readings(some), "centroid").to_dict() == {"il_sse_partition": 1.23}
+    assert printed(Readings(some), "swap").to_dict() == published(Readings(some), "swap", 10**6).to_dict() == {}

@@ -60,6 +60,7 @@ class Algorithm(Attack):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("quasi", "confidential", "rows", "replay")
+    advice: ClassVar[str] = "Use a method that promises exchangeable, such as mdav, or t_close_anneal for t."
 
     def run(self, case: Case) -> Attempt:
         """Count the people whose link follows from the method."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import math
 import re
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from shoal.types.attack import Attempt, Case, numbers
 from shoal.types.protocols import Attack
+from shoal.types.run import coarse, significant
 
 _CELLS = 40  # attacked in each column
 _FEWEST = 6
@@ -55,6 +57,7 @@ class Evidence(Attack):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("evidence", "rows")
+    advice: ClassVar[str] = "Do not publish this evidence; protect the table again for new evidence."
 
     def run(self, case: Case) -> Attempt:
         """Test candidates for cells of each hidden column."""
@@ -313,11 +316,11 @@ class _Tests:
             yield lambda value: tuple(said(row, value))
 
     @cached_property
-    def _losses(self) -> dict[str, Callable[[int, Any], Iterable[str]]]:
+    def _losses(self) -> dict[str, Callable[[int, Any], Iterable[float]]]:
         """For each numeric quasi-identifier, the published losses that a candidate leads to."""
         assert self.case.truth is not None
         assert self.case.evidence is not None
-        said = {name: f"{value:.3g}" for name, value in self.case.evidence.get("readings", {}).items() if value}
+        said = {name: value for name, value in self.case.evidence.get("readings", {}).items() if value}
         before, after = (
             [numbers(table.data.column(name)) for name in self.case.quasi]
             for table in (self.case.truth, self.case.table)
@@ -326,19 +329,23 @@ class _Tests:
             return {}
         original, released = (np.column_stack([one for one in side if one is not None]) for side in (before, after))
         true = {ddof: _readings(original, released, self.case.classes, ddof) for ddof in (0, 1)}
+        n, d = original.shape
+        forms: tuple[Callable[[str, float], float], ...] = (partial(_published, n, d), _in_three_digits)
         live = [
-            (name, ddof)
+            (name, ddof, form)
             for ddof, found in true.items()
             for name, value in found.items()
-            if said.get(name) == f"{value:.3g}"
+            for form in forms
+            if name in said and math.isclose(said[name], form(name, value), rel_tol=1e-12)
         ]
 
-        def of(j: int) -> Callable[[int, Any], Iterable[str]]:
-            def told(row: int, value: Any) -> Iterable[str]:
+        def of(j: int) -> Callable[[int, Any], Iterable[float]]:
+            def told(row: int, value: Any) -> Iterable[float]:
                 changed = original.copy()
                 changed[row, j] = value
-                found = {ddof: _readings(changed, released, self.case.classes, ddof) for ddof in {d for _, d in live}}
-                return [f"{found[ddof][name]:.3g}" for name, ddof in live]
+                ddofs = {ddof for _, ddof, _ in live}
+                found = {ddof: _readings(changed, released, self.case.classes, ddof) for ddof in ddofs}
+                return [form(name, found[ddof][name]) for name, ddof, form in live]
 
             return told
 
@@ -418,6 +425,17 @@ def _aggregates(values: NDArray[np.float64]) -> dict[str, float]:
         **{f"variance {ddof}": float(values.var(ddof=ddof)) for ddof in (0, 1) if len(values) > ddof},
         **{f"deviation {ddof}": float(values.std(ddof=ddof)) for ddof in (0, 1) if len(values) > ddof},
     }
+
+
+def _in_three_digits(name: str, value: float) -> float:
+    """Return a loss as earlier evidence has it."""
+    return significant(value)
+
+
+def _published(n: int, d: int, name: str, value: float) -> float:
+    """Return a loss as evidence has it, about a table of n records and d attributes."""
+    scale = float(n * d) if name.startswith(("sse", "sae")) else 100.0 if name.startswith("il_") else 1.0
+    return coarse(value, n, scale)
 
 
 def _readings(

@@ -39,6 +39,7 @@ class Homogeneity(Attack):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
+    advice: ClassVar[str] = "Require p = 2 or t of the column."
 
     def run(self, case: Case) -> Attempt:
         """Count the people in classes of one value, and compare with chance."""

@@ -39,6 +39,7 @@ class Linkage(Attack):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("quasi", "rows")
+    advice: ClassVar[str] = "Protect the table again, with a larger k."
 
     def run(self, case: Case) -> Attempt:
         """Link people to released records by distance."""

@@ -38,6 +38,7 @@ class Metadata(Attack):
 
     quick: ClassVar[bool] = True
     stops: ClassVar[bool] = True
+    advice: ClassVar[str] = "Publish the file without its metadata."
 
     def run(self, case: Case) -> Attempt:
         """Count the records whose names are in the metadata."""

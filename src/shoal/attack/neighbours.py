@@ -46,6 +46,7 @@ class Neighbours(Attack):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("recipe",)
+    advice: ClassVar[str] = "Do not claim this ε; protect the table again with bounds in the recipe and without a seed."
 
     def run(self, case: Case) -> Attempt:
         """Compare probabilities of outputs, and the size of the noise, with ε."""

@@ -6,9 +6,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from shoal.types.attack import Attempt, Case, numbers
 from shoal.types.protocols import Attack
+from shoal.types.table import Role
+
+_LENGTH = 3  # mean length of runs that are used
+_COLUMNS = 3  # columns whose runs are used
+_ROWS = 100_000  # rows of runs that are used
 
 
 @dataclass(frozen=True)
@@ -18,18 +26,21 @@ class RowOrder(Attack):
     **What the attacker knows.** The released table, and that files are often sorted.
 
     **What the attacker does.** Guesses the i-th smallest released value for the i-th row, and for a descending order
-    the i-th largest.
+    the i-th largest. Files are also sorted by several columns, such as region and income: if an unchanged column has
+    runs of equal values, the attacker does the same within its runs. Of the three columns with the fewest runs, up to
+    100,000 rows are used.
 
-    **Learnt.** Records whose guess is nearer to the original than the released value is, for the quasi-identifier and
-    the direction in which they exceed the baseline most.
+    **Learnt.** Records whose guess is nearer to the original than the released value is, for the quasi-identifier, the
+    direction and the runs in which they exceed the baseline most.
 
     **Baseline.** Half of the records where the guess and the released value differ.
 
-    **Complexity.** O(n log n) for each numeric quasi-identifier.
+    **Complexity.** O(n log n) for each numeric quasi-identifier, and for each column of runs.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("quasi", "rows")
     quick: ClassVar[bool] = True
+    advice: ClassVar[str] = 'Set row_order = "shuffle".'
 
     def run(self, case: Case) -> Attempt:
         """Guess the values of all numeric quasi-identifiers from positions."""
@@ -37,23 +48,59 @@ class RowOrder(Attack):
             return Attempt.not_run(self.key, case.why_no_rows)
         if case.link is not None:
             return Attempt.not_run(self.key, "Quasi-identifiers are released unchanged, so rows add nothing.")
-        found = [one for name in case.quasi for one in self._of(case, name)]
+        runs = [("", np.zeros(len(case), np.int64)), *_runs(case)]
+        found = [one for name in case.quasi for one in self._of(case, name, runs)]
         if not found:
             return Attempt.not_run(self.key, "The release has no numeric quasi-identifier.")
         return Attempt.worst(found)
 
-    def _of(self, case: Case, name: str) -> list[Attempt]:
+    def _of(self, case: Case, name: str, runs: list[tuple[str, NDArray[np.int64]]]) -> list[Attempt]:
         assert case.truth is not None
         before, after = numbers(case.truth.data.column(name)), numbers(case.table.data.column(name))
         if before is None or after is None:
             return []
         known = np.isfinite(before) & np.isfinite(after)
-        before, after = before[known], after[known]
-        rising, error = np.sort(after), np.abs(after - before)
         found = []
-        for guess in (rising, rising[::-1]):
-            nearer = int((np.abs(guess - before) < error).sum())
-            differ = int((guess != after).sum())
-            what = f"more about {name!r} from the position of a row than from the released value"
-            found.append(Attempt.of(self.key, len(case), nearer, differ / 2, what))
+        for of, run in runs:
+            there = known[: len(run)]
+            own, shown = before[: len(run)][there], after[: len(run)][there]
+            rising = shown[np.lexsort((shown, run[there]))] if of else np.sort(shown)
+            where = f"the position of a row among those with its {of!r}" if of else "the position of a row"
+            what = f"more about {name!r} from {where} than from the released value"
+            for guess in (rising, rising[_reversed(run[there])] if of else rising[::-1]):
+                nearer = int((np.abs(guess - own) < np.abs(shown - own)).sum())
+                found.append(Attempt.of(self.key, len(run), nearer, int((guess != shown).sum()) / 2, what))
         return found
+
+
+def _reversed(run: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the positions of rows with each run reversed.
+
+    >>> _reversed(np.array([0, 0, 0, 1, 1])).tolist()
+    [2, 1, 0, 4, 3]
+    """
+    return np.asarray(np.searchsorted(run, run) + np.searchsorted(run, run, "right") - 1 - np.arange(len(run)))
+
+
+def _runs(case: Case) -> list[tuple[str, NDArray[np.int64]]]:
+    """Return the unchanged columns with the fewest runs of equal values, and the run of each row."""
+    found = []
+    for name in case.original.schema.names(Role.OTHER, Role.STRATA, Role.CONFIDENTIAL):
+        if name in case.table.data.column_names and len(case) > 1:
+            column = case.table.data.column(name)
+            begins = _begins(column, min(len(case), _ROWS))
+            runs = int(np.count_nonzero(begins)) + 1
+            if 1 < runs <= len(begins) / _LENGTH:
+                found.append((runs, name, np.concatenate([[0], np.cumsum(begins)])))
+    return [(name, run) for _, name, run in sorted(found, key=lambda one: one[:2])[:_COLUMNS]]
+
+
+def _begins(column: pa.ChunkedArray, n: int) -> NDArray[np.bool_]:
+    """Tell for the second of n cells and all further ones whether they differ from the one before."""
+    if pa.types.is_dictionary(column.type):
+        column = column.slice(0, n).cast(column.type.value_type)
+    try:
+        differ = pc.not_equal(column.slice(0, n - 1), column.slice(1, n - 1))
+    except pa.ArrowException:  # lists and structures
+        return np.ones(n - 1, np.bool_)
+    return np.asarray(pc.fill_null(differ, True).to_numpy(), np.bool_)

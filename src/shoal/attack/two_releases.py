@@ -43,6 +43,10 @@ class TwoReleases(Attack):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("earlier", "rows", "quasi")
+    advice: ClassVar[str] = (
+        "Do not publish both: publish the same classes again, or release only new people, in "
+        "classes of their own; or add noise, whose ε adds up."
+    )
 
     def run(self, case: Case) -> Attempt:
         """Intersect classes of two releases, and solve the equations that both give."""

@@ -30,6 +30,7 @@ class UniqueColumns(Attack):
     """
 
     quick: ClassVar[bool] = True
+    advice: ClassVar[str] = "Make columns that an attacker may know quasi-identifiers, and list the others in reviewed."
 
     def run(self, case: Case) -> Attempt:
         """Count the records that are unique on the unchanged columns."""

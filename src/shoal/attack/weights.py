@@ -48,6 +48,7 @@ class Weights(Attack):
     needs: ClassVar[tuple[str, ...]] = ("weight", "quasi", "rows")
     quick: ClassVar[bool] = True
     stops: ClassVar[bool] = True
+    advice: ClassVar[str] = 'Set release_weight = "class" or "none".'
 
     def run(self, case: Case) -> Attempt:
         """Solve the equations of all numeric quasi-identifiers."""

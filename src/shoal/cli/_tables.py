@@ -259,8 +259,8 @@ def _short(attributes: tuple[str, ...], quasi: tuple[str, ...]) -> str:
     return f"{', '.join(attributes[:_NAMED])} and {len(attributes) - _NAMED} more"
 
 
-def print_published(readings: Readings) -> None:
-    """Print the readings that may be published with a release, with 3 significant digits."""
+def print_losses(readings: Readings) -> None:
+    """Print the losses of a release for its publisher, with 3 significant digits."""
     _print_readings(readings, lambda reading: f"{reading.value:,.6g} {reading.unit}".rstrip())
 
 
@@ -292,24 +292,18 @@ def _meaning(room: str, reading: Reading) -> str:
 
 
 def print_attempts(found: Attempts) -> None:
-    """Print what each attack learns about how many people, compared with guessing; then a sentence on each."""
-    rows = [
-        (
-            one.attack,
-            "" if one.verdict == "not_run" else f"{one.learnt:,} of {one.records:,}",
-            "" if one.verdict == "not_run" else f"{one.baseline:,.0f}",
-            {"succeeded": "SUCCEEDED", "not_run": "not run"}.get(one.verdict, one.verdict),
-        )
-        for one in found
-    ]
-    print_table("Attacks", ("Attack", "Right about", "By guessing", "Verdict"), rows)
-    for one in found:
-        typer.echo(f"{one.attack}: {one.sentence}")
+    """Print what each attack learns about how many people, compared with guessing; then how many succeeded."""
+    words = {"succeeded": "SUCCEEDED", "not_run": "not run"}
+    rows = [(one.attack, words.get(one.verdict, one.verdict), one.sentence) for one in found]
+    print_table("Attacks", ("Attack", "Verdict", "What an attacker learns"), rows, whole=(0, 1))
+    tried = sum(one.verdict != "not_run" for one in found)
+    named = f": {', '.join(one.attack for one in found.succeeded)}" if found.succeeded else ""
+    typer.echo(f"{len(found.succeeded)} of {tried} attacks succeeded{named}." if tried else "No attack was run.")
 
 
 def print_certificate(certificate: Certificate) -> None:
     """Print the bound on the partition's distance from the optimum, with 3 significant digits."""
-    found = certificate.published
+    found = certificate.printed
     rows = [
         ("reached", f"{found['sse']:,.6g}", f"{found['il']:.6g} %"),
         ("no partition is below", f"{found['sse_bound']:,.6g}", f"{found['il_bound']:.6g} %"),

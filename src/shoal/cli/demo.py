@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli._tables import print_audit, print_published, print_schema, print_table, progress_bar
+from shoal.cli._tables import print_audit, print_losses, print_schema, print_table, progress_bar
 
 if TYPE_CHECKING:
     from shoal import Demonstration
@@ -26,7 +26,7 @@ def demo(
     print_audit(shown.done.audit)
     _print_strata(shown)
     _print_household(shown)
-    print_published(shown.done.published)
+    print_losses(shown.done.printed)
     original, taxonomy, recipe, protected = shown.files
     typer.echo(f"The survey          {original}")
     typer.echo(f"Its occupations     {taxonomy}")

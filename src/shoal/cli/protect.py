@@ -13,8 +13,8 @@ from shoal.cli._tables import (
     print_certificate,
     print_json,
     print_ledger,
+    print_losses,
     print_plan,
-    print_published,
     print_schema,
     print_unchanged,
     progress_bar,
@@ -115,7 +115,7 @@ def protect(
         if done.partition.note:
             typer.echo(f"{done.partition.note}.")
         if not _covers_originals(done):  # readings depend on the data, and ε does not cover them
-            print_published(done.published)
+            print_losses(done.printed)
         if done.certificate is not None:
             print_certificate(done.certificate)
         for note in done.notes:
@@ -126,7 +126,7 @@ def protect(
             typer.echo(f"{done.left_out:,} records lack a quasi-identifier and were excluded.")
         if done.beside:
             typer.echo("Nothing is lost in the quasi-identifiers, which are released unchanged.")
-        elif not done.published.readings:
+        elif not done.printed.readings:
             typer.echo(
                 f"The loss of release = {made.release} would reveal the originals: measure it with shoal compare."
             )
@@ -138,7 +138,7 @@ def _covers_originals(done: Protected) -> bool:
 
 
 def _as_json(output: str, recipe: Recipe, done: Protected) -> dict[str, Any]:
-    certificate = {} if done.certificate is None else {"certificate": done.certificate.published}
+    certificate = {} if done.certificate is None else {"certificate": done.certificate.printed}
     return {
         "output": output,
         **({"confidential": done.beside} if done.beside else {}),
@@ -148,7 +148,7 @@ def _as_json(output: str, recipe: Recipe, done: Protected) -> dict[str, Any]:
         "audit": done.audit.to_dict(),
         **({} if done.audit.unchanged is None else {"unchanged": done.audit.unchanged.to_dict()}),
         **({"warnings": list(done.audit.warnings)} if done.audit.warnings else {}),
-        **({} if _covers_originals(done) else {"readings": done.published.to_dict()}),
+        **({} if _covers_originals(done) else {"readings": done.printed.to_dict()}),
         **({} if done.ledger is None else {"ledger": done.ledger.to_dict()}),
         **({"left_out": done.left_out} if done.left_out else {}),
         **({"note": done.partition.note} if done.partition.note else {}),

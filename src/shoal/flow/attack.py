@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal import registry
-from shoal.errors import DataError, ParameterError
+from shoal.errors import DataError, ParameterError, listing
 from shoal.flow.classes.form import form
 from shoal.flow.evidence.receipt import Receipt
 from shoal.flow.gate.attacks import as_released, notes_in, run_attacks, with_parsed
@@ -27,8 +28,7 @@ from shoal.parameters import unknown
 from shoal.recipe.recipe import Recipe
 from shoal.types import Attempts, Case, Dialect, Release, Role, Schema, Table
 
-_ROLES = ("quasi", "confidential", "identifier", "strata", "subject", "weight", "together", "reviewed")
-_SETTINGS = ("k", "t", "n", "require", "method", "release", "release_weight", "refine", "set", "seed", "when_missing")
+_NAMING = ("orders", "taxonomies", "text")  # fields in which evidence hides names of categories
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +65,12 @@ def case_of(asked: AttackRequest) -> Case:
     data, dialect = _read(asked.original, asked)
     original = Table(data, schema_for(data, asked.recipe, dialect), dialect)
     tables = tuple(_released(one, original, asked) for one in asked.released)
+    quasi = original.schema.names(Role.QUASI)
+    if not set(quasi) & set(tables[0].data.column_names):
+        raise DataError(
+            f"attack: the release must have a quasi-identifier of the original, but it has none of {listing(quasi)}. "
+            "Give the release of this table, and of two tables the one with quasi-identifiers first."
+        )
     rows, why = _matched(original, tables[0], asked)
     earlier = None if asked.earlier is None else _released(asked.earlier, original, asked)
     return Case(
@@ -87,16 +93,13 @@ def _classes(recipe: Recipe, table: Table, **changes: Any) -> NDArray[np.int64]:
 
 
 def recipe_in(evidence: Mapping[str, Any], owner: str) -> dict[str, Any]:
-    """Return the fields of a recipe in evidence that an attack needs: roles, kinds and the method.
-
-    Taxonomies and orders are not among them, because evidence may hide their names.
-    """
+    """Return the recipe in evidence without taxonomies and orders, whose names evidence hides."""
     said = evidence.get("recipe")
     if not isinstance(said, Mapping):
         raise DataError(f"{owner}: must be evidence of shoal, but it has no recipe. Give the file of --evidence.")
     ranked = said.get("orders") or {}
     kinds = {name: kind for name, kind in (said.get("kinds") or {}).items() if name not in ranked}
-    return {**{name: said[name] for name in (*_ROLES, *_SETTINGS) if said.get(name)}, "kinds": kinds}
+    return {**{name: value for name, value in said.items() if name not in _NAMING}, "kinds": kinds}
 
 
 def read_evidence(path: Path) -> dict[str, Any]:
@@ -135,7 +138,13 @@ def _matched(original: Table, released: Table, asked: AttackRequest) -> tuple[ND
     if asked.receipt is not None:
         receipt = Receipt.read(asked.receipt)
         lined_up(original, receipt, n)  # refuses a receipt of other tables
-        return np.arange(n) if receipt.rows is None else receipt.rows, ""
+        rows = np.arange(n) if receipt.rows is None else receipt.rows
+        if _moved(original, rows, released):
+            raise DataError(
+                "Receipt: it must be that of the released table, but unchanged columns do not match row by row. Give "
+                "the receipt that was written with the released table."
+            )
+        return rows, ""
     kept = complete_rows(original, asked.recipe)
     rows = np.arange(len(original)) if kept is None else kept
     if len(rows) != n:
@@ -143,17 +152,15 @@ def _matched(original: Table, released: Table, asked: AttackRequest) -> tuple[ND
             f"It needs to know which row was released for which: the original has {len(rows):,} rows and the release "
             f"{n:,}. Give the receipt."
         )
-    if _moved(original, rows, released):
-        return (
-            None,
-            "It needs to know which row was released for which: rows were shuffled. Give the receipt.",
-        )
+    moved = _moved(original, rows, released)
+    if moved or (moved is None and asked.recipe.row_order == "shuffle"):
+        return None, "It needs to know which row was released for which: rows were shuffled. Give the receipt."
     return rows, ""
 
 
-def _moved(original: Table, rows: NDArray[np.int64], released: Table) -> bool:
-    """Tell whether columns that should be unchanged hold the same values in another order."""
-    moved = False
+def _moved(original: Table, rows: NDArray[np.int64], released: Table) -> bool | None:
+    """Tell whether columns that should be unchanged hold the same values in another order; None: no column tells."""
+    moved = None
     for name in original.schema.names(Role.CONFIDENTIAL, Role.OTHER, Role.STRATA):
         if name not in released.data.column_names:
             continue
@@ -161,8 +168,10 @@ def _moved(original: Table, rows: NDArray[np.int64], released: Table) -> bool:
             before, after = (t.data.column(name).cast(pa.large_string()) for t in (original, released))
             before = before.take(rows)
             if before.equals(after):
-                return False
-            moved = moved or before.sort().equals(after.sort())
+                if before.length() == 1 or pc.count_distinct(before, mode="all").as_py() > 1:
+                    return False
+            elif before.sort().equals(after.sort()):
+                moved = True
         except pa.ArrowException:  # lists and other types that Arrow cannot sort
             continue
     return moved

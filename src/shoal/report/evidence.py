@@ -12,7 +12,7 @@ from typing import Any
 from shoal import registry
 from shoal.errors import DataError, listing
 from shoal.types import Reading, Readings, Run
-from shoal.types.run import significant
+from shoal.types.run import FEWEST, coarse, significant
 
 FORMAT = 2
 _OLD = 1  # had a keyed digest of the input
@@ -210,15 +210,43 @@ def publishes(release: str) -> bool:
     return registry.says("release", release, "publishes_readings") is True
 
 
-def published(readings: Readings, release: str) -> Readings:
-    """Return the readings that may accompany a release: bare values with 3 significant digits.
+def published(readings: Readings, release: str, records: int) -> Readings:
+    """Return the readings that may accompany a release of a table: bare values, rounded to the share of 100 records.
+
+    About a table of fewer than 1,000 records nothing is published: one cell would show in any figure.
+
+    >>> read = (Reading("mae", 0.12, "low", (0.0, math.inf)), Reading("il_sse", 7.5, "low", (0.0, 100.0), unit="%"))
+    >>> published(Readings(read), "centroid", 10_000).to_dict(), published(Readings(read), "centroid", 999).to_dict()
+    ({'mae': 0.12, 'il_sse': 8.0}, {})
+    """
+    if records < FEWEST:
+        return Readings(())
+    kept = printed(readings, release).readings
+    exact = {reading.name: reading.value for reading in readings.readings}
+    return Readings(
+        tuple(replace(one, value=coarse(exact[one.name], records, _scale(one, records), one.goal)) for one in kept)
+    )
+
+
+def _scale(reading: Reading, records: int) -> float:
+    """Return the value of a reading that stands for the whole table."""
+    if _declares(reading, "adds_up"):
+        return float(records * max(len(reading.attributes), 1))
+    if reading.unit == "%" or _says(reading, "of"):  # combinations are of percentages
+        return 100.0
+    low, high = reading.range
+    return high - low if math.isfinite(high - low) else 1.0
+
+
+def printed(readings: Readings, release: str) -> Readings:
+    """Return the readings that ``shoal protect`` prints for the publisher: bare values with 3 significant digits.
 
     A measure declares ``exchangeable = True`` if its value depends only on which original vectors of quasi-identifiers
     were released as which, however often each pair occurs, and neither on confidential columns nor on the order of
     rows. The release declares ``publishes_readings = True``. Without a declaration nothing is published.
 
     >>> read = (Reading("mae", 0.123456, "low", (0.0, 9.0)), Reading("inference", 7.5, "low", (0.0, 100.0)))
-    >>> published(Readings(read), "centroid").to_dict(), published(Readings(read), "swap").to_dict()
+    >>> printed(Readings(read), "centroid").to_dict(), printed(Readings(read), "swap").to_dict()
     ({'mae': 0.123}, {})
     """
     if not publishes(release):
@@ -236,7 +264,7 @@ def outward(account: Run) -> Run:
     With several blocks, values of one block may be exchanged while those of another stay. Then only readings that treat
     each attribute separately are unchanged, which a measure declares by ``by_attribute = True``.
     """
-    found = published(account.readings, str(account.recipe.get("release", "centroid")))
+    found = published(account.readings, str(account.recipe.get("release", "centroid")), account.audit.records)
     if account.blocks > 1:
         found = Readings(tuple(one for one in found.readings if _declares(one, "by_attribute")))
     return replace(account, readings=found, certificate=None)
@@ -244,7 +272,8 @@ def outward(account: Run) -> Run:
 
 def comparable(account: Run) -> bool:
     """Tell whether the external edition may compare originals and release: correlations, changes of attributes."""
-    return account.blocks == 1 and publishes(str(account.recipe.get("release", "centroid")))
+    enough = account.audit.records >= FEWEST
+    return enough and account.blocks == 1 and publishes(str(account.recipe.get("release", "centroid")))
 
 
 def _exchangeable(reading: Reading) -> bool:
@@ -252,8 +281,10 @@ def _exchangeable(reading: Reading) -> bool:
 
 
 def _declares(reading: Reading, what: str) -> bool:
-    return any(
-        registry.says(room, reading.measure, what) is True
-        for room in registry.ROOMS["measures"]
-        if reading.measure in registry.keys(room)
-    )
+    return _says(reading, what) is True
+
+
+def _says(reading: Reading, what: str) -> Any:
+    """Return what the measure of a reading declares; None if there is no such measure."""
+    rooms = [room for room in registry.ROOMS["measures"] if reading.measure in registry.keys(room)]
+    return registry.says(rooms[0], reading.measure, what) if rooms else None

@@ -56,8 +56,8 @@ class Html(Checked):
     The edition ``internal`` is for people who have the original table. ``external`` may accompany the protected one: it
     omits the seed, the recipe and its fingerprint, original distributions, details of classes, parts of readings,
     readings that together with the output reveal a statistic of one original attribute, readings that are not
-    published, the certificate, and names of removed columns. Figures computed from original values have 3 significant
-    digits, correlations 2 decimals.
+    published, the certificate, and names of removed columns. Figures computed from original values are rounded to the
+    share of 100 records, and left out below 1,000 records.
 
     **Guarantee.** The same run gives the same text. No bar, share, mean or correlation of the original represents fewer
     records than k, and never fewer than 3; a mean or deviation that one record dominates by more than half is not

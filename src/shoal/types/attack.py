@@ -84,15 +84,13 @@ class Attempt:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attempt as plain values, as in the JSON of ``shoal attack``."""
-        if self.verdict == NOT_RUN:
-            return {"attack": self.attack, "verdict": self.verdict, "reason": self.sentence}
         return {
             "attack": self.attack,
             "records": self.records,
             "learnt": self.learnt,
             "baseline": round(self.baseline, 3),
             "verdict": self.verdict,
-            "sentence": self.sentence,
+            "reason" if self.verdict == NOT_RUN else "sentence": self.sentence,
         }
 
 

@@ -206,6 +206,7 @@ class Reads(Protocol):
     quick: ClassVar[bool] = False  #: fast enough to be read by every ``shoal protect``
     exchangeable: ClassVar[bool] = False  #: depends only on which quasi-identifiers were released for which
     by_attribute: ClassVar[bool] = False  #: also read for each attribute separately
+    adds_up: ClassVar[bool] = False  #: a sum over records and attributes, not a mean
     of: ClassVar[tuple[str, ...]] = ()  #: JSON names of the readings that are combined
 
     def __init_subclass__(cls) -> None:
@@ -355,6 +356,7 @@ class Attack(Protocol):
     needs: ClassVar[tuple[str, ...]] = ()  #: parts of the case without which it is not run
     quick: ClassVar[bool] = False  #: fast enough to be run by every ``shoal protect``
     stops: ClassVar[bool] = False  #: if it succeeds, ``shoal protect`` writes nothing
+    advice: ClassVar[str] = ""  #: what to do if it succeeds, a sentence
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

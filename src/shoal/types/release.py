@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import listing
-from shoal.types.run import significant
+from shoal.types.run import coarse, significant
 
 if TYPE_CHECKING:
     import numpy as np
@@ -370,12 +370,30 @@ class Certificate:
         }
 
     @property
-    def published(self) -> dict[str, Any]:
+    def printed(self) -> dict[str, Any]:
         """The certificate as plain values with 3 significant digits; the gap has at most 2 decimals.
 
-        >>> found = Certificate(3, 90.19, ("column generation",), 1000.0, 100.123).published
+        >>> found = Certificate(3, 90.19, ("column generation",), 1000.0, 100.123).printed
         >>> found["sse"], found["sse_bound"], found["gap"]
         (100.0, 90.2, 9.92)
         """
         figures = {**self.to_dict(), "gap": None if self.gap is None else round(self.gap, 2)}
         return {name: significant(value) if isinstance(value, float) else value for name, value in figures.items()}
+
+    def coarse(self, records: int, attributes: int) -> dict[str, Any]:
+        """Return the certificate for publication: rounded like published losses, and the bounds down.
+
+        >>> found = Certificate(3, 90.19, ("column generation",), 2000.0, 100.123).coarse(1000, 2)
+        >>> found["il"], found["il_bound"], found["gap"]
+        (10.0, 0.0, 100.0)
+        """
+        whole = float(records * attributes)
+        sse, il = (
+            None if value is None else coarse(value, records, scale)
+            for value, scale in ((self.sse, whole), (self.il, 100.0))
+        )
+        bound, il_bound = (
+            coarse(value, records, scale, "high") for value, scale in ((self.bound, whole), (self.il_bound, 100.0))
+        )
+        gap = None if il is None else significant(100.0 * max(il - il_bound, 0.0) / il)
+        return {**self.to_dict(), "sse": sse, "sse_bound": bound, "il": il, "il_bound": il_bound, "gap": gap}

@@ -114,6 +114,52 @@ def significant(value: float) -> float:
     return float(f"{value:.{DIGITS - 1}e}") + 0.0
 
 
+FEWEST = 1_000  #: records of the smallest table whose losses are published
+_BLURRED = 100  # a published loss is rounded to the share of this many records
+
+
+def step_of(records: int) -> float:
+    """Return the share of a table that published figures about its originals are rounded to: 1, 2 or 5 times 10⁻ᵐ.
+
+    Someone who knows all cells but one could otherwise exclude values of that cell: those that lead to another loss.
+
+    >>> step_of(1_000), step_of(1_080), step_of(5_000), step_of(1_000_000)
+    (0.1, 0.1, 0.02, 0.0001)
+    """
+    share = _BLURRED / max(records, 1)
+    power = math.floor(math.log10(share))
+    return next(float(f"{head}e{power}") for head in (1, 2, 5, 10) if head * 10.0**power >= share * (1.0 - 1e-9))
+
+
+def coarse(value: float, records: int, scale: float = 1.0, goal: str = "low") -> float:
+    """Round a figure about the originals for publication: up if low is better, down if high is, with at most 3 digits.
+
+    Parameters
+    ----------
+    value
+        The figure; one that is not finite stays as it is.
+    records
+        Number of records of the table.
+    scale
+        The value that stands for the whole table: 100 for percent.
+    goal
+        ``low``, ``high``, or empty: to the nearest step.
+
+    >>> coarse(39.87, 5_000, 100.0), coarse(0.004, 5_000, 100.0), coarse(0.33, 5_000)
+    (40.0, 2.0, 0.34)
+    >>> coarse(39.87, 10_000_000, 100.0), coarse(0.87, 5_000, goal="high")
+    (39.9, 0.86)
+    """
+    if not math.isfinite(value):
+        return value
+    digit = 10.0 ** (math.floor(math.log10(abs(value))) - DIGITS + 1) if value else 0.0
+    step = max(scale * step_of(records), digit)
+    count = value / step
+    if goal == "low":  # no loss looks like none
+        return significant(step * max(math.ceil(count - 1e-9), 1 if value >= 0 else -math.inf))
+    return significant(step * (math.floor(count + 1e-9) if goal == "high" else round(count)))
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """The reading of a measure: the value, which way is better, and the possible range.

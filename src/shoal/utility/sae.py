@@ -34,6 +34,7 @@ class Sae(Measure):
     """
 
     exchangeable: ClassVar[bool] = True
+    adds_up: ClassVar[bool] = True
 
     def measure(self, comparison: Comparison) -> Reading:
         """Measure the SAE of a masked table."""

@@ -15,6 +15,7 @@ class Sse(Measure):
 
     quick: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
+    adds_up: ClassVar[bool] = True
     by_attribute: ClassVar[bool] = True
 
     def measure(self, comparison: Comparison) -> Reading:

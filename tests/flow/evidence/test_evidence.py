@@ -101,8 +101,9 @@ def test_what_it_says(tmp_path: Path) -> None:
     assert said["class_sizes"]["sizes"][0][0] == done.audit.to_dict()["k"]
     assert {"Python", "shoal", "numpy", "pyarrow", "numba"} <= set(said["versions"])
     names = {"il_sse", "mae", "mse", "sse", "il_sse_partition", "sse_partition"}
-    assert set(said["readings"]) == names == set(done.published.to_dict())
-    for name, value in said["readings"].items():
+    assert said["readings"] == done.published.to_dict() == {}  # about 24 records nothing is published
+    assert set(done.printed.to_dict()) == names
+    for name, value in done.printed.to_dict().items():
         assert value == float(f"{done.readings[name]:.3g}") != done.readings[name]
 
 
@@ -117,14 +118,18 @@ def test_no_reading_accompanies_releases_that_it_would_help_to_undo(release: str
     assert done.readings["sse"] >= 0  # who has the original may read all
 
 
-def test_a_certificate_has_three_digits(tmp_path: Path) -> None:
+def test_a_certificate_is_printed_with_three_digits_and_published_coarsely(tmp_path: Path) -> None:
     done = shoal.protect(table(["one", "two", "three"]), {"quasi": ["age", "pay"], "k": 4}, certify=True)
     done.evidence(tmp_path / "e.json")
-    said, full = json.loads((tmp_path / "e.json").read_text())["certificate"], done.certificate
+    full = done.certificate
     assert full is not None
+    assert "certificate" not in json.loads((tmp_path / "e.json").read_text())  # about 24 records
+    said, coarse = full.printed, full.coarse(1000, 2)
     for name in ("sse", "sse_bound", "il", "il_bound"):
         assert said[name] == float(f"{full.to_dict()[name]:.3g}") != full.to_dict()[name]
     assert said["gap"] == pytest.approx(full.gap, abs=0.05)
+    assert coarse["il"] >= full.to_dict()["il"] >= full.il_bound >= coarse["il_bound"]
+    assert {coarse[name] % 10.0 for name in ("il", "il_bound")} == {coarse["sse"] % 200.0} == {0.0}
 
 
 def test_salt_and_nonce_are_new_every_time(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from shoal.flow.evidence.column_semantics import columns_of
 from shoal.flow.evidence.receipt import Commitment, Digest, Receipt, of_file, of_name, of_table
 from shoal.report.evidence import FORMAT, Evidence, digest_of, published, publishes
 from shoal.types import Audit, Dialect, Finding, Release, Run
+from shoal.types.run import FEWEST
 
 _HIDDEN = "hmac-sha256:"
 
@@ -64,8 +65,8 @@ def evidence_of(account: Run, proof: Proof, commitment: Commitment | None = None
 
     **Guarantee.** It contains no cell of the input or the output. Of the input it holds at most the commitment, against
     which a guess cannot be tested without the receipt. Category names are keyed digests, and only of categories that
-    occur in the output. Figures computed from original values have 3 significant digits and do not change when two
-    members of a class are exchanged.
+    occur in the output. Figures computed from original values are rounded to the share of 100 records, are left out
+    below 1,000 records, and do not change when two members of a class are exchanged.
     """
     recipe, audit = dict(account.recipe), _told(account.audit)
     leaving = proof.leaving
@@ -94,11 +95,11 @@ def evidence_of(account: Run, proof: Proof, commitment: Commitment | None = None
             "audit": audit.to_dict(),
             "findings": [finding_as_dict(finding) for finding in audit.findings],
             "class_sizes": {"over": over, "sizes": histogram(leaving, over)},
-            "readings": published(account.readings, recipe["release"]).to_dict(),
+            "readings": published(account.readings, recipe["release"], account.audit.records).to_dict(),
             **({} if account.ledger is None else {"ledger": account.ledger.to_dict()}),
             **(
-                {"certificate": account.certificate.published}
-                if account.certificate is not None and publishes(recipe["release"])
+                {"certificate": account.certificate.coarse(account.audit.records, len(account.audit.quasi))}
+                if account.certificate is not None and publishes(recipe["release"]) and account.audit.records >= FEWEST
                 else {}
             ),
         }

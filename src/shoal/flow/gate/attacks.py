@@ -82,7 +82,9 @@ def run_attacks(case: Case, keys: Iterable[str]) -> Attempts:
 
 
 def _run(key: str, case: Case) -> Attempt:
-    return registry.load("attack", key)().run(case)
+    found: Attempt = registry.load("attack", key)().run(case)
+    advice = registry.says("attack", key, "advice") if found.succeeded else ""
+    return replace(found, sentence=f"{found.sentence} {advice}") if advice else found
 
 
 def as_released(release: Release, original: Table) -> Table:

@@ -40,7 +40,7 @@ from shoal.flow.stages.values import complete_rows, only_rows, told_apart
 from shoal.flow.stages.write import open_sink
 from shoal.locations import Place, beside, path_or_none
 from shoal.recipe.recipe import Recipe
-from shoal.report.evidence import published
+from shoal.report.evidence import printed, published
 from shoal.types import Audit, Certificate, Comparison, Ledger, Partition, Readings, Release, Role, Run, Schema, Table
 from shoal.types.protocols import Sink
 
@@ -171,8 +171,13 @@ class Protected:
 
     @property
     def published(self) -> Readings:
-        """The readings that may be published with the release: bare values with 3 significant digits."""
-        return published(self.readings, self.recipe.release)
+        """The readings that may be published with the release, rounded to the share of 100 records; see evidence."""
+        return published(self.readings, self.recipe.release, self.audit.records)
+
+    @property
+    def printed(self) -> Readings:
+        """The readings that ``shoal protect`` prints for the publisher: bare values with 3 significant digits."""
+        return printed(self.readings, self.recipe.release)
 
     def evidence(self, path: str | Path, *, receipt: str | Path | None = None, force: bool = False) -> None:
         """Write evidence that others can check with :func:`shoal.verify`: a JSON file without any value of the table.

@@ -48,13 +48,14 @@ def percent(value: float, *, signed: bool = False) -> str:
     return f"{text.lstrip('+-') if float(text.replace(',', '')) == 0 else text} %".replace("-", "−")
 
 
-def rounded(value: Any) -> Any:
-    """Round a figure, or an array of figures, to 2 decimals; −0 becomes 0.
+def rounded(value: Any, step: float = 0.0) -> Any:
+    """Round a figure, or an array of figures, to 2 decimals, or to a coarser step; −0 becomes 0.
 
-    >>> rounded(-1.1e-16), rounded(0.126)
-    (0.0, 0.13)
+    >>> rounded(-1.1e-16), rounded(0.126), rounded(0.126, 0.05)
+    (0.0, 0.13, 0.15)
     """
-    found = np.round(value, _DECIMALS) + 0.0
+    coarser = np.round(np.asarray(value) / step) * step if step > 10.0**-_DECIMALS else value
+    found = np.round(coarser, _DECIMALS) + 0.0
     return found if isinstance(value, np.ndarray) else float(found)
 
 

@@ -15,6 +15,7 @@ from shoal.report.charts.histograms import histogram, missing, shares
 from shoal.report.charts.numbers import folded, joined, moment, number, percent, plain, rounded
 from shoal.report.evidence import comparable
 from shoal.types import Codes, Comparison, Kind, Pair, Run
+from shoal.types.run import step_of
 
 Floats = NDArray[np.float64]
 
@@ -247,7 +248,8 @@ def _masked(account: Run, comparison: Comparison, name: str, least: int) -> Card
     chart = _chart(account, comparison, name, least, masked_only=True)
     words = [_kind(account, name)]
     if name in comparison.categories and chart and comparable(account):
-        words.append(f"{percent(variation(comparison.categories[name]))} of the shares changed")
+        changed = rounded(variation(comparison.categories[name]), 100.0 * step_of(account.audit.records))
+        words.append(f"{percent(changed)} of the shares changed")
     if not chart:
         words.append(_TOO_FEW.format(least))
     return Card(folded(name, 40), plain(name), "; ".join(words), chart)
@@ -280,17 +282,21 @@ def _dated(account: Run, comparison: Comparison, name: str) -> bool:
 def moment_rows(
     account: Run, comparison: Comparison, least: int, *, external: bool, compared: bool = True
 ) -> tuple[tuple[str, ...], list[tuple[str, list[str]]]]:
-    """Return column heads and a row per numeric attribute: mean, deviation, and their changes if `compared`."""
+    """Return column heads and a row per numeric attribute: mean, deviation, and their changes if `compared`.
+
+    The external edition has changes as coarse as published losses.
+    """
     rows = []
+    step = 100.0 * step_of(account.audit.records) if external else None
     for name in comparison.numeric:
         found = moments(comparison.numbers[name], least)
         dated = _dated(account, comparison, name)
         mean, spread = _as_date if dated else number, _as_days if dated else number
         cells = [
             *_cells(found.means, mean, external=external),
-            *_change(found.mean_change, external=external, compared=compared),
+            *_change(found.mean_change, step, compared=compared),
             *_cells(found.deviations, spread, external=external),
-            *_change(found.deviation_change, external=external, compared=compared),
+            *_change(found.deviation_change, step, compared=compared),
         ]
         rows.append((folded(name), cells))
     if not external:
@@ -298,9 +304,9 @@ def moment_rows(
     return ("Mean", "change", "Deviation", "change") if compared else ("Mean", "Deviation"), rows
 
 
-def _change(value: float, *, external: bool, compared: bool) -> list[str]:
-    """Return the change of a figure in percent, rounded to 2 decimals if external; empty if not compared."""
-    return [percent(rounded(value) if external else value, signed=True)] if compared else []
+def _change(value: float, step: float | None, *, compared: bool) -> list[str]:
+    """Return the change of a figure in percent, rounded to a step if one is given; empty if not compared."""
+    return [percent(value if step is None else rounded(value, step), signed=True)] if compared else []
 
 
 def _cells(values: tuple[float, float], written: Callable[[float], str], *, external: bool) -> list[str]:
@@ -320,7 +326,7 @@ def heats(
 ) -> tuple[list[tuple[str, Markup]], float]:
     """Return the correlations of numeric attributes as charts, and the largest change; empty for fewer than two.
 
-    The external edition has 2 decimals, and changes only if `compared`.
+    The external edition has 2 decimals, and changes only if `compared`, as coarse as published losses.
     """
     names = comparison.numeric[:_CORRELATED]
     if len(names) < 2:
@@ -328,7 +334,7 @@ def heats(
     before, after = correlations(comparison.numbers, names, least)
     change = after - before
     if external:
-        change, after = rounded(change), rounded(after)
+        change, after = rounded(change, step_of(len(comparison))), rounded(after)
     most = float(np.nanmax(np.abs(change))) if np.isfinite(change).any() else 0.0
     charts = [] if external else [("Before", heat_chart("Correlations before", before, names, 1.0))]
     charts.append(("After", heat_chart("Correlations after", after, names, 1.0)))
