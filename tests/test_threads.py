@@ -112,6 +112,7 @@ EXTRA: dict[str, dict[str, Any]] = {
     "kpqr": {"p": 2, "q": 0.1, "r": 0.3},
     "p_sensitive": {"p": 2},
     "steered": {"t": 0.3},
+    "t_close_anneal": {"t": 0.3, "effort": "fast"},
     "t_close_merge": {"t": 0.3},
     "t_first": {"t": 0.3},
 }
@@ -123,7 +124,7 @@ def test_classes_do_not_depend_on_it(method: str, monkeypatch: pytest.MonkeyPatc
     rng = np.random.default_rng(1)
     points = rng.integers(0, 30, (500, 1 if method == "optimal_univariate" else 3)) * 0.1
     given = dict(EXTRA.get(method, {}))
-    if given and not {"effort", "size"} & set(given):
+    if {"t", "p"} & set(given):
         given["confidential"] = rng.integers(0, 4, 500).astype(float)
     if method == "auto":
         given["seconds"] = 5.0

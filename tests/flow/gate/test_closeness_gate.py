@@ -16,7 +16,7 @@ import pytest
 
 import shoal
 from shoal.flow.gate import read_back as gating
-from shoal.kernels.closeness import merge as merging
+from shoal.kernels.repair import unite as uniting
 
 RNG = np.random.default_rng(2)
 N = 60
@@ -94,7 +94,7 @@ def test_with_strata_it_also_holds_for_those_who_know_the_stratum() -> None:
 
 
 def test_the_gate_does_not_believe_the_method(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(merging, "merge_until_close", lambda points, labels, c: labels)
+    monkeypatch.setattr(uniting, "alternatives", lambda points, labels, *rest: [labels])
     with pytest.raises(shoal.GuaranteeError, match=r"Nothing was written\. Raise t\.$"):
         shoal.protect(PEOPLE, {**RECIPE, "t": 0.01})
     pq.write_table(PEOPLE, tmp_path / "in.parquet")

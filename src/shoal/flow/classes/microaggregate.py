@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -16,6 +17,7 @@ from shoal.flow.classes.steering import ArrayColumns, given_tables, needs_confid
 from shoal.flow.plan.components import about_confidential, as_promised, as_requirements, enough_records
 from shoal.flow.stages.encode import confidential_arrays
 from shoal.parameters import build, declarations, shown, unknown
+from shoal.partition._atoms import numbered
 from shoal.recipe.fields import ATTACKERS, EFFORTS
 from shoal.recipe.requirements import of_confidential, resolve
 from shoal.types import Certificate, Confidential, Partition, Points, Requirement
@@ -63,9 +65,12 @@ def microaggregate_points(
     t = given.get("t") if cls.promises_t else None
     steering = steering_of(tables, partitioner, points, ArrayColumns(arrays, len(points)))
     whole = improved(partitioner, t, refine, attacker, more=bool(points.required))
-    if attacker == "algorithm" and inside and unites(cls):
+    by_value = attacker == "algorithm" and bool(inside) and unites(cls)
+    if by_value:
         whole = Canonical(whole, by_person=True)
     found = whole.partition(steering.onto(points), np.random.default_rng(int(seed)))
+    if by_value:  # number classes by their first rows, as methods themselves do
+        found = replace(found, blocks=tuple(replace(one, labels=numbered(one.labels)) for one in found.blocks))
     return as_promised(steering.without(found, points), partitioner)
 
 

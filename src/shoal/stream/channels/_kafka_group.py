@@ -6,6 +6,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from shoal.errors import EngineError, ParameterError, ShoalError
@@ -253,5 +254,9 @@ class Group:
         return find(self._consumer, partition)
 
     def close(self) -> None:
-        """Leave the group."""
-        self._consumer.close()
+        """Leave the group; a member that was thrown out has left it already.
+
+        The client may then raise a bare text, which Python reports as a SystemError.
+        """
+        with suppress(SystemError):
+            self._consumer.close()
