@@ -53,6 +53,13 @@ def test_nothing_is_learnt_of_a_larger_table_with_exchangeable_classes(method: s
     assert found.baseline <= 20 + 1e-9
 
 
+def test_classes_with_equal_released_values_are_told_apart_by_the_method() -> None:
+    few = people(60)
+    few = few.set_column(0, "age", pa.array(np.repeat([20, 30, 40], 20))).set_column(1, "place", pa.array([1] * 60))
+    found = attempt(few, "mdav", 5)
+    assert (found.verdict, found.learnt) == ("withstood", 12), found.sentence
+
+
 @pytest.mark.parametrize("ties", [False, True])
 def test_links_of_steered_are_proven(ties: bool) -> None:
     found = attempt(people(120, ties=ties), "steered", 4, t=0.2)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.report import evidence as report
+from shoal.report.evidence import seal_of
 
 SCHEMA = Path(report.__file__).with_name("evidence.schema.json")
 
@@ -130,6 +131,16 @@ def test_a_certificate_is_printed_with_three_digits_and_published_coarsely(tmp_p
     assert said["gap"] == pytest.approx(full.gap, abs=0.05)
     assert coarse["il"] >= full.to_dict()["il"] >= full.il_bound >= coarse["il_bound"]
     assert {coarse[name] % 10.0 for name in ("il", "il_bound")} == {coarse["sse"] % 200.0} == {0.0}
+
+
+def test_evidence_with_losses_of_three_digits_is_still_verified(tmp_path: Path) -> None:
+    done = shoal.protect(table(["one", "two", "three"]), {"quasi": ["age"], "k": 4})
+    done.evidence(tmp_path / "e.json")
+    earlier = {**json.loads((tmp_path / "e.json").read_text()), "readings": done.printed.to_dict()}
+    assert earlier["readings"]
+    (tmp_path / "earlier.json").write_text(json.dumps({**earlier, "seal": seal_of(earlier)}))
+    for name in ("e.json", "earlier.json"):
+        assert shoal.verify(tmp_path / name, done.data).holds
 
 
 def test_salt_and_nonce_are_new_every_time(tmp_path: Path) -> None:
