@@ -135,6 +135,14 @@ def test_report_evidence_and_json_say_it(tmp_path: Path, run: Any) -> None:
         assert verdict(tmp_path / "forged.json", out) == "holds"
 
 
+def test_with_two_tables_the_statement_is_about_rows_of_the_second(tmp_path: Path) -> None:
+    shoal.write_table(people().drop_columns(["who"]), tmp_path / "in.csv")
+    recipe = {**QUICK, "method": "auto", "release": "anatomy"}
+    done = shoal.protect(tmp_path / "in.csv", recipe, output=tmp_path / "out.csv", evidence=tmp_path / "e.json")
+    assert "the person of a row of the second table is at most 1 in 3" in done.audit.attacker.sentence
+    assert verdict(tmp_path / "e.json", tmp_path / "out.csv") == "cannot be checked"
+
+
 def verdict(evidence: Path, out: Path) -> str:
     """Return what the verifier finds about the attacker that the evidence names."""
     (found,) = [one for one in shoal.verify(evidence, out).checks if one.claim.startswith("Attacker")]

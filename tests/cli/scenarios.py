@@ -452,6 +452,29 @@ def _(folder: Path) -> list[str]:
     return ["compare", "people.csv", "people.csv"]
 
 
+@scenario("An unknown attacker", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--attacker", "nobody")
+
+
+@scenario("A run that fails its replays", 4)
+def _(folder: Path) -> list[str]:
+    more = ("--confidential", "income", "--identifier", "name", "--t", "0.3", "--method", "t_first")
+    return command(folder, *more, "--require", "exchangeability=9", quasi="age")
+
+
+@scenario("Exchangeability of several blocks", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--block", "age", "--block", "income", "--require", "exchangeability=2")
+
+
+@scenario("Explore: only methods that look at single records' values", 4)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    tried = ("--confidential", "income", "--t", "0.4", "--methods", "t_first", "--k", "3")
+    return ["explore", "people.csv", "--quasi", "age", *tried, "--save-recipe", "best.toml"]
+
+
 def _attack(folder: Path, *more: str) -> list[str]:
     command(folder)
     return ["attack", "people.csv", "people.csv", *more]

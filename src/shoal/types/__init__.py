@@ -15,7 +15,7 @@ from shoal.types.partition import Block, Codes, Comparison, Pair, Partition
 from shoal.types.points import Attribute, Categories, Confidential, Footing, Numbers, Placed, Points, Requirement, Scale
 from shoal.types.privacy_ledger import CLAIMS, Entry, Ledger
 from shoal.types.protocols import Attack, CombinedMeasure, ConfidentialModel, Measure, PrivacyModel, TableModel
-from shoal.types.release import Attacker, Audit, Certificate, Finding, Release
+from shoal.types.release import SECOND, Attacker, Audit, Certificate, Finding, Release
 from shoal.types.run import Planned, Reading, Readings, Run, Unchanged
 from shoal.types.table import (
     UNITS,
@@ -38,6 +38,7 @@ from shoal.types.table import (
 from shoal.types.verification import Check, Promise, Verdict, Verification
 
 __all__ = [
+    "SECOND",
     "Attacker",
     "Resolution",
     "Step",

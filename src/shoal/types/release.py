@@ -173,6 +173,9 @@ def _shown(required: float | None, achieved: float, holds: bool) -> tuple[str, s
     return (asked, got) if holds or seen else (repr(required), repr(achieved))
 
 
+SECOND = "row of the second table"  #: what is linked to a person if the first table has the people as they were
+
+
 @dataclass(frozen=True, slots=True)
 class Attacker:
     """Whom a release withstands, and with what probability this attacker links a record at most.
@@ -190,6 +193,9 @@ class Attacker:
         Whose share it is: ``person`` or ``group``.
     replays
         Number of exchanged inputs that gave equal classes; 0: the method's promise is relied on.
+    row
+        What is linked to a person: a ``record``, or, if quasi-identifiers are released unchanged in a first table, a
+        ``row of the second table``.
 
     >>> Attacker("algorithm", 5).sentence.partition(". ")[0]
     'The chance to find the person of a record is at most 1 in 5, even for someone who knows the algorithm'
@@ -200,6 +206,7 @@ class Attacker:
     share: float | None = None
     counted: str = "person"
     replays: int = 0
+    row: str = "record"
 
     @property
     def sentence(self) -> str:
@@ -211,13 +218,13 @@ class Attacker:
             )
         if self.share is None:
             return (
-                f"The chance to find the person of a record is at most 1 in {self.k}, even for someone who knows the "
-                f"algorithm. {self._basis}"
+                f"The chance to find the person of a {self.row} is at most 1 in {self.k}, even for someone who knows "
+                f"the algorithm. {self._basis}"
             )
         return (
-            f"The chance to find the {self.counted} of a record is at most {self.share:g}, the largest share of the "
-            f"records of an atom that one {self.counted} holds, even for someone who knows the algorithm, unless the "
-            f"order of rows shows which records belong to one {self.counted}. {self._basis}"
+            f"The chance to find the {self.counted} of a {self.row} is at most {self.share:g}, the largest share of "
+            f"the records of an atom that one {self.counted} holds, even for someone who knows the algorithm, unless "
+            f"the order of rows shows which records belong to one {self.counted}. {self._basis}"
         )
 
     @property

@@ -20,6 +20,7 @@ class SortedRuns(Checked, Partitioner):
     """
 
     promises_k: ClassVar[bool] = True
+    exchangeable: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
 

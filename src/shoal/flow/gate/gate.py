@@ -17,7 +17,7 @@ from shoal.flow.plan.promise import Promise, count_unchanged
 from shoal.flow.plan.release_traits import comparable_with_original
 from shoal.flow.stages.values import with_values
 from shoal.recipe.requirements import Required
-from shoal.types import Attacker, Audit, Finding, Release, Role, TableModel
+from shoal.types import SECOND, Attacker, Audit, Finding, Release, Role, TableModel
 
 
 def audit_two_tables(
@@ -129,7 +129,7 @@ def attacker_of(release: Release, promise: Promise) -> Attacker | None:
     if not promise.withstands:
         return None
     replays = max((int(dict(one.levels)["replays"]) for one in promise.replayed), default=0)
-    weak = Attacker("table", promise.k, replays=replays)
+    weak = Attacker("table", promise.k, replays=replays, row=SECOND if promise.two_tables else "record")
     if promise.withstands != "algorithm" or (promise.counted is not None and release.subjects is None):
         return weak
     (block,) = promise.blocks

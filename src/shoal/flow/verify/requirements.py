@@ -13,7 +13,7 @@ from shoal.parameters import shown
 from shoal.recipe.attacker import replays_required, withstood
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, of_confidential, of_persons, resolve
-from shoal.types import Attacker, Check, Finding, Promise, Verdict
+from shoal.types import SECOND, Attacker, Check, Finding, Promise, Verdict
 
 _K, _NOISE = "k_anonymity", "differential_privacy"
 _PROTECTING = (_K, "probabilistic_k_anonymity", "anatomy_k", _NOISE)
@@ -68,6 +68,7 @@ def withstands(said: Any, recipe: Recipe, claims: Sequence[Finding]) -> Iterator
         share if counted and allowed == "algorithm" else None,
         "person" if recipe.together is None else "group",
         max((int(one.required or 0) for one in claims if one.model == "exchangeability"), default=0),
+        SECOND if in_two_tables(recipe) else "record",
     )
     weaker = replace(expected, knows="table", share=None)  # as where atoms split equal records
     if not allowed or said not in (expected.to_dict(), weaker.to_dict()):
