@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from shoal.parameters import Checked, Param
+from shoal.partition._atoms import united
 from shoal.partition._shared import confidential, formed_first, refuse_first
 from shoal.types import Partition, Points
 from shoal.types.protocols import Partitioner
@@ -17,9 +18,9 @@ from shoal.types.protocols import Partitioner
 class TCloseAnneal(Checked, Partitioner):
     """Exchangeable t-closeness: classes are unions of atoms, and atoms are formed from quasi-identifiers alone.
 
-    Another method forms atoms of at least k records by their quasi-identifiers. Simulated annealing then shifts,
-    exchanges, merges and divides whole atoms, so that every class meets t with little loss. It uses the atoms'
-    quasi-identifiers and their *multisets* of confidential values, never which record has which value.
+    Another method forms atoms of at least k records by their quasi-identifiers; equal records share an atom. Simulated
+    annealing then shifts, exchanges, merges and divides whole atoms, so that every class meets t with little loss. It
+    uses the atoms' quasi-identifiers and their *multisets* of confidential values, never which record has which value.
 
     **Guarantee.** n ≥ k → every record in exactly one class of at least k records, within t of the table in every
     confidential attribute by the earth mover's distance between values, and every other requirement on the points is
@@ -56,10 +57,10 @@ class TCloseAnneal(Checked, Partitioner):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form atoms by the first method, then unite them into classes that meet t and every other requirement."""
-        from shoal.kernels.repair.unite import EFFORTS, exchangeable_labels
+        from shoal.kernels.repair.unite import EFFORTS
 
         confidential(self, points)
         formed = formed_first(type(self).__name__, self.first, self.k, points, rng)
         block, seed = formed.blocks[0], int(rng.integers(1 << 60))
-        labels = exchangeable_labels(points, block.labels, self.k, self.t, EFFORTS[self.effort], seed)
-        return replace(formed, blocks=(replace(block, labels=labels),))
+        labels, atoms = united(points, block.labels, self.k, self.t, EFFORTS[self.effort], seed)
+        return replace(formed, blocks=(replace(block, labels=labels, atoms=atoms),))

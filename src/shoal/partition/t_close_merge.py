@@ -64,4 +64,4 @@ class TCloseMerge(Checked, Partitioner):
         formed = formed_first(type(self).__name__, self.first, self.k, points, rng)
         block = formed.blocks[0]
         labels = merge_until_close(points.coordinates, block.labels, near)
-        return replace(formed, blocks=(replace(block, labels=labels),))
+        return replace(formed, blocks=(replace(block, labels=labels, atoms=block.labels),))
