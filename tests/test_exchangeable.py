@@ -300,12 +300,11 @@ def most_likely_link(case: Whole, most: int) -> tuple[float, float] | None:
     return float(held.max()), says.share if says.share is not None else 1 / case.size[1]
 
 
-def enumerated(chosen: list[Whole], most: int) -> int:
-    """Check all tables; return in how many of them links were enumerated."""
+def enumerated(chosen: list[Whole], most: int, enough: int) -> int:
+    """Check tables until links were enumerated in enough of them; return in how many."""
     count = 0
     for case in chosen:
-        found = most_likely_link(case, most)
-        if found is not None:
+        if count < enough and (found := most_likely_link(case, most)) is not None:
             assert found[0] <= found[1] + _EXACT, (case, found)
             count += 1
     return count
@@ -333,14 +332,14 @@ def enforced(key: str) -> bool:
 
 @pytest.mark.parametrize("method", ["auto", "mdav", "t_close_anneal", "t_close_merge"])
 def test_links_stay_within_the_stated_bound(method: str) -> None:
-    assert enumerated(crossed([method], 1), 40) >= 6
+    assert enumerated(crossed([method], 1), 20, 15) >= 5
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("method", WHOLE)
-def test_links_stay_within_the_stated_bound_in_many_tables(method: str) -> None:
-    """At least 46 tables of each of 11 methods: more than 500."""
-    assert enumerated(crossed([method], 5), 150) >= 46
+def test_links_stay_within_the_stated_bound_in_500_tables(method: str) -> None:
+    each = -(-500 // len(WHOLE))
+    assert enumerated(crossed([method], 8), 40, each) == each
 
 
 def test_enumeration_finds_links_that_classes_give_away() -> None:
