@@ -235,7 +235,7 @@ def posteriors(count):
             public += [distance(np.bincount(values[labels == c], minlength=12) / (labels == c).sum()) for c in labels]
         if far:
             print(
-                f"{method}, {choices} partitions: {np.mean(np.array(far) > 0.25 + 1e-12):.0%} of {len(far)} people "
+                f"{method}, choices = {choices}: {np.mean(np.array(far) > 0.25 + 1e-12):.0%} of {len(far)} people "
                 f"farther than t, largest {max(far):.3f}; published classes at most {max(public):.3f} "
                 f"({skipped} of {count} tables skipped)",
                 flush=True,

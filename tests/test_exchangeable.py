@@ -21,6 +21,7 @@ from shoal.flow.classes.form import form
 from shoal.flow.protect.anonymise import anonymise, plan_for
 from shoal.flow.protect.replay import atoms_of, exchanged
 from shoal.flow.stages.read import schema_for
+from shoal.kernels.repair import unite
 from shoal.parameters import build, declarations
 from shoal.types import Confidential, Partition, Points, Table, with_columns
 from shoal.types.points import Requirement
@@ -253,6 +254,12 @@ class Whole:
         if "bounds" in release:
             release["bounds"] = {name: bounds for name, bounds in release["bounds"].items() if name in self.quasi}
         return shoal.Recipe(**{**fields, **release})
+
+
+@pytest.fixture(autouse=True)
+def little_effort(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unite atoms with little effort: the steps are the same, and every world takes them all."""
+    monkeypatch.setitem(unite.EFFORTS, "default", unite.EFFORTS["fast"])
 
 
 def most_likely_link(case: Whole, most: int) -> tuple[float, float] | None:
