@@ -1,10 +1,11 @@
 """What someone learns who knows the algorithm. Prints as it goes; Census needs census.csv, through SHOAL_DATA.
 
-    python benchmarks/attackers.py [--small | --census | --posteriors] [--quick]
+    python benchmarks/attackers.py [--small | --census | --posteriors] [--quick] [--only NAME]
 
-Small tables: exact probabilities of all links, by replaying every assignment of values to people. Census: proven links,
-by constraint propagation. Posteriors: how far the distribution of a person's value is from the table, in exchangeable
-releases, for someone who replays every assignment.
+Small tables: exact probabilities of all links, by replaying every assignment of values to people; methods, and whole
+runs with requirements against either attacker. Census: proven links, by constraint propagation. Posteriors: how far the
+distribution of a person's value is from the table, in exchangeable releases, for someone who replays every assignment;
+with one partition, and with a secret choice among the best 20 where the method offers it.
 """
 
 import argparse
@@ -13,16 +14,25 @@ import math
 import os
 import sys
 import time
+from functools import cache
 
 import numpy as np
+import pyarrow as pa
 
 import shoal
 from closeness import tables
 from mdav import standardised
+from shoal import registry
 from shoal.attack._propagation import Classes, Colouring, Matching, proven, remaining_orders
 from shoal.attack._worlds import link_probabilities, number_of_worlds
+from shoal.flow.classes.form import form
+from shoal.flow.protect.anonymise import plan_for
+from shoal.flow.protect.replay import atoms_of
+from shoal.flow.stages.read import schema_for
+from shoal.parameters import declarations
+from shoal.types import Table
 
-MOST = 2_000  # worlds of a table at most
+MOST, MOST_OF_RUNS = 2_000, 15_000  # worlds of a table at most; whole runs are not repeated for the same atoms
 METHODS = {
     "mdav": {},
     "t_close_merge": {"t": 0.25},
@@ -32,9 +42,21 @@ METHODS = {
     "steered": {"t": 0.25},
     "p_sensitive": {"p": 2},
     "kpqr": {"p": 2, "q": 0.3, "r": 0.3},
-    "auto": {"t": 0.25},
 }
-VALUES = {"p_sensitive": 4, "kpqr": 6}  # different values, so that there is something to enforce
+RUNS = {
+    "require p": {"method": "mdav", "require": {"p": 2}},
+    "require l_entropy": {"method": "mdav", "require": {"l_entropy": 1.5}},
+    "require alpha": {"method": "mdav", "require": {"alpha": 0.6}},
+    "auto with t": {"method": "auto", "t": 0.25, "set": {"seconds": 0.01}},
+}
+DRAWS = 40  # releases of each assignment, where one of several partitions is chosen in secret
+VALUES = {
+    "p_sensitive": 4,
+    "kpqr": 6,
+    "require p": 4,
+    "require l_entropy": 4,
+    "require alpha": 4,
+}  # different values, so that there is something to enforce
 
 
 def small(n, seed, several=None, related=1.0):
@@ -45,47 +67,78 @@ def small(n, seed, several=None, related=1.0):
     return x, values if several is None else values * several // n
 
 
-def formed(x, k, method, values, more):
-    """Return the classes of a method, numbered by first rows."""
-    given = {} if method == "mdav" else {"confidential": values}
-    labels = shoal.microaggregate(x, k, method=method, **given, **more).labels
+def run(x, k, method, values):
+    """Return the classes and the atoms of a whole run, "name, attacker"."""
+    name, _, attacker = method.partition(", ")
+    recipe = shoal.Recipe(quasi=["a", "b"], confidential=["secret"], k=k, attacker=attacker, **RUNS[name])
+    data = pa.table({"a": x[:, 0], "b": x[:, 1], "secret": values})
+    table = Table(data, schema_for(data, recipe, None), None)
+    (block,) = form(plan_for(table, recipe), table).partition.blocks
+    return numbered(block.labels), atoms_of(block)
+
+
+def numbered(labels):
+    """Number classes by first rows."""
     _, first, own = np.unique(labels, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[own]
+
+
+def formed(x, k, method, values, more=None):
+    """Return the classes of a method."""
+    given = {} if method == "mdav" else {"confidential": values}
+    return numbered(
+        shoal.microaggregate(x, k, method=method, **given, **(METHODS[method] if more is None else more)).labels
+    )
+
+
+def classes_of(x, k, method, values):
+    """Return a function from values to classes; runs on atoms with the same values are not repeated."""
+    if method in METHODS:
+        return lambda world: formed(x, k, method, world.copy())
+    atoms = run(x, k, method, values)[1] if method.endswith("algorithm") else np.arange(len(x))
+
+    @cache
+    def of_atoms(inside):
+        world = np.empty(len(x), np.int64)
+        world[np.argsort(atoms, kind="stable")] = inside
+        return run(x, k, method, world)[0]
+
+    return lambda world: of_atoms(tuple(world[np.lexsort((world, atoms))].tolist()))
 
 
 def links(n, k, method, count):
     """Return the probability of every person's true link in some tables, and how many had too many worlds."""
     found, skipped = [], 0
     for seed in range(count):
-        x, values = small(n, seed, VALUES.get(method))
-        labels = formed(x, k, method, values, METHODS[method])
-        if number_of_worlds(labels, values) > MOST:
+        x, values = small(n, seed, VALUES.get(method.partition(", ")[0]))
+        classes = classes_of(x, k, method, values)
+        labels = classes(values)
+        if number_of_worlds(labels, values) > (MOST if method in METHODS else MOST_OF_RUNS):
             skipped += 1
             continue
-        probabilities = link_probabilities(
-            labels,
-            values,
-            lambda world, x=x, labels=labels: bool(
-                (formed(x, k, method, world.copy(), METHODS[method]) == labels).all()
-            ),
-        )
+
+        def same(world, classes=classes, labels=labels):
+            return bool((classes(world) == labels).all())
+
+        probabilities = link_probabilities(labels, values, same)
         found.append((np.diag(probabilities), probabilities.max(axis=1)))
     return found, skipped
 
 
-def enumerated(count):
+def enumerated(count, only):
+    names = [*METHODS, *(f"{name}, {attacker}" for name in RUNS for attacker in ("table", "algorithm"))]
     print("Probability of the true link: mean / largest of any link / people with a link above 0.9")
     for n, k in ((12, 2), (9, 3)):
-        for method in METHODS:
-            tables_ = count if method not in ("auto", "t_close_anneal") else max(count // 5, 2)
+        for method in [name for name in names if not only or only in name]:
+            tables_ = count if method in METHODS and method != "t_close_anneal" else max(count // 2, 2)
             found, skipped = links(n, k, method, tables_)
             if not found:
-                print(f"n = {n}, k = {k} {method:>15}: every table has more than {MOST:,} worlds", flush=True)
+                print(f"n = {n}, k = {k} {method:>28}: every table has too many worlds", flush=True)
                 continue
             true, best = (np.concatenate(one) for one in zip(*found, strict=True))
             sure = int((best > 0.9).sum())
             print(
-                f"n = {n}, k = {k} {method:>15}: {true.mean():.3f} / {best.max():.3f} / {sure} of {len(true)}"
+                f"n = {n}, k = {k} {method:>28}: {true.mean():.3f} / {best.max():.3f} / {sure} of {len(true)}"
                 f"   ({len(found)} tables, {skipped} skipped)",
                 flush=True,
             )
@@ -157,27 +210,34 @@ def number_of_allocations(labels, atoms):
 def posteriors(count):
     """Compare what someone infers about a person's value with t; exchanges within atoms need no replay."""
     print("\nn = 12, k = 2, t = 0.25: EMD between the posterior of a person's value and the table")
-    for method, tables_ in (("t_close_merge", count), ("t_close_anneal", max(count // 3, 2))):
+    offered = {one.name for one in declarations(registry.load("partition", "t_close_anneal"))}
+    for method, choices in (("t_close_merge", 1), ("t_close_anneal", 1), ("t_close_anneal", 20)):
+        if choices > 1 and "choices" not in offered:
+            print(f"{method}: it offers no secret choice")
+            continue
+        more = METHODS[method] | ({"choices": choices} if choices > 1 else {})
         far, public, skipped = [], [], 0
-        for seed in range(tables_):
+        for seed in range(count):
             x, values = small(12, seed, related=0.0)
-            atoms = formed(x, 2, "mdav", values, {})
-            labels = formed(x, 2, method, values, METHODS[method])
+            atoms = formed(x, 2, "mdav", values)
+            labels = formed(x, 2, method, values, more)
             if number_of_allocations(labels, atoms) > MOST // 2:
                 skipped += 1
                 continue
             found, seen = np.zeros((12, 12)), 0
             for world in allocations(labels, atoms, values):
-                if (formed(x, 2, method, world.copy(), METHODS[method]) == labels).all():
-                    seen += 1
-                    for a in np.unique(atoms):
-                        found[np.ix_(atoms == a, world[atoms == a])] += 1 / (atoms == a).sum()
+                draws = [formed(x, 2, method, world.copy(), more) for _ in range(DRAWS if choices > 1 else 1)]
+                likely = np.mean([(one == labels).all() for one in draws])
+                seen += likely
+                for a in np.unique(atoms):
+                    found[np.ix_(atoms == a, world[atoms == a])] += likely / (atoms == a).sum()
             far += [distance(row) for row in found / seen]
             public += [distance(np.bincount(values[labels == c], minlength=12) / (labels == c).sum()) for c in labels]
         if far:
             print(
-                f"{method}: {np.mean(np.array(far) > 0.25 + 1e-12):.0%} of {len(far)} people farther than t, largest "
-                f"{max(far):.3f}; published classes at most {max(public):.3f} ({skipped} of {tables_} tables skipped)",
+                f"{method}, choices = {choices}: {np.mean(np.array(far) > 0.25 + 1e-12):.0%} of {len(far)} people "
+                f"farther than t, largest {max(far):.3f}; published classes at most {max(public):.3f} "
+                f"({skipped} of {count} tables skipped)",
                 flush=True,
             )
 
@@ -187,11 +247,12 @@ def main():
     parser.add_argument("--small", action="store_true", help="only small tables")
     parser.add_argument("--census", action="store_true", help="only Census")
     parser.add_argument("--posteriors", action="store_true", help="only the distribution of a person's value")
+    parser.add_argument("--only", default="", help="only small tables of methods whose name has this in it")
     parser.add_argument("--quick", action="store_true", help="a few tables")
     given = parser.parse_args()
     every = not (given.small or given.census or given.posteriors)
     if given.small or every:
-        enumerated(3 if given.quick else 10)
+        enumerated(3 if given.quick else 10, given.only)
     if given.posteriors or every:
         posteriors(4 if given.quick else 20)
     if given.census or every:

@@ -160,8 +160,14 @@ def test_with_subjects_the_largest_share_of_an_atom_is_named() -> None:
     assert f"at most {done.audit.attacker.share:g}" in done.audit.attacker.sentence
 
 
-def test_replays_find_equal_classes_of_an_exchangeable_run() -> None:
-    done = shoal.protect(people(), **QUICK, t=0.3, require={"exchangeability": 3})
+@pytest.mark.parametrize(
+    ("method", "more"),
+    [("auto", {"seconds": 0.1}), ("t_close_anneal", {"effort": "fast"}), ("t_close_merge", {"first": "pcp"})],
+)
+def test_replays_find_equal_classes_of_an_exchangeable_run(method: str, more: dict[str, Any]) -> None:
+    table = people() if method != "t_close_merge" else people().set_column(0, "age", pa.array(np.arange(60) * 7 % 61))
+    done = shoal.protect(table, **BASE, method=method, set=more, t=0.2, require={"exchangeability": 3})
+    assert done.partition.blocks[0].atoms.max() > done.partition.labels.max()  # there is something to unite
     (found,) = [one for one in done.audit.findings if one.model == "exchangeability"]
     assert (found.achieved, found.required, found.holds) == (3, 3, True)
     assert found.note == "3 of 3 exchanged inputs gave equal classes"

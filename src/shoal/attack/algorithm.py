@@ -10,7 +10,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal import registry
 from shoal.attack._propagation import LARGEST, Classes, Colouring, Conditions, Matching, proven, remaining_orders
 from shoal.attack._worlds import link_probabilities, members_of, number_of_worlds, right_guesses
 from shoal.types import Table
@@ -20,8 +19,8 @@ from shoal.types.protocols import Attack
 _WORLDS = 1_000  # worlds that are replayed one by one
 _RECORDS = 5_000  # records up to which conditions between all pairs of classes are propagated
 _EXCHANGES = 5  # replays with all atoms exchanged
-_SINGLE = 300  # replays with two values exchanged
-_MATES = 12  # members of a class that one person's value is exchanged with, at most
+_STEPS = 400  # of a chain, each of which exchanges two values
+_PEOPLE = 30  # people in the classes of a chain, unless one class has more
 _PLAIN = ("strata", "blocks", "steer", "require", "refine", "together", "subject", "weight", "set")
 _KNOWN = 0.01  # share of the links that an attacker may know beforehand
 
@@ -47,14 +46,14 @@ class Algorithm(Attack):
     **What the attacker does.** In each class the people and the confidential values are known, not who has which. The
     attacker discards every assignment for which the method would have formed other classes. If few assignments exist,
     all are replayed: the probabilities are exact. For `steered` and `t_first` on larger tables, conditions between
-    pairs of classes are propagated: what is then left is proven. Otherwise values are exchanged at random: first those
-    of all atoms at once; if that changes classes, two at a time, for an attacker who knows all other links. The result
-    of these exchanges is an estimate.
+    pairs of classes are propagated: what is then left is proven. Otherwise values are exchanged at random within all
+    atoms at once. If that changes classes, a chain walks over the assignments of some classes that give the same
+    release, for an attacker who knows the links of all others. Both results are estimates.
 
     **Learnt.** People for whom the most probable assignment is the true one; several equally probable ones share.
 
-    **Baseline.** The person's share of the class. Where an exchangeable method merges atoms it is the share of the
-    atom, which is what the method promises: at most 1 in k.
+    **Baseline.** The person's share of the class. Where an exchangeable method unites atoms, an attacker who knows all
+    links outside an atom has the share of the atom, which is what the method promises: at most 1 in k.
 
     References: [WFWP07].
     """
@@ -97,8 +96,7 @@ class Algorithm(Attack):
             return None
         having = np.unique(values, return_index=True)[1]  # a row with each combination of values
         found = link_probabilities(labels, values, lambda world: self._same(case, release, having[world]))
-        atoms = self._atoms(case, release)
-        fair = float(_shares(atoms).sum())
+        fair = float(_shares(labels).sum())
         return Attempt.of(
             self.key, len(labels), round(right_guesses(found)), fair, "which values are a person's (exact)"
         )
@@ -157,36 +155,52 @@ class Algorithm(Attack):
         return classes, Colouring.of(scaled, labels, classes, size), truth, labels
 
     def _exchanged(self, case: Case, release: _Release) -> Attempt:
-        """Exchange values at random, and see whether the classes stay the same."""
-        rng, atoms = np.random.default_rng(0), self._atoms(case, release)
-        fair = _shares(atoms)
-        n = len(fair)
-        if all(self._same(case, release, _permuted(atoms, rng)) for _ in range(_EXCHANGES)):
-            what = f"which values are a person's (estimated: none of {_EXCHANGES} exchanges changed a class)"
-            return Attempt.of(self.key, n, round(fair.sum()), float(fair.sum()), what)
-        right, base, people, replays = 0.0, 0.0, 0, 0
-        for person in rng.permutation(n):
-            mates = np.flatnonzero((release.labels == release.labels[person]) & (np.arange(n) != person))
-            tried = rng.permutation(mates)[:_MATES]
-            if people and replays + len(tried) > _SINGLE:
-                break
-            stays = [self._same(case, release, _swapped(n, person, mate)) for mate in tried]
-            right += 1.0 / (1.0 + float(np.mean(stays)) * len(mates))
-            base, people, replays = base + fair[person], people + 1, replays + len(tried)
+        """Exchange values at random within all atoms, and see whether the classes stay the same."""
+        rng, atoms, fair = np.random.default_rng(0), self._atoms(case, release), _shares(release.labels)
+        if not all(self._same(case, release, _permuted(atoms, rng)) for _ in range(_EXCHANGES)):
+            return self._walked(case, release, rng)
+        most = f"; whoever knows all links outside an atom is right about {_shares(atoms).sum():,.0f} on average"
         what = (
-            f"which values are a person's (estimated from {replays:,} exchanges of two values, if all other links are "
-            "known)"
+            f"which values are a person's (estimated: none of {_EXCHANGES} exchanges within all atoms changed a class"
+            f"{most if atoms.max() > release.labels.max() else ''})"
         )
-        return Attempt.of(self.key, people, round(right), float(base), what)
+        return Attempt.of(self.key, len(fair), round(fair.sum()), float(fair.sum()), what)
+
+    def _walked(self, case: Case, release: _Release, rng: np.random.Generator) -> Attempt:
+        """Walk from the true assignment to others that give the same classes, in some classes; count where it stays.
+
+        Each step exchanges two values of a class, and is taken back if the method would then form other classes. In the
+        long run all assignments that can be reached are equally frequent.
+        """
+        labels, values = release.labels, release.values
+        inside = members_of(labels)
+        some = np.cumsum(np.bincount(labels)[turns := rng.permutation(len(inside))]) <= _PEOPLE
+        some[0] = True
+        chosen = [inside[c] for c in turns[some] if len(np.unique(values[inside[c]])) > 1] or [inside[turns[0]]]
+        people = np.concatenate(chosen)
+        now, seen = np.arange(len(labels)), np.zeros((len(people), int(values.max()) + 1))
+        for step in range(_STEPS):
+            i, j = rng.choice(chosen[rng.integers(len(chosen))], 2, replace=False)
+            trial = now.copy()
+            trial[[i, j]] = now[[j, i]]
+            if values[trial[i]] == values[now[i]] or self._same(case, release, trial):
+                now = trial
+            if step >= _STEPS // 5:  # it has forgotten some of where it started
+                seen[np.arange(len(people)), values[now[people]]] += 1
+        same = labels[people][:, None] == labels[people]
+        alike = (same & (values[people][:, None] == values[people])).sum(axis=0)
+        found = np.where(same, seen[:, values[people]] / alike, 0.0)
+        what = (
+            f"which values are a person's (estimated by a chain of {_STEPS:,} steps over assignments with the same "
+            "classes, if the links of all other classes are known)"
+        )
+        fair = float(_shares(labels)[people].sum())
+        return Attempt.of(self.key, len(people), round(right_guesses(found)), fair, what)
 
     def _atoms(self, case: Case, release: _Release) -> Ints:
-        """Return the atoms of a method that merges them, otherwise the classes."""
-        method = str(case.recipe["method"])
-        merges = registry.says("partition", method, "exchangeable") and registry.says("partition", method, "promises_t")
-        if not merges or case.replay is None:
-            return release.labels
-        first = dict(case.recipe.get("set") or {}).get("first", "mdav")
-        return _numbered(case.replay(release.truth, method=first, t=None, require={}, set={}))
+        """Return the atoms that the method united, otherwise the classes."""
+        assert case.replay is not None
+        return _numbered(case.replay(release.truth, atoms=True))
 
 
 def _numbered(labels: Ints) -> Ints:
@@ -203,10 +217,4 @@ def _permuted(labels: Ints, rng: np.random.Generator) -> Ints:
     rows = np.arange(len(labels))
     for inside in members_of(labels):
         rows[inside] = rng.permutation(inside)
-    return rows
-
-
-def _swapped(n: int, i: int, j: int) -> Ints:
-    rows = np.arange(n)
-    rows[[i, j]] = j, i
     return rows

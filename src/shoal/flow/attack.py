@@ -20,6 +20,7 @@ from shoal.flow.classes.form import form
 from shoal.flow.evidence.receipt import Receipt
 from shoal.flow.gate.attacks import as_released, notes_in, run_attacks, with_parsed
 from shoal.flow.protect.anonymise import plan_for
+from shoal.flow.protect.replay import atoms_of
 from shoal.flow.protect.row_order import lined_up
 from shoal.flow.stages.read import is_textual, open_source, schema_for
 from shoal.flow.stages.values import complete_rows
@@ -87,9 +88,10 @@ def case_of(asked: AttackRequest) -> Case:
     )
 
 
-def _classes(recipe: Recipe, table: Table, **changes: Any) -> NDArray[np.int64]:
-    """Return the class of each row of a table, with some fields of the recipe changed."""
-    return form(plan_for(table, replace(recipe, **changes)), table).partition.labels
+def _classes(recipe: Recipe, table: Table, *, atoms: bool = False) -> NDArray[np.int64]:
+    """Return the class of each row of a table, or its atom."""
+    partition = form(plan_for(table, recipe), table).partition
+    return atoms_of(partition.blocks[0]) if atoms else partition.labels
 
 
 def recipe_in(evidence: Mapping[str, Any], owner: str) -> dict[str, Any]:

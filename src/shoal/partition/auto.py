@@ -134,7 +134,7 @@ class Auto(Checked, Partitioner):
         labels = block.labels if hold(demands, block.labels).all() else satisfy(x, block.labels, self.k, demands)
         if effort is not None:
             labels = refine_close(x, labels, self.k, demands, EFFORTS[effort], int(rng.integers(1 << 60)))
-        return replace(first, blocks=(replace(block, labels=labels),), note=note)
+        return replace(first, blocks=(replace(block, labels=labels, atoms=None),), note=note)
 
     def _first(self, points: Points) -> tuple[str, dict[str, Any]]:
         """Return the method whose classes are refined: one that provides t if t is given."""

@@ -18,9 +18,9 @@ from shoal.types.protocols import Partitioner
 class TCloseAnneal(Checked, Partitioner):
     """Exchangeable t-closeness: classes are unions of atoms, and atoms are formed from quasi-identifiers alone.
 
-    Another method forms atoms of at least k records by their quasi-identifiers. Simulated annealing then shifts,
-    exchanges, merges and divides whole atoms, so that every class meets t with little loss. It uses the atoms'
-    quasi-identifiers and their *multisets* of confidential values, never which record has which value.
+    Another method forms atoms of at least k records by their quasi-identifiers; equal records share an atom. Simulated
+    annealing then shifts, exchanges, merges and divides whole atoms, so that every class meets t with little loss. It
+    uses the atoms' quasi-identifiers and their *multisets* of confidential values, never which record has which value.
 
     **Guarantee.** n ≥ k → every record in exactly one class of at least k records, within t of the table in every
     confidential attribute by the earth mover's distance between values, and every other requirement on the points is

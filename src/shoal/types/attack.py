@@ -154,8 +154,8 @@ class Case:
     notes
         Texts that the released files hold besides their tables, such as labels and properties.
     replay
-        Forms the classes of a table as the run did, and returns the label of each row; fields of the recipe to change
-        are given by name. None: the recipe is not known.
+        Forms the classes of a table as the run did, and returns the class of each row; with ``atoms=True`` its atom.
+        None: the recipe is not known.
     """
 
     original: Table

@@ -78,7 +78,7 @@ class Improved(Partitioner):
         from shoal.kernels.refine.refine import CLOSE_EFFORTS, EFFORTS, refine
         from shoal.kernels.repair.refine import refine_close
 
-        demands = demands_of(points, self.k, self.t)
+        demands, block = demands_of(points, self.k, self.t), replace(block, atoms=None)  # records move one by one
         if self.repair and demands is not None:
             block = self._repaired(block, points, demands)
         block = replace(block, atoms=None)  # from here on, single records move
