@@ -20,7 +20,6 @@ from shoal.flow.classes.form import form
 from shoal.flow.evidence.receipt import Receipt
 from shoal.flow.gate.attacks import as_released, notes_in, run_attacks, with_parsed
 from shoal.flow.protect.anonymise import plan_for
-from shoal.flow.protect.replay import atoms_of
 from shoal.flow.protect.row_order import lined_up
 from shoal.flow.stages.read import is_textual, open_source, schema_for
 from shoal.flow.stages.values import complete_rows
@@ -30,6 +29,7 @@ from shoal.recipe.recipe import Recipe
 from shoal.types import Attempts, Case, Dialect, Release, Role, Schema, Table
 
 _NAMING = ("orders", "taxonomies", "text")  # fields in which evidence hides names of categories
+_KEY = bytes(32)  # of a choice among partitions, where the key of the run is not known
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,14 +84,17 @@ def case_of(asked: AttackRequest) -> Case:
         None if earlier is None else _matched(original, earlier, replace(asked, receipt=None))[0],
         asked.evidence,
         tuple(notes_in(one.at for one in asked.released if isinstance(one, Place))),
-        partial(_classes, asked.recipe),
+        partial(_classes, asked.recipe, None if asked.receipt is None else Receipt.read(asked.receipt).choice_key),
     )
 
 
-def _classes(recipe: Recipe, table: Table, *, atoms: bool = False) -> NDArray[np.int64]:
-    """Return the class of each row of a table, or its atom."""
-    partition = form(plan_for(table, recipe), table).partition
-    return atoms_of(partition.blocks[0]) if atoms else partition.labels
+def _classes(recipe: Recipe, key: bytes | None, table: Table, *, atoms: bool = False) -> NDArray[np.int64]:
+    """Return the class of each row of a table, or its atom.
+
+    If one of several partitions was chosen by a secret key, `key` is that key; without it, another one is chosen.
+    """
+    partition = form(plan_for(table, recipe).with_keys(choice=key or _KEY), table).partition
+    return partition.blocks[0].atom_labels if atoms else partition.labels
 
 
 def recipe_in(evidence: Mapping[str, Any], owner: str) -> dict[str, Any]:
