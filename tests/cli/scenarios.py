@@ -1412,7 +1412,9 @@ def _(folder: Path) -> list[str]:
 
 @scenario("Repeat: a receipt without a choice key", 3)
 def _(folder: Path) -> list[str]:
-    return repeating(folder, "--method", "t_close_anneal", "--t", "0.4", "--set", "choices=5", release="swap")
+    return repeating(
+        folder, "--confidential", "ill", "--method", "t_close_anneal", "--t", "0.4", "--set", "choices=5", release="swap"
+    )
 
 
 @scenario("Auto: choices without anything to protect", 2)

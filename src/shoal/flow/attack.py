@@ -75,7 +75,7 @@ def case_of(asked: AttackRequest) -> Case:
     rows, why = _matched(original, tables[0], asked)
     earlier = None if asked.earlier is None else _released(asked.earlier, original, asked)
     return Case(
-        with_parsed(original),
+        with_parsed(original, exact=True),
         tables,
         asked.recipe.to_dict(),
         rows,

@@ -47,7 +47,7 @@ def attack_release(
         If an attack that must not succeed does.
     """
     tables = tuple(as_released(one, original) for one in (release, release.apart) if one is not None)
-    case = Case(with_parsed(original), tables, recipe, np.arange(len(original)), notes=tuple(notes))
+    case = Case(with_parsed(original, exact=True), tables, recipe, np.arange(len(original)), notes=tuple(notes))
     found = run_attacks(case, [key for key in registry.keys("attack") if registry.says("attack", key, "quick")])
     for one in found.succeeded:
         if registry.says("attack", one.attack, "stops") and not (one.attack == "metadata" and keep_metadata):
@@ -102,13 +102,16 @@ def _with_decimals(column: Column) -> Column:
     return replace(column, kind=Kind.CONTINUOUS) if column.role is Role.WEIGHT else column
 
 
-def with_parsed(table: Table) -> Table:
-    """Return a table in which text cells are values, by the kind of their column; cells that do not fit stay text."""
+def with_parsed(table: Table, *, exact: bool = False) -> Table:
+    """Return a table in which text cells are values, by the kind of their column; cells that do not fit stay text.
+
+    With `exact`, integers stay integers, as in the original; it has such cells parsed already.
+    """
     found = {}
     for column in table.schema.columns:
         if column.role in _PARSED and column.name in table.data.column_names:
             try:
-                found[column.name] = as_values(column.name, table)
+                found[column.name] = as_values(column.name, table, exact=exact)
             except (ShoalError, pa.ArrowException):
                 continue
     changed = {name: one for name, one in found.items() if one is not table.data.column(name)}
