@@ -25,6 +25,7 @@ LEVELS = {
     "kpqr": {"p": 2, "q": 0.3, "r": 0.3},
     "t_close_anneal": {"effort": "fast"},
     "anneal": {"effort": "fast"},
+    "auto": {"seconds": 0.01},
 }
 KINDS = ("integers", "ties", "nominal", "mixed")
 SIZES = ((12, 2), (9, 3))
@@ -66,15 +67,13 @@ class Small:
         required = (Requirement(self.required, "secret", REQUIRED[self.required]),) if self.required else ()
         return Points(np.ascontiguousarray(x), confidential=(secret,), required=required)
 
-    def form(self, points: Points, method: str = "") -> Partition:
-        cls = registry.load("partition", method or self.method)
-        given = {"t": self.t} if cls.promises_t else {}
-        given |= {} if method else LEVELS.get(self.method, {})
-        return build(cls, {"k": self.k, **given}).partition(points, np.random.default_rng(3))
+    def form(self, points: Points) -> Partition:
+        given = {"t": self.t} if self.cls.promises_t else {}
+        given |= LEVELS.get(self.method, {})
+        return build(self.cls, {"k": self.k, **given}).partition(points, np.random.default_rng(3))
 
     def atoms(self, points: Points) -> list[np.ndarray]:
-        formed = self.form(points, "mdav") if self.method in MERGING else self.form(points)
-        return [block.labels for block in formed.blocks]
+        return [block.atom_labels for block in self.form(points).blocks]
 
 
 def with_codes(points: Points, codes: np.ndarray) -> Points:
