@@ -20,12 +20,10 @@ def withstands_algorithm(recipe: Recipe) -> bool:
 
     It can if the recipe asks for it, and classes are unions of atoms, which a method that promises it (`exchangeable`)
     formed from quasi-identifiers alone. It cannot where classes of several blocks overlap, where artificial attributes
-    steer, where values were swapped with a public seed, and where ties were broken by row, as MDAV alone does. Whether
+    steer, and where ties were broken by row, as MDAV alone does. Whether
     it does hold depends on the atoms that were formed, too: they must not split equal records.
     """
     if recipe.attacker != "algorithm" or several_blocks(recipe) or recipe.steer:
-        return False
-    if recipe.set.get("not_private_seed") is not None:
         return False
     first = str(recipe.set.get("first", recipe.method))
     promised = all(_says(method, "exchangeable") and _says(method, "promises_k") for method in (recipe.method, first))
