@@ -33,7 +33,8 @@ def test_equals_the_transcription_after_every_method(method: str, t: float) -> N
     X = rng.normal(size=(60, 1))
     secret = np.column_stack([X[:, 0] + rng.normal(size=60), rng.integers(0, 3, 60)])
     before = shoal.microaggregate(X, 3, method=method, seed=4).labels
-    found = shoal.microaggregate(X, 3, method="t_close_merge", first=method, confidential=secret, t=t, seed=4).labels
+    given = {"first": method, "confidential": secret, "t": t, "seed": 4, "attacker": "table"}  # in the order of rows
+    found = shoal.microaggregate(X, 3, method="t_close_merge", **given).labels
     want = oracle.t_close_merge(X.tolist(), before.tolist(), confidential_arrays(secret, 60), t)
     assert found.tolist() == want
 
