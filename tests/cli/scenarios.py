@@ -1413,7 +1413,16 @@ def _(folder: Path) -> list[str]:
 @scenario("Repeat: a receipt without a choice key", 3)
 def _(folder: Path) -> list[str]:
     return repeating(
-        folder, "--confidential", "ill", "--method", "t_close_anneal", "--t", "0.4", "--set", "choices=5", release="swap"
+        folder,
+        "--confidential",
+        "ill",
+        "--method",
+        "t_close_anneal",
+        "--t",
+        "0.4",
+        "--set",
+        "choices=5",
+        release="swap",
     )
 
 

@@ -152,7 +152,7 @@ class Case:
     evidence
         The evidence as plain values; None: none was given.
     notes
-        Texts that the released files hold besides their tables, such as labels and properties.
+        Texts that the released files hold in addition to their tables, such as labels and properties.
     replay
         Forms the classes of a table as the run did, and returns the class of each row; with ``atoms=True`` its atom.
         None: the recipe is not known.

@@ -47,7 +47,7 @@ class Setting:
     sized
         Whether k sets the class size; if not, the method chooses the sizes itself.
     attacker
-        Whom its k withstands: someone who knows the ``algorithm``, or only the ``table``; empty if no k is promised.
+        The attacker that its k withstands: someone who knows the ``algorithm``, or only the ``table``; empty if no k is promised.
     frontiers
         If requirements look at confidential values: the attackers on whose frontier it lies. That of ``algorithm``
         compares settings that withstand someone who knows the algorithm, that of ``table`` all.
@@ -222,7 +222,7 @@ class Explored:
     stand_ins
         Whether synthetic records replaced those of the table, whose cells were not read.
     attacker
-        If requirements look at confidential values: whom the recipe must withstand. There are two frontiers then, and
+        If requirements look at confidential values: the attacker that the recipe must withstand. There are two frontiers then, and
         the recommended setting is on that of this attacker. Else "".
     """
 

@@ -178,7 +178,7 @@ SECOND = "row of the second table"  #: what is linked to a person if the first t
 
 @dataclass(frozen=True, slots=True)
 class Attacker:
-    """Whom a release withstands, and with what probability this attacker links a record at most.
+    """The attacker that a release withstands, and the probability with which they link a record at most.
 
     Attributes
     ----------
@@ -250,7 +250,9 @@ class Audit:
     findings: tuple[Finding, ...]
     link: str | None = None  #: the class column, if confidential columns are in a separate table
     unchanged: Unchanged | None = None  #: records made unique by unchanged columns; None: not counted
-    attacker: Attacker | None = None  #: whom the release withstands; None: not known, as in the audit of any table
+    attacker: Attacker | None = (
+        None  #: the attacker that the release withstands; None: not known, as in the audit of any table
+    )
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ class Improved(Partitioner):
     t: float | None = None
     repair: bool = False
     effort: str | None = None  #: of the refinement; None: no refinement
-    attacker: str = "table"  #: whom classes must withstand: ``algorithm`` or ``table``
+    attacker: str = "table"  #: the attacker that classes must withstand: ``algorithm`` or ``table``
 
     @property
     def k(self) -> int:

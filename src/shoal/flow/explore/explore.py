@@ -85,7 +85,7 @@ def recommended(
     demanded
         The levels that the recipe demands, for the reason if nothing is recommended.
     attacker
-        Whom the recommended setting must withstand, if the frontier is that of an attacker.
+        The attacker that the recommended setting must withstand, if the frontier is that of an attacker.
 
     Returns
     -------

@@ -61,7 +61,7 @@ class Result:
     risk: float = math.nan
     noise: float = math.nan  #: its part of the loss, where noise is weighed
     readings: tuple[Reading, ...] = ()
-    attacker: str = ""  #: whom k withstands, by the audit: ``algorithm`` or ``table``
+    attacker: str = ""  #: the attacker that k withstands, by the audit: ``algorithm`` or ``table``
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ def attack_release(
     recipe
         The fields of the recipe.
     notes
-        Texts that the staged files hold besides their tables.
+        Texts that the staged files hold in addition to their tables.
     keep_metadata
         Whether metadata was to be kept; then names in it are reported only.
 
@@ -70,7 +70,7 @@ def note_on_order(attempts: Iterable[Attempt], row_order: str) -> tuple[str, ...
 
 
 def notes_in(staged: Iterable[Any]) -> list[str]:
-    """Return the texts that files hold besides their tables; databases hold none."""
+    """Return the texts that files hold in addition to their tables; databases hold none."""
     files = [at for at in staged if isinstance(at, Path)]
     found = [registry.for_place("io.sources", at)().properties(at) for at in files]
     return [text for properties in found for text in properties.values() if text]

@@ -121,7 +121,7 @@ def gate(release: Release, promise: Promise) -> Audit:
 
 
 def attacker_of(release: Release, promise: Promise) -> Attacker | None:
-    """Return whom a release withstands; None if it promises no k.
+    """Return the attacker that a release withstands; None if it promises no k.
 
     Someone who knows the algorithm is withstood only if every class is a union of atoms, each of at least k records, or
     of at least k people where k counts them.

@@ -64,7 +64,7 @@ class Promise:
     replayed
         Models that are audited by repeating the run.
     withstands
-        Whom k withstands: an attacker who knows the ``algorithm``, or only the ``table``; empty: no k is promised.
+        The attacker that k withstands, who knows the ``algorithm``, or only the ``table``; empty: no k is promised.
     """
 
     quasi: tuple[str, ...]
@@ -114,7 +114,7 @@ class Promise:
 
 
 def _withstands(recipe: Recipe, partition: Partition) -> str:
-    """Return whom k withstands, by the recipe and by the classes that were formed."""
+    """Return the attacker that k withstands, by the recipe and by the classes that were formed."""
     asked = withstood(recipe, promised=all(block.promised for block in partition.blocks))
     by_value = len(partition.blocks) == 1 and partition.blocks[0].by_value
     return "table" if asked == "algorithm" and not by_value else asked
