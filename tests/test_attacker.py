@@ -1,4 +1,4 @@
-"""Attackers: whom a release withstands, what is said of it, and replays on exchanged inputs."""
+"""Attackers: which one a release withstands, what is said of it, and replays on exchanged inputs."""
 
 from __future__ import annotations
 

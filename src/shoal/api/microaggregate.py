@@ -46,7 +46,7 @@ def microaggregate(
         Privacy models that every class must satisfy, by name: ``{"l_entropy": 3, "e": {"0": 500}}``; a column of
         `confidential` is called by its number.
     attacker
-        The attacker that repairs and ``auto`` must withstand: someone who knows the ``algorithm``, or only the ``table``.
+        The attacker that repairs and ``auto`` must withstand: one who knows the ``algorithm``, or only the ``table``.
     **params
         Parameters of the method; an unknown name is an error.
 

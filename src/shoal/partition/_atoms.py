@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from shoal.kernels.repair.unite import Effort
 
 _CANDIDATES = 8  # nearest classes among which a failing class finds one that is free to merge
-_MOVE = 1e-6  # seconds for a move of an atom …
-_RECORD = 1.5e-8  # … and for each record of the classes that it changes
+_MOVE = 3e-7  # seconds for a move of an atom …
+_RECORD = 5e-9  # … and for each record of the classes that it changes
 
 
 class Choice(NamedTuple):

@@ -41,7 +41,7 @@ def several_blocks(recipe: Recipe) -> bool:
 
 
 def withstood(recipe: Recipe, *, promised: bool = True) -> str:
-    """Return the attacker that a recipe's k can withstand: ``algorithm`` or ``table``; empty if it promises no k of records."""
+    """Return the attacker that a recipe's k can withstand: ``algorithm`` or ``table``; empty without a promised k."""
     if not promised or recipe.claim == "original" or recipe.set.get("not_private_seed") is not None:
         return ""
     return "algorithm" if withstands_algorithm(recipe) else "table"

@@ -47,7 +47,8 @@ class Setting:
     sized
         Whether k sets the class size; if not, the method chooses the sizes itself.
     attacker
-        The attacker that its k withstands: someone who knows the ``algorithm``, or only the ``table``; empty if no k is promised.
+        The attacker that its k withstands: one who knows the ``algorithm``, or only the ``table``; empty without a
+        promised k.
     frontiers
         If requirements look at confidential values: the attackers on whose frontier it lies. That of ``algorithm``
         compares settings that withstand someone who knows the algorithm, that of ``table`` all.
@@ -222,8 +223,8 @@ class Explored:
     stand_ins
         Whether synthetic records replaced those of the table, whose cells were not read.
     attacker
-        If requirements look at confidential values: the attacker that the recipe must withstand. There are two frontiers then, and
-        the recommended setting is on that of this attacker. Else "".
+        If requirements look at confidential values: the attacker that the recipe must withstand. There are two
+        frontiers then, and the recommended setting is on that of this attacker. Else "".
     """
 
     settings: tuple[Setting, ...]

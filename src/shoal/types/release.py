@@ -250,9 +250,7 @@ class Audit:
     findings: tuple[Finding, ...]
     link: str | None = None  #: the class column, if confidential columns are in a separate table
     unchanged: Unchanged | None = None  #: records made unique by unchanged columns; None: not counted
-    attacker: Attacker | None = (
-        None  #: the attacker that the release withstands; None: not known, as in the audit of any table
-    )
+    attacker: Attacker | None = None  #: the attacker that it withstands; None: not known, as in other audits
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -83,7 +83,7 @@ def percentages(room: str) -> list[str]:
 
 
 class Way(NamedTuple):
-    """How classes are formed, which attacker they withstand, how ε is divided among blocks of attributes; None: no choice."""
+    """How classes are formed, which attacker they withstand, how ε is divided among blocks; None: no choice."""
 
     method: str
     refine: str | None

@@ -24,7 +24,7 @@ from shoal.kernels.models.demands import Demands
 from shoal.kernels.models.rules import Rules, rules_excess
 from shoal.kernels.refine.annealing import neighbour, schedule, uniform
 from shoal.kernels.refine.class_state import numbered
-from shoal.kernels.runtime.jit import announce, kernel, part
+from shoal.kernels.runtime.jit import announce, inlined, kernel, part
 from shoal.kernels.space.neighbours import neighbours
 
 HOT = 3.0  #: initial temperature, in units of the mean heat of an atom
@@ -173,7 +173,7 @@ def _release(u, c):
     u.excess[c] = 0.0
 
 
-@part
+@inlined
 def _refresh(a, u, c):
     """Recompute the sum of a class from its atoms, so that rounding errors do not accumulate."""
     d = a.x.shape[1]
@@ -189,7 +189,7 @@ def _refresh(a, u, c):
     u.value[c] = value / u.size[c] if u.size[c] > 0 else 0.0
 
 
-@part
+@inlined
 def _value(a, u, c, out, into):
     """Return |S|² / W of class c without atom `out` and with atom `into`; −1 means none."""
     size = u.size[c]
@@ -219,7 +219,7 @@ def _value_of_union(a, u, b, c):
     return total / (u.size[b] + u.size[c])
 
 
-@part
+@inlined
 def _excess_in(u, at, s):
     """Return the excess in one attribute of the trial class, which must be small enough for exact work."""
     total = 0.0
@@ -230,7 +230,7 @@ def _excess_in(u, at, s):
     return total + u.each * rules_excess(u.rules, u.c, at, u.trial, s, u.scratch)
 
 
-@part
+@inlined
 def _least(a, u, c, out, into):
     """Return a lower bound on the excess of class c without atom `out` and with atom `into`, in O(1).
 
@@ -254,7 +254,7 @@ def _least(a, u, c, out, into):
     return total
 
 
-@part
+@inlined
 def _compose(a, u, at, c, out, into):
     """Write the codes of class c without atom `out` and with atom `into` to the trial class; return how many."""
     m = u.size[c]
@@ -279,7 +279,7 @@ def _compose(a, u, at, c, out, into):
     return s
 
 
-@part
+@inlined
 def _excess(a, u, c, out, into):
     """Return the excess of class c without atom `out` and with atom `into`; an empty class has none."""
     total = 0.0
@@ -307,7 +307,7 @@ def _excess_of_union(a, u, b, c):
     return total
 
 
-@part
+@inlined
 def _leave(a, u, i):
     """Remove an atom from its class; sum and excess are not updated."""
     c, place = u.label[i], u.place[i]
@@ -323,7 +323,7 @@ def _leave(a, u, i):
         u.codes[at, c] -= a.codes[at, i]
 
 
-@part
+@inlined
 def _enter(a, u, i, c):
     """Add an atom to a class; sum and excess are not updated."""
     for at in range(u.code.shape[0]):
@@ -343,14 +343,14 @@ def _move(a, u, i, c):
     _enter(a, u, i, c)
 
 
-@part
+@inlined
 def _fits(a, u, c, out, into):
     """Tell whether class c has room for one atom in place of another."""
     size = u.size[c] + a.size[into] - (a.size[out] if out >= 0 else 0)
     return size <= u.code.shape[2] and (out >= 0 or u.atoms[c] < u.member.shape[1])
 
 
-@part
+@inlined
 def _shift(a, u, i, b, price, limit):
     """Move atom i to class b, which may be an unused one."""
     home, fresh = u.label[i], u.atoms[b] == 0
@@ -379,7 +379,7 @@ def _shift(a, u, i, b, price, limit):
     return change
 
 
-@part
+@inlined
 def _swap(a, u, i, y, price, limit):
     """Exchange atoms i and y of different classes."""
     home, b = u.label[i], u.label[y]
@@ -428,7 +428,7 @@ def _join(a, u, c, b, price, limit):
     return change
 
 
-@part
+@inlined
 def _pair(a, u, i, j, price, limit):
     """Form a class of two atoms of different classes, each of which keeps at least one."""
     home, b = u.label[i], u.label[j]
@@ -541,7 +541,7 @@ def _dissolve(a, u, c, price, limit):
     return np.inf
 
 
-@part
+@inlined
 def _partner(a, u, i, b, at, random):
     """Return the atom of class b with the value nearest to that of i in the middle, or a random one."""
     if uniform(random) < 0.5:

@@ -34,7 +34,7 @@ _QUENCH = 200  # most moves per atom at temperature 0
 _COOLER = 0.4  # ratio of the initial temperature of a generation, or of a round, to that of the one before
 _FEWER = 0.7  # ratio of the moves of a generation to those of the one before
 _LEAST_QUENCH = 10
-_LEAST_MOVES, _MOST_MOVES = 1_000, 3_000  # moves per atom of one annealing, as far as the effort allows
+_LEAST_MOVES, _MOST_MOVES = 1_000, 4_500  # moves per atom of one annealing, as far as the effort allows
 _CANDIDATES = 8  # nearest classes among which a failing class finds one that is free to merge
 _USUAL = 16  # atoms of average size to which a class may grow, or more where the start needs more …
 _MOST = 1 << 24  # … as long as all classes of an annealing have at most this many codes
@@ -56,7 +56,7 @@ class Effort(NamedTuple):
         """Return the number of annealings of the first generation, and the moves of each.
 
         >>> [EFFORTS["default"].shared_out(atoms) for atoms in (10, 200, 2_000, 6_000)]
-        [(6, 30000), (6, 600000), (1, 2000000), (1, 3600000)]
+        [(6, 45000), (6, 900000), (2, 2000000), (1, 5400000)]
         """
         each = min(max(self.moves // self.runs, _LEAST_MOVES * atoms), self.moves, _MOST_MOVES * atoms)
         return min(self.runs, self.moves // each), each
@@ -71,7 +71,7 @@ class Effort(NamedTuple):
 
 EFFORTS = {
     "fast": Effort(250_000, 1, 1, 1, 60, 0),
-    "default": Effort(3_600_000, 6, 3, 2, 250, 700),
+    "default": Effort(5_400_000, 6, 3, 2, 250, 700),
     "best": Effort(24_000_000, 8, 4, 4, 1_500, 3_000),
 }
 

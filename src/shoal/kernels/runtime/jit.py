@@ -190,6 +190,8 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False,
 _njit: Any = numba.njit
 
 part = _njit(no_cpython_wrapper=True, **OPTIONS)
+#: A part that is copied into its callers: a call copies all fields of the tuples that it passes, often the larger cost.
+inlined = _njit(no_cpython_wrapper=True, forceinline=True, **OPTIONS)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
