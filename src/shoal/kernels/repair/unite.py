@@ -56,7 +56,7 @@ class Effort(NamedTuple):
         """Return the number of annealings of the first generation, and the moves of each.
 
         >>> [EFFORTS["default"].shared_out(atoms) for atoms in (10, 200, 2_000, 6_000)]
-        [(6, 45000), (6, 900000), (2, 2000000), (1, 5400000)]
+        [(6, 45000), (6, 800000), (2, 2000000), (1, 4800000)]
         """
         each = min(max(self.moves // self.runs, _LEAST_MOVES * atoms), self.moves, _MOST_MOVES * atoms)
         return min(self.runs, self.moves // each), each
@@ -71,7 +71,7 @@ class Effort(NamedTuple):
 
 EFFORTS = {
     "fast": Effort(250_000, 1, 1, 1, 60, 0),
-    "default": Effort(5_400_000, 6, 3, 2, 250, 700),
+    "default": Effort(4_800_000, 6, 3, 2, 250, 700),
     "best": Effort(24_000_000, 8, 4, 4, 1_500, 3_000),
 }
 
