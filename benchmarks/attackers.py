@@ -22,15 +22,16 @@ import pyarrow as pa
 import shoal
 from closeness import tables
 from mdav import standardised
-from shoal import registry
 from shoal.attack._propagation import Classes, Colouring, Matching, proven, remaining_orders
 from shoal.attack._worlds import link_probabilities, number_of_worlds
 from shoal.flow.classes.form import form
 from shoal.flow.protect.anonymise import plan_for
-from shoal.flow.protect.replay import atoms_of
+from shoal.flow.stages.encode import confidential_arrays
 from shoal.flow.stages.read import schema_for
-from shoal.parameters import declarations
-from shoal.types import Table
+from shoal.kernels.arithmetic.class_statistics import sse
+from shoal.kernels.models.demands import demands_of
+from shoal.kernels.repair.unite import EFFORTS, alternatives
+from shoal.types import Points, Table
 
 MOST, MOST_OF_RUNS = 2_000, 15_000  # worlds of a table at most; whole runs are not repeated for the same atoms
 METHODS = {
@@ -49,7 +50,6 @@ RUNS = {
     "require alpha": {"method": "mdav", "require": {"alpha": 0.6}},
     "auto with t": {"method": "auto", "t": 0.25, "set": {"seconds": 0.01}},
 }
-DRAWS = 40  # releases of each assignment, where one of several partitions is chosen in secret
 VALUES = {
     "p_sensitive": 4,
     "kpqr": 6,
@@ -74,7 +74,7 @@ def run(x, k, method, values):
     data = pa.table({"a": x[:, 0], "b": x[:, 1], "secret": values})
     table = Table(data, schema_for(data, recipe, None), None)
     (block,) = form(plan_for(table, recipe), table).partition.blocks
-    return numbered(block.labels), atoms_of(block)
+    return numbered(block.labels), block.atom_labels
 
 
 def numbered(labels):
@@ -207,27 +207,34 @@ def number_of_allocations(labels, atoms):
     return found
 
 
+def candidates(x, k, t, values, atoms, choices, effort="fast"):
+    """Return the partitions from which t_close_anneal takes one by a secret key."""
+    points = Points(x, confidential=confidential_arrays(values, len(x)))
+    return alternatives(x, atoms, demands_of(points, k, t), EFFORTS[effort], 0, choices)
+
+
 def posteriors(count):
     """Compare what someone infers about a person's value with t; exchanges within atoms need no replay."""
     print("\nn = 12, k = 2, t = 0.25: EMD between the posterior of a person's value and the table")
-    offered = {one.name for one in declarations(registry.load("partition", "t_close_anneal"))}
     for method, choices in (("t_close_merge", 1), ("t_close_anneal", 1), ("t_close_anneal", 20)):
-        if choices > 1 and "choices" not in offered:
-            print(f"{method}: it offers no secret choice")
-            continue
-        more = METHODS[method] | ({"choices": choices} if choices > 1 else {})
         far, public, skipped = [], [], 0
         for seed in range(count):
             x, values = small(12, seed, related=0.0)
             atoms = formed(x, 2, "mdav", values)
-            labels = formed(x, 2, method, values, more)
+
+            def offered(world, x=x, atoms=atoms, method=method, choices=choices):
+                if method == "t_close_merge":
+                    return [formed(x, 2, method, world.copy())]
+                return candidates(x, 2, 0.25, world.copy(), atoms, choices)
+
+            made = offered(values)
+            labels = made[seed % len(made)]
             if number_of_allocations(labels, atoms) > MOST // 2:
                 skipped += 1
                 continue
             found, seen = np.zeros((12, 12)), 0
             for world in allocations(labels, atoms, values):
-                draws = [formed(x, 2, method, world.copy(), more) for _ in range(DRAWS if choices > 1 else 1)]
-                likely = np.mean([(one == labels).all() for one in draws])
+                likely = np.mean([(one == labels).all() for one in offered(world)])
                 seen += likely
                 for a in np.unique(atoms):
                     found[np.ix_(atoms == a, world[atoms == a])] += likely / (atoms == a).sum()
@@ -238,6 +245,24 @@ def posteriors(count):
                 f"{method}, choices = {choices}: {np.mean(np.array(far) > 0.25 + 1e-12):.0%} of {len(far)} people "
                 f"farther than t, largest {max(far):.3f}; published classes at most {max(public):.3f} "
                 f"({skipped} of {count} tables skipped)",
+                flush=True,
+            )
+
+
+def price():
+    """Measure what the secret choice costs on Census."""
+    print("\nCensus, k = 5: information loss of one partition, and of 20 from which one is taken")
+    for (name, (raw, values)), t in itertools.product(tables().items(), (0.15, 0.25)):
+        x = standardised(raw)
+        atoms = shoal.microaggregate(x, 5).labels
+        for choices in (1, 20):
+            start = time.process_time()
+            made = candidates(x, 5, t, values, atoms, choices, "default")
+            lost = [100 * sse(x, labels) / sse(x, np.zeros(len(x), np.int64)) for labels in made]
+            spent = time.process_time() - start
+            print(
+                f"{name}, t = {t}: {len(made)} partitions, mean {np.mean(lost):.2f}, "
+                f"{min(lost):.2f} to {max(lost):.2f}, {spent:.1f} s",
                 flush=True,
             )
 
@@ -259,6 +284,7 @@ def main():
         if "SHOAL_DATA" not in os.environ:
             sys.exit("SHOAL_DATA must name the folder of census.csv.")
         census()
+        price()
 
 
 if __name__ == "__main__":
