@@ -39,7 +39,9 @@ _CANDIDATES = 8  # nearest classes among which a failing class finds one that is
 _USUAL = 16  # atoms of average size to which a class may grow, or more where the start needs more …
 _MOST = 1 << 24  # … as long as all classes of an annealing have at most this many codes
 _POOLED = 10_000  # classes of all runs up to which the best are chosen by integer programming
-_TRIALS = 30  # random changes of a partition for each alternative that is still missing
+_EXPANDED = 3  # partitions whose changes are tried, for each alternative that is asked for
+_CHANGES = 400  # most changes of a partition that are tried
+_NEIGHBOURS = 12  # neighbours whose classes an atom may change to
 
 
 class Effort(NamedTuple):
@@ -235,21 +237,33 @@ def _different(case: _Case, found: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def _more(case: _Case, found: list[np.ndarray], count: int, seed: int) -> list[np.ndarray]:
-    """Add partitions that differ from the given ones by one atom, moved to the class of a neighbour or to its own."""
-    random = np.random.default_rng((seed, count))
-    known = {own.tobytes() for own in found}
-    out = list(found)
-    for _ in range(_TRIALS * count):
-        if len(out) >= count:
-            break
-        own = out[int(random.integers(len(out)))].copy()
-        atom, other = int(random.integers(len(own))), int(random.integers(-1, case.a.near.shape[1]))
-        own[atom] = own.max() + 1 if other < 0 else own[case.a.near[atom, other]]
-        own = numbered(own)
-        if own.tobytes() not in known and hold(case.d, own[case.atom]).all():
-            known.add(own.tobytes())
-            out.append(own)
+    """Add partitions that differ from given ones by one atom or one merger: those of the best partition first.
+
+    Losses do not depend on confidential values, so tables that differ in values only offer much the same partitions.
+    """
+    random, known, out, done = np.random.default_rng((seed, count)), {own.tobytes() for own in found}, list(found), 0
+    while len(found) < count and done < min(len(out), _EXPANDED * count):
+        best = _different(case, out)[done]
+        changes = _changes(case, best)
+        for number in np.sort(random.permutation(len(changes))[:_CHANGES]):
+            atoms, into = changes[number]
+            own = best.copy()
+            own[atoms] = into
+            own = numbered(own)
+            if own.tobytes() not in known and hold(case.d, own[case.atom]).all():
+                known.add(own.tobytes())
+                out.append(own)
+        done += 1
     return out
+
+
+def _changes(case: _Case, own: np.ndarray) -> list[tuple[np.ndarray, int]]:
+    """Return atoms and the class that they change to: a neighbour's, or one of their own; or whole classes."""
+    near, fresh = case.a.near[:, :_NEIGHBOURS], int(own.max()) + 1
+    shifts = {(atom, int(c)) for atom in range(len(own)) for c in (*own[near[atom]], fresh) if c != own[atom]}
+    mergers = {(int(own[atom]), c) for atom, c in shifts if c != fresh}
+    moved = [(np.array([atom]), c) for atom, c in sorted(shifts)]
+    return moved + [(np.flatnonzero(own == b), c) for b, c in sorted(mergers) if b < c]
 
 
 def _recombined(case: _Case, pool: list[np.ndarray], choice: int) -> np.ndarray:
