@@ -11,6 +11,7 @@ exchange their confidential values, the result is the same.
 
 from __future__ import annotations
 
+import heapq
 import itertools
 from typing import NamedTuple
 
@@ -241,20 +242,24 @@ def _more(case: _Case, found: list[np.ndarray], count: int, seed: int) -> list[n
 
     Losses do not depend on confidential values, so tables that differ in values only offer much the same partitions.
     """
-    random, known, out, done = np.random.default_rng((seed, count)), {own.tobytes() for own in found}, list(found), 0
-    while len(found) < count and done < min(len(out), _EXPANDED * count):
-        best = _different(case, out)[done]
+    ranked = [(_loss(case, own), own.tobytes(), own) for own in found]
+    random, known, todo = np.random.default_rng((seed, count)), {key for _, key, _ in ranked}, sorted(ranked)
+    for _ in range(_EXPANDED * count if len(found) < count else 0):
+        if not todo:
+            break
+        best = heapq.heappop(todo)[2]
         changes = _changes(case, best)
         for number in np.sort(random.permutation(len(changes))[:_CHANGES]):
             atoms, into = changes[number]
             own = best.copy()
             own[atoms] = into
             own = numbered(own)
-            if own.tobytes() not in known and hold(case.d, own[case.atom]).all():
-                known.add(own.tobytes())
-                out.append(own)
-        done += 1
-    return out
+            key = own.tobytes()
+            if key not in known and hold(case.d, own[case.atom]).all():
+                known.add(key)
+                ranked.append((_loss(case, own), key, own))
+                heapq.heappush(todo, ranked[-1])
+    return [own for *_, own in heapq.nsmallest(count, ranked)]
 
 
 def _changes(case: _Case, own: np.ndarray) -> list[tuple[np.ndarray, int]]:
