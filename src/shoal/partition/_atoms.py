@@ -88,7 +88,7 @@ def united(
 
 def seconds_to_unite(effort: Effort, n: int, k: int, size: int) -> float:
     """Estimate the seconds to unite atoms of k among n records into classes of about `size`."""
-    return effort.total(n // k) * (_MOVE + _RECORD * max(size, 2 * k))
+    return effort.total(max(n // k, 1)) * (_MOVE + _RECORD * max(size, 2 * k))
 
 
 def keep_equal_together(coordinates: NDArray[np.float64], labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:

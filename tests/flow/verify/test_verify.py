@@ -388,7 +388,7 @@ class TestEvidenceThatChanged:
                 assert not Evidence.read("e.json", evidence.read_text()).sealed, path
             except shoal.DataError:
                 continue  # an unreadable file is refused
-        _set(evidence, said, ("readings", "sse"), resealed=False)
+        _set(evidence, said, ("versions", "numpy"), resealed=False)
         assert failed(evidence, target) == ["The evidence is unchanged"]
 
     def test_every_number_that_the_output_shows(self, tmp_path: Path) -> None:
