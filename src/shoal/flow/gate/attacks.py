@@ -111,7 +111,7 @@ def with_parsed(table: Table, *, exact: bool = False) -> Table:
     for column in table.schema.columns:
         if column.role in _PARSED and column.name in table.data.column_names:
             try:
-                found[column.name] = as_values(column.name, table, exact=exact)
+                found[column.name] = as_values(column.name, table, exact=exact and column.role is Role.QUASI)
             except (ShoalError, pa.ArrowException):
                 continue
     changed = {name: one for name, one in found.items() if one is not table.data.column(name)}
