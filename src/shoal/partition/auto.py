@@ -63,7 +63,7 @@ class Auto(Checked, Partitioner):
         Literal["algorithm", "table"], Param("Attacker to withstand: knows the algorithm, or only the table.")
     ] = "algorithm"
     choices: Annotated[
-        int, Param("With requirements: number of partitions from which one is taken by a secret key.", low=1, high=1000)
+        int, Param("Number of partitions from which one is taken by a secret key.", low=1, high=1000)
     ] = 1
     key: bytes | None = field(default=None, repr=False)  #: of an earlier run that is repeated; not a parameter
 
