@@ -19,7 +19,7 @@ from shoal import registry
 from shoal.attack._worlds import link_probabilities, members_of, number_of_worlds, worlds
 from shoal.flow.classes.form import form
 from shoal.flow.protect.anonymise import anonymise, plan_for
-from shoal.flow.protect.replay import atoms_of, exchanged
+from shoal.flow.protect.replay import exchanged
 from shoal.flow.stages.read import schema_for
 from shoal.kernels.repair import unite
 from shoal.parameters import build, declarations
@@ -105,7 +105,7 @@ def check(case: Small, most: int) -> int:
     points = case.points()
     codes = points.confidential[0].codes
     formed = case.form(points)
-    atoms = [atoms_of(block) for block in formed.blocks]
+    atoms = [block.atom_labels for block in formed.blocks]
 
     def same(world: np.ndarray) -> bool:
         return sets(case.form(with_codes(points, world))) == sets(formed)
@@ -147,7 +147,7 @@ def test_people_who_change_places_in_an_atom_change_no_class(method: str) -> Non
     case, rng = Small(method, n=40, k=3, t=0.3), np.random.default_rng(5)
     points = case.points()
     formed = case.form(points)
-    atoms = [atoms_of(block) for block in formed.blocks]
+    atoms = [block.atom_labels for block in formed.blocks]
     for at, labels in enumerate(atoms):
         rows = np.arange(len(labels))
         for inside in members_of(np.unique(labels, return_inverse=True)[1]):
@@ -299,7 +299,7 @@ def most_likely_link(case: Whole, most: int) -> tuple[float, float] | None:
     if case.attacker == "algorithm":
         rng = np.random.default_rng(case.seed)
         for _ in range(3):  # people change rows, which matters where records are equal
-            again = exchanged(table, recipe, atoms_of(block), rng)
+            again = exchanged(table, recipe, block.atom_labels, rng)
             other = anonymise(plan_for(again, recipe), again)
             assert sets(other.partition) == sets(done.partition), case
             if case.release in ("centroid", "medoid"):
