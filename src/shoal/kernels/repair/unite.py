@@ -32,8 +32,8 @@ from shoal.kernels.space.principal_axes import on_main_axes
 _WHOLE = 6_000  # most atoms annealed as a whole
 _BLOCK = 2_000  # atoms in a block of a larger table
 _QUENCH = 200  # most moves per atom at temperature 0
-_COOLER = 0.4  # ratio of the initial temperature of a generation, or of a round, to that of the one before
-_FEWER = 0.7  # ratio of the moves of a generation to those of the one before
+_COOLER = 0.6  # ratio of the initial temperature of a generation, or of a round, to that of the one before
+_FEWER = 0.85  # ratio of the moves of a generation to those of the one before
 _LEAST_QUENCH = 10
 _LEAST_MOVES, _MOST_MOVES = 1_000, 4_500  # moves per atom of one annealing, as far as the effort allows
 _CANDIDATES = 8  # nearest classes among which a failing class finds one that is free to merge
@@ -59,7 +59,7 @@ class Effort(NamedTuple):
         """Return the number of annealings of the first generation, and the moves of each.
 
         >>> [EFFORTS["default"].shared_out(atoms) for atoms in (10, 200, 2_000, 6_000)]
-        [(6, 45000), (6, 800000), (2, 2000000), (1, 4800000)]
+        [(8, 45000), (8, 425000), (1, 2000000), (1, 3400000)]
         """
         each = min(max(self.moves // self.runs, _LEAST_MOVES * atoms), self.moves, _MOST_MOVES * atoms)
         return min(self.runs, self.moves // each), each
@@ -74,7 +74,7 @@ class Effort(NamedTuple):
 
 EFFORTS = {
     "fast": Effort(250_000, 1, 1, 1, 60, 0),
-    "default": Effort(4_800_000, 6, 3, 2, 250, 700),
+    "default": Effort(3_400_000, 8, 4, 2, 250, 700),
     "best": Effort(24_000_000, 8, 4, 4, 1_500, 3_000),
 }
 
