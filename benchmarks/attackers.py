@@ -30,6 +30,7 @@ from shoal.flow.stages.encode import confidential_arrays
 from shoal.flow.stages.read import schema_for
 from shoal.kernels.arithmetic.class_statistics import sse
 from shoal.kernels.models.demands import demands_of
+from shoal.kernels.refine.class_state import numbered
 from shoal.kernels.repair.unite import EFFORTS, alternatives
 from shoal.types import Points, Table
 
@@ -75,12 +76,6 @@ def run(x, k, method, values):
     table = Table(data, schema_for(data, recipe, None), None)
     (block,) = form(plan_for(table, recipe), table).partition.blocks
     return numbered(block.labels), block.atom_labels
-
-
-def numbered(labels):
-    """Number classes by first rows."""
-    _, first, own = np.unique(labels, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[own]
 
 
 def formed(x, k, method, values, more=None):

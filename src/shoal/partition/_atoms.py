@@ -67,6 +67,7 @@ def united(
         The class of every record, and its atom.
     """
     from shoal.kernels.models.demands import demands_of, hold
+    from shoal.kernels.refine.class_state import numbered
     from shoal.kernels.repair.repair import satisfy
     from shoal.kernels.repair.unite import alternatives
 
@@ -106,6 +107,8 @@ def keep_equal_together(coordinates: NDArray[np.float64], labels: NDArray[np.int
     >>> keep_equal_together(np.array([[0.0], [1.0], [1.0], [1.0], [1.0], [2.0]]), np.array([0, 0, 1, 1, 1, 1]), 2)
     array([0, 0, 0, 0, 0, 0])
     """
+    from shoal.kernels.refine.class_state import numbered
+
     order = np.lexsort(coordinates.T[::-1])
     ordered = coordinates[order]
     vector = np.cumsum(np.concatenate(([False], (ordered[1:] != ordered[:-1]).any(axis=1))))
@@ -129,6 +132,8 @@ def merge_failing(
 
     `fails` tells which classes fail, given labels from 0. One class of all records is returned even if it fails.
     """
+    from shoal.kernels.refine.class_state import numbered
+    from shoal.kernels.repair.unite import paired
     from shoal.kernels.space.neighbours import neighbours
 
     order = np.lexsort(coordinates.T[::-1])
@@ -138,24 +143,8 @@ def merge_failing(
         own, failing = place[own], place[failing]
         sizes = np.bincount(own)
         near = neighbours(_means(ordered, own), _CANDIDATES)
-        into, taken = np.arange(len(sizes)), np.zeros(len(sizes), np.bool_)
-        for one in failing[np.lexsort((failing, sizes[failing]))]:
-            free = near[one][~taken[near[one]]]
-            if not taken[one] and len(free):
-                into[one] = free[0]
-                taken[one] = taken[free[0]] = True
-        own = numbered(into[own])
+        own = numbered(paired(near, failing[np.lexsort((failing, sizes[failing]))])[own])
     return numbered(_in_rows(own, order))
-
-
-def numbered(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return labels numbered from 0 in the order of first rows.
-
-    >>> numbered(np.array([7, 7, 2, 7]))
-    array([0, 0, 1, 0])
-    """
-    _, first, own = np.unique(labels, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[own], np.int64)
 
 
 def _in_rows(own: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.int64]:

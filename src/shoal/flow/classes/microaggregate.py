@@ -17,7 +17,6 @@ from shoal.flow.classes.steering import ArrayColumns, given_tables, needs_confid
 from shoal.flow.plan.components import about_confidential, as_promised, as_requirements, enough_records
 from shoal.flow.stages.encode import confidential_arrays
 from shoal.parameters import build, declarations, shown, unknown
-from shoal.partition._atoms import numbered
 from shoal.recipe.fields import ATTACKERS, EFFORTS
 from shoal.recipe.requirements import of_confidential, resolve
 from shoal.types import Certificate, Confidential, Partition, Points, Requirement
@@ -70,6 +69,8 @@ def microaggregate_points(
         whole = Canonical(whole, by_person=True)
     found = whole.partition(steering.onto(points), np.random.default_rng(int(seed)))
     if by_value:  # number classes by their first rows, as methods themselves do
+        from shoal.kernels.refine.class_state import numbered
+
         found = replace(found, blocks=tuple(replace(one, labels=numbered(one.labels)) for one in found.blocks))
     return as_promised(steering.without(found, points), partitioner)
 

@@ -79,24 +79,18 @@ EFFORTS = {
 }
 
 
-def unite(points: np.ndarray, labels: np.ndarray, d: Demands, effort: Effort, seed: int) -> np.ndarray:
-    """Merge whole classes until every class meets all demands, with little loss.
+def alternatives(
+    points: np.ndarray, labels: np.ndarray, d: Demands, effort: Effort, seed: int, count: int
+) -> list[np.ndarray]:
+    """Merge whole classes until every class meets all demands, with little loss, in up to `count` different ways.
+
+    They come in ascending order of loss. Fewer are returned if fewer are found: of a small table, not many may exist.
 
     Guarantee: every class is a union of given classes and meets all demands, unless one class holds all records. The
     labels depend on the coordinates, on the given classes as sets of rows, and on their multisets of confidential
     values.
 
     Complexity: O(n log n), and O(s) for each move between classes of s records.
-    """
-    return alternatives(points, labels, d, effort, seed, 1)[0]
-
-
-def alternatives(
-    points: np.ndarray, labels: np.ndarray, d: Demands, effort: Effort, seed: int, count: int
-) -> list[np.ndarray]:
-    """Return up to `count` different partitions as :func:`unite` returns one, in ascending order of loss.
-
-    Fewer are returned if fewer are found: of a small table, not many may exist.
     """
     labels = numbered(labels)
     if count == 1 and hold(d, labels).all():
@@ -147,13 +141,22 @@ def _merge_failing(case: _Case, own: np.ndarray) -> np.ndarray:
             return own
         mean = means_of_classes(case.x, own[case.atom])
         near = neighbours(mean, min(_CANDIDATES, len(mean) - 1))
-        into, taken = np.arange(len(mean)), np.zeros(len(mean), np.bool_)
-        for one in failing[np.argsort(-excess[failing], kind="stable")]:
-            free = near[one][~taken[near[one]]]
-            if not taken[one] and len(free):
-                into[one] = free[0]
-                taken[one] = taken[free[0]] = True
-        own = numbered(into[own])
+        own = numbered(paired(near, failing[np.argsort(-excess[failing], kind="stable")])[own])
+
+
+def paired(near: np.ndarray, failing: np.ndarray) -> np.ndarray:
+    """Return for every class the one to merge it with: itself, or for failing ones, in turn, the nearest that is free.
+
+    >>> paired(np.array([[1, 2], [0, 2], [1, 0]]), np.array([2, 0])).tolist()
+    [0, 1, 1]
+    """
+    into, taken = np.arange(len(near)), np.zeros(len(near), np.bool_)
+    for one in failing:
+        free = near[one][~taken[near[one]]]
+        if not taken[one] and len(free):
+            into[one] = free[0]
+            taken[one] = taken[free[0]] = True
+    return into
 
 
 def _middles(a: Atoms) -> np.ndarray:
