@@ -155,7 +155,7 @@ def test_people_who_change_places_in_an_atom_change_no_class(method: str) -> Non
         x = points.coordinates.copy()
         places = [at] if len(atoms) > 1 else list(range(x.shape[1]))
         x[:, places] = x[np.ix_(rows, places)]
-        assert sets(case.form(replace(points, coordinates=x)))[at] == sets(formed)[at]
+        assert sets(case.form(replace(points, x=x)))[at] == sets(formed)[at]
 
 
 @pytest.mark.parametrize("method", OTHERS)

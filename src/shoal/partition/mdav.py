@@ -47,5 +47,5 @@ class Mdav(Checked, Partitioner):
         """Form classes of at least k records; nothing is random."""
         from shoal.kernels.mdav.mdav import mdav
 
-        labels, _ = mdav(points.coordinates, self.k)
+        labels, _ = mdav(points.x, self.k)
         return Partition.of(labels, tuple(dict.fromkeys(points.owners)))

@@ -16,7 +16,18 @@ from shoal.parameters import Checked, Param
 from shoal.points._missing import Missing
 from shoal.points.nominal import Nominal
 from shoal.points.numeric import present
-from shoal.types import Attribute, Column, Comparison, Footing, Placed, Points, Scale
+from shoal.types import (
+    Attribute,
+    CodedAttribute,
+    CodedColumn,
+    Column,
+    Comparison,
+    Footing,
+    Placed,
+    Points,
+    Scale,
+    coded,
+)
 from shoal.types.protocols import Encoder
 
 _SCALES: dict[str, Scale] = {
@@ -41,13 +52,25 @@ class Encoding(Checked):
 
     def encode(self, attributes: Sequence[Attribute], weights: Mapping[str, float] | None = None) -> Points:
         """Put every record at a point; squared distances in an attribute are multiplied by its weight."""
-        placed = [_weighted(a.place(_SCALES[self.scale]), (weights or {}).get(a.name, 1.0)) for a in attributes]
-        return Points(
-            np.ascontiguousarray(np.column_stack([one.coordinates for one in placed])),
-            tuple(a.name for a, one in zip(attributes, placed, strict=True) for _ in one.footings),
-            tuple(attributes),
-            tuple(footing for one in placed for footing in one.footings),
-        )
+        parts: list[NDArray[np.float64] | tuple[CodedColumn, float]] = []
+        owners: list[str] = []
+        footings: list[Footing] = []
+        for attribute in attributes:
+            weight = (weights or {}).get(attribute.name, 1.0)
+            if isinstance(attribute, CodedAttribute):
+                column = attribute.coded()
+                parts.append((column, weight))
+                new = [Footing(0.0, 1.0 / float(np.sqrt(weight)) if weight else 0.0, 0)] * column.edges
+            else:
+                placed = _weighted(attribute.place(_SCALES[self.scale]), weight)
+                parts.append(placed.coordinates)
+                new = list(placed.footings)
+            owners += [attribute.name] * len(new)
+            footings += new
+        numbers = [part for part in parts if not isinstance(part, tuple)]
+        plain = len(numbers) == len(parts)
+        x = np.ascontiguousarray(np.column_stack(numbers)) if plain else coded(parts)
+        return Points(x, tuple(owners), tuple(attributes), tuple(footings))
 
 
 def _weighted(placed: Placed, weight: float) -> Placed:

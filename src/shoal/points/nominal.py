@@ -1,4 +1,4 @@
-"""Categories without an order: a coordinate for each edge of their tree; the centroid is the most similar category.
+"""Categories without an order: codes, or a coordinate for each edge of their tree; released as the most central one.
 
 The leaves of a taxonomy also form a line, with those of a group next to each other, independent of the data. The
 distance of two leaves is the height of their lowest common group over the height of the tree. It equals the largest
@@ -22,17 +22,28 @@ from shoal.kernels.arithmetic.category_representative import (
     Tree,
     below,
     common_ancestor,
+    levels_of,
     likest_leaf,
     likest_node,
     tree_of,
 )
 from shoal.points._digits import no_resolution
 from shoal.points.codes import as_column
-from shoal.types import Axis, Categories, Column, Cut, Footing, Kind, Placed, Resolution, Scale, Taxonomy, called
+from shoal.types import (
+    Axis,
+    Categories,
+    CodedColumn,
+    Column,
+    Cut,
+    Footing,
+    Kind,
+    Placed,
+    Resolution,
+    Scale,
+    Taxonomy,
+    called,
+)
 from shoal.types.protocols import Encoder
-
-#: Most coordinates of one attribute: 1 GiB.
-MOST = 2**27
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +81,6 @@ class Nominal(Encoder):
         place = np.empty(len(names) + 1, np.int64)
         place[order], place[-1] = np.arange(len(names)), -1
         tree = tree_of([names[at] for at in order], column.taxonomy)
-        _few(column.name, len(names), len(tree.names) * len(codes))
         return cls(column.name, place[codes], tree, missing == "category", found.take(_indices(order)), cells.type)
 
     @property
@@ -86,11 +96,23 @@ class Nominal(Encoder):
         if beside:
             table[nodes, edges] = np.sqrt(0.5)
         elif lacking and not (self.codes < 0).all():
-            counts = np.bincount(self.codes[self.codes >= 0], minlength=nodes)
-            table[nodes, :edges] = counts @ inside / counts.sum()
+            table[nodes, :edges] = inside[self._middle]
         if "other" in self.room:
             table[nodes + 1, -1] = np.sqrt(0.5)
         return table
+
+    @property
+    def _middle(self) -> int:
+        """The category with the least total distance to all others, where missing values are put if not `apart`."""
+        return int(self.most_central(np.zeros(len(self.codes), np.int64), None)[0])
+
+    def coded(self) -> CodedColumn:
+        """Return the categories as codes; a missing value is a category of its own, or put at the most central one."""
+        missing = self.codes < 0
+        lacking = bool(missing.any())
+        number, low, high, times = levels_of(self.tree, lacking and self.apart)
+        put = len(number) - 1 if self.apart else self._middle if lacking else 0
+        return CodedColumn(number[np.where(missing, put, self.codes)], low, high, times)
 
     def place(self, scale: Scale) -> Placed:
         """Return a coordinate for each edge; categories have no unit, and are not scaled."""
@@ -195,15 +217,6 @@ def _known(column: Column, names: list[str], codes: NDArray[np.int64]) -> None:
         raise DataError(
             f"Column {column.name!r}: every value must be in its taxonomy, {int(strange.sum()):,} of {len(names):,} "
             f"are not, in {records:,} of {len(codes):,} records. Add them to the taxonomy."
-        )
-
-
-def _few(name: str, categories: int, coordinates: int) -> None:
-    """Refuse an encoding that would take too much memory: a coordinate for each edge and record."""
-    if coordinates > MOST:
-        raise DataError(
-            f"Column {name!r}: its {categories:,} categories would take {coordinates:,} coordinates, more than "
-            f"{MOST:,}. Group categories first, give it another kind, or make it an identifier."
         )
 
 

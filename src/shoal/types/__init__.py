@@ -9,10 +9,22 @@ from __future__ import annotations
 
 from shoal.types.attack import Attempt, Attempts, Case
 from shoal.types.axis import FROM_THE_DATA, Axis, Cut, Domain, domains
+from shoal.types.coded import Coded, CodedColumn, coded
 from shoal.types.explored import Explored, Setting
 from shoal.types.inspection import Combination, Guess, Inspection
 from shoal.types.partition import Block, Codes, Comparison, Pair, Partition
-from shoal.types.points import Attribute, Categories, Confidential, Footing, Numbers, Placed, Points, Requirement, Scale
+from shoal.types.points import (
+    Attribute,
+    Categories,
+    CodedAttribute,
+    Confidential,
+    Footing,
+    Numbers,
+    Placed,
+    Points,
+    Requirement,
+    Scale,
+)
 from shoal.types.privacy_ledger import CLAIMS, Entry, Ledger
 from shoal.types.protocols import Attack, CombinedMeasure, ConfidentialModel, Measure, PrivacyModel, TableModel
 from shoal.types.release import SECOND, Attacker, Audit, Certificate, Finding, Release
@@ -58,6 +70,10 @@ __all__ = [
     "Certificate",
     "CLAIMS",
     "Check",
+    "Coded",
+    "coded",
+    "CodedAttribute",
+    "CodedColumn",
     "Codes",
     "Column",
     "Columns",

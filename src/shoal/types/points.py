@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
+
+from shoal.errors import DataError
+from shoal.types.coded import Coded, CodedColumn
 
 if TYPE_CHECKING:
     import numpy as np
@@ -13,6 +17,10 @@ if TYPE_CHECKING:
 
     from shoal.types.axis import Axis
     from shoal.types.table import Resolution
+
+
+#: Most coordinates of points, for methods that need a coordinate for every category: 1 GiB.
+MOST = 2**27
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +89,14 @@ class Attribute(Protocol):
 
         For an attribute without a mean, `categories` selects the value of a class; others ignore it.
         """
+
+
+@runtime_checkable
+class CodedAttribute(Attribute, Protocol):
+    """An attribute of categories, which points keep as codes."""
+
+    def coded(self) -> CodedColumn:
+        """Return the category of each record, and the groups that give categories their distances."""
 
 
 @runtime_checkable
@@ -170,8 +186,9 @@ class Points:
 
     Attributes
     ----------
-    coordinates
-        float64, shape (n, d), C order, finite.
+    x
+        The points as kernels take them: coordinates, float64, shape (n, d), C order, finite; or, if an attribute has
+        categories, numbers and codes.
     owners
         For each coordinate the name of its attribute.
     attributes
@@ -195,7 +212,7 @@ class Points:
         those of categories first. Else empty.
     """
 
-    coordinates: NDArray[np.float64] = field(repr=False)
+    x: NDArray[np.float64] | Coded = field(repr=False)
     owners: tuple[str, ...] = ()
     attributes: tuple[Attribute, ...] = field(default=(), repr=False)
     footings: tuple[Footing, ...] = field(default=(), repr=False)
@@ -208,7 +225,21 @@ class Points:
     weights: NDArray[np.float64] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
-        return int(self.coordinates.shape[0])
+        return len(self.x)
+
+    @cached_property
+    def coordinates(self) -> NDArray[np.float64]:
+        """The points as coordinates, (n, d), with one for every group of categories: for methods that need them."""
+        if not isinstance(self.x, Coded):
+            return self.x
+        wide = max(self.places.values(), key=len)
+        if len(self) * sum(map(len, self.places.values())) > MOST:
+            raise DataError(
+                f"Column {self.owners[wide[0]]!r}: its {len(wide):,} categories and groups would take "
+                f"{len(self) * len(wide):,} coordinates with this method, all columns at most {MOST:,}. Group "
+                f"categories first, choose mdav, or make it an identifier."
+            )
+        return self.x.embedding()
 
     @property
     def places(self) -> dict[str, tuple[int, ...]]:
@@ -229,8 +260,12 @@ class Points:
 
         wanted = set(names)
         chosen = sorted(j for name, places in self.places.items() if name in wanted for j in places)
+        if isinstance(self.x, Coded):
+            x = self.x.only([name in wanted for name in self._summands])
+        else:
+            x = np.ascontiguousarray(self.x[:, chosen])
         return Points(
-            np.ascontiguousarray(self.coordinates[:, chosen]),
+            x,
             tuple(self.owners[j] for j in chosen) if self.owners else (),
             tuple(a for a in self.attributes if a.name in wanted),
             tuple(self.footings[j] for j in chosen) if self.footings else (),
@@ -243,13 +278,39 @@ class Points:
             self.weights,
         )
 
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """The coordinates of attributes other than categories, (n, p)."""
+        return self.x.numbers if isinstance(self.x, Coded) else self.x
+
+    def column_of(self, name: str) -> int:
+        """Return the first column in `numbers` of an attribute that is not coded."""
+        if not isinstance(self.x, Coded):
+            return self.places[name][0]
+        places = zip(self._summands, self.x.layout.order.tolist(), strict=True)
+        return int(next(place for owner, place in places if owner == name))
+
+    def with_numbers(self, numbers: NDArray[np.float64]) -> Points:
+        """Return the points with other numbers."""
+        return replace(self, x=replace(self.x, numbers=numbers) if isinstance(self.x, Coded) else numbers)
+
+    @property
+    def _summands(self) -> list[str]:
+        """The attribute of each summand of a distance; coded attributes have one each."""
+        assert isinstance(self.x, Coded)
+        found, j = [], 0
+        for place in self.x.layout.order.tolist():
+            found.append(self.owners[j])
+            j += 1 if place >= 0 else self.x.column(~place).edges
+        return found
+
     def rows(self, positions: NDArray[np.int64]) -> Points:
         """Return the bare points of some records."""
         import numpy as np
 
         inside = tuple(attribute.rows(positions) for attribute in self.confidential)
         return Points(
-            np.ascontiguousarray(self.coordinates[positions]),
+            self.x[positions] if isinstance(self.x, Coded) else np.ascontiguousarray(self.x[positions]),
             self.owners,
             confidential=inside,
             required=self.required,

@@ -19,7 +19,7 @@ from shoal.flow.stages.encode import confidential_columns
 from shoal.flow.stages.values import categories
 from shoal.parameters import shown
 from shoal.recipe.recipe import Recipe
-from shoal.types import Columns, Footing, Partition, Points, Table
+from shoal.types import Coded, Columns, Footing, Partition, Points, Table
 from shoal.types.protocols import Partitioner
 
 
@@ -35,9 +35,12 @@ class Steering:
         """Return the points with the artificial coordinates: [DS17] Definition 3, step 1."""
         if not self.owners:
             return points
+        x = points.x
         return replace(
             points,
-            coordinates=np.ascontiguousarray(np.column_stack((points.coordinates, self.coordinates))),
+            x=x.beside(self.coordinates)
+            if isinstance(x, Coded)
+            else np.ascontiguousarray(np.column_stack((x, self.coordinates))),
             owners=(*points.places, *self.owners) if not points.owners else (*points.owners, *self.owners),
             footings=(*points.footings, *(Footing(0.0, 1.0, 0) for _ in self.owners)) if points.footings else (),
         )

@@ -103,17 +103,17 @@ def bounded(points: Points, recipe: Recipe, table: Table) -> Points:
         return points
     numbers = {a.name: a for a in points.attributes if isinstance(a, Numbers)}
     limits = domains(recipe.bounds, list(numbers.values()))
-    coordinates, footings = points.coordinates.copy(), list(points.footings)
-    lows, widths = np.zeros((2, coordinates.shape[1]))  # categories have no ends: their noise is of another kind
+    numbers_in, footings = points.numbers.copy(), list(points.footings)
+    lows, widths = np.zeros((2, len(footings)))  # categories have no ends: their noise is of another kind
     for name, attribute in numbers.items():
         ((j,), domain) = points.places[name], limits[name]
         if recipe.claim == "original":
             footings[j] = Footing(domain.low, domain.width, 0)  # from 0 to 1
-        coordinates[:, j] = coordinate(domain.clamped(attribute.values), footings[j])[:, 0]
+        numbers_in[:, points.column_of(name)] = coordinate(domain.clamped(attribute.values), footings[j])[:, 0]
         with np.errstate(over="ignore"):  # bounds may be as far apart as floats allow
             lows[j], high = np.nan_to_num(coordinate(np.array(domain), footings[j])[:, 0])
             widths[j] = np.nan_to_num(high - lows[j])
-    points = replace(points, coordinates=coordinates, footings=tuple(footings), widths=widths, lows=lows)
+    points = replace(points.with_numbers(numbers_in), footings=tuple(footings), widths=widths, lows=lows)
     return replace(points, axes=_in_line(points, table)) if recipe.claim == "original" else points
 
 
@@ -128,8 +128,8 @@ def _in_line(points: Points, table: Table) -> tuple[Axis, ...]:
     for attribute in points.attributes:
         taxonomy = table.schema[attribute.name].taxonomy
         if isinstance(attribute, Numbers):
-            (j,) = points.places[attribute.name]
-            numbers.append(Axis(attribute.name, np.clip(points.coordinates[:, j], 0.0, 1.0)))
+            inside = points.numbers[:, points.column_of(attribute.name)]
+            numbers.append(Axis(attribute.name, np.clip(inside, 0.0, 1.0)))
         elif taxonomy is not None:  # others were refused
             categories.append(axis_of(attribute.name, table.data.column(attribute.name), taxonomy))
     return (*categories, *numbers)

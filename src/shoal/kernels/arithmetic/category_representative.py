@@ -83,6 +83,54 @@ def tree_of(categories: Sequence[str], taxonomy: Taxonomy | None) -> Tree:
     return Tree(names, len(categories), np.array(parent, np.int64), height)
 
 
+def levels_of(
+    tree: Tree, beside: bool
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    """Number the categories so that every group holds consecutive numbers; return its groups level by level.
+
+    Returns
+    -------
+    number : (categories,) int32
+        The number of each category, and of one more that is next to all groups if `beside`.
+    low, high, times
+        As in :class:`shoal.types.CodedColumn`.
+
+    >>> organs = Taxonomy({"flu": ("lungs",), "asthma": ("lungs",), "ulcer": ("belly",)})
+    >>> number, low, high, times = levels_of(tree_of(["asthma", "flu", "ulcer"], organs), False)
+    >>> number.tolist(), low.tolist(), high.tolist(), times.tolist()
+    ([1, 2, 0], [[0, 1, 2], [0, 1, 1]], [[1, 2, 3], [1, 3, 3]], [1, 1])
+    """
+    c, tall = tree.categories, int(tree.height[tree.root])
+    above = [np.arange(c)]
+    for h in range(1, tall):
+        at = above[-1]
+        while True:
+            up = np.where(tree.height[tree.parent[at]] <= h, tree.parent[at], at)
+            if (up == at).all():
+                break
+            at = up
+        above.append(at)
+    order = np.lexsort(above)  # the last key, the largest groups, comes first
+    number = np.empty(c, np.int32)
+    number[order] = np.arange(c)
+    lows: list[NDArray[np.int32]] = []
+    highs: list[NDArray[np.int32]] = []
+    times: list[int] = []
+    for at in above:
+        first = np.flatnonzero(np.concatenate(([True], at[order][1:] != at[order][:-1])))
+        sizes = np.diff(np.append(first, c))
+        low = np.repeat(first, sizes).astype(np.int32)
+        if lows and (low == lows[-1][:c]).all():
+            times[-1] += 1
+            continue
+        high = np.repeat(first + sizes, sizes).astype(np.int32)
+        lows.append(np.append(low, np.int32(c)) if beside else low)
+        highs.append(np.append(high, np.int32(c + 1)) if beside else high)
+        times.append(1)
+    number = np.append(number, np.int32(c)) if beside else number
+    return number, np.array(lows), np.array(highs), np.array(times, np.int64)
+
+
 _TIE = 1e-12  # weights and distances that differ by less, relative to the total, count as equal
 
 

@@ -16,16 +16,14 @@ dropped, because it is far below the last bit of the total.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.runtime.jit import kernel, part
-
-if TYPE_CHECKING:
-    pass
-
+from shoal.types.coded import Coded
 
 MASK = (1 << 32) - 1
 _FRACTION = (1 << 52) - 1
@@ -217,12 +215,27 @@ def _total(values, first, second, third):
     return high + (middle + low)
 
 
-def in_range(points: np.ndarray) -> np.ndarray:
+@overload
+def in_range(points: np.ndarray) -> np.ndarray: ...
+@overload
+def in_range(points: Coded) -> Coded: ...
+@overload
+def in_range(points: np.ndarray | Coded) -> np.ndarray | Coded: ...
+def in_range(points: np.ndarray | Coded) -> np.ndarray | Coded:
     """Scale by a power of two where squares of coordinates would overflow, or would all underflow to zero.
 
     Guarantee: points whose largest magnitude lies in [2⁻⁵⁰⁰, 2⁵⁰⁰] are returned unchanged; others are returned with a
-    largest magnitude in [½, 1).
+    largest magnitude in [½, 1). Distances of categories are scaled with the numbers beside them, and never the other
+    way round: numbers that vanish next to categories stay as they are.
     """
+    if isinstance(points, Coded):
+        numbers = in_range(points.numbers) if points.numbers.size else points.numbers
+        largest = float(np.abs(points.numbers).max(initial=0.0))
+        if numbers is points.numbers or largest < 1.0:
+            return points
+        layout = points.layout
+        weight = np.ldexp(layout.weight, -2 * math.frexp(largest)[1])
+        return replace(points, numbers=numbers, layout=layout._replace(weight=weight))
     largest = max(float(points.max()), -float(points.min()))
     if largest == 0.0 or 2.0**-500 <= largest <= 2.0**500:
         return points

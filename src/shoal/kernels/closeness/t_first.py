@@ -85,7 +85,8 @@ def t_first(
     subset = subset_of_rows(values, size)
     groups = equal_in_subset(points, subset)
 
-    def through_index(frame: Frame) -> tuple[Index, Remaining, Callable[[int], int]]:
+    def through_index(frame: Frame | None) -> tuple[Index, Remaining, Callable[[int], int]]:
+        assert frame is not None
         announce(subset_steps)
         apart = subset * (_APART / (size - 1)) if _explained(points, subset) > _TELLING else None
         index, remaining = spatial_index(points, *groups, frame, size, apart)
@@ -97,7 +98,7 @@ def t_first(
         announce(brute_subset_steps)
         subsets = subsets_of(subset, size, remaining)
         remaining = scatter(remaining, subsets.of_member)
-        space, each = pass_space(points.shape[1], 2), nearest_each(size, 0)
+        space, each = pass_space(points, 2), nearest_each(size, 0)
         return lambda: (*brute_subset_steps(space, remaining, subsets, each, COORDINATES_PER_CALL), 0)
 
     def unfinished(remaining: Remaining) -> bool:

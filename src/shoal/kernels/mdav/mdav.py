@@ -17,13 +17,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.kernels.arithmetic.sums import in_range
-from shoal.kernels.mdav.steps import brute_steps, index_steps, pass_space, split_pass, split_steps, worthwhile_threads
+from shoal.kernels.mdav.steps import (
+    brute_steps,
+    coded_index_steps,
+    index_steps,
+    pass_space,
+    split_pass,
+    split_steps,
+    worthwhile_threads,
+)
 from shoal.kernels.runtime.jit import announce, thread_pool
+from shoal.kernels.space.coded_index import CodedIndex, coded_index
 from shoal.kernels.space.kd_order import equal_records
 from shoal.kernels.space.remaining import CLASSES, POINTS, REMAINING, Remaining, all_remaining, final_labels, scatter
 from shoal.kernels.space.spatial_index import REBUILT, Index, spatial_index
 from shoal.kernels.space.tree import BOXES, FAR_FROM_CENTROID, FAR_FROM_RECORD, FRAME_LEAVES, LEAVES, NEAR, PER_SEARCH
 from shoal.progress import report
+from shoal.types.coded import Coded
 
 if TYPE_CHECKING:
     from shoal.kernels.space.principal_axes import Frame
@@ -72,6 +82,33 @@ def index_so_far(index: Index, remaining: Remaining) -> float:
     return float(search + taken * (140.0 + 19.0 * d) + steps * (1350.0 + 11.0 * p * d))
 
 
+def coded_step(points: int, columns: int, k: int) -> float:
+    """Return the cost of forming two classes by brute force while `points` distinct records with codes remain."""
+    return 3.2 * points * (0.5 + 1.0 * columns) + 59.0 * k * math.log2(2.0 + points / k)
+
+
+def coded_total(n: int, points: int, columns: int, k: int) -> float:
+    """Return the cost of brute force on records with codes, from the first to the last."""
+    return n / (2 * k) * coded_step(points // 2, columns, k)
+
+
+def coded_least(n: int, points: int, columns: int, k: int) -> float:
+    """Return the least cost of an index of records with codes: its searches prune as well as possible."""
+    visits = 10.0 * math.log2(points + 1.0) * (40.0 + 25.0 * columns)
+    return points * 250.0 * columns + n * 170.0 * columns + n / (2 * k) * visits
+
+
+def coded_so_far(index: CodedIndex, remaining: Remaining) -> float:
+    """Return the cost of all searches and removals of an index of records with codes so far."""
+    work = index.search.work.reshape(3, 3).sum(axis=0)
+    columns = int(index.tree.anchor.shape[0] + index.tree.sets.shape[1])
+    taken = remaining.members.shape[0] - int(remaining.counts[REMAINING])
+    steps = int(remaining.counts[CLASSES]) / 2
+    categories = int(index.tree.table.shape[0])
+    search = float(work[BOXES]) * (40.0 + 25.0 * columns) + float(work[LEAVES]) * (60.0 + 40.0 * columns)
+    return float(search + taken * 170.0 * columns + steps * (1350.0 + 2.0 * categories))
+
+
 COORDINATES_PER_CALL = 500_000_000  # about a tenth of a second between two progress reports
 BLOCKS_PER_CALL = 1_500_000
 _CHEAP_IN_CLUMPS = 0.5
@@ -94,7 +131,7 @@ class Trace:
     rebuilds: int = 0
 
 
-def mdav(points: np.ndarray, k: int, *, path: str | None = None) -> tuple[np.ndarray, Trace]:
+def mdav(points: np.ndarray | Coded, k: int, *, path: str | None = None) -> tuple[np.ndarray, Trace]:
     """Partition points by MDAV-generic.
 
     Path None takes the cheaper of "brute" and "index", and may switch from the index to brute force on the way, when
@@ -113,15 +150,20 @@ def mdav(points: np.ndarray, k: int, *, path: str | None = None) -> tuple[np.nda
     points = in_range(points)
     groups = equal_records(points)
 
-    def through_index(frame: Frame) -> tuple[Index, Remaining, Callable[[int], int]]:
+    def through_index(frame: Frame | None) -> tuple[Index | CodedIndex, Remaining, Callable[[int], int]]:
+        if isinstance(points, Coded):
+            announce(coded_index_steps)
+            of_codes, remaining = coded_index(points, *groups, k)
+            return of_codes, remaining, lambda budget: coded_index_steps(of_codes, remaining, k, budget)
+        assert frame is not None
         announce(index_steps)
         index, remaining = spatial_index(points, *groups, frame, k)
         return index, remaining, lambda budget: index_steps(index, remaining, k, budget)
 
     def by_brute_force(remaining: Remaining) -> Callable[[], tuple[int, int, int]]:
         announce(brute_steps)
-        remaining, d = scatter(remaining), points.shape[1]
-        space, split = pass_space(d, k), split_pass(d, k, pool)
+        remaining = scatter(remaining)
+        space, split = pass_space(points, k), split_pass(points, k, pool)
 
         def steps() -> tuple[int, int, int]:
             if worthwhile_threads(remaining) > 1:
@@ -144,12 +186,12 @@ def mdav(points: np.ndarray, k: int, *, path: str | None = None) -> tuple[np.nda
 
 
 def form_classes(
-    points: np.ndarray,
+    points: np.ndarray | Coded,
     groups: tuple[np.ndarray, np.ndarray],
     size: int,
     path: str | None,
     unfinished: Callable[[Remaining], bool],
-    through_index: Callable[[Frame], tuple[Index, Remaining, Callable[[int], int]]],
+    through_index: Callable[[Frame | None], tuple[Index | CodedIndex, Remaining, Callable[[int], int]]],
     by_brute_force: Callable[[Remaining], Callable[[], tuple[int, int, int]]],
 ) -> tuple[np.ndarray, Trace]:
     """Form classes through an index for as long as brute force would cost more, then by brute force.
@@ -161,19 +203,25 @@ def form_classes(
     """
     (n, d), (members, bounds) = points.shape, groups
     trace = Trace("brute", size, bounds.shape[0] - 1)
-    frame = None if path == "brute" else _frame_for_index(points, trace.distinct, size, wanted=path == "index")
-    if frame is None:
+    frame, indexed = None, path == "index"
+    if isinstance(points, Coded):
+        indexed |= path is None and coded_least(n, trace.distinct, d, size) < coded_total(n, trace.distinct, d, size)
+    elif path != "brute":
+        frame = _frame_for_index(points, trace.distinct, size, wanted=indexed)
+        indexed = frame is not None
+    if not indexed:
         remaining = all_remaining(points, members, bounds)
     else:
         index, remaining, index_pairs = through_index(frame)
-        budget = int(min(BLOCKS_PER_CALL, max(2000, brute_total(n, trace.distinct, d, size) / 3000)))
+        total, step = (coded_total, coded_step) if isinstance(points, Coded) else (brute_total, brute_step)
+        budget = int(min(BLOCKS_PER_CALL, max(2000, total(n, trace.distinct, d, size) / 3000)))
         formed, spent = 0, 0.0
         while unfinished(remaining):
             more = index_pairs(budget)
             formed += more
-            before, spent = spent, index_so_far(index, remaining)
+            before, spent = spent, _so_far(index, remaining)
             report(n - int(remaining.counts[REMAINING]), n)
-            if path is None and brute_step(int(remaining.counts[POINTS]), d, size) * more < spent - before:
+            if path is None and step(int(remaining.counts[POINTS]), d, size) * more < spent - before:
                 break
         trace = _indexed(trace, index, formed)
     if unfinished(remaining):
@@ -194,7 +242,11 @@ def form_classes(
     return final_labels(remaining), trace
 
 
-def _indexed(trace: Trace, index: Index, steps: int) -> Trace:
+def _so_far(index: Index | CodedIndex, remaining: Remaining) -> float:
+    return (coded_so_far if isinstance(index, CodedIndex) else index_so_far)(index, remaining)  # type: ignore[arg-type]
+
+
+def _indexed(trace: Trace, index: Index | CodedIndex, steps: int) -> Trace:
     """Record the work of the index in the trace."""
     work = index.search.work.reshape(3, 3).sum(axis=0).tolist()
     return replace(

@@ -16,7 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.runtime.jit import kernel, part
-from shoal.kernels.runtime.lanes import lowest_bit, scan_points
+from shoal.kernels.runtime.lanes import lowest_bit
+from shoal.kernels.space import coded_index
+from shoal.kernels.space.coded_lanes import Aim
 from shoal.kernels.space.remaining import (
     CLASSES,
     NO_ROW,
@@ -26,18 +28,24 @@ from shoal.kernels.space.remaining import (
     WIDTH,
     Nearest,
     Remaining,
+    aim_at,
+    aim_at_centroid,
+    aim_of,
     centroid,
     compact,
     erase,
     first_row,
     nearest_few,
+    numbers_of,
     offer,
     read,
+    scan,
     take,
 )
 from shoal.kernels.space.spatial_index import ALLOWED, USUAL, find_farthest, find_nearest, move_anchor, rebuild
 from shoal.kernels.space.tree import PER_SEARCH, blocks_from_centroid, blocks_visited, remove
 from shoal.threads import thread_count
+from shoal.types.coded import Coded
 
 
 class Pass(NamedTuple):
@@ -46,11 +54,12 @@ class Pass(NamedTuple):
     q: np.ndarray  # (d,) the point distances are measured from
     nearest: Nearest
     distance: np.ndarray  # (WIDTH,)
+    aim: Aim | None = None  # its distances from categories
 
 
-def pass_space(d: int, k: int) -> Pass:
-    """Allocate the scratch space for passes over points of `d` coordinates and classes of `k`."""
-    return Pass(np.empty(d), nearest_few(k - 1), np.empty(WIDTH))
+def pass_space(points: np.ndarray | Coded, k: int) -> Pass:
+    """Allocate the scratch space for passes over points, and classes of `k`."""
+    return Pass(np.empty(numbers_of(points).shape[1]), nearest_few(k - 1), np.empty(WIDTH), aim_of(points))
 
 
 @part
@@ -60,12 +69,12 @@ def look(space, remaining, capacity, best, first, last):
     Returns the slot of the farthest record (ties to the lowest row), its squared distance, and the number of records
     kept.
     """
-    x, q, distance, nearest = remaining.x, space.q, space.distance, space.nearest
+    x, coded, q, distance, nearest = remaining.x, remaining.coded, space.q, space.distance, space.nearest
     size = np.int64(0)
     bound = np.inf if capacity > 0 else -1.0
     best_row, best_slot = NO_ROW, -1
     for b in range(first, last):
-        mask = scan_points(x, b, q, bound, best, distance)
+        mask = scan(x, coded, b, q, space.aim, bound, best, distance)
         while mask:
             lane = lowest_bit(mask)
             mask &= mask - 1
@@ -94,7 +103,7 @@ def _class_around(space, remaining, slot, best):
     equally far, records of the class itself are among the farthest.
     """
     nearest = space.nearest
-    read(remaining, slot, space.q)
+    aim_at(remaining, slot, space.q, space.aim)
     if take(remaining, slot):
         erase(remaining, slot)
     far, best, _ = look(space, remaining, nearest.distance.shape[0], best, 0, _blocks(remaining))
@@ -121,7 +130,7 @@ def brute_steps(space, remaining, k, budget):
             compact(remaining)
         pair = counts[REMAINING] >= 3 * k
         steps += 1
-        centroid(remaining, space.q)
+        aim_at_centroid(remaining, space.q, space.aim)
         slot = -1
         for turn in range(2 if pair else 1):  # r, farthest from c; then s, farthest from r
             if slot < 0:
@@ -154,13 +163,16 @@ class SplitPass(NamedTuple):
 def worthwhile_threads(remaining: Remaining) -> int:
     """Return the number of threads between which a pass should be split; 1 where there is too little work."""
     coordinates = int(remaining.counts[SLOTS]) * int(remaining.x.shape[1])
+    if remaining.coded is not None:
+        coordinates += int(remaining.counts[SLOTS]) * int(remaining.coded.codes.shape[1])
     return max(1, min(thread_count(), coordinates // _WORTH_A_THREAD))
 
 
-def split_pass(d: int, k: int, pool: ThreadPoolExecutor) -> SplitPass:
-    """Allocate the scratch space for split passes over points of `d` coordinates and classes of `k`."""
-    first = pass_space(d, k)
-    return SplitPass([first, *(pass_space(d, k)._replace(q=first.q) for _ in range(1, thread_count()))], pool)
+def split_pass(points: np.ndarray | Coded, k: int, pool: ThreadPoolExecutor) -> SplitPass:
+    """Allocate the scratch space for split passes over points, and classes of `k`."""
+    first = pass_space(points, k)
+    others = (pass_space(points, k)._replace(q=first.q, aim=first.aim) for _ in range(1, thread_count()))
+    return SplitPass([first, *others], pool)
 
 
 @kernel
@@ -173,13 +185,13 @@ def _begin(space, remaining):
     """Close gaps if there are many, and measure from the centroid."""
     if remaining.counts[SLOTS] - remaining.counts[POINTS] > remaining.counts[SLOTS] // 8:
         compact(remaining)
-    centroid(remaining, space.q)
+    aim_at_centroid(remaining, space.q, space.aim)
 
 
 @kernel
 def _open_class(space, remaining, slot):
     """Take the record that a class is formed around, and measure from it."""
-    read(remaining, slot, space.q)
+    aim_at(remaining, slot, space.q, space.aim)
     if take(remaining, slot):
         erase(remaining, slot)
 
@@ -273,4 +285,40 @@ def index_steps(index, remaining, k, budget):
         index.rebuilds[ALLOWED] += USUAL
         for turn in range(1, 3 if counts[REMAINING] >= 3 * k else 2):  # r, farthest from c; then s, farthest from r
             _indexed_class(index, remaining, find_farthest(tree, search, remaining, PER_SEARCH * turn))
+    return steps
+
+
+@part
+def _coded_class(index, remaining, slot):
+    """Form the class of the record in `slot` and its k - 1 nearest, and prepare the search for the farthest from it."""
+    tree, search = index.tree, index.search
+    slots = search.nearest.slot
+    aim_at(remaining, slot, search.q, search.aim)
+    coded_index.aim_sets(tree, search, remaining.coded.layout)
+    if take(remaining, slot):
+        coded_index.remove(tree, remaining, slot)
+    coded_index.find_nearest(tree, search, remaining, slot // WIDTH)
+    for i in range(slots.shape[0]):
+        if take(remaining, slots[i]):
+            coded_index.remove(tree, remaining, slots[i])
+    remaining.counts[CLASSES] += 1
+
+
+@kernel
+def coded_index_steps(index, remaining, k, budget):
+    """Form pairs of classes as `index_steps` does, of records with coded attributes."""
+    tree, search, counts, work = index.tree, index.search, remaining.counts, index.search.work
+    steps = 0
+    stop = blocks_visited(work) + budget
+    while counts[REMAINING] >= 2 * k and blocks_visited(work) < stop:
+        if 2 * counts[POINTS] < counts[SLOTS] or tree.levels[0] == 0:
+            coded_index.rebuild(index, remaining)
+        steps += 1
+        aim_at_centroid(remaining, search.q, search.aim)
+        if blocks_from_centroid(work) > index.rebuilds[ALLOWED]:
+            coded_index.move_anchor(index, remaining)
+        index.rebuilds[ALLOWED] += USUAL
+        for turn in range(1, 3 if counts[REMAINING] >= 3 * k else 2):  # r, farthest from c; then s, farthest from r
+            slot = coded_index.find_farthest(tree, search, remaining, PER_SEARCH * turn)
+            _coded_class(index, remaining, slot)
     return steps

@@ -22,6 +22,7 @@ from shoal.kernels.runtime.jit import kernel, part
 from shoal.kernels.runtime.lanes import lowest_bit, scan_boxes, scan_points
 from shoal.kernels.space.remaining import WIDTH, in_lanes
 from shoal.kernels.space.tree import FAN, faces
+from shoal.types.coded import Coded
 
 _MULTIPLIER = -7046029254386353131  # 0x9E3779B97F4A7C15, as a signed integer
 
@@ -62,8 +63,8 @@ def regroup(members: np.ndarray, bounds: np.ndarray, order: np.ndarray) -> tuple
     return members[source], moved
 
 
-def equal_records(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Group equal rows of an (n, d) table.
+def equal_records(points: np.ndarray | Coded) -> tuple[np.ndarray, np.ndarray]:
+    """Group equal rows of an (n, d) table, or records that are equal in all numbers and codes.
 
     Returns
     -------
@@ -76,6 +77,8 @@ def equal_records(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     may fall into two groups, which costs time and changes no result.
     Complexity: O(n·d + n log n).
     """
+    if isinstance(points, Coded):
+        points = np.column_stack((points.numbers, points.codes))
     n = points.shape[0]
     hashes = np.empty(n, dtype=np.int64)
     _hashes(points.view(np.int64), hashes)
@@ -107,7 +110,7 @@ def _widest(points, order, start, end):
 
 
 @part
-def _select(keys, order, offset, low, high, target):
+def select(keys, order, offset, low, high, target):
     """Run Hoare's selection on ``keys[low..high]``, moving `order` along: no key before `target` is larger."""
     while low < high:
         a, b, c = keys[low], keys[(low + high) // 2], keys[high]
@@ -146,7 +149,7 @@ def _cut_all(points, order, keys, stack):
         j = _widest(points, order, start, end)
         for i in range(start, end):
             keys[i - start] = points[order[i], j]
-        _select(keys, order, start, 0, end - start - 1, half)
+        select(keys, order, start, 0, end - start - 1, half)
         stack[top, 0], stack[top, 1] = start, start + half
         stack[top + 1, 0], stack[top + 1, 1] = start + half, end
         top += 2

@@ -3,6 +3,9 @@
 Block b holds sixteen distinct points coordinate by coordinate, ``x[b, j, lane]``, so that distances are computed side
 by side (:mod:`shoal.kernels.runtime.lanes`). A removed point is NaN: no comparison with it is ever true, so scans need
 no mask. The rows at a point are a queue in `members`, taken from the lowest.
+
+Coded attributes, if there are any, lie beside the numbers (:mod:`shoal.kernels.space.coded_lanes`); if there are none,
+`coded` is None, and the compiler drops whatever depends on it. A table without numbers has one of zeros, for the NaN.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -14,7 +17,20 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.arithmetic.sums import exact_sums, mean, subtract
-from shoal.kernels.runtime.jit import kernel, part
+from shoal.kernels.runtime.jit import inlined, kernel, part
+from shoal.kernels.runtime.lanes import scan_points
+from shoal.kernels.space.coded_lanes import (
+    Aim,
+    CodedLanes,
+    aim_at_codes,
+    aim_at_mean,
+    aim_for,
+    coded_lanes,
+    count_out,
+    move_codes,
+    scan_coded,
+)
+from shoal.types.coded import Coded
 
 
 class Nearest(NamedTuple):
@@ -96,6 +112,7 @@ class Remaining(NamedTuple):
     base: np.ndarray
     digits: np.ndarray  # scratch for the rounding of sums
     counts: np.ndarray  # (4,) records in no class yet, classes formed, points that remain, slots in use
+    coded: CodedLanes | None = None
 
 
 @kernel
@@ -113,9 +130,26 @@ def in_lanes(points: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return x
 
 
-def all_remaining(points: np.ndarray, members: np.ndarray, bounds: np.ndarray) -> Remaining:
+def with_number(points: Coded) -> Coded:
+    """Return points with a number; of zeros if they have none."""
+    return points if points.numbers.shape[1] else points.beside(np.zeros((len(points), 1)))
+
+
+def numbers_of(points: np.ndarray | Coded) -> np.ndarray:
+    """Return the numbers of the points, at least one of each."""
+    return with_number(points).numbers if isinstance(points, Coded) else points
+
+
+def aim_of(points: np.ndarray | Coded) -> Aim | None:
+    """Allocate the table of a query, if there are coded attributes."""
+    return aim_for(points) if isinstance(points, Coded) else None
+
+
+def all_remaining(points: np.ndarray | Coded, members: np.ndarray, bounds: np.ndarray) -> Remaining:
     """Start with every record of `points` remaining; groups of equal records keep the order given."""
     groups = bounds.shape[0] - 1
+    coded = coded_lanes(with_number(points), members[bounds[:-1]]) if isinstance(points, Coded) else None
+    points = numbers_of(points)
     limbs, base = exact_sums(points.view(np.int64))
     x = in_lanes(points, members[bounds[:-1]])
     head = np.zeros(x.shape[0] * WIDTH, dtype=np.int32)
@@ -132,15 +166,38 @@ def all_remaining(points: np.ndarray, members: np.ndarray, bounds: np.ndarray) -
         base,
         np.empty(limbs.shape[1], dtype=np.int64),
         np.array([points.shape[0], 0, groups, groups], dtype=np.int64),
+        coded,
     )
 
 
 @part
 def read(remaining, slot, out):
-    """Copy the point in `slot`."""
+    """Copy the numbers of the point in `slot`."""
     b, lane = slot // WIDTH, slot % WIDTH
     for j in range(out.shape[0]):
         out[j] = remaining.x[b, j, lane]
+
+
+@part
+def aim_at(remaining, slot, q, aim):
+    """Measure from the point in `slot`."""
+    read(remaining, slot, q)
+    aim_at_codes(remaining.coded, aim, slot)
+
+
+@part
+def aim_at_centroid(remaining, q, aim):
+    """Measure from the centroid of the remaining records."""
+    centroid(remaining, q)
+    aim_at_mean(remaining.coded, aim, remaining.counts[REMAINING])
+
+
+@inlined
+def scan(x, coded, block, q, aim, low, high, out):
+    """Write the squared distances from a query to sixteen points; return the mask of those ≤ `low` or ≥ `high`."""
+    if coded is None:
+        return scan_points(x, block, q, low, high, out)
+    return scan_coded(x, coded, block, q, aim, low, high, out)
 
 
 @part
@@ -163,6 +220,7 @@ def take(remaining, slot):
     b, lane = slot // WIDTH, slot % WIDTH
     for j in range(remaining.x.shape[1]):
         subtract(remaining.limbs, remaining.base, j, remaining.bits[b, j, lane])
+    count_out(remaining.coded, slot)
     at = remaining.head[slot]
     remaining.head[slot] = at + 1
     remaining.label[at] = remaining.counts[CLASSES]
@@ -175,7 +233,7 @@ def take(remaining, slot):
 
 @part
 def centroid(remaining, out):
-    """Write the centroid of the remaining records."""
+    """Write the numbers of the centroid of the remaining records."""
     mean(remaining.limbs, remaining.base, remaining.counts[REMAINING], remaining.digits, out)
 
 
@@ -190,6 +248,7 @@ def compact(remaining):
         if to < slot:
             for j in range(x.shape[1]):
                 x[to // WIDTH, j, to % WIDTH] = x[slot // WIDTH, j, slot % WIDTH]
+            move_codes(remaining.coded, slot, to)
             head[to], end[to] = head[slot], end[slot]
         to += 1
     for slot in range(to, (to + WIDTH - 1) // WIDTH * WIDTH):
@@ -221,7 +280,13 @@ def scatter(remaining: Remaining, of_member: np.ndarray | None = None) -> Remain
     end = np.zeros(x.shape[0] * WIDTH, dtype=np.int32)
     head[: slots.shape[0]], end[: slots.shape[0]] = remaining.head[slots], remaining.end[slots]
     remaining.counts[SLOTS] = slots.shape[0]
-    return remaining._replace(x=x, bits=x.view(np.int64), head=head, end=end)
+    coded = remaining.coded
+    if coded is not None:
+        codes = np.zeros((x.shape[0], coded.codes.shape[1], WIDTH), np.int32)
+        at = np.arange(slots.shape[0])
+        codes[at // WIDTH, :, at % WIDTH] = coded.codes[slots // WIDTH, :, slots % WIDTH]
+        coded = coded._replace(codes=codes)
+    return remaining._replace(x=x, bits=x.view(np.int64), head=head, end=end, coded=coded)
 
 
 def final_labels(remaining: Remaining) -> np.ndarray:

@@ -1,0 +1,182 @@
+"""Records with categories as codes, and the groups that give categories their distances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class CodedColumn(NamedTuple):
+    """One column of categories, numbered so that every group of them holds consecutive numbers.
+
+    A taxonomy of height H has H levels: two categories whose lowest common group has height h share a group from level
+    h on, and their distance is h / H. At level 0 every category is a group of its own. Consecutive levels with the same
+    groups are stored once.
+    """
+
+    codes: NDArray[np.int32]  #: (n,) the category of each record
+    low: NDArray[np.int32]  #: (levels, categories) first category of the group of each category
+    high: NDArray[np.int32]  #: (levels, categories) one past the last
+    times: NDArray[np.int64]  #: (levels,) number of levels that each row of `low` stands for; their sum is H
+
+    @property
+    def edges(self) -> int:
+        """Number of different groups: the coordinates of the column if it had coordinates."""
+        return len(self.ranges()[0])
+
+    def ranges(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the different groups, (groups, 2), as first category and one past the last, and the levels of each."""
+        import numpy as np
+
+        both = np.stack((self.low, self.high), axis=2)  # (levels, categories, 2)
+        groups = [np.unique(level, axis=0) for level in both]
+        levels = np.repeat(self.times, [len(one) for one in groups])
+        found, where = np.unique(np.concatenate(groups), axis=0, return_inverse=True)
+        return found, np.bincount(where.reshape(-1), weights=levels, minlength=len(found)).astype(np.int64)
+
+
+class Layout(NamedTuple):
+    """Attributes in the order of the recipe, and the groups of the coded ones, as flat arrays for kernels."""
+
+    order: NDArray[np.int64]  #: for each summand of a distance: the column j of numbers, or ~a for coded attribute a
+    start: NDArray[np.int64]  #: (a + 1,) position of each attribute's categories among the categories of all
+    level: NDArray[np.int64]  #: (a + 1,) first level of each attribute
+    at: NDArray[np.int64]  #: (levels + 1,) position of each level in `low` and `high`
+    times: NDArray[np.int64]  #: (levels,)
+    height: NDArray[np.int64]  #: (a,) sum of its `times`
+    weight: NDArray[np.float64]  #: (a,) largest distance of two categories
+    low: NDArray[np.int32]  #: by level and category: first category of its group
+    high: NDArray[np.int32]  #: one past the last
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Records as points, some of whose attributes are categories.
+
+    The squared distance of two records is the sum, attribute by attribute in the order of the recipe, of squared
+    differences of numbers and of distances of categories: the weight of the attribute times h / H.
+
+    >>> import numpy as np
+    >>> work = CodedColumn(*(np.array(a, np.int32) for a in ([0, 1, 0], [[0, 1]], [[1, 2]])), np.array([1]))
+    >>> x = coded([np.array([[0.0], [3.0], [4.0]]), (work, 2.0)])
+    >>> len(x), x.shape, x[np.array([1])].codes.tolist()
+    (3, (3, 2), [[1]])
+    >>> e = x.embedding()
+    >>> float(((e[0] - e[1]) ** 2).sum().round(12)), float(((e[0] - e[2]) ** 2).sum().round(12))
+    (11.0, 16.0)
+    """
+
+    numbers: NDArray[np.float64] = field(repr=False)  #: (n, p) coordinates, C order, finite
+    codes: NDArray[np.int32] = field(repr=False)  #: (n, a) categories, C order
+    layout: Layout = field(repr=False)
+
+    def __len__(self) -> int:
+        return int(self.codes.shape[0])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of records, and of columns."""
+        return len(self), int(self.numbers.shape[1] + self.codes.shape[1])
+
+    def __getitem__(self, rows: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Coded:
+        """Return some of the records."""
+        import numpy as np
+
+        return Coded(np.ascontiguousarray(self.numbers[rows]), np.ascontiguousarray(self.codes[rows]), self.layout)
+
+    def column(self, a: int) -> CodedColumn:
+        """Return one coded attribute."""
+        g = self.layout
+        begin, end = int(g.level[a]), int(g.level[a + 1])
+        shape = (end - begin, int(g.start[a + 1] - g.start[a]))
+        inside = slice(int(g.at[begin]), int(g.at[end]))
+        return CodedColumn(
+            self.codes[:, a], g.low[inside].reshape(shape), g.high[inside].reshape(shape), g.times[begin:end]
+        )
+
+    def only(self, wanted: Sequence[bool]) -> Coded | NDArray[np.float64]:
+        """Return the records in some summands of their distances; as coordinates if none of them is coded."""
+        import numpy as np
+
+        kept = [place for place, one in zip(self.layout.order.tolist(), wanted, strict=True) if one]
+        if not any(place < 0 for place in kept):
+            return np.ascontiguousarray(self.numbers[:, kept])
+        return coded(
+            [
+                self.numbers[:, place : place + 1] if place >= 0 else (self.column(~place), self.layout.weight[~place])
+                for place in kept
+            ]
+        )
+
+    def beside(self, coordinates: NDArray[np.float64]) -> Coded:
+        """Return the records with further numbers, which come last."""
+        import numpy as np
+
+        p = self.numbers.shape[1]
+        order = np.concatenate((self.layout.order, np.arange(p, p + coordinates.shape[1])))
+        numbers = np.ascontiguousarray(np.column_stack((self.numbers, coordinates)))
+        return Coded(numbers, self.codes, self.layout._replace(order=order))
+
+    def embedding(self) -> NDArray[np.float64]:
+        """Return all records as coordinates, (n, d): one for each number, and for each group of categories.
+
+        It has a column for every category: only for methods that need coordinates.
+        """
+        import numpy as np
+
+        parts: list[NDArray[np.float64]] = []
+        for place in self.layout.order.tolist():
+            if place >= 0:
+                parts.append(self.numbers[:, place : place + 1])
+                continue
+            one = self.column(~place)
+            groups, levels = one.ranges()
+            inside = (one.codes[:, None] >= groups[:, 0]) & (one.codes[:, None] < groups[:, 1])
+            parts.append(inside * np.sqrt(self.layout.weight[~place] * levels / (2.0 * self.layout.height[~place])))
+        return np.ascontiguousarray(np.column_stack(parts))
+
+    def sort_keys(self) -> list[NDArray[np.float64] | NDArray[np.int32]]:
+        """Return the columns in order, for sorting records by value."""
+        return [self.numbers[:, at] if at >= 0 else self.codes[:, ~at] for at in self.layout.order.tolist()]
+
+
+def coded(parts: Sequence[NDArray[np.float64] | tuple[CodedColumn, float]]) -> Coded:
+    """Return records from their attributes in order: coordinates, or a column of categories and its weight."""
+    import numpy as np
+
+    order: list[int] = []
+    numbers: list[NDArray[np.float64]] = []
+    columns: list[tuple[CodedColumn, float]] = []
+    p = 0
+    for part in parts:
+        if isinstance(part, tuple):
+            order.append(~len(columns))
+            columns.append(part)
+        else:
+            order += range(p, p + part.shape[1])
+            numbers.append(part)
+            p += part.shape[1]
+    n = len(columns[0][0].codes)
+    levels = [len(one.times) for one, _ in columns]
+    sizes = [one.low.shape[1] for one, _ in columns]
+    layout = Layout(
+        np.array(order, np.int64),
+        np.cumsum([0, *sizes]),
+        np.cumsum([0, *levels]),
+        np.cumsum([0, *np.repeat(sizes, levels)]),
+        np.concatenate([one.times for one, _ in columns]),
+        np.array([one.times.sum() for one, _ in columns], np.int64),
+        np.array([weight for _, weight in columns], np.float64),
+        np.concatenate([one.low.ravel() for one, _ in columns]),
+        np.concatenate([one.high.ravel() for one, _ in columns]),
+    )
+    return Coded(
+        np.ascontiguousarray(np.column_stack(numbers)) if numbers else np.zeros((n, 0)),
+        np.ascontiguousarray(np.column_stack([one.codes for one, _ in columns])),
+        layout,
+    )
