@@ -76,7 +76,7 @@ def aim_for(points: Coded) -> Aim:
     g = points.layout
     steps = np.zeros((len(g.height), int(g.height.max()) + 1))
     for a, (weight, height) in enumerate(zip(g.weight.tolist(), g.height.tolist(), strict=True)):
-        steps[a, : height + 1] = weight * np.arange(height + 1) / height
+        steps[a, : height + 1] = weight * (np.arange(height + 1) / height)
     return Aim(np.empty(int(g.start[-1])), np.full(len(g.height), _CENTROID, np.int32), steps)
 
 
