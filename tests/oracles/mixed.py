@@ -66,7 +66,7 @@ class Space:
         for at, attribute in enumerate(table):
             if attribute[0] == "category":
                 _, values, taxonomy, _ = attribute
-                tree = taxonomy or {value: () for value in values}
+                tree = taxonomy or dict.fromkeys(values, ())
                 known = sorted(set(values))
                 steps = {(a, b): steps_apart(tree, a, b) for a in known for b in known}
                 self.apart[at] = (steps, _height(tree, ()))
