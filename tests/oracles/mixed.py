@@ -136,7 +136,7 @@ class Mdav:
             r = self.farthest(lambda space: space.from_centroid(self.remaining))
             self.class_around(r)
             if pair:
-                self.class_around(self.farthest(lambda space: [space.between(r, i) for i in self.remaining]))
+                self.class_around(self.farthest(lambda space, r=r: [space.between(r, i) for i in self.remaining]))
         if self.remaining:
             self.classes.append(self.remaining)
         labels = np.full(n, -1, dtype=np.int64)
