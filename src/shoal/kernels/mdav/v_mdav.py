@@ -17,7 +17,7 @@ import numpy as np
 
 from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.runtime.jit import announce, kernel, part
-from shoal.kernels.space.class_centroids import from_centroids
+from shoal.kernels.space.class_centroids import nearest_class
 from shoal.kernels.space.coded_lanes import (
     CodedRows,
     aim_at_mean_of_rows,
@@ -220,5 +220,5 @@ def _leftovers_to_the_nearest(points: np.ndarray | Coded, labels: np.ndarray) ->
     """Put records without a class into the class whose centroid, when it was formed, is nearest."""
     left = np.flatnonzero(labels < 0)
     if left.shape[0]:
-        labels[left] = from_centroids(points, labels, left).argmin(axis=1)
+        labels[left] = nearest_class(points, labels, left)
     return labels

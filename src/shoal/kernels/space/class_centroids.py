@@ -37,6 +37,16 @@ def from_centroids(points: np.ndarray | Coded, labels: np.ndarray, rows: np.ndar
     return found
 
 
+_AT_ONCE = 1 << 24  # distances in memory
+
+
+def nearest_class(points: np.ndarray | Coded, labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the class with the nearest centroid for each of some rows, ties to the lowest."""
+    step = max(_AT_ONCE // (int(labels.max()) + 1), 1)
+    parts = [rows[at : at + step] for at in range(0, len(rows), step)]
+    return np.concatenate([from_centroids(points, labels, part).argmin(axis=1) for part in parts])
+
+
 def _means(values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     parts = np.split(values, np.cumsum(sizes)[:-1])
     return np.array([math.fsum(part.tolist()) / len(part) for part in parts])

@@ -180,6 +180,20 @@ def scan_coded(x, coded, block, q, aim, low, high, out):
     return mask
 
 
+@part
+def distance_at(x, coded, block, lane, q, aim):
+    """Return the squared distance from a query to one point."""
+    order, start, total = coded.layout.order, coded.layout.start, 0.0
+    for i in range(order.shape[0]):
+        j = order[i]
+        if j >= 0:
+            t = x[block, j, lane] - q[j]
+            total += t * t
+        else:
+            total += aim.table[start[~j] + coded.codes[block, ~j, lane]]
+    return total
+
+
 class CodedRows(NamedTuple):
     """Codes of records attribute by attribute, and the number of remaining records in each group."""
 
