@@ -51,7 +51,7 @@ class Anneal(Checked, Partitioner):
         """Form classes of k to 2k−1 records."""
         from shoal.kernels.refine.refine import EFFORTS, quick_start, refine
 
-        x = points.coordinates
+        x = points.x
         seed = int(rng.integers(1 << 60))
         labels = refine(x, quick_start(x, self.k), self.k, EFFORTS[self.effort], seed, self.seconds)
         return Partition.of(labels, tuple(dict.fromkeys(points.owners)))

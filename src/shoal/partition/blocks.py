@@ -50,5 +50,5 @@ class Blocks(Checked, Partitioner):
         """Form classes of k to 2k−1 records; nothing is random."""
         from shoal.kernels.refine.reblock import block_labels
 
-        labels = block_labels(points.coordinates, self.k, self.size, self.rounds)
+        labels = block_labels(points.x, self.k, self.size, self.rounds)
         return Partition.of(labels, tuple(dict.fromkeys(points.owners)))

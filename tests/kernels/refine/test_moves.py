@@ -24,7 +24,7 @@ from shoal.kernels.refine.annealing import (
     schedule,
     shift_or_swap,
 )
-from shoal.kernels.refine.class_state import Arrangement, arrange, numbered, total_sse
+from shoal.kernels.refine.class_state import Arrangement, arrange, laid_out, numbered, total_sse
 from shoal.kernels.runtime.lanes import gap, padded
 
 _spec = importlib.util.spec_from_file_location("oracle_moves", Path(__file__).parents[2] / "oracles" / "moves.py")
@@ -71,7 +71,7 @@ class Case:
             classes = int(self.rng.integers(1, classes + 1))
         sizes = self.k + self.rng.multinomial(n - classes * self.k, np.full(classes, 1 / classes))
         self.labels = self.rng.permutation(np.repeat(np.arange(classes), sizes))
-        self.a = arrange(padded(self.points), self.labels, self.k)
+        self.a = arrange(laid_out(self.points), self.labels, self.k)
         self.near = ground(np.ascontiguousarray(self.points), self.k).near
 
     @property
@@ -215,7 +215,7 @@ def test_a_rotation_is_the_best_there_is(seed: int, n: int, d: int, k: int, grid
 
 def test_a_record_does_not_leave_a_class_of_k() -> None:
     points = np.array([[0.0], [0.1], [5.0], [5.1], [4.9], [9.0], [9.1]])
-    a = arrange(padded(points), np.array([0, 0, 1, 1, 1, 2, 2]), 2)
+    a = arrange(laid_out(points), np.array([0, 0, 1, 1, 1, 2, 2]), 2)
     near = ground(points, 2).near
     assert _make(KINDS["create"], a, near, 0, 0, 0, 2, ENDLESS) == np.inf  # no class number is free
     assert _make(KINDS["shift_or_swap"], a, near, 0, 0, 1, 2, ENDLESS) < np.inf
@@ -224,7 +224,7 @@ def test_a_record_does_not_leave_a_class_of_k() -> None:
 
 def test_a_full_class_takes_in_no_record() -> None:
     points = np.arange(6.0).reshape(6, 1)
-    a = arrange(padded(points), np.array([0, 0, 0, 1, 1, 1]), 2)  # room for three in each
+    a = arrange(laid_out(points), np.array([0, 0, 0, 1, 1, 1]), 2)  # room for three in each
     near = ground(points, 2).near
     assert _make(KINDS["dissolve"], a, near, 0, 0, 1, 2, ENDLESS) == np.inf
     assert snapshot(a)[1] == [3, 3, 0]

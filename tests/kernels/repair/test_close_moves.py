@@ -11,10 +11,9 @@ from shoal.kernels.arithmetic.class_statistics import sse
 from shoal.kernels.closeness.earth_mover import Closeness, distances
 from shoal.kernels.models.class_values import Roster, likest, roster_of
 from shoal.kernels.models.demands import Demands, demands
-from shoal.kernels.refine.class_state import Arrangement, arrange
+from shoal.kernels.refine.class_state import Arrangement, arrange, laid_out
 from shoal.kernels.repair.moves import close_join, close_rotate, close_shift, close_split, close_swap
 from shoal.kernels.runtime.jit import kernel
-from shoal.kernels.runtime.lanes import padded
 from shoal.types import Confidential, Requirement
 
 N, K, PRICE = 24, 3, 7.0
@@ -119,7 +118,7 @@ def test_every_move_says_truly_what_it_changes(seed: int) -> None:
     x, d, labels = table(seed)
     c = d.c
     rng = np.random.default_rng(seed + 1)
-    a = arrange(padded(x), labels, K, 12)
+    a = arrange(laid_out(x), labels, K, 12)
     r = roster_of(a, d)
     made = 0
     for step in range(25):
@@ -143,7 +142,7 @@ def test_every_move_says_truly_what_it_changes(seed: int) -> None:
 def test_the_likest_is_the_nearest_in_value(seed: int) -> None:
     x, d, labels = table(seed)
     c = d.c
-    a = arrange(padded(x), labels, K, 12)
+    a = arrange(laid_out(x), labels, K, 12)
     r = roster_of(a, d)
     for i in range(N):
         for b in set(range(5)) - {int(labels[i])}:

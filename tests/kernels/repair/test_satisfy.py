@@ -16,14 +16,13 @@ from shoal.kernels.closeness.merge import merge_until_close
 from shoal.kernels.mdav.mdav import mdav
 from shoal.kernels.models.class_values import roster_of
 from shoal.kernels.models.demands import Demands, demands, excesses, hold
-from shoal.kernels.refine.class_state import arrange
+from shoal.kernels.refine.class_state import arrange, laid_out
 from shoal.kernels.refine.refine import Effort
 from shoal.kernels.repair import repair
 from shoal.kernels.repair.refine import refine_close
 from shoal.kernels.repair.repair import far_classes, merge_until_held, satisfy, spread_start
 from shoal.kernels.repair.steps import KIND, LEAST, PRICE, find_step, make_step, no_step
 from shoal.kernels.runtime.jit import kernel
-from shoal.kernels.runtime.lanes import padded
 from shoal.types import Confidential, Requirement
 
 _spec = importlib.util.spec_from_file_location("rule_cases", Path(__file__).parents[1] / "models" / "test_rules.py")
@@ -129,7 +128,7 @@ def test_a_step_is_the_cheapest_of_all(seed: int, model: str) -> None:
     if not wrong.any():
         return
     b = int(np.argmax(wrong))
-    a = arrange(padded(x), labels, k, room)
+    a = arrange(laid_out(x), labels, k, room)
     r, best = roster_of(a, d), no_step()
     _find(a, r, best, b, np.arange(5), k)
     steps = every_step(x, labels, d, b, k, room)
@@ -180,7 +179,7 @@ def test_a_class_that_lacks_a_value_finds_who_can_spare_one() -> None:
     a = Confidential("c", codes, np.bincount(codes), ordered=False)
     d = demands([a], [Requirement("p_sensitivity", "c", (("p", 2),))])
     labels = np.arange(40) // 5
-    b = arrange(padded(x), labels, 5, 16)
+    b = arrange(laid_out(x), labels, 5, 16)
     r = roster_of(b, d)
     near = far_classes(b, r, np.flatnonzero(r.excess))[0]
     assert near[0] == 6  # the nearest with a record more than it needs

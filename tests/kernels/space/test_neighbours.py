@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -13,11 +14,17 @@ from hypothesis import strategies as st
 from shoal.kernels.space import neighbours as module
 from shoal.kernels.space.neighbours import neighbours
 
-_spec = importlib.util.spec_from_file_location("oracle_near", Path(__file__).parents[2] / "oracles" / "neighbours.py")
-assert _spec is not None
-assert _spec.loader is not None
-oracle = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(oracle)
+
+def _oracle(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"near_{name}", Path(__file__).parents[2] / "oracles" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+oracle, codes = _oracle("neighbours"), _oracle("coded_tables")
 
 
 @given(
@@ -67,6 +74,23 @@ def test_the_number_of_threads_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
     assert np.array_equal(neighbours(X, 8), at_once)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0}, raising=False)
     assert np.array_equal(neighbours(X, 8), at_once)
+
+
+@pytest.mark.parametrize("numbers", [0, 1, 3])
+@pytest.mark.parametrize("grid", [False, True])
+@pytest.mark.parametrize(("n", "wide"), [(2, 5), (60, 5), (700, 200)])
+def test_records_with_codes_find_what_sorting_finds(numbers: int, grid: bool, n: int, wide: int) -> None:
+    x = codes.table(n, n, wide, numbers, grid)
+    for count in (1, 17, n):
+        assert np.array_equal(neighbours(x, count), codes.neighbours(x, min(count, n - 1)))
+
+
+def test_the_number_of_threads_changes_nothing_for_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = codes.table(1, 3000, 50)
+    at_once = neighbours(x, 8)
+    monkeypatch.setattr(module, "_POINTS_PER_CALL", 64)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1}, raising=False)
+    assert np.array_equal(neighbours(x, 8), at_once)
 
 
 def test_far_from_all_ends_of_the_number_range() -> None:

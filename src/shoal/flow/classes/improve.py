@@ -68,7 +68,7 @@ class Improved(Partitioner):
 
         labels = block.labels
         if self.effort is not None and not looks_at_values(type(self.method)):
-            labels = refine(points.coordinates, labels, self.k, EFFORTS[self.effort], int(rng.integers(1 << 60)))
+            labels = refine(points.x, labels, self.k, EFFORTS[self.effort], int(rng.integers(1 << 60)))
         effort = UNITING[self.effort or "default"]
         labels, atoms = united(points, labels, self.k, self.t, effort, int(rng.integers(1 << 60)))
         return replace(block, labels=labels, atoms=atoms if block.atoms is None else block.atoms)
@@ -86,7 +86,7 @@ class Improved(Partitioner):
             return block
         seed = int(rng.integers(1 << 60))
         if demands is None:
-            labels = refine(points.coordinates, block.labels, self.k, EFFORTS[self.effort], seed)
+            labels = refine(points.x, block.labels, self.k, EFFORTS[self.effort], seed)
         else:
             effort = CLOSE_EFFORTS[self.effort]
             labels = refine_close(points.coordinates, block.labels, self.k, demands, effort, seed)

@@ -9,7 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.kernels.arithmetic.category_groups import add_costs, groups_of
 from shoal.kernels.runtime.jit import announce, kernel, part
+from shoal.types.coded import Coded
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +235,7 @@ def root(parent, i):
     return i
 
 
-def class_costs(points: np.ndarray, members: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+def class_costs(points: np.ndarray | Coded, members: np.ndarray, bounds: np.ndarray) -> np.ndarray:
     """Return the SSE of each class.
 
     >>> class_costs(np.array([[0.0], [2.0], [5.0]]), np.array([0, 1, 2]), np.array([0, 2, 3])).tolist()
@@ -241,11 +243,14 @@ def class_costs(points: np.ndarray, members: np.ndarray, bounds: np.ndarray) -> 
     """
     announce(_costs)
     out = np.empty(bounds.shape[0] - 1)
-    _costs(points, members, bounds, out)
+    _costs(points.numbers if isinstance(points, Coded) else points, members, bounds, out)
+    if isinstance(points, Coded):
+        groups = groups_of(points)
+        add_costs(groups, members, bounds, np.zeros(int(groups.groups.max()), np.int64), out)
     return out
 
 
-def classes_of(points: np.ndarray, labels: np.ndarray) -> Classes:
+def classes_of(points: np.ndarray | Coded, labels: np.ndarray) -> Classes:
     """Return the classes of a partition with their costs; members ascend."""
     members = np.argsort(labels, kind="stable")
     bounds = np.concatenate(([0], np.flatnonzero(np.diff(labels[members])) + 1, [len(labels)]))
@@ -261,7 +266,7 @@ def labels_of(n: int, classes: Classes) -> np.ndarray:
     return labels
 
 
-def sse(points: np.ndarray, labels: np.ndarray) -> float:
+def sse(points: np.ndarray | Coded, labels: np.ndarray) -> float:
     """Return the sum over all records of squared distances to the means of their classes.
 
     >>> sse(np.array([[0.0], [2.0], [9.0], [9.0]]), np.array([0, 0, 1, 1]))

@@ -20,9 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.kernels.arithmetic.category_groups import Groups
 from shoal.kernels.refine.class_state import (
+    Padded,
+    apart,
     arrange,
     enter,
+    laid_out,
     leave,
     mean_with,
     mean_without,
@@ -30,11 +34,12 @@ from shoal.kernels.refine.class_state import (
     numbered,
     refresh,
     release,
+    to_mean,
     total_sse,
 )
 from shoal.kernels.runtime.jit import announce, kernel, part
-from shoal.kernels.runtime.lanes import gap, padded
 from shoal.kernels.space.neighbours import neighbours
+from shoal.types.coded import Coded
 
 _HOMES = 12  # neighbours whose classes may take in a record of a dissolved class
 
@@ -49,7 +54,7 @@ def best_swap(a, i, b, to_b):
     w = 1.0 / a.size[home] + 1.0 / a.size[b]
     for q in range(a.size[b]):
         y = a.member[b, q]
-        change = gap(a.x, y, a.mean, home) - a.own[i] + to_b - a.own[y] - gap(a.x, i, a.x, y) * w
+        change = to_mean(a, y, home) - a.own[i] + to_b - a.own[y] - apart(a, i, y) * w
         if change < best:
             best, partner = change, y
     return partner, best
@@ -59,7 +64,7 @@ def best_swap(a, i, b, to_b):
 def shift_or_swap(a, i, b, k, limit):
     """Move i to class b, or else exchange it for the best-fitting record of b."""
     home = a.label[i]
-    ma, mb, to_b = a.size[home], a.size[b], gap(a.x, i, a.mean, b)
+    ma, mb, to_b = a.size[home], a.size[b], to_mean(a, i, b)
     if ma > k and mb < a.member.shape[1]:
         change = to_b * mb / (mb + 1.0) - a.own[i] * ma / (ma - 1.0)
         if change <= limit:
@@ -83,15 +88,15 @@ def rotate(a, i, y, c, k, limit):
     """Put i in the place of y, move y to class c, and put a record of c in the place of i if sizes require it."""
     home, b = a.label[i], a.label[y]
     ma, mb, mc = a.size[home], a.size[b], a.size[c]
-    to_c = gap(a.x, y, a.mean, c)
-    change_b = gap(a.x, i, a.mean, b) - a.own[y] - gap(a.x, i, a.x, y) / mb
+    to_c = to_mean(a, y, c)
+    change_b = to_mean(a, i, b) - a.own[y] - apart(a, i, y) / mb
     best, third = np.inf, -1
     if ma > k and mc < a.member.shape[1]:  # a chain: c grows, the class of i shrinks
         best = change_b - a.own[i] * ma / (ma - 1.0) + to_c * mc / (mc + 1.0)
     for q in range(mc):
         z = a.member[c, q]
-        change_c = to_c - a.own[z] - gap(a.x, y, a.x, z) / mc
-        change_a = gap(a.x, z, a.mean, home) - a.own[i] - gap(a.x, i, a.x, z) / ma
+        change_c = to_c - a.own[z] - apart(a, y, z) / mc
+        change_a = to_mean(a, z, home) - a.own[i] - apart(a, i, z) / ma
         if change_a + change_b + change_c < best:
             best, third = change_a + change_b + change_c, z
     if best > limit:
@@ -115,7 +120,7 @@ def _home_for(a, near, i):
         c = a.label[near[i, r]]
         m = a.size[c]
         if c != a.label[i] and m < a.member.shape[1]:
-            cost = gap(a.x, i, a.mean, c) * m / (m + 1.0)
+            cost = to_mean(a, i, c) * m / (m + 1.0)
             if cost < best:
                 best, home = cost, c
     return home, best
@@ -164,9 +169,9 @@ def create(a, near, i, k, limit):
         c = a.label[x]
         if c != fresh and a.size[c] > k:
             m = a.size[c]
-            change -= gap(a.x, x, a.mean, c) * m / (m - 1.0)
+            change -= to_mean(a, x, c) * m / (m - 1.0)
             if done > 0:
-                change += gap(a.x, x, a.mean, fresh) * done / (done + 1.0)
+                change += to_mean(a, x, fresh) * done / (done + 1.0)
             mean_without(a, c, x)
             mean_with(a, fresh, x)
             move(a, x, fresh)
@@ -201,23 +206,23 @@ _MOVES_PER_CALL = 1 << 19  # about a tenth of a second
 class Ground(NamedTuple):
     """Points of an annealing, with their neighbours and local scales."""
 
-    x: np.ndarray  #: padded points
+    points: Padded
     near: np.ndarray  #: neighbours of each point
     heat: np.ndarray  #: scale of distances around each point
     far: np.ndarray  #: the most remote records
 
 
-def ground(x: np.ndarray, k: int, count: int | None = None) -> Ground:
+def ground(x: np.ndarray | Coded, k: int, count: int | None = None) -> Ground:
     """Find `count` neighbours of each record, and the scale of distances around it.
 
-    `x` holds finite coordinates whose squares do not overflow, C-contiguous; n ≥ 2.
+    Coordinates are finite, and their squares do not overflow; C-contiguous; n ≥ 2.
     """
     near = neighbours(x, count or 12 + 2 * k)
-    points = padded(x)
+    points = laid_out(x)
     few = near[:, : max(min(k - 1, near.shape[1]), 1)]
     scale = np.zeros(len(x))
     for r in range(few.shape[1]):
-        scale += ((x - x[few[:, r]]) ** 2).sum(axis=1)
+        scale += _apart_from(x, points.groups, few[:, r])
     scale *= (k - 1) / (2 * k * few.shape[1])
     mean = scale.mean()
     if mean == 0.0:
@@ -226,6 +231,16 @@ def ground(x: np.ndarray, k: int, count: int | None = None) -> Ground:
     heat *= mean / heat.mean()
     far = np.argsort(-heat, kind="stable")[: min(len(x) // 20, _FARTHEST)].astype(np.int32)
     return Ground(points, near, heat, far)
+
+
+def _apart_from(x: np.ndarray | Coded, groups: Groups | None, others: np.ndarray) -> np.ndarray:
+    """Return the squared distance of each record from another."""
+    numbers = x.numbers if isinstance(x, Coded) else x
+    found = ((numbers - numbers[others]) ** 2).sum(axis=1)
+    if groups is not None:
+        for column, weight in zip(groups.number.T, groups.weight.tolist(), strict=True):
+            found += weight * (column != column[others])
+    return np.asarray(found)
 
 
 @part
@@ -302,7 +317,7 @@ def annealed(
     announce(_anneal)
     if len(np.unique(labels)) < 2 or where.near.shape[1] == 0:
         return numbered(labels)
-    a = arrange(where.x, labels, k)
+    a = arrange(where.points, labels, k)
     before = total_sse(a)
     random = np.array([seed], np.uint64)
     for share, temperature, some in schedule(moves, quench * len(labels), hot):

@@ -1,4 +1,7 @@
-"""Partition state while records move: members, means, and each record's distance to the mean of its class."""
+"""Partition state while records move: members, means, and each record's distance to the mean of its class.
+
+Coded attributes are in :mod:`shoal.kernels.refine.coded_state`; `mean` is that of the numbers beside them.
+"""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
@@ -7,14 +10,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.runtime.jit import kernel, part
-from shoal.kernels.runtime.lanes import gap
+from shoal.kernels.arithmetic.category_groups import Groups, groups_of
+from shoal.kernels.refine.coded_state import (
+    CodedClasses,
+    coded_classes,
+    codes_enter,
+    codes_leave,
+    codes_refresh,
+    codes_with,
+    codes_without,
+    plus_apart,
+    plus_between,
+    plus_to_mean,
+)
+from shoal.kernels.runtime.jit import inlined, kernel, part
+from shoal.kernels.runtime.lanes import gap, padded
+from shoal.types.coded import Coded
 
 
 class Arrangement(NamedTuple):
     """Arrays of a partition in motion. Unused class numbers are kept in `free`."""
 
-    x: np.ndarray  #: (n, padded d) coordinates
+    x: np.ndarray  #: (n, padded d) coordinates other than those of coded attributes
     label: np.ndarray  #: (n,) int32, the class of each record
     place: np.ndarray  #: (n,) int32, position of the record within its class
     own: np.ndarray  #: (n,) squared distance to the mean of the record's own class
@@ -24,13 +41,29 @@ class Arrangement(NamedTuple):
     free: np.ndarray  #: (classes,) int32, a stack of unused class numbers
     spare: np.ndarray  #: (1,) int64, how many of them
     moved: np.ndarray  #: (2, most) int32, records of a compound move, and the classes they came from or went to
+    coded: CodedClasses | None = None
 
 
-def arrange(x: np.ndarray, labels: np.ndarray, k: int, room: int = 0) -> Arrangement:
-    """Lay out a partition of padded points into classes of at least k, with room for any other such partition.
+class Padded(NamedTuple):
+    """Points laid out for :func:`arrange`."""
+
+    x: np.ndarray  #: (n, padded d) coordinates
+    groups: Groups | None = None  #: of coded attributes
+
+
+def laid_out(x: np.ndarray | Coded) -> Padded:
+    """Lay out points; those without numbers get one of zeros."""
+    if not isinstance(x, Coded):
+        return Padded(padded(x))
+    return Padded(padded(x.numbers if x.numbers.shape[1] else np.zeros((len(x), 1))), groups_of(x))
+
+
+def arrange(points: Padded, labels: np.ndarray, k: int, room: int = 0) -> Arrangement:
+    """Lay out a partition into classes of at least k, with room for any other such partition.
 
     A class may grow to 2k−1 records, to `room`, or to the size of the largest class.
     """
+    x = points.x
     n, d = x.shape
     sizes = np.bincount(labels)
     classes, most = max(n // k, len(sizes)), max(2 * k - 1, int(sizes.max()), room)
@@ -45,6 +78,7 @@ def arrange(x: np.ndarray, labels: np.ndarray, k: int, room: int = 0) -> Arrange
         np.zeros(classes, np.int32),
         np.zeros(1, np.int64),
         np.zeros((2, most), np.int32),
+        coded_classes(points.groups, k, classes, most),
     )
     _fill(a)
     return a
@@ -97,6 +131,28 @@ def refresh(a, c):
     for q in range(m):
         i = a.member[c, q]
         a.own[i] = gap(a.x, i, a.mean, c)
+    codes_refresh(a.coded, a.own, a.member, c, m)
+
+
+@inlined
+def to_mean(a, i, c):
+    """Return the squared distance between a record and the mean of a class."""
+    return plus_to_mean(a.coded, gap(a.x, i, a.mean, c), i, c, a.size[c])
+
+
+@inlined
+def apart(a, i, y):
+    """Return the squared distance between two records."""
+    return plus_apart(a.coded, gap(a.x, i, a.x, y), i, y)
+
+
+@part
+def between(a, b, c):
+    """Return the squared distance between the means of two classes."""
+    total = 0.0
+    for j in range(a.x.shape[1]):
+        total += (a.mean[b, j] - a.mean[c, j]) ** 2
+    return plus_between(a.coded, total, a.member, b, c, a.size[b], a.size[c])
 
 
 @part
@@ -111,6 +167,7 @@ def leave(a, i):
     """Remove a record from its class; the mean is not updated."""
     c, at = a.label[i], a.place[i]
     last = a.member[c, a.size[c] - 1]
+    codes_leave(a.coded, i, c, at, a.size[c] - 1)
     a.member[c, at], a.place[last] = last, at
     a.size[c] -= 1
 
@@ -118,6 +175,7 @@ def leave(a, i):
 @part
 def enter(a, i, c):
     """Add a record to a class; the mean is not updated."""
+    codes_enter(a.coded, i, c, a.size[c])
     a.member[c, a.size[c]], a.place[i], a.label[i] = i, a.size[c], c
     a.size[c] += 1
 
@@ -135,6 +193,7 @@ def mean_without(a, c, i):
     m = a.size[c]
     for j in range(a.x.shape[1]):
         a.mean[c, j] += (a.mean[c, j] - a.x[i, j]) / (m - 1)
+    codes_without(a.coded, c, i, m)
 
 
 @part
@@ -143,10 +202,13 @@ def mean_with(a, c, i):
     m = a.size[c]
     for j in range(a.x.shape[1]):
         a.mean[c, j] = (a.mean[c, j] if m > 0 else 0.0) + (a.x[i, j] - (a.mean[c, j] if m > 0 else 0.0)) / (m + 1)
+    codes_with(a.coded, c, i, m)
 
 
-def arranged(x: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Sort rows by their coordinates, so that later steps do not depend on row numbers."""
+def arranged(x: np.ndarray | Coded, rows: np.ndarray) -> np.ndarray:
+    """Sort rows by their coordinates or codes, so that later steps do not depend on row numbers."""
+    if isinstance(x, Coded):
+        return np.asarray(rows[np.lexsort((rows, *(column[rows] for column in x.sort_keys()[::-1])))])
     first = x[rows, 0]
     order = np.argsort(first, kind="stable")
     first = first[order]

@@ -15,22 +15,24 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from shoal.kernels.arithmetic.category_groups import groups_of
 from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.mdav.mdav import mdav
 from shoal.kernels.refine.annealing import shift_or_swap
-from shoal.kernels.refine.class_state import arrange, arranged, numbered
+from shoal.kernels.refine.class_state import arrange, arranged, laid_out, numbered
 from shoal.kernels.runtime.jit import announce, kernel, thread_pool
-from shoal.kernels.runtime.lanes import padded
 from shoal.kernels.space.neighbours import neighbours
 from shoal.progress import report
+from shoal.types.coded import Coded
 
 
-def cut_blocks(x: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+def cut_blocks(x: np.ndarray | Coded, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Cut points into `count` blocks, 1 … n: rows grouped by block (int32), and the start of each block.
 
     To form m > 1 blocks, points are sorted along the coordinate with the widest range, equal ones by all coordinates in
     turn and then by row, and cut in two: the first ⌊m/2⌋ blocks get their share of the points, rounded down, the others
-    the rest. Block b is ``order[bounds[b]:bounds[b + 1]]``.
+    the rest. Block b is ``order[bounds[b]:bounds[b + 1]]``. Records with codes are sorted along the attribute whose
+    lower and upper half lie farthest apart.
 
     Guarantee: n ≥ count · size → every block has at least `size` points. For distinct points, blocks depend on
     coordinates, not on rows. Complexity: O(n·d log count) time; about 30 bytes a point in addition to the result.
@@ -39,7 +41,7 @@ def cut_blocks(x: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     >>> order.tolist(), bounds.tolist()
     ([0, 2, 1, 3], [0, 2, 4])
     """
-    n = x.shape[0]
+    n = len(x)
     order = np.arange(n, dtype=np.int32)
     bounds = [n]
     pending = [(0, n, count)]
@@ -55,24 +57,46 @@ def cut_blocks(x: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     return order, np.array(sorted(bounds), dtype=np.int64)
 
 
-def _cut(x: np.ndarray, rows: np.ndarray, first: int) -> None:
+def _cut(x: np.ndarray | Coded, rows: np.ndarray, first: int) -> None:
     """Move the `first` lowest along the widest coordinate to the front of `rows`; both sides keep their order."""
-    widest, keys = -1.0, x[:0, 0]
-    for j in range(x.shape[1]):  # one coordinate at a time: copying all would double the memory
-        values = x[rows, j]
-        low, high = float(values.min()), float(values.max())
-        if high - low > widest:
-            widest, keys = high - low, values
+    columns = x.sort_keys() if isinstance(x, Coded) else x.T
+    widest, keys = -1.0, columns[0][:0]
+    for j, column in enumerate(columns):  # one coordinate at a time: copying all would double the memory
+        values = column[rows]
+        wide = _between_halves(x, j, values) if isinstance(x, Coded) else float(values.max()) - float(values.min())
+        if wide > widest:
+            widest, keys = wide, values
     border = np.partition(keys, first)[first]
     below = keys < border
     tied = np.flatnonzero(keys == border)
     missing = first - int(np.count_nonzero(below))
     if missing:
         among = rows[tied]
-        below[tied[np.lexsort((among, *x[among].T[::-1]))[:missing]]] = True
+        below[tied[np.lexsort((among, *(column[among] for column in columns[::-1])))[:missing]]] = True
     rows[:] = np.concatenate((rows[below], rows[~below]))
 
 
+def _between_halves(x: Coded, j: int, values: np.ndarray) -> float:
+    """Return how far the lower half of a summand of distances is from the upper: the same in any order of rows.
+
+    For numbers, the squared distance between the medians of both halves; for codes, that between their centroids.
+    """
+    g, half = x.layout, len(values) // 2
+    a = ~int(g.order[j])
+    if a < 0:
+        low, high = half // 2, half + (len(values) - half) // 2
+        found = np.partition(values, (low, high))
+        return float(found[high] - found[low]) ** 2
+    column = x.column(a)
+    counts = np.bincount(values, minlength=column.low.shape[1])
+    lower = np.clip(half - (np.cumsum(counts) - counts), 0, counts)
+    shares, total = lower / max(half, 1) - (counts - lower) / (len(values) - half), 0.0
+    for first, times in zip(column.low, column.times.tolist(), strict=True):
+        total += times * float((np.bincount(first, weights=shares) ** 2).sum())
+    return float(g.weight[a]) * total / (2.0 * int(g.height[a]))
+
+
+_DIRECTIONS = 6  # in which blocks of classes of records with codes are cut
 _NEAR = 10
 _SWEEPS = 30
 
@@ -98,7 +122,7 @@ def _sweep(a, near, k, open_, tiny):
     return moved
 
 
-def swept(x: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
+def swept(x: np.ndarray | Coded, labels: np.ndarray, k: int) -> np.ndarray:
     """Lower the SSE of a partition until no shift or exchange with a neighbouring class lowers it further.
 
     Guarantee: classes have at least k records, and at most 2k−1 or the size of the largest class before. The SSE does
@@ -106,7 +130,7 @@ def swept(x: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
     """
     announce(_sweep)
     near = neighbours(x, _NEAR)
-    a = arrange(padded(x), labels, k)
+    a = arrange(laid_out(x), labels, k)
     tiny = 1e-12 * float(a.own.mean())
     open_ = np.ones(len(x), dtype=np.bool_)
     for _ in range(_SWEEPS):
@@ -153,12 +177,13 @@ def _spread(members, ends, chosen, order):
 
 
 def whole_classes(
-    x: np.ndarray, labels: np.ndarray, classes: int, count: int, turn: int
+    x: np.ndarray | Coded, labels: np.ndarray, classes: int, count: int, turn: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Cut space into blocks of whole classes, along the directions of this turn: rows grouped by block, and bounds.
 
     `labels` are int32. If more blocks are requested than there are classes, each class is a block. Each turn, from 0,
-    has other directions, the same in every run. Block b is ``order[bounds[b]:bounds[b + 1]]``.
+    has other directions, the same in every run; records with codes have a few random ones. Block b is
+    ``order[bounds[b]:bounds[b + 1]]``.
 
     Guarantee: all records of a class are in one block; the numbers of classes per block differ by at most one.
     Complexity: O(n·d + c·d² + c·d log count) for c classes.
@@ -166,15 +191,18 @@ def whole_classes(
     >>> whole_classes(np.array([[0.0], [9.0], [1.0], [8.0]]), np.array([0, 1, 0, 1], np.int32), 2, 2, 1)[1].tolist()
     [0, 2, 4]
     """
-    n, d = x.shape
+    n = len(x)
     ends = np.bincount(labels, minlength=classes).astype(np.int32)
     members = np.empty(n, dtype=np.int32)
     _sort_by_class(labels, ends, members)
-    centroids = np.empty((classes, d))
-    _mean_of_each(x, members, ends, centroids)
-    for begin in range(0, classes, 1 << 16):  # one piece at a time: a second copy of everything would be large
-        piece = slice(begin, begin + (1 << 16))
-        centroids[piece] = np.einsum("ij,jl->il", centroids[piece], _directions(d, turn))
+    if isinstance(x, Coded):
+        centroids = _projected_means(x, members, ends, turn)
+    else:
+        centroids = np.empty((classes, x.shape[1]))
+        _mean_of_each(x, members, ends, centroids)
+        for begin in range(0, classes, 1 << 16):  # one piece at a time: a second copy of everything would be large
+            piece = slice(begin, begin + (1 << 16))
+            centroids[piece] = np.einsum("ij,jl->il", centroids[piece], _directions(x.shape[1], turn))
     count = min(count, classes)
     chosen, bounds = cut_blocks(centroids, count)
     del centroids
@@ -188,17 +216,32 @@ def _directions(d: int, turn: int) -> np.ndarray:
     return np.asarray(np.linalg.qr(np.random.default_rng(turn).normal(size=(d, d)))[0])
 
 
-def block_labels(points: np.ndarray, k: int, size: int, rounds: int) -> np.ndarray:
+def _projected_means(x: Coded, members: np.ndarray, ends: np.ndarray, turn: int) -> np.ndarray:
+    """Return the means of classes along a few random directions of the exact embedding."""
+    rng = np.random.default_rng(turn)
+    groups, means, one = groups_of(x), np.empty((len(ends), _DIRECTIONS)), np.empty((len(ends), 1))
+    for at in range(_DIRECTIONS):
+        places = np.zeros((len(x), 1))
+        for column in x.numbers.T:
+            places[:, 0] += column * rng.normal()
+        for column, weight, count in zip(groups.number.T, groups.weight, groups.groups, strict=True):
+            places[:, 0] += (np.sqrt(weight / 2.0) * rng.normal(size=count))[column]
+        _mean_of_each(places, members, ends, one)
+        means[:, at] = one[:, 0]
+    return means
+
+
+def block_labels(points: np.ndarray | Coded, k: int, size: int, rounds: int) -> np.ndarray:
     """Partition points in blocks of at least `size` records, and repair the seams `rounds` times.
 
     Classes are numbered block by block. In addition to the points and the labels, this takes about 30 bytes a record,
     plus the memory of MDAV and the local search for one block per thread.
     """
     x = in_range(points)
-    count = max(x.shape[0] // max(size, k), 1)
+    count = max(len(x) // max(size, k), 1)
     rounds = rounds if count > 1 else 0
     total = count * (rounds + 1) + rounds * (rounds + 1) // 2
-    labels = np.zeros(x.shape[0], dtype=np.int32)
+    labels = np.zeros(len(x), dtype=np.int32)
 
     def partition(rows: np.ndarray) -> int:
         rows = arranged(x, rows)

@@ -28,12 +28,13 @@ from shoal.kernels.bound.column_generation import Pricing, choose, relax, relaxa
 from shoal.kernels.bound.lower_bound import unit_range
 from shoal.kernels.refine.class_state import numbered
 from shoal.kernels.runtime.jit import announce, kernel
+from shoal.types.coded import Coded
 
 _LARGEST_RELAXATION = 400_000  # most classes of a component for which the relaxation is solved
 
 
 def best_of_pool(
-    points: np.ndarray, partitions: Sequence[np.ndarray], nodes: int = 200, largest: int = 6_000
+    points: np.ndarray | Coded, partitions: Sequence[np.ndarray], nodes: int = 200, largest: int = 6_000
 ) -> np.ndarray:
     """Return the best partition made of classes of the given partitions; equal classes count once.
 
@@ -63,7 +64,11 @@ def best_of_pool(
 
 
 def best_with(
-    points: np.ndarray, partitions: Sequence[np.ndarray], extra: Classes, opened: np.ndarray, largest: int = 6_000
+    points: np.ndarray | Coded,
+    partitions: Sequence[np.ndarray],
+    extra: Classes,
+    opened: np.ndarray,
+    largest: int = 6_000,
 ) -> np.ndarray:
     """Return a partition at least as good as the first, made of classes of the partitions and of extra classes.
 
@@ -160,7 +165,7 @@ def _unite(members, bounds, parent):
 
 
 def pooled(
-    points: np.ndarray, partitions: Sequence[np.ndarray], extra: Classes | None = None
+    points: np.ndarray | Coded, partitions: Sequence[np.ndarray], extra: Classes | None = None
 ) -> tuple[Classes, list[np.ndarray]]:
     """Return the distinct classes of several partitions, and for each partition which of them are its own.
 
@@ -194,7 +199,7 @@ def components(n: int, classes: Classes) -> np.ndarray:
     return np.unique(roots, return_inverse=True)[1]
 
 
-def recombine(points: np.ndarray, labels_a: np.ndarray, labels_b: np.ndarray) -> np.ndarray:
+def recombine(points: np.ndarray | Coded, labels_a: np.ndarray, labels_b: np.ndarray) -> np.ndarray:
     """Return the better of two partitions in each connected component of their overlay.
 
     Guarantee: every class comes from A or B, and no partition made of such components is better, so the SSE is at most

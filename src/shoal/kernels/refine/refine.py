@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.kernels.arithmetic.category_groups import all_equal
 from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.mdav.mdav import brute_total, index_least, mdav
 from shoal.kernels.refine.annealing import annealed, ground
@@ -22,6 +23,7 @@ from shoal.kernels.refine.class_state import arranged, numbered
 from shoal.kernels.refine.reblock import block_labels, whole_classes
 from shoal.kernels.refine.recombine import best_of_pool, best_with, can_price, priced_classes, recombine
 from shoal.kernels.runtime.jit import GoOn, Watch, together
+from shoal.types.coded import Coded
 
 WHOLE = 30_000  #: largest table that is annealed as a whole, in records
 _BLOCK = 4_000  # records in a block of a larger table: fits into a fast cache
@@ -58,18 +60,21 @@ CLOSE_EFFORTS = {  #: the same where classes must meet demands, so that a move c
 Choose = Callable[[np.ndarray, list[np.ndarray], bool], np.ndarray]  #: best, all found, whether stopped → labels
 
 
+Whole = tuple[np.ndarray | Coded, Callable[[np.ndarray, int, GoOn], np.ndarray], Choose]  #: points, work, choice
+
+
 class Annealing(NamedTuple):
     """How to anneal, and how to combine several results."""
 
-    whole: Callable[[np.ndarray], tuple[np.ndarray, Callable[[np.ndarray, int, GoOn], np.ndarray], Choose]]
+    whole: Callable[[np.ndarray], Whole]
     #: for rows in a given order: points, work (initial labels, seed), choice
     block: Callable[[np.ndarray, np.ndarray, int, int, GoOn], np.ndarray]  #: rows, their labels, turn, seed → labels
-    sort: Callable[[np.ndarray, np.ndarray], np.ndarray]  #: sorts the rows of a block for annealing
+    sort: Callable[[np.ndarray | Coded, np.ndarray], np.ndarray]  #: sorts the rows of a block for annealing
     k: int
     effort: Effort
 
 
-def quick_start(points: np.ndarray, k: int) -> np.ndarray:
+def quick_start(points: np.ndarray | Coded, k: int) -> np.ndarray:
     """Return an initial partition: MDAV, in blocks if the table is large."""
     return mdav(points, k)[0] if len(points) <= _MDAV else block_labels(points, k, _MDAV // 2, 0)
 
@@ -97,7 +102,7 @@ def _moves(effort: Effort, n: int, k: int) -> int:
 
 
 def refine(
-    points: np.ndarray, labels: np.ndarray, k: int, effort: Effort, seed: int, seconds: float | None = None
+    points: np.ndarray | Coded, labels: np.ndarray, k: int, effort: Effort, seed: int, seconds: float | None = None
 ) -> np.ndarray:
     """Lower the SSE of a partition.
 
@@ -108,11 +113,11 @@ def refine(
     row order.
     """
     x = in_range(points)
-    if len(np.unique(labels)) < 2 or not np.ptp(x, axis=0).any():
+    if len(np.unique(labels)) < 2 or all_equal(x):
         return numbered(labels)
 
-    def whole(order: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray, int, GoOn], np.ndarray], Choose]:
-        inside = np.ascontiguousarray(x[order])
+    def whole(order: np.ndarray) -> Whole:
+        inside = x[order]
         where, moves, quench = ground(inside, k), _moves(effort, len(x), k), min(effort.per_record // 10, _QUENCH)
 
         def work(start: np.ndarray, seed: int, go_on: GoOn) -> np.ndarray:
@@ -133,7 +138,7 @@ def refine(
     return refined(x, labels, Annealing(whole, block, arranged, k, effort), seed, until)
 
 
-def refined(x: np.ndarray, labels: np.ndarray, how: Annealing, seed: int, until: float = np.inf) -> np.ndarray:
+def refined(x: np.ndarray | Coded, labels: np.ndarray, how: Annealing, seed: int, until: float = np.inf) -> np.ndarray:
     """Anneal a table as a whole or in blocks; return labels numbered by first rows.
 
     Work ends at `until`, by time.monotonic(); if that is finite, it continues beyond the effort until then.
@@ -165,7 +170,7 @@ def _as_a_whole(
         pool += [one for one in found if one is not None]
         best = choose(best, pool, stopped)
         generation += 1
-        if generation == effort.generations and effort.priced and not stopped:
+        if generation == effort.generations and effort.priced and not stopped and not isinstance(x, Coded):
             best = _with_priced(x, [best, *pool], how.k, effort, until)
     return best
 
@@ -186,7 +191,7 @@ def _with_priced(x: np.ndarray, partitions: list[np.ndarray], k: int, effort: Ef
     return next((labels for labels in found if labels is not None), partitions[0])
 
 
-def recombined(x: np.ndarray, partitions: list[np.ndarray]) -> np.ndarray:
+def recombined(x: np.ndarray | Coded, partitions: list[np.ndarray]) -> np.ndarray:
     """Return the first partition, improved by each of the others in turn."""
     best = partitions[0]
     for other in partitions[1:]:
@@ -195,7 +200,7 @@ def recombined(x: np.ndarray, partitions: list[np.ndarray]) -> np.ndarray:
 
 
 def _in_blocks(
-    x: np.ndarray, labels: np.ndarray, how: Annealing, seeds: np.random.Generator, until: float
+    x: np.ndarray | Coded, labels: np.ndarray, how: Annealing, seeds: np.random.Generator, until: float
 ) -> np.ndarray:
     """Anneal in blocks of whole classes, and again in blocks cut along other directions."""
     labels, rounds = labels.astype(np.int32), how.effort.rounds

@@ -20,9 +20,8 @@ from shoal.kernels.models.class_values import arrive, depart, excess_of, excess_
 from shoal.kernels.models.demands import Demands
 from shoal.kernels.models.rules import any_rules
 from shoal.kernels.refine.annealing import Ground, best_swap, neighbour, schedule, uniform
-from shoal.kernels.refine.class_state import arrange, numbered, refresh, release
+from shoal.kernels.refine.class_state import apart, arrange, between, numbered, refresh, release, to_mean
 from shoal.kernels.runtime.jit import announce, kernel, part
-from shoal.kernels.runtime.lanes import gap
 
 
 def halved(x: np.ndarray, labels: np.ndarray, d: Demands, most: int) -> np.ndarray:
@@ -56,7 +55,7 @@ def close_shift(a, r, i, b, k, price, limit):
     ma, mb = a.size[home], a.size[b]
     if ma <= k or mb >= a.member.shape[1]:
         return np.inf
-    change = gap(a.x, i, a.mean, b) * mb / (mb + 1.0) - a.own[i] * ma / (ma - 1.0)
+    change = to_mean(a, i, b) * mb / (mb + 1.0) - a.own[i] * ma / (ma - 1.0)
     change -= price * (r.excess[home] + r.excess[b])
     if change > limit:
         return np.inf
@@ -80,7 +79,7 @@ def close_swap(a, r, i, y, price, limit):
     """Exchange records i and y."""
     home, b = a.label[i], a.label[y]
     w = 1.0 / a.size[home] + 1.0 / a.size[b]
-    change = gap(a.x, y, a.mean, home) - a.own[i] + gap(a.x, i, a.mean, b) - a.own[y] - gap(a.x, i, a.x, y) * w
+    change = to_mean(a, y, home) - a.own[i] + to_mean(a, i, b) - a.own[y] - apart(a, i, y) * w
     change -= price * (r.excess[home] + r.excess[b])
     if change > limit:
         return np.inf
@@ -106,9 +105,9 @@ def close_swap(a, r, i, y, price, limit):
 def close_rotate(a, r, i, y, z, price, limit):
     """Put i in the place of y, y in that of z, and z in that of i, in three different classes."""
     home, b, c = a.label[i], a.label[y], a.label[z]
-    change = gap(a.x, i, a.mean, b) - a.own[y] - gap(a.x, i, a.x, y) / a.size[b]
-    change += gap(a.x, y, a.mean, c) - a.own[z] - gap(a.x, y, a.x, z) / a.size[c]
-    change += gap(a.x, z, a.mean, home) - a.own[i] - gap(a.x, z, a.x, i) / a.size[home]
+    change = to_mean(a, i, b) - a.own[y] - apart(a, i, y) / a.size[b]
+    change += to_mean(a, y, c) - a.own[z] - apart(a, y, z) / a.size[c]
+    change += to_mean(a, z, home) - a.own[i] - apart(a, z, i) / a.size[home]
     change -= price * (r.excess[home] + r.excess[b] + r.excess[c])
     if change > limit:
         return np.inf
@@ -129,15 +128,6 @@ def close_rotate(a, r, i, y, z, price, limit):
     refresh(a, b)
     refresh(a, c)
     return change
-
-
-@part
-def between(a, b, c):
-    """Return the squared distance between the means of two classes."""
-    total = 0.0
-    for j in range(a.x.shape[1]):
-        total += (a.mean[b, j] - a.mean[c, j]) ** 2
-    return total
 
 
 @part
@@ -175,16 +165,16 @@ def close_split(a, r, at, c, i, k, price, limit):
         return np.inf
     far, most = -1, 0.0
     for q in range(m):
-        apart = gap(a.x, a.member[c, q], a.x, i)
-        if apart > most:
-            far, most = a.member[c, q], apart
+        here = apart(a, a.member[c, q], i)
+        if here > most:
+            far, most = a.member[c, q], here
     if far < 0:
         return np.inf
     fresh, half, before = a.free[a.spare[0] - 1], 0, 0.0
     for q in range(0, m - 1, 2):
         x, y = r.record[at, c, q], r.record[at, c, q + 1]
-        lean_x = gap(a.x, x, a.x, i) - gap(a.x, x, a.x, far)
-        lean_y = gap(a.x, y, a.x, i) - gap(a.x, y, a.x, far)
+        lean_x = apart(a, x, i) - apart(a, x, far)
+        lean_y = apart(a, y, i) - apart(a, y, far)
         r.side[half] = x if lean_x <= lean_y else y
         half += 1
     for q in range(m):
@@ -242,7 +232,7 @@ def _anneal(a, r, where, k, moves, temperature, price, random):
         else:
             y = likest(a, r, at, b, i)
             if kind > 1.0 - _BEST:
-                y = best_swap(a, i, b, gap(a.x, i, a.mean, b))[0]
+                y = best_swap(a, i, b, to_mean(a, i, b))[0]
             change = close_swap(a, r, i, y, price, limit)
             if change == np.inf:
                 z = near[y, int(uniform(random) * near.shape[1])]
@@ -274,7 +264,7 @@ def annealed_close(
     announce(_anneal)
     if len(np.unique(labels)) < 2 and len(labels) < 2 * k:
         return numbered(labels)
-    a = arrange(where.x, labels, k, room)
+    a = arrange(where.points, labels, k, room)
     t, heat = max(d.c.t, _CLOSEST), float(where.heat.mean())
     r = roster_of(a, d, _RECORD / (_PRICE / t) if d.close.any() else 1.0)
     random = np.array([seed], np.uint64)

@@ -25,10 +25,9 @@ from shoal.kernels.closeness.t_first import t_first
 from shoal.kernels.models.class_values import Roster, excess_of, roster_of
 from shoal.kernels.models.demands import Demands, excesses, hold, least_size, rows_of
 from shoal.kernels.models.rules import KIND, METRIC, NUMBERS, REACH, SPREAD, Rules
-from shoal.kernels.refine.class_state import Arrangement, arrange, arranged, numbered
+from shoal.kernels.refine.class_state import Arrangement, arrange, arranged, laid_out, numbered, to_mean
 from shoal.kernels.repair.steps import mend, no_step
 from shoal.kernels.runtime.jit import announce, kernel, part
-from shoal.kernels.runtime.lanes import gap, padded
 from shoal.kernels.space.neighbours import neighbours
 
 FOUND = 16  #: number of classes found for each
@@ -108,7 +107,7 @@ def _look(a, r, broken, order, looks, near, apart):
                 c = a.label[y]
                 if c == b or _has(a, r, at, b, r.c.codes[at, y]):
                     continue
-                distance = gap(a.x, y, a.mean, b)
+                distance = to_mean(a, y, b)
                 if near[q, last] >= 0 and distance >= apart[last]:
                     continue
                 if excess_of(a, r, c, y, -1) <= r.excess[c]:
@@ -286,7 +285,7 @@ def _by_steps(x: np.ndarray, labels: np.ndarray, k: int, d: Demands) -> np.ndarr
     room = max(_ROOM * least_size(d, k), 2 * int(sizes.min()), _LEAST_ROOM)
     rows = np.flatnonzero(sizes[labels] <= room)
     few, own = np.unique(labels[rows], return_inverse=True)
-    a = arrange(padded(np.ascontiguousarray(x[rows])), own, k, room)
+    a = arrange(laid_out(x[rows]), own, k, room)
     r = roster_of(a, rows_of(d, rows))
     _rounds(a, r, x.shape[1], k)
     out = labels.copy()

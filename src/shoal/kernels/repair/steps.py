@@ -14,10 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from shoal.kernels.models.class_values import arrive, depart, excess_of, excess_of_union, transfer
-from shoal.kernels.refine.class_state import refresh, release
-from shoal.kernels.repair.moves import between
+from shoal.kernels.refine.class_state import apart, between, refresh, release, to_mean
 from shoal.kernels.runtime.jit import kernel, part
-from shoal.kernels.runtime.lanes import gap
 
 OUT, IN, SWAP, JOIN = range(4)  #: kinds of steps
 KIND, LEAVING, COMING, OTHER = range(4)  #: `Step.whole`
@@ -70,7 +68,7 @@ def _offer_shift(a, r, best, b, c, x, k):
     m, other = a.size[home], a.size[to]
     if m <= k or other >= a.member.shape[1]:
         return
-    rise = gap(a.x, x, a.mean, to) * other / (other + 1.0) - a.own[x] * m / (m - 1.0)
+    rise = to_mean(a, x, to) * other / (other + 1.0) - a.own[x] * m / (m - 1.0)
     if not _worth(r, best, b, c, rise):
         return
     without, having = excess_of(a, r, home, x, -1), excess_of(a, r, to, -1, x)
@@ -93,10 +91,10 @@ def _offer_swaps(a, r, best, b, c):
     w = 1.0 / a.size[b] + 1.0 / a.size[c]
     for q in range(a.size[c]):
         y = a.member[c, q]
-        enters = gap(a.x, y, a.mean, b) - a.own[y]
+        enters = to_mean(a, y, b) - a.own[y]
         for p in range(a.size[b]):
             i = a.member[b, p]
-            rise = enters + gap(a.x, i, a.mean, c) - a.own[i] - gap(a.x, i, a.x, y) * w
+            rise = enters + to_mean(a, i, c) - a.own[i] - apart(a, i, y) * w
             if not _worth(r, best, b, c, rise) or _alike(r, i, y):
                 continue
             ours = excess_of(a, r, b, i, y)

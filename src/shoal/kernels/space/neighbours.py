@@ -6,11 +6,15 @@ points.
 
 The layout is that of :mod:`shoal.kernels.space.tree`: node i of level h is lane ``i % 8`` of block
 ``offset[h] + i // 8``. Here, however, the faces are the float64 coordinates themselves, so that bounds need no slack.
+
+Records with coded attributes are searched from one after the other, through the tree of
+:mod:`shoal.kernels.space.coded_index`.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,11 +22,13 @@ import numpy as np
 from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.runtime.jit import announce, kernel, part, thread_pool
 from shoal.kernels.runtime.lanes import lowest_bit, most16, scan_apart, scan_points, scan_queries
+from shoal.kernels.space.coded_index import aim_sets, coded_index, find_nearest, rebuild, search_space
 from shoal.kernels.space.kd_order import equal_records, kd_order, regroup
-from shoal.kernels.space.remaining import WIDTH, in_lanes
+from shoal.kernels.space.remaining import WIDTH, aim_at, in_lanes, sink
 from shoal.kernels.space.tree import FAN, faces, push
 from shoal.progress import report
 from shoal.threads import thread_count
+from shoal.types.coded import Coded
 
 
 class Boxes(NamedTuple):
@@ -219,35 +225,90 @@ def _search_leaves(boxes, search, begin, end, out):
                     out[row, i] = search.row[query, i + skipped]
 
 
-def neighbours(x: np.ndarray, count: int) -> np.ndarray:
+@kernel
+def _plant(index, remaining):
+    rebuild(index, remaining)
+
+
+@part
+def _ascend(nearest):
+    """Sort the records in a heap, nearest first."""
+    distance, row, slot = nearest.distance, nearest.row, nearest.slot
+    for i in range(distance.shape[0] - 1, 0, -1):
+        last = distance[i], row[i], slot[i]
+        distance[i], row[i], slot[i] = distance[0], row[0], slot[0]
+        sink(distance[:i], row[:i], slot[:i], last[0], last[1], last[2])
+
+
+@kernel
+def _search_codes(tree, search, remaining, begin, end, out):
+    """Write the nearest other records of all records in slots `begin` … `end` - 1; as :func:`_search_leaves`."""
+    rows = search.nearest.row
+    for slot in range(begin, end):
+        aim_at(remaining, slot, search.q, search.aim)
+        aim_sets(tree, search, remaining.coded.layout)
+        find_nearest(tree, search, remaining, slot // WIDTH)
+        _ascend(search.nearest)
+        for at in range(remaining.head[slot], remaining.end[slot]):
+            row, skipped = remaining.members[at], 0
+            for i in range(out.shape[1]):
+                if rows[i + skipped] == row:
+                    skipped = 1
+                out[row, i] = rows[i + skipped]
+
+
+def neighbours(x: np.ndarray | Coded, count: int) -> np.ndarray:
     """Return the `count` nearest other records of every record, or all n - 1: (n, count) int32, nearest first.
 
     Guarantee: row i holds the first `count` of all rows but i, ordered by (squared distance from record i, row). Points
     are scaled as in :func:`shoal.kernels.mdav.mdav.mdav`.
 
     Complexity: O(n log n) to lay out the points, then for each leaf of 16 the leaves that may hold a neighbour: a few
-    dozen where d is small, all n / 16 at worst. Equal records are searched from once. O(n·(d + count)) memory.
+    dozen where d is small, all n / 16 at worst. Equal records are searched from once. O(n·(d + count)) memory. Coded
+    attributes count as one coordinate each.
 
     >>> import numpy as np
     >>> neighbours(np.array([[0.0], [1.0], [3.0], [2.0]]), 2).tolist()
     [[1, 3], [0, 3], [3, 1], [1, 2]]
     """
-    announce(_search_leaves)
-    n, d = x.shape
+    n = len(x)
     count = max(min(count, n - 1), 0)
     out = np.empty((n, count), dtype=np.int32)
     if count == 0:
         return out
-    boxes = leaf_boxes(in_range(x))
-    leaves, step = boxes.x.shape[0], _POINTS_PER_CALL // WIDTH
+    x = in_range(x)
+    points, search = _among_codes(x, out) if isinstance(x, Coded) else _among_leaves(x, out)
+    begins = range(0, points, _POINTS_PER_CALL)
+    threads = points > _POINTS_PER_CALL and thread_count() > 1
+    with thread_pool() as pool:
+        for begin, _ in zip(begins, (pool.map if threads else map)(search, begins), strict=True):
+            report(min(begin + _POINTS_PER_CALL, n), n)
+    return out
+
+
+def _among_leaves(x: np.ndarray, out: np.ndarray) -> tuple[int, Callable[[int], None]]:
+    """Return the number of positions to search from, and the search from some of them, in coordinates."""
+    announce(_search_leaves)
+    boxes, (d, few) = leaf_boxes(x), (x.shape[1], out.shape[1] + 1)
+    leaves = boxes.x.shape[0]
 
     def search(begin: int) -> None:
-        _search_leaves(boxes, _search_space(d, count + 1), begin, min(begin + step, leaves), out)
+        first, end = begin // WIDTH, min((begin + _POINTS_PER_CALL) // WIDTH, leaves)
+        _search_leaves(boxes, _search_space(d, few), first, end, out)
 
-    begins = range(0, leaves, step)
-    with thread_pool() as pool:
-        for begin, _ in zip(
-            begins, (pool.map if leaves > step and thread_count() > 1 else map)(search, begins), strict=True
-        ):
-            report(min((begin + step) * WIDTH, n), n)
-    return out
+    return leaves * WIDTH, search
+
+
+def _among_codes(x: Coded, out: np.ndarray) -> tuple[int, Callable[[int], None]]:
+    """Return the number of positions to search from, and the search from some of them, in numbers and codes."""
+    announce(_search_codes)
+    members, bounds = equal_records(x)
+    index, remaining = coded_index(x, members, bounds, out.shape[1] + 2)
+    _plant(index, remaining)
+    slots = len(bounds) - 1
+
+    def search(begin: int) -> None:
+        space = search_space(x, out.shape[1] + 2)
+        _search_codes(index.tree, space, remaining, begin, min(begin + _POINTS_PER_CALL, slots), out)
+
+    return slots, search
