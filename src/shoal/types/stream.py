@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
+from shoal.errors import ParameterError
 from shoal.types.table import Kind, Taxonomy
 
 if TYPE_CHECKING:
@@ -276,6 +277,27 @@ class StreamAttribute(Protocol):
         """Return released values in a form that JSON can hold."""
 
 
+@runtime_checkable
+class CodedStreamAttribute(StreamAttribute, Protocol):
+    """An attribute of categories, which tuples keep as codes: a column for each level of its taxonomy."""
+
+    @property
+    def groups(self) -> NDArray[np.int64]:
+        """The group of each category at each level, (categories, levels), numbered from 0."""
+
+    @property
+    def steps(self) -> NDArray[np.float64]:
+        """The squared distance of two values that differ at a level, (levels,)."""
+
+    @property
+    def from_middle(self) -> NDArray[np.float64]:
+        """The squared distance of each category from the middle of the domain."""
+
+
+#: The maximum number of coordinates of a tuple, for methods that need one for every category.
+MOST = 2048
+
+
 @dataclass(frozen=True, slots=True)
 class Space:
     """The space of a stream's tuples, known before the first of them arrives.
@@ -296,6 +318,15 @@ class Space:
         """The number of coordinates."""
         return len(self.owners)
 
+    def refuse_if_wide(self, method: str) -> None:
+        """Refuse a space with too many coordinates, for a method that needs one for every category."""
+        if self.d > MOST:
+            many = max(set(self.owners), key=self.owners.count)
+            raise ParameterError(
+                f"{method}: the quasi-identifiers may take at most {MOST:,} coordinates, got {self.d:,}; most are of "
+                f"{many!r}, one for each category and group. Merge categories, or use nearest or look_ahead instead."
+            )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waiting:
@@ -303,8 +334,8 @@ class Waiting:
 
     Attributes
     ----------
-    coordinates
-        float64, shape (m, d), scaled, finite, without the position.
+    x
+        float64, shape (m, c): scaled, finite numbers, without the position; then codes of categories.
     positions
         Their numbers in the lane; ascending, not always consecutive.
     subjects
@@ -314,13 +345,24 @@ class Waiting:
         int64, shape (m, c): codes of confidential values, a column per `Demand`; c may be 0.
     old
         Number of tuples that were pending before; the others arrive now, one after another.
+    steps
+        For each column of codes, which come last, the squared distance of tuples that differ in it.
+    embed
+        Converts `x` to coordinates; None: it has no codes.
     """
 
-    coordinates: NDArray[np.float64] = field(repr=False)
+    x: NDArray[np.float64] = field(repr=False)
     positions: NDArray[np.int64] = field(repr=False)
     subjects: NDArray[np.int64] = field(repr=False)
     values: NDArray[np.int64] = field(repr=False)
     old: int
+    steps: tuple[float, ...] = ()
+    embed: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = field(default=None, repr=False)
+
+    @property
+    def coordinates(self) -> NDArray[np.float64]:
+        """The tuples as coordinates, (m, d), with one for every category and group: for methods that need them."""
+        return self.x if self.embed is None else self.embed(self.x)
 
 
 @dataclass(frozen=True, slots=True)

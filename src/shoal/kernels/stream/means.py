@@ -3,6 +3,7 @@
 # mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,11 +32,18 @@ def means(values: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.f
 
 
 def errors(
-    points: NDArray[np.float64], sizes: NDArray[np.int64], centres: NDArray[np.float64], middle: NDArray[np.float64]
+    points: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+    centres: NDArray[np.float64],
+    middle: NDArray[np.float64],
+    steps: Sequence[float] = (),
 ) -> tuple[float, float]:
-    """Return the sum of squared distances of all members from the centre of their class, and from the middle."""
+    """Return the sum of squared distances of all members from the centre of their class, and from the middle.
+
+    Columns after those of `middle` are codes, and count with their steps; the middle has none.
+    """
     found = np.zeros(2)
-    _errors(points, sizes, centres, middle, found)
+    _errors(points, sizes, centres, middle, np.array(steps, np.float64), found)
     return float(found[_LOST]), float(found[_SPREAD])
 
 
@@ -75,15 +83,17 @@ def _means(values: Any, sizes: Any, found: Any) -> None:
 
 
 @kernel
-def _errors(points: Any, sizes: Any, centres: Any, middle: Any, found: Any) -> None:
-    at = 0
+def _errors(points: Any, sizes: Any, centres: Any, middle: Any, steps: Any, found: Any) -> None:
+    at, p = 0, middle.shape[0]
     for c in range(len(sizes)):
         lost, spread = 0.0, 0.0
         for i in range(at, at + sizes[c]):
-            for j in range(points.shape[1]):
+            for j in range(p):
                 off, out = points[i, j] - centres[c, j], points[i, j] - middle[j]
                 lost += off * off
                 spread += out * out
+            for j in range(steps.shape[0]):
+                lost += 0.0 if points[i, p + j] == centres[c, p + j] else steps[j]
         found[_LOST] += lost
         found[_SPREAD] += spread
         at += sizes[c]

@@ -3,12 +3,14 @@
 δ is `delay`, ω `weight`, the buffer ℬ the window.
 
 Coordinate j of the tuple in slot s is ``x[s // 16, j, s % 16]``. A removed tuple is NaN, which is near to nothing. When
-too many are removed, the others close ranks, in order.
+too many are removed, the others close ranks, in order. The last coordinates may be codes: tuples that differ in one are
+a step apart, see :class:`shoal.types.stream.Waiting`.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,22 +26,28 @@ WIDTH = 16
 class Window(NamedTuple):
     """Pending tuples."""
 
-    x: np.ndarray  # (blocks, d, WIDTH) float64
+    x: np.ndarray  # (blocks, p, WIDTH) float64: numbers, at least one
+    codes: np.ndarray  # (blocks, c, WIDTH) float64
+    steps: np.ndarray  # (c,) float64
     row: np.ndarray  # (slots,) int64: index of the tuple within the call; −1: removed
     place: np.ndarray  # (slots,) float64: its position, counted from the first tuple of the call
-    q: np.ndarray  # (d,) float64: the query point
+    q: np.ndarray  # (p,) float64: the query point
+    own: np.ndarray  # (c,) float64: its codes
     distance: np.ndarray  # (WIDTH,) float64: scratch
     ends: np.ndarray  # (3,) int64: first slot, slot after the last, pending tuples
 
 
-def window(d: int, most: int) -> Window:
-    """Allocate room for `most` pending tuples at a time."""
+def window(p: int, steps: Sequence[float], most: int) -> Window:
+    """Allocate room for `most` pending tuples of p numbers, and codes, at a time."""
     blocks = 2 * (most // WIDTH + 2)
     return Window(
-        np.full((blocks, d, WIDTH), np.nan),
+        np.full((blocks, p, WIDTH), np.nan),
+        np.zeros((blocks, len(steps), WIDTH)),
+        np.array(steps, np.float64),
         np.full(blocks * WIDTH, -1, np.int64),
         np.zeros(blocks * WIDTH),
-        np.empty(d),
+        np.empty(p),
+        np.empty(len(steps)),
         np.empty(WIDTH),
         np.zeros(3, np.int64),
     )
@@ -53,8 +61,11 @@ def push(w, coordinates, positions, i):
         _close_ranks(w)
     at = ends[END]
     block, lane = at // WIDTH, at % WIDTH
-    for j in range(coordinates.shape[1]):
+    p = w.x.shape[1]
+    for j in range(p):
         w.x[block, j, lane] = coordinates[i, j]
+    for j in range(w.steps.shape[0]):
+        w.codes[block, j, lane] = coordinates[i, p + j]
     w.place[at] = np.float64(positions[i] - positions[0])
     w.row[at] = i
     ends[END] += 1
@@ -71,6 +82,8 @@ def _close_ranks(w):
         if at != to:
             for j in range(x.shape[1]):
                 x[to // WIDTH, j, to % WIDTH] = x[at // WIDTH, j, at % WIDTH]
+            for j in range(w.steps.shape[0]):
+                w.codes[to // WIDTH, j, to % WIDTH] = w.codes[at // WIDTH, j, at % WIDTH]
             row[to], place[to] = row[at], place[at]
         to += 1
     for at in range(to, ends[END]):
@@ -96,6 +109,24 @@ def ask(w, slot):
     """Measure distances from the tuple in a slot."""
     for j in range(w.q.shape[0]):
         w.q[j] = w.x[slot // WIDTH, j, slot % WIDTH]
+    for j in range(w.own.shape[0]):
+        w.own[j] = w.codes[slot // WIDTH, j, slot % WIDTH]
+
+
+@part
+def _scan(w, block, within):
+    """Write the squared distances of sixteen tuples; return the mask of those ≤ `within`."""
+    mask = scan_points(w.x, block, w.q, within, np.inf, w.distance)
+    if w.steps.shape[0] == 0 or mask == 0:  # codes only add to a distance
+        return mask
+    for j in range(w.steps.shape[0]):
+        for lane in range(WIDTH):
+            w.distance[lane] += 0.0 if w.codes[block, j, lane] == w.own[j] else w.steps[j]
+    mask = np.int64(0)
+    for lane in range(WIDTH):
+        if w.distance[lane] <= within:
+            mask |= np.int64(1) << lane
+    return mask
 
 
 @part
@@ -110,7 +141,7 @@ def ordered(w, away, heap, weight, here):
     """Arrange all pending tuples in a heap, so that the nearest can be taken one after the other."""
     ends, size = w.ends, 0
     for block in range(ends[FIRST] // WIDTH, (ends[END] + WIDTH - 1) // WIDTH):
-        mask = scan_points(w.x, block, w.q, np.inf, np.inf, w.distance)
+        mask = _scan(w, block, np.inf)
         while mask:
             lane = lowest_bit(mask)
             mask &= mask - 1
@@ -158,7 +189,8 @@ _DROPPED = -2
 
 
 def nearest(
-    coordinates: NDArray[np.float64],
+    points: NDArray[np.float64],
+    steps: Sequence[float],
     positions: NDArray[np.int64],
     subjects: NDArray[np.int64] | None,
     rule: tuple[int, int, float],
@@ -167,17 +199,20 @@ def nearest(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the class of each tuple (−1: pending, −2: rejected) and the position at which each class formed.
 
-    `rule` is k, δ and ω. `subjects` are numbered from 0; None: all are different.
+    `points` are numbers, then codes with their `steps`. `rule` is k, δ and ω. `subjects` are numbered from 0; None: all
+    are different.
     """
     k, delay, weight = rule
-    n, d = coordinates.shape
+    if points.shape[1] == len(steps):  # a number marks removed tuples
+        points = np.column_stack((np.zeros(len(points)), points))
+    n, p = len(points), points.shape[1] - len(steps)
     labels, moments = np.full(n, -1, np.int64), np.empty(n // k + 1, np.int64)
     if not n:
         return labels, moments[:0]
-    room = window(d, max(old, min(n, delay + 1)))
+    room = window(p, steps, max(old, min(n, delay + 1)))
     most = k if subjects is None else 2 * k
     near, slots = np.empty(most), np.empty(most, np.int64)
-    given = (coordinates, positions, labels, moments)
+    given = (points, positions, labels, moments)
     if subjects is None:
         announce(_nearest)
         classes = _nearest(room, given, near, slots, k, delay, weight, old, due)
@@ -228,7 +263,7 @@ def _choose(w, near, slots, most, weight, here):
         begin = block * WIDTH
         if weight > 0.0 and begin >= ends[FIRST] and steered(0.0, weight, w.place[begin] - here) >= worst:
             break
-        mask = scan_points(w.x, block, w.q, worst, np.inf, w.distance)
+        mask = _scan(w, block, worst)
         while mask:
             lane = lowest_bit(mask)
             mask &= mask - 1

@@ -115,10 +115,13 @@ _EXCHANGES = 20
 @part
 def squared(given, weight, a, b):
     """Return the squared distance of two rows, with the position times ω as one more coordinate."""
-    total = 0.0
-    for j in range(given.coordinates.shape[1]):
-        off = given.coordinates[a, j] - given.coordinates[b, j]
+    total, x, steps = 0.0, given.x, given.steps
+    p = x.shape[1] - steps.shape[0]
+    for j in range(p):
+        off = x[a, j] - x[b, j]
         total += off * off
+    for j in range(steps.shape[0]):
+        total += 0.0 if x[a, p + j] == x[b, p + j] else steps[j]
     off = weight * (given.positions[a] - given.positions[b])
     return total + off * off
 
@@ -234,7 +237,8 @@ class Rule(NamedTuple):
 
 
 class _Given(NamedTuple):
-    coordinates: np.ndarray
+    x: np.ndarray  #: numbers, then codes
+    steps: np.ndarray  #: squared distance of tuples that differ in a code
     positions: np.ndarray
     values: np.ndarray
     labels: np.ndarray
@@ -269,8 +273,8 @@ def steps(waiting: Waiting, rule: Rule, demanded: Demanded, due: int) -> tuple[n
         np.empty(n + 1, np.int64), np.empty(n, np.bool_), np.empty(few), np.empty(few), np.empty(2 * rule.k),
         np.empty((few, few)),
     )  # fmt: skip
-    coordinates = np.ascontiguousarray(waiting.coordinates)
-    given = _Given(coordinates, waiting.positions, np.ascontiguousarray(waiting.values), labels, moments)
+    x, values = np.ascontiguousarray(waiting.x), np.ascontiguousarray(waiting.values)
+    given = _Given(x, np.array(waiting.steps, np.float64), waiting.positions, values, labels, moments)
     announce(_steps)
     classes = _steps(given, room, rule, with_room(demanded, n), waiting.old, due)
     return labels, moments[: int(classes)]

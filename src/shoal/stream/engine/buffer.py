@@ -7,26 +7,35 @@ smaller.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal import registry, spelling
-from shoal.errors import ParameterError
 from shoal.kernels.stream.means import errors, gathered
 from shoal.parameters import build
 from shoal.stream.engine.demands import Demanding
 from shoal.stream.points._cells import MISSING, is_missing, listed
 from shoal.stream.recipe.recipe import KEEP, StreamRecipe
-from shoal.types.stream import DROPPED, WAITS, Cursor, Formed, Forming, Space, StreamAttribute, Tally, Waiting
+from shoal.types.stream import (
+    DROPPED,
+    WAITS,
+    CodedStreamAttribute,
+    Cursor,
+    Formed,
+    Forming,
+    Space,
+    StreamAttribute,
+    Tally,
+    Waiting,
+)
 
-#: The maximum number of coordinates: every class is searched for among all pending tuples, in all coordinates.
-MOST = 2048
 _LEAST_WEIGHT = 1e-9  # a weight whose square differs from 0; any larger one preserves order too
 _ABOVE = 1.0 + 2.0**-20  # "just above" a bound, and more than rounding can lose
 
@@ -49,22 +58,22 @@ class Domain:
 
     @cached_property
     def middle(self) -> NDArray[np.float64]:
-        """The middle of the space."""
-        return np.concatenate([a.middle * scale for a, scale in zip(self.attributes, self.scales, strict=True)])
+        """The middle of the space, in numbers."""
+        pairs = zip(self.attributes, self.scales, strict=True)
+        return np.concatenate([np.empty(0), *(a.middle * s for a, s in pairs if not _coded(a))])
+
+    @cached_property
+    def steps(self) -> tuple[float, ...]:
+        """The squared distance of tuples that differ in a column of codes."""
+        pairs = zip(self.attributes, self.scales, strict=True)
+        return tuple(float(step) for a, scale in pairs if _coded(a) for step in a.steps * scale * scale)
 
     @cached_property
     def space(self) -> Space:
         """The space, known before the first tuple comes."""
-        owners = [
-            name for name, a in zip(self.recipe.quasi, self.attributes, strict=True) for _ in range(len(a.middle))
-        ]
-        if len(owners) > MOST:
-            many = max(set(owners), key=owners.count)
-            raise ParameterError(
-                f"StreamRecipe: the quasi-identifiers would take {len(owners):,} coordinates, more than {MOST:,}; "
-                f"most are of {many!r}, one for each category and group. Merge categories."
-            )
-        return Space(tuple(owners), sum(self.recipe.weight(name) for name in self.recipe.quasi))
+        pairs = zip(self.recipe.quasi, self.attributes, strict=True)
+        owners = tuple(name for name, a in pairs for _ in range(len(a.middle)))
+        return Space(owners, sum(self.recipe.weight(name) for name in self.recipe.quasi))
 
     @property
     def order_weight(self) -> float:
@@ -74,9 +83,36 @@ class Domain:
         return max(float(np.sqrt(self.space.diameter / (2 * self.recipe.k - 1)) * _ABOVE), _LEAST_WEIGHT)
 
     def place(self, values: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
-        """Return the coordinates of values of all attributes."""
+        """Return values of all attributes as points: numbers, then codes."""
+        parts = list(zip(self.attributes, values, self.scales, strict=True))
+        numbers = [a.place(own) * scale for a, own, scale in parts if not _coded(a)]
+        codes = [a.groups[own].astype(np.float64) for a, own, _ in parts if _coded(a)]
+        return np.concatenate([*numbers, *codes], axis=1)
+
+    def embed(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return points as coordinates, attribute by attribute, with one for every category and group."""
+        self.space.refuse_if_wide("StreamRecipe")
+        at, of_code, parts = 0, x.shape[1] - len(self.steps), []
+        for a, scale in zip(self.attributes, self.scales, strict=True):
+            if _coded(a):
+                category = np.empty(len(a.groups), np.int64)
+                category[a.groups[:, 0]] = np.arange(len(a.groups))
+                parts.append(a.place(category[x[:, of_code].astype(np.int64)]) * scale)
+                of_code += a.groups.shape[1]
+            else:
+                wide = len(a.middle)
+                parts.append(x[:, at : at + wide])
+                at += wide
+        return np.concatenate(parts, axis=1)
+
+    def from_middle(self, values: Sequence[NDArray[Any]]) -> float:
+        """Return the sum of the squared distances of codes from the middle of the space."""
         parts = zip(self.attributes, values, self.scales, strict=True)
-        return np.concatenate([a.place(own) * scale for a, own, scale in parts], axis=1)
+        return math.fsum(float(a.from_middle[own].sum()) * scale * scale for a, own, scale in parts if _coded(a))
+
+
+def _coded(attribute: object) -> TypeGuard[CodedStreamAttribute]:
+    return isinstance(attribute, CodedStreamAttribute)
 
 
 _LEAST = 256
@@ -298,7 +334,9 @@ class Core:
     def _advance(self, due: int, *, joining: bool = False) -> Formed:
         positions = self._buffer[_POSITIONS]
         subjects = positions if self.recipe.subject is None else self._buffer[_SUBJECTS]
-        waiting = Waiting(self._buffer[_POINTS], positions, subjects, self._buffer[_VALUES], self._old)
+        values, steps = self._buffer[_VALUES], self.domain.steps
+        embed = self.domain.embed if steps else None
+        waiting = Waiting(self._buffer[_POINTS], positions, subjects, values, self._old, steps, embed)
         labels, moments = self._forming.advance(waiting, due)
         if self._old == len(positions):  # nothing arrived since: the newest tuple may be released already
             moments = np.full(len(moments), self._last)
@@ -324,7 +362,10 @@ class Core:
         dropped = buffer[_POSITIONS][labels == DROPPED]
         formed = Formed(self._tally.classes, buffer[_POSITIONS][members], sizes, values, moments, dropped)
         if classes or len(dropped):
-            lost, spread = errors(buffer[_POINTS][members], sizes, self.domain.place(centres), self.domain.middle)
+            own = [buffer[_OWN + j][members] for j in range(len(attributes))]
+            domain = self.domain
+            lost, spread = errors(buffer[_POINTS][members], sizes, domain.place(centres), domain.middle, domain.steps)
+            spread += domain.from_middle(own)
             if self._demanding is not None:
                 self._demanding.done(buffer[_VALUES][labels != WAITS])
             self._count(formed, int(buffer[_CLAMPED][labels != WAITS].sum()), lost, spread)

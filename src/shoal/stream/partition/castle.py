@@ -59,6 +59,7 @@ class Castle(Checked, StreamMethod):
                 f"Castle: only k can be promised, but {demands[0].model} is required. Use nearest or "
                 "look_ahead instead."
             )
+        space.refuse_if_wide("Castle")
         return _Keep(Rule(k, delay, order_weight, self.beta, self.drop_outliers), np.zeros(self.mu))
 
 

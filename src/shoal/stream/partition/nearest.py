@@ -78,4 +78,4 @@ class _Around:
             who, codes = np.unique(waiting.subjects, return_inverse=True)
             subjects = None if len(who) == len(codes) else codes.astype(np.int64)
         rule = (self.k, self.delay, self.order_weight)
-        return Decided(*nearest(waiting.coordinates, waiting.positions, subjects, rule, waiting.old, due))
+        return Decided(*nearest(waiting.x, waiting.steps, waiting.positions, subjects, rule, waiting.old, due))

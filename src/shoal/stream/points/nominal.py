@@ -1,4 +1,4 @@
-"""Unordered categories: a coordinate per edge of their tree; the centroid is the most central category."""
+"""Unordered categories: a code per level of their tree; the centroid is the most central category."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.arithmetic.category_representative import Tree, below, likest_leaf, tree_of
+from shoal.kernels.arithmetic.category_representative import Tree, below, levels_of, likest_leaf, tree_of
 from shoal.stream.points._cells import Categories
 from shoal.types import Kind, called
 from shoal.types.stream import Known
@@ -48,6 +48,33 @@ class Nominal(Categories):
     def middle(self) -> NDArray[np.float64]:
         """The mean of all categories."""
         return np.asarray(self._embedding.mean(axis=0))
+
+    @cached_property
+    def _levels(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The group of each category at each level, and the share of the levels that each row of groups stands for."""
+        number, low, _, times = levels_of(self.tree, beside=False)
+        groups = np.array([np.unique(row, return_inverse=True)[1] for row in low])
+        return groups[:, number].T.astype(np.int64), times / times.sum()
+
+    @property
+    def groups(self) -> NDArray[np.int64]:
+        """The group of each category at each level."""
+        return self._levels[0]
+
+    @property
+    def steps(self) -> NDArray[np.float64]:
+        """The squared distance of two values that differ at a level: their sum is 1."""
+        return self._levels[1]
+
+    @cached_property
+    def from_middle(self) -> NDArray[np.float64]:
+        """The squared distance of each category from the mean of all."""
+        groups, steps = self._levels
+        found, count = np.zeros(len(groups)), len(groups)
+        for column, step in zip(groups.T, steps, strict=True):
+            share = np.bincount(column) / count
+            found += step * (1.0 + (share**2).sum() - 2.0 * share[column]) / 2.0
+        return found
 
     def place(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return a coordinate for each edge."""
