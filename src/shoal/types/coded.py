@@ -162,6 +162,44 @@ class Coded:
             found[:, at] = self.layout.weight[~place] * twice / float(2 * self.layout.height[~place])
         return found
 
+    def means(self, a: int, labels: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the mean of each class in the embedding of a coded attribute, from category counts: (classes, d)."""
+        import numpy as np
+
+        one, classes = self.column(a), int(labels.max(initial=-1)) + 1
+        c = one.low.shape[1]
+        counts = np.zeros((classes, c + 1), np.int64)
+        counts[:, 1:] = np.bincount(labels * c + one.codes, minlength=classes * c).reshape(classes, c)
+        before = np.cumsum(counts, axis=1)
+        groups, levels = one.ranges()
+        inside = before[:, groups[:, 1]] - before[:, groups[:, 0]]
+        each = np.sqrt(self.layout.weight[a] * levels / (2.0 * self.layout.height[a]))
+        return np.asarray(inside / before[:, -1:] * each, np.float64)
+
+    def from_means(
+        self, a: int, labels: NDArray[np.int64], weights: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return the squared distance of each record from the (weighted) mean of its class, in a coded attribute.
+
+        If all weights of a class are 0, its records count equally.
+        """
+        import numpy as np
+
+        one, found = self.column(a), np.empty(len(self))
+        order = np.arange(len(self)) if weights is None else np.argsort(weights, kind="stable")
+        labels, codes = labels[order], one.codes[order]  # sums must not depend on the order of rows
+        share = np.ones(len(self)) if weights is None else weights[order]
+        share = np.where(np.bincount(labels, weights=share)[labels] > 0, share, 1.0)
+        whole, total = np.bincount(labels, weights=share), np.zeros(len(self))
+        for low, times in zip(one.low, one.times.tolist(), strict=True):
+            cells, own = np.unique(labels * low.shape[0] + low[codes], return_inverse=True)
+            of, own = cells // low.shape[0], own.reshape(-1)
+            part = np.bincount(own, weights=share) / whole[of]
+            squares = np.bincount(of, weights=part * part, minlength=len(whole))
+            total += times * (1.0 - 2.0 * part[own] + squares[labels])
+        found[order] = self.layout.weight[a] * np.maximum(total, 0.0) / (2.0 * float(self.layout.height[a]))
+        return found
+
     def variation(self, a: int) -> float:
         """Return the sum of squared distances of a coded attribute from its mean, from the sizes of groups."""
         import numpy as np

@@ -243,14 +243,18 @@ class Points:
         """The points as coordinates, (n, d), with one for every group of categories: for methods that need them."""
         if not isinstance(self.x, Coded):
             return self.x
+        self.refuse_many(len(self))
+        return self.x.embedding()
+
+    def refuse_many(self, rows: int) -> None:
+        """Refuse coordinates of so many points, if there are too many because of categories."""
         wide = max(self.places.values(), key=len)
-        if len(self) * sum(map(len, self.places.values())) > MOST:
+        if rows * sum(map(len, self.places.values())) > MOST:
             raise DataError(
                 f"Column {self.owners[wide[0]]!r}: its {len(wide):,} categories and groups would take "
-                f"{len(self) * len(wide):,} coordinates with this method, all columns at most {MOST:,}. Group "
+                f"{rows * len(wide):,} coordinates with this method, all columns at most {MOST:,}. Group "
                 f"categories first, choose mdav, or make it an identifier."
             )
-        return self.x.embedding()
 
     @property
     def places(self) -> dict[str, tuple[int, ...]]:

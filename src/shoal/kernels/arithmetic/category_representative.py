@@ -197,7 +197,9 @@ def below(
         shares.append(share)
     found, inverse = np.unique(np.concatenate(keys), return_inverse=True)
     total = np.bincount(inverse, np.concatenate(shares), len(found)).astype(np.float64)
-    return Below(classes, found // nodes, found % nodes, total, np.isin(found, leaves))
+    member = np.zeros(len(found), np.bool_)
+    member[inverse[: len(leaves)]] = True
+    return Below(classes, found // nodes, found % nodes, total, member)
 
 
 def likest_leaf(parent: NDArray[np.int64], height: NDArray[np.int64], inside: Below) -> NDArray[np.int64]:
