@@ -744,6 +744,18 @@ def _(folder: Path) -> list[str]:
     return command(folder, "--confidential", "region", "--require", "e=5")
 
 
+@scenario("Many categories for a method that needs coordinates", 3)
+def _(folder: Path) -> list[str]:
+    text = "town,age\n" + "".join(f"{SECRET}t{i},{i % 70}\n" for i in range(300))
+    return command(folder, "--method", "pcp", text=text, quasi="town,age")
+
+
+@scenario("Too many categories for mean points of households", 3)
+def _(folder: Path) -> list[str]:
+    text = "town,household\n" + "".join(f"{SECRET}t{i},h{i}\n" for i in range(12_000))
+    return command(folder, "--together", "household", text=text, quasi="town")
+
+
 @scenario("More distinct values than records in a class", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, "--confidential", "region", "--require", "p=4")

@@ -21,9 +21,8 @@ def column(codes: np.ndarray, fan: int = 0) -> CodedColumn:
     each = np.arange(int(codes.max()) + 1, dtype=np.int32)
     lows = [each, each // fan * fan] if fan else [each]
     highs = [each + 1, np.minimum(lows[-1] + fan, len(each))] if fan else [each + 1]
-    return CodedColumn(
-        codes.astype(np.int32), np.array(lows, np.int32), np.array(highs, np.int32), np.ones(1 + bool(fan))
-    )
+    times = np.arange(1, 1 + len(lows))
+    return CodedColumn(codes.astype(np.int32), np.array(lows, np.int32), np.array(highs, np.int32), times)
 
 
 def table(n: int, seed: int) -> Coded:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import secret
-from shoal.types import Points
+from shoal.types import Coded, Points, changes, sort_keys
 
 if TYPE_CHECKING:
     from shoal.kernels.repair.unite import Effort
@@ -71,14 +71,14 @@ def united(
     from shoal.kernels.repair.repair import satisfy
     from shoal.kernels.repair.unite import alternatives
 
-    x = points.coordinates
+    x = points.coordinates  # the kernels that unite atoms need them
     people = tuple(one for one in points.required if not one.attribute)
     of_people = demands_of(replace(points, confidential=(), required=people), k, None)
     if of_people is not None and not hold(of_people, numbered(labels)).all():
         labels = satisfy(x, labels, k, of_people)
-    atoms = keep_equal_together(x, labels, k)
+    atoms = keep_equal_together(points.x, labels, k)
     if of_people is not None:
-        atoms = merge_failing(x, atoms, lambda own: ~hold(of_people, own))
+        atoms = merge_failing(points.x, atoms, lambda own: ~hold(of_people, own))
     demands = demands_of(points, k, t)
     if demands is None:
         return atoms, atoms
@@ -92,7 +92,7 @@ def seconds_to_unite(effort: Effort, n: int, k: int, size: int) -> float:
     return effort.total(max(n // k, 1)) * (_MOVE + _RECORD * max(size, 2 * k))
 
 
-def keep_equal_together(coordinates: NDArray[np.float64], labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+def keep_equal_together(x: NDArray[np.float64] | Coded, labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:
     """Move all copies of a vector to the class that has most of them; merge classes that are left with fewer than k.
 
     Otherwise the order of rows would decide which of several equal records is in which class. Ties go to the class
@@ -109,9 +109,9 @@ def keep_equal_together(coordinates: NDArray[np.float64], labels: NDArray[np.int
     """
     from shoal.kernels.refine.class_state import numbered
 
-    order = np.lexsort(coordinates.T[::-1])
-    ordered = coordinates[order]
-    vector = np.cumsum(np.concatenate(([False], (ordered[1:] != ordered[:-1]).any(axis=1))))
+    order = np.lexsort(sort_keys(x)[::-1])
+    ordered = x[order]
+    vector = np.cumsum(np.concatenate(([False], changes(ordered))))
     own = numbered(labels[order])
     if len(np.unique(vector * len(own) + own)) == vector[-1] + 1:
         return labels
@@ -120,11 +120,11 @@ def keep_equal_together(coordinates: NDArray[np.float64], labels: NDArray[np.int
     best = pairs[np.lexsort((pairs, -counts, pairs // len(place)))]  # most copies first, then the lowest place
     first = np.concatenate(([True], np.diff(best // len(place)) > 0))
     moved = (best[first] % len(place))[vector]
-    return merge_failing(coordinates, _in_rows(moved, order), lambda own: np.bincount(own) < k)
+    return merge_failing(x, _in_rows(moved, order), lambda own: np.bincount(own) < k)
 
 
 def merge_failing(
-    coordinates: NDArray[np.float64],
+    x: NDArray[np.float64] | Coded,
     labels: NDArray[np.int64],
     fails: Callable[[NDArray[np.int64]], NDArray[np.bool_]],
 ) -> NDArray[np.int64]:
@@ -134,15 +134,14 @@ def merge_failing(
     """
     from shoal.kernels.refine.class_state import numbered
     from shoal.kernels.repair.unite import paired
-    from shoal.kernels.space.neighbours import neighbours
 
-    order = np.lexsort(coordinates.T[::-1])
-    ordered, own = coordinates[order], numbered(labels[order])
+    order = np.lexsort(sort_keys(x)[::-1])
+    ordered, own = x[order], numbered(labels[order])
     while own.max() > 0 and len(failing := np.flatnonzero(fails(_in_rows(own, order)))):
         place = _rank_of_means(ordered, own)
         own, failing = place[own], place[failing]
         sizes = np.bincount(own)
-        near = neighbours(_means(ordered, own), _CANDIDATES)
+        near = _nearest_means(ordered, own, failing)
         own = numbered(paired(near, failing[np.lexsort((failing, sizes[failing]))])[own])
     return numbered(_in_rows(own, order))
 
@@ -159,16 +158,38 @@ def _means(ordered: NDArray[np.float64], own: NDArray[np.int64]) -> NDArray[np.f
     return np.column_stack([np.bincount(own, weights=column) / sizes for column in ordered.T])
 
 
+def _nearest_means(
+    ordered: NDArray[np.float64] | Coded, own: NDArray[np.int64], failing: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the classes of the nearest means; with codes, only for classes that fail."""
+    from shoal.kernels.space.mean_points import MeanPoints
+    from shoal.kernels.space.neighbours import neighbours
+
+    if not isinstance(ordered, Coded):
+        return np.asarray(neighbours(_means(ordered, own), _CANDIDATES))
+    found = MeanPoints(ordered, own).nearest(failing, _CANDIDATES)
+    near = np.zeros((int(own.max()) + 1, found.shape[1]), np.int64)
+    near[failing] = found
+    return near
+
+
 def _rank_of_means(
-    ordered: NDArray[np.float64], own: NDArray[np.int64], vector: NDArray[np.int64] | None = None
+    ordered: NDArray[np.float64] | Coded, own: NDArray[np.int64], vector: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64]:
     """Return each class's place by its mean; if means are equal, by the vectors of its records where these are given.
 
     Without vectors, labels must be numbered in the order of the records' values.
     """
-    means = _means(ordered, own)
-    turns = np.lexsort(means.T[::-1])
-    equal = (means[turns[1:]] == means[turns[:-1]]).all(axis=1)
+    if isinstance(ordered, Coded):
+        from shoal.kernels.space.mean_points import MeanPoints
+
+        ranks = MeanPoints(ordered, own).ranks()
+        turns = np.argsort(ranks, kind="stable")
+        equal = ranks[turns[1:]] == ranks[turns[:-1]]
+    else:
+        means = _means(ordered, own)
+        turns = np.lexsort(means.T[::-1])
+        equal = (means[turns[1:]] == means[turns[:-1]]).all(axis=1)
     if vector is not None and equal.any():
         group = np.cumsum(np.concatenate(([False], ~equal)))
         tied = np.isin(group, group[1:][equal])

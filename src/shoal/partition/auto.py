@@ -88,7 +88,7 @@ class Auto(Checked, Partitioner):
         partition = build(registry.load("partition", key), {"k": self.k, **given}).partition(points, rng)
         if self.attacker == "algorithm":
             block = partition.blocks[0]
-            labels = keep_equal_together(points.coordinates, block.labels, self.k)
+            labels = keep_equal_together(points.x, block.labels, self.k)
             partition = replace(partition, blocks=(replace(block, labels=labels),))
         return replace(partition, note=note)
 

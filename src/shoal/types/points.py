@@ -246,14 +246,14 @@ class Points:
         self.refuse_many(len(self))
         return self.x.embedding()
 
-    def refuse_many(self, rows: int) -> None:
+    def refuse_many(self, rows: int, instead: str = "choose mdav") -> None:
         """Refuse coordinates of so many points, if there are too many because of categories."""
         wide = max(self.places.values(), key=len)
         if rows * sum(map(len, self.places.values())) > MOST:
             raise DataError(
                 f"Column {self.owners[wide[0]]!r}: its {len(wide):,} categories and groups would take "
-                f"{rows * len(wide):,} coordinates with this method, all columns at most {MOST:,}. Group "
-                f"categories first, choose mdav, or make it an identifier."
+                f"{rows * len(wide):,} coordinates, all columns may take at most {MOST:,}. Group its categories, make "
+                f"it an identifier, or {instead}."
             )
 
     @property

@@ -70,7 +70,7 @@ def means_of(points: Points, groups: NDArray[np.int64]) -> Points:
     x = points.x
     numbers = [class_means(np.ascontiguousarray(column), groups, None)[:, None] for column in points.numbers.T]
     if isinstance(x, Coded):
-        points.refuse_many(int(groups.max(initial=-1)) + 1)
+        points.refuse_many(int(groups.max(initial=-1)) + 1, "leave out together")
         numbers = [numbers[at] if at >= 0 else x.means(~at, groups) for at in x.layout.order.tolist()]
     return Points(
         np.ascontiguousarray(np.column_stack(numbers)),

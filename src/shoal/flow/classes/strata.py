@@ -158,7 +158,7 @@ def _totals(points: Points, strata: NDArray[np.int64], count: NDArray[np.int64])
     x = points.x
     if not isinstance(x, Coded):
         return total
-    points.refuse_many(len(count))
+    points.refuse_many(len(count), "use fewer strata")
     parts = [
         total[:, [at]] if at >= 0 else np.ldexp(x.means(~at, strata) * count[:, None], -exponent)
         for at in x.layout.order.tolist()
