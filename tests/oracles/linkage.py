@@ -20,6 +20,22 @@ def as_near(original, masked, columns):
     return found
 
 
+def as_near_mixed(original, masked, measures):
+    """The same, where `measures` give the squared distance of two values, column by column; None: not known."""
+    found = []
+    for row, x in enumerate(original):
+        distances = []
+        for y in masked:
+            distance = 0.0
+            for measure, a, b in zip(measures, x, y, strict=True):
+                if measure is not None:
+                    distance += measure(a, b)
+            distances.append(distance)
+        nearest = min(distances)
+        found.append(distances.count(nearest) if distances[row] == nearest else 0)
+    return found
+
+
 def linked(original, masked, columns):
     """The percentage of records linked correctly: of several nearest the intruder picks one."""
     ties = as_near(original, masked, columns)

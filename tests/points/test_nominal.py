@@ -14,16 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import DataError, SchemaError
-from shoal.points import nominal
 from shoal.points.encoding import Encoding, attribute_of
 from shoal.points.nominal import Nominal
-from shoal.types import Column, Footing, Kind, Role, Taxonomy
+from shoal.types import Column, Kind, Points, Role, Taxonomy, coded, points
 
 oracle = runpy.run_path(str(Path(__file__).parents[1] / "oracles" / "taxonomy_distance.py"))
 
 
-def unscaled(values: np.ndarray) -> Footing:
-    return Footing(0.0, 1.0, 0)
+def embedded(found: Nominal) -> np.ndarray:
+    return coded([(found.coded(), 1.0)]).embedding()
 
 
 def column(taxonomy: dict[str, tuple[str, ...]] | None = None) -> Column:
@@ -66,7 +65,7 @@ class TestDistances:
     @given(tables())
     def test_equal_the_definition(self, table: Any) -> None:
         taxonomy, values, _, _ = table
-        x = encoded(values, taxonomy).place(unscaled).coordinates
+        x = embedded(encoded(values, taxonomy))
         expected = [[float(oracle["distance"](taxonomy, a, b)) for b in values] for a in values]
         np.testing.assert_allclose(squares(x, x), expected, atol=1e-12)
 
@@ -74,13 +73,13 @@ class TestDistances:
     @given(tables())
     def test_do_not_depend_on_which_values_occur(self, table: Any) -> None:
         taxonomy, values, _, _ = table
-        few = encoded(values, taxonomy).place(unscaled).coordinates
-        all_ = encoded([*values, *taxonomy], taxonomy).place(unscaled).coordinates[: len(values)]
+        few = embedded(encoded(values, taxonomy))
+        all_ = embedded(encoded([*values, *taxonomy], taxonomy))[: len(values)]
         np.testing.assert_allclose(squares(few, few), squares(all_, all_), atol=1e-12)
 
     @given(st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=8).filter(any))
     def test_without_a_taxonomy_are_1(self, values: list[str | None]) -> None:
-        x = encoded(values).place(unscaled).coordinates
+        x = embedded(encoded(values))
         np.testing.assert_allclose(squares(x, x), [[float(a != b) for b in values] for a in values], atol=1e-12)
 
     @settings(max_examples=40)
@@ -89,25 +88,45 @@ class TestDistances:
         taxonomy, values, _, _ = table
         there = [value for value in values if value is not None]
         groups = sorted({taxonomy[v][:depth] for v in there for depth in range(len(taxonomy[v]) + 1)})
-        found = encoded(there, taxonomy)
-        placed = found.place(unscaled)
-        names = pa.chunked_array([pa.array([group[-1] if group else "*" for group in groups])])
-        expected = [[float(oracle["distance_to_group"](taxonomy, g, v)) for g in groups] for v in there]
-        np.testing.assert_allclose(squares(placed.coordinates, found.like(names, placed)), expected, atol=1e-12)
+        names = pa.chunked_array(
+            [pa.array([*(group[-1] if group else "*" for group in groups), "v0", "outside", None])]
+        )
+        column, (codes,) = encoded(there, taxonomy).beside([names])
+        expected = [
+            [
+                *(float(oracle["distance_to_group"](taxonomy, g, v)) for g in groups),
+                float(oracle["distance"](taxonomy, v, "v0")) if "v0" in there else 1.0,
+                1.0,
+                1.0,
+            ]
+            for v in there
+        ]
+        x = coded([(column._replace(codes=np.repeat(column.codes, len(names))), 1.0)])
+        y = coded([(column._replace(codes=np.tile(codes, len(there))), 1.0)])
+        found = x.distances(y).reshape(len(there), len(names))
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+        np.testing.assert_allclose(found.ravel(), ((x.embedding() - y.embedding()) ** 2).sum(axis=1), atol=1e-12)
 
     def test_a_missing_value_to_fill_is_in_the_middle(self) -> None:
-        x = encoded(["a", "a", "b", None], missing="fill").place(unscaled).coordinates
-        np.testing.assert_allclose(x[3], x[:3].mean(axis=0))
+        assert encoded(["b", "a", "a", None], missing="fill").coded().codes.tolist() == [1, 0, 0, 0]
 
     @settings(max_examples=40)
     @given(tables(), st.sampled_from(["category", "fill"]))
-    def test_a_column_is_like_itself(self, table: Any, missing: str) -> None:
+    def test_a_column_is_beside_itself(self, table: Any, missing: str) -> None:
         taxonomy, values, _, _ = table
         found = encoded(values, taxonomy, missing)
-        placed = found.place(unscaled)
-        np.testing.assert_array_equal(
-            found.like(pa.chunked_array([pa.array(values, pa.string())]), placed), placed.coordinates
-        )
+        column, (codes,) = found.beside([pa.chunked_array([pa.array(values, pa.string())])])
+        assert codes.tolist() == column.codes.tolist() == found.coded().codes.tolist()
+
+    @settings(max_examples=40)
+    @given(tables(), st.booleans())
+    def test_from_the_mean_add_up_to_the_variation(self, table: Any, groups: bool) -> None:
+        taxonomy, values, _, _ = table
+        names = [taxonomy[v][-1] if groups and v in taxonomy and taxonomy[v] else v for v in values]
+        column, (codes,) = encoded(values, taxonomy).beside([pa.chunked_array([pa.array(names, pa.string())])])
+        x = coded([(column._replace(codes=codes), 2.0)])
+        e = x.embedding()
+        assert x.variation(0) == pytest.approx(((e - e.mean(axis=0)) ** 2).sum(), abs=1e-12)
 
     @settings(max_examples=40)
     @given(tables(), st.floats(0, 100))
@@ -235,7 +254,7 @@ class TestTypes:
         Nominal.of(column({"1": (), "2": ()}), pa.chunked_array([[1.0, 2.0]]), "category")
 
     def test_one_category_is_a_constant(self) -> None:
-        assert np.ptp(encoded(["a", "a"]).place(unscaled).coordinates) == pytest.approx(0.0)
+        assert np.ptp(embedded(encoded(["a", "a"]))) == pytest.approx(0.0)
 
     def test_lists_cannot_be_told_apart(self) -> None:
         with pytest.raises(SchemaError, match="cannot be compared"):
@@ -256,8 +275,10 @@ class TestRefusals:
         assert "hidden" not in str(caught.value)
 
     def test_too_many_categories(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(nominal, "MOST", 11)
-        encoded(["a", "b", "a"])
-        with pytest.raises(DataError, match="its 3 categories would take 12 coordinates, more than 11") as caught:
-            encoded(["q", "r", "s"])
+        monkeypatch.setattr(points, "MOST", 11)
+        few, many = (Encoding().encode([encoded(values)]) for values in (["a", "b", "a"], ["q", "r", "s", "s"]))
+        assert few.coordinates.shape == (3, 2)
+        assert isinstance(many, Points)
+        with pytest.raises(DataError, match="its 3 categories and groups would take 12 coordinates") as caught:
+            _ = many.coordinates
         assert "'q'" not in str(caught.value)

@@ -10,12 +10,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.risk._attacker import credit, different, linking
-from shoal.types import Comparison
+from shoal.types import CodedColumn, Comparison, stacked
 from shoal.types.attack import Attempt, Case, codes, numbers
 from shoal.types.protocols import Attack
 
 _SAMPLE = 20_000  # records that are linked
-_CATEGORIES = 200  # most categories of an attribute that are told apart; the rarest share one
 
 
 @dataclass(frozen=True)
@@ -63,15 +62,20 @@ class Linkage(Attack):
 
 def _comparison(case: Case) -> Comparison:
     assert case.truth is not None
-    parts = []
+    parts: list[list[NDArray[np.float64] | tuple[CodedColumn, float]]] = [[], []]
+    owners: list[str] = []
     for name in case.quasi:
         before, after = (table.data.column(name) for table in (case.truth, case.table))
         x, y = numbers(before), numbers(after)
-        both = _categories(before, after) if x is None or y is None else _standardised(x, y)
-        parts.append((name, *both))
-    owners = tuple(name for name, x, _ in parts for _ in range(x.shape[1]))
-    original, masked = (np.ascontiguousarray(np.hstack([part[side] for part in parts])) for side in (1, 2))
-    return Comparison(original, masked, owners)
+        if x is None or y is None:
+            for side, column in zip(parts, _categories(before, after), strict=True):
+                side.append((column, 1.0))
+            owners.append(name)
+        else:
+            for side, coordinates in zip(parts, _standardised(x, y), strict=True):
+                side.append(coordinates)
+            owners += [name, name]
+    return Comparison(stacked(parts[0]), stacked(parts[1]), tuple(owners))
 
 
 def _standardised(
@@ -88,17 +92,13 @@ def _standardised(
     return found[0], found[1]
 
 
-def _categories(before: pa.ChunkedArray, after: pa.ChunkedArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return a coordinate for each category, so that any two are 1 apart."""
+def _categories(before: pa.ChunkedArray, after: pa.ChunkedArray) -> tuple[CodedColumn, CodedColumn]:
+    """Return codes; any two categories are 1 apart."""
     texts = [_text(column) for column in (before, after)]
-    both = codes(pa.chunked_array([chunk for one in texts for chunk in one.chunks], pa.large_string()))
-    n = len(texts[0])
-    common = np.argsort(-np.bincount(both), kind="stable")[: _CATEGORIES - 1]
-    place = np.full(int(both.max()) + 1, len(common), np.int64)
-    place[common] = np.arange(len(common))
-    found = np.zeros((len(both), len(common) + 1))
-    found[np.arange(len(both)), place[both]] = np.sqrt(0.5)
-    return found[:n], found[n:]
+    both = codes(pa.chunked_array([chunk for one in texts for chunk in one.chunks], pa.large_string())).astype(np.int32)
+    each = np.arange(int(both.max()) + 1, dtype=np.int32)[None]
+    once, n = np.ones(1, np.int64), len(texts[0])
+    return CodedColumn(both[:n], each, each + 1, once), CodedColumn(both[n:], each, each + 1, once)
 
 
 def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:

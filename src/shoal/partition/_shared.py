@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal import registry
 from shoal.errors import DataError, ParameterError, SchemaError, listing
 from shoal.parameters import Checked, Param, build, unknown
-from shoal.types import Block, Confidential, Partition, Points
+from shoal.types import Block, Coded, Confidential, Partition, Points
 from shoal.types.protocols import Partitioner
 
 
@@ -55,6 +55,21 @@ def enough_values(owner: object, attributes: tuple[Confidential, ...], p: int) -
             )
 
 
+_CATEGORIES = 256  # most categories and groups of an attribute, for methods that need a coordinate for each
+
+
+def few_coordinates(owner: object, points: Points) -> NDArray[np.float64]:
+    """Return the coordinates of points, for a method that needs them; refuse attributes with many categories."""
+    if isinstance(points.x, Coded):
+        name, places = max(points.places.items(), key=lambda one: len(one[1]))
+        if len(places) > _CATEGORIES:
+            raise DataError(
+                f"{type(owner).__name__}: a nominal column may have at most {_CATEGORIES} categories and groups, "
+                f"{name!r} has {len(places):,}. Group its categories, or choose a method such as mdav."
+            )
+    return points.coordinates
+
+
 @dataclass(frozen=True)
 class Projected(Checked, Partitioner):
     """[N14] Algorithm 1: split the attributes into blocks, project each, sort, and cut with the least SSE."""
@@ -79,7 +94,7 @@ class Projected(Checked, Partitioner):
         from shoal.kernels.order.projection import correlated_blocks, correlations, uncorrelated_blocks
 
         names, places = list(points.places), list(points.places.values())
-        strength = correlations(points.coordinates, places)
+        strength = correlations(few_coordinates(self, points), places)
         count = -(-len(names) // self.block_size)
         if self.group == "correlated":
             sizes = [len(part) for part in np.array_split(np.arange(len(names)), count)]
@@ -98,7 +113,7 @@ class Projected(Checked, Partitioner):
 
         blocks = []
         for names in self.blocks(points):
-            coordinates = points.only(names).coordinates
+            coordinates = few_coordinates(self, points.only(names))
             blocks.append(Block(names, projected_labels(coordinates, self.project(coordinates), self.k)))
         return Partition(tuple(blocks))
 

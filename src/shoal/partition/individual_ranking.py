@@ -49,20 +49,21 @@ class IndividualRanking(Checked, Partitioner):
         """Form classes of at least k records for each attribute; nothing is random."""
         return Partition(
             tuple(
-                Block((name,), self._labels(np.ascontiguousarray(points.coordinates[:, list(places)]), name))
+                Block((name,), self._labels(points.only((name,)), name, places))
                 for name, places in points.places.items()
             )
         )
 
-    def _labels(self, column: NDArray[np.float64], name: str) -> NDArray[np.int64]:
+    def _labels(self, points: Points, name: str, places: tuple[int, ...]) -> NDArray[np.int64]:
         from shoal.kernels.mdav.mdav import mdav
         from shoal.kernels.order.projection import projected_labels
 
         if self.by == "mdav":
-            return np.asarray(mdav(column, self.k)[0])
-        if column.shape[1] != 1:
+            return np.asarray(mdav(points.x, self.k)[0])
+        if len(places) != 1:
             raise DataError(
                 f"IndividualRanking: the optimal cut needs 1 coordinate for each attribute, {name!r} has "
-                f"{column.shape[1]}. Use by = mdav."
+                f"{len(places)}. Use by = mdav."
             )
+        column = points.coordinates
         return np.asarray(projected_labels(column, column[:, 0], self.k))

@@ -59,6 +59,6 @@ class KFirst(Checked, Partitioner):
         from shoal.kernels.closeness.merge import merge_until_close
 
         near = closeness(confidential(self, points), self.t)
-        formed = k_first(points.coordinates, self.k, near)
+        formed = k_first(points.x, self.k, near)
         labels = merge_until_close(points.coordinates, formed, near)
         return Partition.of(labels, tuple(dict.fromkeys(points.owners)))

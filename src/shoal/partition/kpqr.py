@@ -76,7 +76,7 @@ class Kpqr(Checked, Partitioner):
         if rare_values(attribute.counts, self.q).any():
             enough_values(self, attributes, self.p)
         labels, ran = kpqr(
-            points.coordinates,
+            points.x,
             attribute,
             self.k,
             self.p,

@@ -9,6 +9,7 @@ import numpy as np
 
 from shoal.errors import DataError, ParameterError
 from shoal.parameters import Checked, Param
+from shoal.partition._shared import few_coordinates
 from shoal.types import Block, Partition, Points
 from shoal.types.protocols import Partitioner
 
@@ -65,7 +66,7 @@ class Mic1d(Checked, Partitioner):
         """Compute the released values; nothing is random."""
         from shoal.kernels.order.projection import fixed_runs, mic1d, optimal_runs
 
-        x = points.coordinates
+        x = few_coordinates(self, points)
         if x.size < self.k:
             raise DataError(
                 f"Mic1d: k must be at most the number of values, got k = {self.k:,} and {x.size:,} in the table. "

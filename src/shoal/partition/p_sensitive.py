@@ -64,5 +64,5 @@ class PSensitive(Checked, Partitioner):
         attributes = tuple(attribute.counted for attribute in confidential(self, points))
         enough_values(self, attributes, self.p)
         codes = [attribute.codes for attribute in attributes]
-        labels, _ = p_sensitive(points.coordinates, codes, self.k, self.p, rng.permutation(len(points)))
+        labels, _ = p_sensitive(points.x, codes, self.k, self.p, rng.permutation(len(points)))
         return Partition.of(labels, tuple(dict.fromkeys(points.owners)))

@@ -55,5 +55,5 @@ class VMdav(Checked, Partitioner):
         """Form classes of at least k records; nothing is random."""
         from shoal.kernels.mdav.v_mdav import v_mdav
 
-        labels = v_mdav(points.coordinates, self.k, self.gamma)
+        labels = v_mdav(points.x, self.k, self.gamma)
         return Partition.of(labels, tuple(dict.fromkeys(points.owners)))

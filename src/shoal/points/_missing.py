@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels.arithmetic.class_statistics import class_sums
 from shoal.kernels.arithmetic.sums import orderless_total
-from shoal.types import Attribute, Categories, Footing, Placed, Resolution, Scale
+from shoal.types import Categories, Footing, Placed, PlacedAttribute, Resolution, Scale
 
 _TIE = 1e-12  # a share above half of a class's weight by less counts as half
 
@@ -32,13 +32,18 @@ class Missing:
     """
 
     name: str
-    inner: Attribute  #: the attribute of the values present
+    inner: PlacedAttribute  #: the attribute of the values present
     absent: NDArray[np.bool_] = field(repr=False)
     apart: bool
 
     @classmethod
     def encode(
-        cls, name: str, column: pa.ChunkedArray, encode: Callable[[str, pa.ChunkedArray], Attribute], *, apart: bool
+        cls,
+        name: str,
+        column: pa.ChunkedArray,
+        encode: Callable[[str, pa.ChunkedArray], PlacedAttribute],
+        *,
+        apart: bool,
     ) -> Missing:
         """Encode a column with at least one value, given the encoder of the values present."""
         absent = np.asarray(column.is_null().to_numpy())
@@ -96,8 +101,8 @@ class Missing:
 
 
 def with_missing(
-    name: str, cells: pa.ChunkedArray, encode: Callable[[str, pa.ChunkedArray], Attribute], missing: str
-) -> Attribute:
+    name: str, cells: pa.ChunkedArray, encode: Callable[[str, pa.ChunkedArray], PlacedAttribute], missing: str
+) -> PlacedAttribute:
     """Encode cells of which some may be missing, given the encoder of the values present."""
     return Missing.encode(name, cells, encode, apart=missing == "category") if cells.null_count else encode(name, cells)
 

@@ -14,7 +14,6 @@ from shoal.errors import DataError
 from shoal.kernels.arithmetic.sums import extent, location_and_spread
 from shoal.parameters import Checked, Param
 from shoal.points._missing import Missing
-from shoal.points.nominal import Nominal
 from shoal.points.numeric import present
 from shoal.types import (
     Attribute,
@@ -24,11 +23,14 @@ from shoal.types import (
     Comparison,
     Footing,
     Placed,
+    PlacedAttribute,
     Points,
     Scale,
-    coded,
+    stacked,
 )
 from shoal.types.protocols import Encoder
+
+_Part = NDArray[np.float64] | tuple[CodedColumn, float]  # coordinates of an attribute, or its codes and weight
 
 _SCALES: dict[str, Scale] = {
     "standard": lambda values: Footing(*location_and_spread(values)),
@@ -52,7 +54,7 @@ class Encoding(Checked):
 
     def encode(self, attributes: Sequence[Attribute], weights: Mapping[str, float] | None = None) -> Points:
         """Put every record at a point; squared distances in an attribute are multiplied by its weight."""
-        parts: list[NDArray[np.float64] | tuple[CodedColumn, float]] = []
+        parts: list[_Part] = []
         owners: list[str] = []
         footings: list[Footing] = []
         for attribute in attributes:
@@ -62,15 +64,17 @@ class Encoding(Checked):
                 parts.append((column, weight))
                 new = [Footing(0.0, 1.0 / float(np.sqrt(weight)) if weight else 0.0, 0)] * column.edges
             else:
-                placed = _weighted(attribute.place(_SCALES[self.scale]), weight)
+                placed = _weighted(_placing(attribute).place(_SCALES[self.scale]), weight)
                 parts.append(placed.coordinates)
                 new = list(placed.footings)
             owners += [attribute.name] * len(new)
             footings += new
-        numbers = [part for part in parts if not isinstance(part, tuple)]
-        plain = len(numbers) == len(parts)
-        x = np.ascontiguousarray(np.column_stack(numbers)) if plain else coded(parts)
-        return Points(x, tuple(owners), tuple(attributes), tuple(footings))
+        return Points(stacked(parts), tuple(owners), tuple(attributes), tuple(footings))
+
+
+def _placing(attribute: Attribute) -> PlacedAttribute:
+    assert isinstance(attribute, PlacedAttribute)  # it is not coded
+    return attribute
 
 
 def _weighted(placed: Placed, weight: float) -> Placed:
@@ -90,25 +94,32 @@ def compare(
 
     `exact` are the columns that rounding changed, before rounding.
     """
-    original: list[NDArray[np.float64]] = []
-    other: list[NDArray[np.float64]] = []
-    unrounded: list[NDArray[np.float64]] = []
-    for before, column in zip(attributes, masked, strict=True):
-        attribute = _with_room(before, column)
-        placed = attribute.place(standard_or_unit)
-        original.append(placed.coordinates)
-        other.append(attribute.like(column, placed))
-        given = None if exact is None else exact.get(attribute.name)
-        unrounded.append(other[-1] if given is None else attribute.like(given, placed))
-    owners = (a.name for a, x in zip(attributes, original, strict=True) for _ in range(x.shape[1]))
-    means = None if exact is None else np.column_stack(unrounded)
-    return Comparison(np.column_stack(original), np.column_stack(other), tuple(owners), exact=means)
+    before: list[_Part] = []
+    after: list[_Part] = []
+    unrounded: list[_Part] = []
+    owners: list[str] = []
+    for attribute, column in zip(attributes, masked, strict=True):
+        own = column if exact is None else exact.get(attribute.name, column)
+        columns = [column] if own is column else [column, own]
+        if isinstance(attribute, CodedAttribute):
+            one, codes = attribute.beside(columns)
+            before.append((one, 1.0))
+            others: list[_Part] = [(one._replace(codes=its), 1.0) for its in codes]
+            owners.append(attribute.name)
+        else:
+            with_room = _with_room(_placing(attribute), column)
+            placed = with_room.place(standard_or_unit)
+            before.append(placed.coordinates)
+            others = [with_room.like(one, placed) for one in columns]
+            owners += [attribute.name] * placed.coordinates.shape[1]
+        after.append(others[0])
+        unrounded.append(others[-1])
+    means = None if exact is None else stacked(unrounded)
+    return Comparison(stacked(before), stacked(after), tuple(owners), exact=means)
 
 
-def _with_room(attribute: Attribute, masked: pa.ChunkedArray) -> Attribute:
-    """Return an attribute with room for values found only in the masked column: missing values, other categories."""
-    if isinstance(attribute, Nominal):
-        return attribute.with_room(masked)
+def _with_room(attribute: PlacedAttribute, masked: pa.ChunkedArray) -> PlacedAttribute:
+    """Return an attribute with room for missing values, if only the masked column has some."""
     if not masked.null_count or isinstance(attribute, Missing):
         return attribute
     return Missing(attribute.name, attribute, np.zeros(len(masked), np.bool_), apart=True)

@@ -1,4 +1,4 @@
-"""Categories without an order: codes, or a coordinate for each edge of their tree; released as the most central one.
+"""Categories without an order: codes and their tree; released as the most central one.
 
 The leaves of a taxonomy also form a line, with those of a group next to each other, independent of the data. The
 distance of two leaves is the height of their lowest common group over the height of the tree. It equals the largest
@@ -9,7 +9,8 @@ at most the sum of these steps.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import ClassVar
 
@@ -35,11 +36,8 @@ from shoal.types import (
     CodedColumn,
     Column,
     Cut,
-    Footing,
     Kind,
-    Placed,
     Resolution,
-    Scale,
     Taxonomy,
     called,
 )
@@ -53,9 +51,8 @@ class Nominal(Encoder):
     >>> from shoal.types import Role
     >>> work = Column("work", Role.QUASI, Kind.NOMINAL)
     >>> found = Nominal.of(work, pa.chunked_array([["nurse", "baker", "nurse", None]]), "category")
-    >>> x = found.place(lambda values: Footing(0.0, 1.0, 0)).coordinates
-    >>> [round(float(((x[0] - x[i]) ** 2).sum()), 12) for i in range(4)]
-    [0.0, 1.0, 0.0, 1.0]
+    >>> found.coded().codes.tolist()
+    [1, 0, 1, 2]
     >>> found.centroid(np.zeros(4, np.int64), None, resolution=None).to_pylist()
     ['nurse', 'nurse', 'nurse', 'nurse']
     """
@@ -68,7 +65,6 @@ class Nominal(Encoder):
     apart: bool  #: whether missing values form a category of their own
     categories: pa.Array = field(repr=False)  #: the categories as stored in the column, in tree order
     type: pa.DataType
-    room: frozenset[str] = frozenset()  #: for values that no record has: ``missing`` values, ``other`` categories
 
     @classmethod
     def of(cls, column: Column, cells: pa.ChunkedArray, missing: str, leaves: pa.DataType | None = None) -> Nominal:
@@ -84,56 +80,37 @@ class Nominal(Encoder):
         return cls(column.name, place[codes], tree, missing == "category", found.take(_indices(order)), cells.type)
 
     @property
-    def _embedding(self) -> NDArray[np.float64]:
-        """Return the coordinates of each category and group, of a missing value, and of a category outside the tree."""
-        inside = self.tree.embedding
-        nodes, edges = inside.shape
-        lacking = bool((self.codes < 0).any())
-        beside = (lacking and self.apart) or "missing" in self.room
-        table = np.zeros((nodes + 2, edges + beside + ("other" in self.room)))
-        table[:nodes, :edges] = inside
-        # next to all groups, at the largest distance from every category
-        if beside:
-            table[nodes, edges] = np.sqrt(0.5)
-        elif lacking and not (self.codes < 0).all():
-            table[nodes, :edges] = inside[self._middle]
-        if "other" in self.room:
-            table[nodes + 1, -1] = np.sqrt(0.5)
-        return table
-
-    @property
     def _middle(self) -> int:
         """The category with the least total distance to all others, where missing values are put if not `apart`."""
         return int(self.most_central(np.zeros(len(self.codes), np.int64), None)[0])
 
     def coded(self) -> CodedColumn:
         """Return the categories as codes; a missing value is a category of its own, or put at the most central one."""
+        return self.beside(())[0]
+
+    def beside(self, columns: Sequence[pa.ChunkedArray]) -> tuple[CodedColumn, list[NDArray[np.int32]]]:
+        """Return the same, and the codes of other columns with categories, groups of the tree, and other values.
+
+        Other values are at the largest distance from all categories, and equal to each other.
+        """
+        told = [told_apart(self.name, column) for column in columns]
+        place = {name: at for at, name in reversed(list(enumerate(self.tree.names)))}  # categories before groups
+        nodes = [np.array([place.get(called(one), -1) for one in found.to_pylist()], np.int64) for _, found in told]
+        groups = np.unique(np.concatenate([np.zeros(0, np.int64), *nodes]))
+        groups = groups[groups >= self.tree.categories]
         missing = self.codes < 0
         lacking = bool(missing.any())
-        number, low, high, times = levels_of(self.tree, lacking and self.apart)
-        put = len(number) - 1 if self.apart else self._middle if lacking else 0
-        return CodedColumn(number[np.where(missing, put, self.codes)], low, high, times)
-
-    def place(self, scale: Scale) -> Placed:
-        """Return a coordinate for each edge; categories have no unit, and are not scaled."""
-        coordinates = self._embedding[np.where(self.codes < 0, len(self.tree.names), self.codes)]
-        return Placed(coordinates, (Footing(0.0, 1.0, 0),) * coordinates.shape[1])
-
-    def with_room(self, column: pa.ChunkedArray) -> Nominal:
-        """Return the attribute with room for the values of another column that this one lacks."""
-        _, found = told_apart(self.name, column)
-        known = set(self.tree.names)
-        others = {"other"} if any(called(value) not in known for value in found.to_pylist()) else set()
-        lacking = {"missing"} if column.null_count and not (self.codes < 0).any() else set()
-        return replace(self, room=frozenset(others | lacking))
-
-    def like(self, column: pa.ChunkedArray, placed: Placed) -> NDArray[np.float64]:
-        """Return the coordinates of categories or groups; others need room."""
-        codes, found = told_apart(self.name, column)
-        nodes = len(self.tree.names)
-        number = {name: at for at, name in reversed(list(enumerate(self.tree.names)))}  # categories before groups
-        places = [number.get(called(value), nodes + 1) for value in found.to_pylist()]
-        return np.asarray(self._embedding[np.array([*places, nodes], np.int64)[codes]])
+        apart = self.apart if lacking else any(column.null_count for column in columns)
+        strange = any(bool((its < 0).any()) for its in nodes)
+        number, low, high, times = levels_of(self.tree, apart + strange, groups)
+        codes = np.full(len(self.tree.names) + 2, -1, np.int32)  # of categories and groups, a missing, another value
+        codes[: self.tree.categories] = number[: self.tree.categories]
+        codes[groups] = number[self.tree.categories : self.tree.categories + len(groups)]
+        codes[-2] = number[-1 - strange] if apart else codes[self._middle] if lacking else -1
+        codes[-1] = number[-1]
+        return CodedColumn(codes[np.where(missing, -2, self.codes)], low, high, times), [
+            codes[np.append(its, -2)[of]] for (of, _), its in zip(told, nodes, strict=True)
+        ]
 
     def resolution(self, declared: float | str | None) -> Resolution:
         """Return None: categories are not rounded."""

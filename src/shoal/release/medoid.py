@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.kernels.arithmetic.class_statistics import class_means
 from shoal.parameters import Checked
 from shoal.release._taken_cells import cell_ranks, refuse_values, taken
-from shoal.types import Partition, Points, Release, Table
+from shoal.types import Coded, Partition, Points, Release, Table, sort_keys
 from shoal.types.protocols import Releaser
 
 _TIE = 1e-9  # of the largest squared distance of a class: records within this tolerance are equally near
@@ -65,31 +65,37 @@ class Medoid(Checked, Releaser):
         rows: dict[str, NDArray[np.int64]] = {}
         for block in partition.blocks:
             cells = [cell_ranks(table.data.column(name)) for name in block.attributes]
-            chosen = medoids(points.only(block.attributes).coordinates, block.labels, weights, cells)
+            chosen = medoids(points.only(block.attributes).x, block.labels, weights, cells)
             rows |= dict.fromkeys(block.attributes, chosen[block.labels])
         return taken(table, rows)
 
 
 def medoids(
-    coordinates: NDArray[np.float64],
+    x: NDArray[np.float64] | Coded,
     labels: NDArray[np.int64],
     weights: NDArray[np.float64] | None,
     cells: Sequence[NDArray[np.int64]] = (),
 ) -> NDArray[np.int64]:
     """Return the record of each class nearest to the class's (weighted) mean.
 
-    Ties go to the lowest by coordinates, then by the ranks of its cells: equal numbers may be written differently.
+    Ties go to the lowest by value, then by the ranks of its cells: equal numbers may be written differently.
     """
     near = np.zeros(len(labels))
-    largest = float(np.abs(coordinates).max(initial=0.0)) or 1.0  # squares must not overflow
-    for column in coordinates.T:
-        scaled = column / largest
-        near += (scaled - class_means(scaled, labels, weights)[labels]) ** 2
+    numbers = x.numbers if isinstance(x, Coded) else x
+    heaviest = float(np.sqrt(x.layout.weight.max())) if isinstance(x, Coded) else 0.0
+    largest = max(float(np.abs(numbers).max(initial=0.0)), heaviest) or 1.0  # squares must not overflow
+    for at in x.layout.order.tolist() if isinstance(x, Coded) else range(x.shape[1]):
+        if at < 0:
+            assert isinstance(x, Coded)
+            near += x.from_means(~at, labels, weights) / largest / largest
+        else:
+            scaled = numbers[:, at] / largest
+            near += (scaled - class_means(scaled, labels, weights)[labels]) ** 2
     classes = int(labels.max(initial=-1)) + 1
     least, most = np.full(classes, np.inf), np.zeros(classes)
     np.minimum.at(least, labels, near)
     np.maximum.at(most, labels, near)
     nearest = np.flatnonzero(near - least[labels] <= _TIE * most[labels])
-    keys = [*coordinates[nearest].T, *(ranks[nearest] for ranks in cells)]
+    keys = [*(key[nearest] for key in sort_keys(x)), *(ranks[nearest] for ranks in cells)]
     ordered = nearest[np.lexsort((*keys[::-1], labels[nearest]))]
     return np.asarray(ordered[np.unique(labels[ordered], return_index=True)[1]])

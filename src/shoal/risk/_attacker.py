@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels.space.nearest_own import Masked, as_near, different
 from shoal.parameters import Param
-from shoal.types import Comparison
+from shoal.types import Coded, Comparison, some_of, sort_keys
 
 
 def within_ranks(
@@ -139,8 +139,8 @@ def values_of(comparison: Comparison, name: str) -> NDArray[np.int64]:
         return comparison.categories[name].after + 1
     if name in comparison.numbers:
         return np.unique(comparison.numbers[name].after, return_inverse=True)[1].astype(np.int64)
-    bare = comparison.masked[:, list(comparison.places[name])]
-    return np.unique(bare, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    keys = sort_keys(some_of(comparison.masked, comparison.places[name]))
+    return joined([np.unique(key, return_inverse=True)[1].reshape(-1).astype(np.int64) for key in keys])
 
 
 def joined(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -186,7 +186,7 @@ class Linking(NamedTuple):
     comparison: Comparison
     masked: Masked
     rows: NDArray[np.int64]  #: the records to be linked
-    x: NDArray[np.float64]  #: their original coordinates
+    x: NDArray[np.float64] | Coded  #: their original values
     places: dict[str, tuple[int, ...]]
 
     def ties(self, known: Sequence[str]) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from shoal.types.attack import Attempt, Attempts, Case
 from shoal.types.axis import FROM_THE_DATA, Axis, Cut, Domain, domains
-from shoal.types.coded import Coded, CodedColumn, coded
+from shoal.types.coded import Coded, CodedColumn, changes, coded, distances, some_of, sort_keys, stacked
 from shoal.types.explored import Explored, Setting
 from shoal.types.inspection import Combination, Guess, Inspection
 from shoal.types.partition import Block, Codes, Comparison, Pair, Partition
@@ -21,6 +21,7 @@ from shoal.types.points import (
     Footing,
     Numbers,
     Placed,
+    PlacedAttribute,
     Points,
     Requirement,
     Scale,
@@ -71,7 +72,12 @@ __all__ = [
     "CLAIMS",
     "Check",
     "Coded",
+    "changes",
     "coded",
+    "distances",
+    "some_of",
+    "sort_keys",
+    "stacked",
     "CodedAttribute",
     "CodedColumn",
     "Codes",
@@ -100,6 +106,7 @@ __all__ = [
     "Pair",
     "Partition",
     "Placed",
+    "PlacedAttribute",
     "plain",
     "Planned",
     "Points",

@@ -17,6 +17,9 @@ class CodedColumn(NamedTuple):
     A taxonomy of height H has H levels: two categories whose lowest common group has height h share a group from level
     h on, and their distance is h / H. At level 0 every category is a group of its own. Consecutive levels with the same
     groups are stored once.
+
+    In a released table, a group may stand for its categories. It then has a code, next to theirs, and no group at the
+    levels below its own height: the range from `low` to `high` is empty. Each such level counts half.
     """
 
     codes: NDArray[np.int32]  #: (n,) the category of each record
@@ -140,9 +143,119 @@ class Coded:
             parts.append(inside * np.sqrt(self.layout.weight[~place] * levels / (2.0 * self.layout.height[~place])))
         return np.ascontiguousarray(np.column_stack(parts))
 
+    def distances(self, other: Coded) -> NDArray[np.float64]:
+        """Return the squared distances from the records of another table with the same groups: (n, summands)."""
+        import numpy as np
+
+        found = np.empty((len(self), len(self.layout.order)))
+        for at, place in enumerate(self.layout.order.tolist()):
+            if place >= 0:
+                found[:, at] = (self.numbers[:, place] - other.numbers[:, place]) ** 2
+                continue
+            one, its = self.column(~place), other.codes[:, ~place]
+            twice = np.zeros(len(self), np.int64)
+            for low, high, times in zip(one.low, one.high, one.times.tolist(), strict=True):
+                inside = high > low
+                same = (low[one.codes] == low[its]) & inside[its]
+                here = 2 - 2 * same if inside.all() else inside[one.codes].astype(np.int64) + inside[its] - 2 * same
+                twice += times * here
+            found[:, at] = self.layout.weight[~place] * twice / float(2 * self.layout.height[~place])
+        return found
+
+    def means(self, a: int, labels: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the mean of each class in the embedding of a coded attribute, from category counts: (classes, d)."""
+        import numpy as np
+
+        one, classes = self.column(a), int(labels.max(initial=-1)) + 1
+        c = one.low.shape[1]
+        counts = np.zeros((classes, c + 1), np.int64)
+        counts[:, 1:] = np.bincount(labels * c + one.codes, minlength=classes * c).reshape(classes, c)
+        before = np.cumsum(counts, axis=1)
+        groups, levels = one.ranges()
+        inside = before[:, groups[:, 1]] - before[:, groups[:, 0]]
+        each = np.sqrt(self.layout.weight[a] * levels / (2.0 * self.layout.height[a]))
+        return np.asarray(inside / before[:, -1:] * each, np.float64)
+
+    def from_means(
+        self, a: int, labels: NDArray[np.int64], weights: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return the squared distance of each record from the (weighted) mean of its class, in a coded attribute.
+
+        If all weights of a class are 0, its records count equally.
+        """
+        import numpy as np
+
+        one, found = self.column(a), np.empty(len(self))
+        order = np.arange(len(self)) if weights is None else np.argsort(weights, kind="stable")
+        labels, codes = labels[order], one.codes[order]  # sums must not depend on the order of rows
+        share = np.ones(len(self)) if weights is None else weights[order]
+        share = np.where(np.bincount(labels, weights=share)[labels] > 0, share, 1.0)
+        whole, total = np.bincount(labels, weights=share), np.zeros(len(self))
+        for low, times in zip(one.low, one.times.tolist(), strict=True):
+            cells, own = np.unique(labels * low.shape[0] + low[codes], return_inverse=True)
+            of, own = cells // low.shape[0], own.reshape(-1)
+            part = np.bincount(own, weights=share) / whole[of]
+            squares = np.bincount(of, weights=part * part, minlength=len(whole))
+            total += times * (1.0 - 2.0 * part[own] + squares[labels])
+        found[order] = self.layout.weight[a] * np.maximum(total, 0.0) / (2.0 * float(self.layout.height[a]))
+        return found
+
+    def variation(self, a: int) -> float:
+        """Return the sum of squared distances of a coded attribute from its mean, from the sizes of groups."""
+        import numpy as np
+
+        one, n, total = self.column(a), len(self), 0
+        counts = np.bincount(one.codes, minlength=one.low.shape[1]).astype(np.int64)
+        for low, high, times in zip(one.low, one.high, one.times.tolist(), strict=True):
+            inside = high > low
+            sizes = np.zeros(len(counts), np.int64)
+            np.add.at(sizes, low[inside], counts[inside])
+            total += times * (n * int(sizes.sum()) - sum(size * size for size in sizes.tolist()))
+        return float(self.layout.weight[a]) * total / (2 * int(self.layout.height[a]) * max(n, 1))
+
     def sort_keys(self) -> list[NDArray[np.float64] | NDArray[np.int32]]:
         """Return the columns in order, for sorting records by value."""
         return [self.numbers[:, at] if at >= 0 else self.codes[:, ~at] for at in self.layout.order.tolist()]
+
+
+def distances(x: NDArray[np.float64] | Coded, y: NDArray[np.float64] | Coded) -> NDArray[np.float64]:
+    """Return the squared distances of two tables row by row: (n, summands)."""
+    if isinstance(x, Coded) and isinstance(y, Coded):
+        return x.distances(y)
+    assert not isinstance(x, Coded)
+    assert not isinstance(y, Coded)
+    return (x - y) ** 2
+
+
+def sort_keys(x: NDArray[np.float64] | Coded) -> list[NDArray[np.float64] | NDArray[np.int32]]:
+    """Return the columns in order, for sorting records by value."""
+    return x.sort_keys() if isinstance(x, Coded) else list(x.T)
+
+
+def changes(x: NDArray[np.float64] | Coded) -> NDArray[np.bool_]:
+    """Tell for each record but the first whether it differs from the one before."""
+    import numpy as np
+
+    keys = sort_keys(x)
+    return np.logical_or.reduce([key[1:] != key[:-1] for key in keys]) if keys else np.zeros(max(len(x) - 1, 0), bool)
+
+
+def some_of(x: NDArray[np.float64] | Coded, places: Sequence[int]) -> NDArray[np.float64] | Coded:
+    """Return the records in some summands of their distances."""
+    import numpy as np
+
+    if isinstance(x, Coded):
+        wanted = set(places)
+        return x.only([at in wanted for at in range(len(x.layout.order))])
+    return np.ascontiguousarray(x[:, list(places)])
+
+
+def stacked(parts: Sequence[NDArray[np.float64] | tuple[CodedColumn, float]]) -> NDArray[np.float64] | Coded:
+    """Return records from their attributes: as coordinates if none of them is coded."""
+    import numpy as np
+
+    numbers = [part for part in parts if not isinstance(part, tuple)]
+    return np.ascontiguousarray(np.column_stack(numbers)) if len(numbers) == len(parts) else coded(parts)
 
 
 def coded(parts: Sequence[NDArray[np.float64] | tuple[CodedColumn, float]]) -> Coded:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from shoal.types.coded import Coded, distances
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -179,9 +181,10 @@ class Comparison:
     Attributes
     ----------
     original, masked
-        Coordinates, shape (n, d): numbers standardised by the original's mean and deviation.
+        Coordinates, shape (n, d): numbers standardised by the original's mean and deviation. If an attribute has
+        categories: numbers and codes, with the same groups of categories in both.
     owners
-        For each coordinate the attribute it belongs to.
+        For each coordinate or column of codes the attribute it belongs to.
     numbers, categories
         The attributes in their own units, and further requested columns: each is in one of them.
     classes
@@ -196,13 +199,13 @@ class Comparison:
     seed
         Random seed, for measures that use a sample.
     exact
-        Masked coordinates with exact means; None: not known.
+        Masked records with exact means; None: not known.
     weights
         Sampling weights before and after; None without weights.
     """
 
-    original: NDArray[np.float64] = field(repr=False)
-    masked: NDArray[np.float64] = field(repr=False)
+    original: NDArray[np.float64] | Coded = field(repr=False)
+    masked: NDArray[np.float64] | Coded = field(repr=False)
     owners: tuple[str, ...]
     numbers: Mapping[str, Pair] = field(default_factory=dict, repr=False)
     categories: Mapping[str, Codes] = field(default_factory=dict, repr=False)
@@ -211,11 +214,11 @@ class Comparison:
     confidential: tuple[Confidential, ...] = ()
     positions: NDArray[np.int64] | None = field(default=None, repr=False)
     seed: int = 0
-    exact: NDArray[np.float64] | None = field(default=None, repr=False)
+    exact: NDArray[np.float64] | Coded | None = field(default=None, repr=False)
     weights: Pair | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
-        return int(self.original.shape[0])
+        return len(self.original)
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -229,7 +232,7 @@ class Comparison:
 
     @property
     def places(self) -> dict[str, tuple[int, ...]]:
-        """The coordinates of each attribute.
+        """The coordinates or columns of codes of each attribute.
 
         >>> import numpy as np
         >>> Comparison(np.zeros((1, 3)), np.zeros((1, 3)), ("age", "work", "work")).places
@@ -275,6 +278,6 @@ class Comparison:
         """Squared distances between original and masked values: (n, attributes)."""
         import numpy as np
 
-        begins = [places[0] for places in self.places.values()]  # coordinates of an attribute are adjacent
-        every = (self.original - self.masked) ** 2
+        begins = [places[0] for places in self.places.values()]  # those of an attribute are adjacent
+        every = distances(self.original, self.masked)
         return every if len(begins) == every.shape[1] else np.asarray(np.add.reduceat(every, begins, axis=1))

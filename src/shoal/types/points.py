@@ -58,18 +58,12 @@ Categories = Literal["leaf", "node", "ancestor"]
 class Attribute(Protocol):
     """An attribute of the points: made by the file of `points/` that claims its kind.
 
-    The squared distance between two records in its coordinates is the attribute's own distance between their values.
+    It is either a `PlacedAttribute` or a `CodedAttribute`.
     """
 
     @property
     def name(self) -> str:
         """The column it came from."""
-
-    def place(self, scale: Scale) -> Placed:
-        """Return the coordinates of its values. Values without a unit are not scaled."""
-
-    def like(self, column: pa.ChunkedArray, placed: Placed) -> NDArray[np.float64]:
-        """Return the coordinates of another column with the same meaning, scaled like this one."""
 
     def resolution(self, declared: float | str | None) -> Resolution:
         """Return the resolution of released values: the declared one if there is one, else the column's own.
@@ -92,15 +86,32 @@ class Attribute(Protocol):
 
 
 @runtime_checkable
+class PlacedAttribute(Attribute, Protocol):
+    """An attribute with coordinates.
+
+    The squared distance between two records in its coordinates is the attribute's own distance between their values.
+    """
+
+    def place(self, scale: Scale) -> Placed:
+        """Return the coordinates of its values. Values without a unit are not scaled."""
+
+    def like(self, column: pa.ChunkedArray, placed: Placed) -> NDArray[np.float64]:
+        """Return the coordinates of another column with the same meaning, scaled like this one."""
+
+
+@runtime_checkable
 class CodedAttribute(Attribute, Protocol):
     """An attribute of categories, which points keep as codes."""
 
     def coded(self) -> CodedColumn:
         """Return the category of each record, and the groups that give categories their distances."""
 
+    def beside(self, columns: Sequence[pa.ChunkedArray]) -> tuple[CodedColumn, list[NDArray[np.int32]]]:
+        """Return the same, and the codes of other columns with the same meaning, which may hold other values."""
+
 
 @runtime_checkable
-class Numbers(Attribute, Protocol):
+class Numbers(PlacedAttribute, Protocol):
     """A numeric attribute: one coordinate."""
 
     @property
@@ -232,14 +243,18 @@ class Points:
         """The points as coordinates, (n, d), with one for every group of categories: for methods that need them."""
         if not isinstance(self.x, Coded):
             return self.x
+        self.refuse_many(len(self))
+        return self.x.embedding()
+
+    def refuse_many(self, rows: int) -> None:
+        """Refuse coordinates of so many points, if there are too many because of categories."""
         wide = max(self.places.values(), key=len)
-        if len(self) * sum(map(len, self.places.values())) > MOST:
+        if rows * sum(map(len, self.places.values())) > MOST:
             raise DataError(
                 f"Column {self.owners[wide[0]]!r}: its {len(wide):,} categories and groups would take "
-                f"{len(self) * len(wide):,} coordinates with this method, all columns at most {MOST:,}. Group "
+                f"{rows * len(wide):,} coordinates with this method, all columns at most {MOST:,}. Group "
                 f"categories first, choose mdav, or make it an identifier."
             )
-        return self.x.embedding()
 
     @property
     def places(self) -> dict[str, tuple[int, ...]]:

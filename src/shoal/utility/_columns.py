@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.arithmetic.sums import orderless_total
-from shoal.types import Comparison, Measure, Reading
+from shoal.types import Coded, Comparison, Measure, Reading
 
 MOST = 200  #: most parts that a reading shows
 
@@ -150,7 +150,16 @@ def sse_of(comparison: Comparison) -> float:
 def sst_of(comparison: Comparison) -> float:
     """Return the sum of squared differences between original values and their means."""
     if "sst" not in comparison.cache:
-        columns = np.ascontiguousarray(comparison.original.T)
-        sums = (orderless_total((column - orderless_total(column) / len(column)) ** 2) for column in columns)
+        x = comparison.original
+        if isinstance(x, Coded):
+            summands = x.layout.order.tolist()
+            sums = [x.variation(~at) if at < 0 else _variation(x.numbers[:, at]) for at in summands]
+        else:
+            sums = [_variation(column) for column in x.T]
         comparison.cache["sst"] = sum(sums)
     return comparison.cache["sst"]
+
+
+def _variation(column: NDArray[np.float64]) -> float:
+    column = np.ascontiguousarray(column)
+    return float(orderless_total((column - orderless_total(column) / len(column)) ** 2))

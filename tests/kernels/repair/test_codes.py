@@ -25,7 +25,7 @@ from shoal.kernels.repair.moves import close_join, close_rotate, close_shift, cl
 from shoal.kernels.repair.refine import refine_close
 from shoal.kernels.repair.repair import merge_until_held, satisfy
 from shoal.kernels.runtime.jit import kernel
-from shoal.kernels.space.class_centroids import Centroids
+from shoal.kernels.space.sparse_means import Centroids
 from shoal.types import Confidential, Requirement
 from shoal.types.coded import Coded
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import runpy
+from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.kernels.space import nearest_own as module
 from shoal.kernels.space.nearest_own import as_near, different
+from shoal.points.nominal import Nominal
+from shoal.types import Column, Kind, Role, Taxonomy, coded
 
+tree = runpy.run_path(str(Path(__file__).parents[2] / "oracles" / "taxonomy_distance.py"))
 oracle = runpy.run_path(str(Path(__file__).parents[2] / "oracles" / "linkage.py"))
 
 
@@ -65,6 +70,51 @@ def test_a_tree_of_several_levels_counts_what_all_pairs_count(kind: str, d: int)
     for columns in ([0], list(range(d))):
         found = as_near(X[rows], masked.of_row[rows], masked, np.array(columns))
         assert np.array_equal(found, over_all_pairs(X, Y, columns)[rows])
+
+
+ORGANS = {f"{g}{h}{leaf}": (g, g + h) for g in "abc" for h in "xy" for leaf in range(4)} | {"d": ()}
+
+
+@pytest.mark.parametrize("release", ["leaf", "node", "ancestor"])
+@pytest.mark.parametrize(("n", "k", "number"), [(150, 3, True), (400, 2, False)])
+def test_categories_equal_the_transcription(n: int, k: int, number: bool, release: str) -> None:
+    rng = np.random.default_rng(n)
+    leaves = sorted(ORGANS)
+    x = np.round(rng.normal(size=n), 1)
+    organ = [leaves[at] if at < len(leaves) else None for at in rng.integers(0, len(leaves) + 1, n)]
+    town = [f"t{at}" for at in rng.integers(0, 100, n)]
+    classes = np.argsort(np.argsort(x, kind="stable")) // k
+    attributes = [
+        Nominal.of(Column("organ", Role.QUASI, Kind.NOMINAL, Taxonomy(ORGANS)), pa.chunked_array([organ]), "category"),
+        Nominal.of(Column("town", Role.QUASI, Kind.NOMINAL), pa.chunked_array([town]), "category"),
+    ]
+    masked = [a.centroid(classes, None, resolution=None, categories=release) for a in attributes]
+    masked[1] = pa.array(["elsewhere", *masked[1].to_pylist()[1:]])
+    before, after = [x[:, None]] * number, [np.round(x, 0)[:, None]] * number
+    for attribute, column in zip(attributes, masked, strict=True):
+        one, (codes,) = attribute.beside([pa.chunked_array([column])])
+        before.append((one, 2.0))
+        after.append((one._replace(codes=codes), 2.0))
+    X, Y = coded(before), coded(after)
+    groups = {path[-1]: path for path in ((*p,)[:d] for p in ORGANS.values() for d in (1, 2)) if path} | {"*": ()}
+
+    @cache
+    def in_tree(a: str | None, b: str | None) -> float:
+        to_group = b in groups and b not in ORGANS
+        found = tree["distance_to_group"](ORGANS, groups[b], a) if to_group else tree["distance"](ORGANS, a, b)
+        return float(2 * found)
+
+    each = [lambda a, b: (a - b) * (a - b)] * number + [
+        in_tree,
+        lambda a, b: 0.0 if a == b else 1.0 if b == "*" else 2.0,
+    ]
+    rows = list(zip(*[x.tolist()] * number, organ, town, strict=True))
+    others = list(zip(*[np.round(x, 0).tolist()] * number, *(column.to_pylist() for column in masked), strict=True))
+    found = different(Y)
+    for columns in ([number], [number, number + 1], list(range(number + 2))):
+        known = [measure if at in columns else None for at, measure in enumerate(each)]
+        ties = as_near(X, found.of_row, found, np.array(columns))
+        assert ties.tolist() == oracle["as_near_mixed"](rows, others, known)
 
 
 def test_two_threads_give_what_one_gives(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from shoal.stream.points.datetime import Datetime
 from shoal.stream.points.nominal import Nominal
 from shoal.stream.points.numeric import Numeric
 from shoal.stream.points.ordinal import Ordinal
-from shoal.types import Column, Footing, Kind, Role, Taxonomy
+from shoal.types import Column, Kind, Role, Taxonomy, coded
 from shoal.types.stream import Known
 
 ORGANS = Taxonomy({"flu": ("lungs",), "asthma": ("lungs",), "ulcer": ("belly",), "gout": ("feet", "toes")})
@@ -159,7 +159,7 @@ def test_nominal_conventions_are_those_of_tables(cells: list[str], grouped: bool
     assert mine.plain(mine.centroid(values, np.array([len(cells)]))) == [
         theirs.centroid(labels, None, resolution=None)[0].as_py()
     ]
-    x, y = mine.place(values), theirs.place(lambda _: Footing(0.0, 1.0, 0)).coordinates
+    x, y = mine.place(values), coded([(theirs.coded(), 1.0)]).embedding()
     apart = [((z[:, None] - z[None]) ** 2).sum(axis=2) for z in (x, y)]
     assert np.allclose(apart[0], apart[1])
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shoal.flow.classes.improve import improved
 from shoal.flow.classes.strata import partition_strata
 from shoal.recipe.recipe import Recipe
-from shoal.types import Partition, Points
+from shoal.types import Coded, Partition, Points
 from shoal.types.protocols import Partitioner
 
 
@@ -59,16 +59,21 @@ def partition_together(
 def means_of(points: Points, groups: NDArray[np.int64]) -> Points:
     """Return the mean point of each group, with the total weight of its members where shares are bounded.
 
+    A mean of categories is no category: mean points have a coordinate for each.
+
     >>> import numpy as np
     >>> means_of(Points(np.array([[0.0, 1.0], [5.0, 5.0], [2.0, 3.0]])), np.array([0, 1, 0])).coordinates.tolist()
     [[1.0, 2.0], [5.0, 5.0]]
     """
     from shoal.kernels.arithmetic.class_statistics import class_means
 
-    x = points.coordinates
-    means = [class_means(np.ascontiguousarray(x[:, j]), groups, None) for j in range(x.shape[1])]
+    x = points.x
+    numbers = [class_means(np.ascontiguousarray(column), groups, None)[:, None] for column in points.numbers.T]
+    if isinstance(x, Coded):
+        points.refuse_many(int(groups.max(initial=-1)) + 1)
+        numbers = [numbers[at] if at >= 0 else x.means(~at, groups) for at in x.layout.order.tolist()]
     return Points(
-        np.ascontiguousarray(np.column_stack(means)),
+        np.ascontiguousarray(np.column_stack(numbers)),
         points.owners,
         required=points.required,
         weights=_weights_of(points, groups) if points.required else None,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.flow.plan.components import one_block, refuse_without_k
 from shoal.recipe.attacker import BY_ROW
-from shoal.types import Block, Certificate, Comparison, Partition, Points
+from shoal.types import Block, Certificate, Coded, Comparison, Partition, Points, changes, sort_keys
 from shoal.types.protocols import Partitioner
 
 
@@ -152,14 +152,14 @@ class Canonical(Partitioner):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Partition the records, sorted by their coordinates."""
-        order = _by_value(points.coordinates)
+        order = _by_value(sort_keys(points.x), len(points))
         if self.by_person:
             order = order[_by_person(points.rows(order))]
         inside = _in_order(points, order)
         found = self.method.partition(inside, rng)
         blocks = found.blocks
         if len(blocks) == 1:
-            blocks = (replace(blocks[0], by_value=_equal_together(inside.coordinates, blocks[0].atom_labels)),)
+            blocks = (replace(blocks[0], by_value=_equal_together(inside.x, blocks[0].atom_labels)),)
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
         return replace(found, blocks=tuple(block.rows(back) for block in blocks))
@@ -176,22 +176,24 @@ def in_order_of_values(comparison: Comparison) -> Comparison:
     Every measure of quasi-identifiers, including sampled ones, is then identical to the last bit when two members of a
     class swap rows in the input.
     """
-    return comparison.rows(_by_value(np.column_stack((comparison.original, comparison.masked))))
+    both = [*sort_keys(comparison.original), *sort_keys(comparison.masked)]
+    return comparison.rows(_by_value(both, len(comparison)))
 
 
-def _by_value(coordinates: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the rows sorted by their coordinates only; equal records keep their order."""
-    if coordinates.shape[1] <= _KEYS:
-        return np.lexsort(coordinates.T[::-1])
+def _by_value(keys: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64]:
+    """Return the n rows sorted by their columns only; equal records keep their order."""
+    if len(keys) <= _KEYS:
+        return np.lexsort(keys[::-1]) if keys else np.arange(n)
+    coordinates = np.column_stack(keys).astype(np.float64, copy=False)
     whole = np.ascontiguousarray(coordinates + 0.0).view(  # no -0.0, whose bytes differ from those of 0.0
         np.dtype((np.void, coordinates.itemsize * coordinates.shape[1]))
     )
     return np.argsort(whole[:, 0], kind="stable")
 
 
-def _equal_together(ordered: NDArray[np.float64], atoms: NDArray[np.int64]) -> bool:
-    """Tell whether records with equal coordinates share an atom; they must follow each other."""
-    return not bool((ordered[1:] == ordered[:-1]).all(axis=1)[atoms[1:] != atoms[:-1]].any())
+def _equal_together(ordered: NDArray[np.float64] | Coded, atoms: NDArray[np.int64]) -> bool:
+    """Tell whether equal records share an atom; they must follow each other."""
+    return bool(changes(ordered)[atoms[1:] != atoms[:-1]].all())
 
 
 def _by_person(points: Points) -> NDArray[np.int64]:
@@ -201,9 +203,8 @@ def _by_person(points: Points) -> NDArray[np.int64]:
     """
     if points.weights is None and points.subjects is None:
         return np.arange(len(points))
-    x = points.coordinates
-    vector = np.cumsum(np.concatenate(([False], (x[1:] != x[:-1]).any(axis=1))))
-    weights = np.zeros(len(x)) if points.weights is None else points.weights
+    vector = np.cumsum(np.concatenate(([False], changes(points.x))))
+    weights = np.zeros(len(points)) if points.weights is None else points.weights
     if points.subjects is None:
         return np.lexsort((weights, vector))
     order = np.lexsort((weights, vector))

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.flow.stages.values import categories
-from shoal.types import Partition, Points, Role, Table, with_columns
+from shoal.types import Coded, Partition, Points, Role, Table, with_columns
 from shoal.types.protocols import Partitioner
 from shoal.types.statistical_files import Variable
 from shoal.types.table import called
@@ -131,9 +131,7 @@ def merge_small(
     [0, 0, 1, 1, 1]
     """
     count = np.bincount(strata)
-    exponent = int(np.frexp(abs(points.coordinates).max(initial=0.0))[1])  # squares must not overflow
-    total = np.zeros((len(count), points.coordinates.shape[1]))
-    np.add.at(total, strata, np.ldexp(points.coordinates, -exponent))
+    total = _totals(points, strata, count)
     members = None if subjects is None else [set(subjects[strata == s].tolist()) for s in range(len(count))]
     size = count.copy() if members is None else np.array([len(one) for one in members])
     into = np.arange(len(count))
@@ -150,6 +148,22 @@ def merge_small(
         size[nearest] = count[nearest] if members is None else len(members[nearest])
         there[small], into[into == small] = False, nearest
     return np.asarray(np.unique(into[strata], return_inverse=True)[1], np.int64)
+
+
+def _totals(points: Points, strata: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the sum of the points of each stratum, scaled so that squares do not overflow."""
+    exponent = int(np.frexp(abs(points.numbers).max(initial=0.0))[1])
+    total = np.zeros((len(count), points.numbers.shape[1]))
+    np.add.at(total, strata, np.ldexp(points.numbers, -exponent))
+    x = points.x
+    if not isinstance(x, Coded):
+        return total
+    points.refuse_many(len(count))
+    parts = [
+        total[:, [at]] if at >= 0 else np.ldexp(x.means(~at, strata) * count[:, None], -exponent)
+        for at in x.layout.order.tolist()
+    ]
+    return np.column_stack(parts)
 
 
 def merged_note(before: NDArray[np.int64], after: NDArray[np.int64], k: int) -> str:

@@ -72,13 +72,13 @@ class Bench:
     rows: NDArray[np.int64] | None  #: rows of these records in the user's table; None: all
 
     def coordinates(self, recipe: Recipe) -> int:
-        """Return the number of coordinates of the points; refuse once what cannot be encoded."""
+        """Return the number of columns of the points; refuse once what cannot be encoded."""
         from shoal.points.encoding import Encoding
 
         missing = "fill" if recipe.when_missing == "fill" else "category"
         with rows_kept(self.rows):
             _, attributes = encode(self.table, self.table.schema.names(Role.QUASI), missing=missing)
-            return int(Encoding().encode(attributes, recipe.attribute_weights).coordinates.shape[1])
+            return int(Encoding().encode(attributes, recipe.attribute_weights).x.shape[1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,7 +84,7 @@ def _planned(
     if plan is not None:
         _, attributes = encode(table, table.schema.names(Role.QUASI), missing=plan.missing)
         points = plan.encoding.encode(attributes, recipe.attribute_weights)
-        seconds = plan.seconds(points.coordinates.shape[1])
+        seconds = plan.seconds(points.x.shape[1])
         found = replace(found, decisions=tuple(_decisions(plan)), seconds=None if faults else seconds)
     try:
         raise_together(faults)

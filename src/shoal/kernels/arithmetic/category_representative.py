@@ -84,24 +84,34 @@ def tree_of(categories: Sequence[str], taxonomy: Taxonomy | None) -> Tree:
 
 
 def levels_of(
-    tree: Tree, beside: bool
+    tree: Tree, beside: int = 0, groups: Sequence[int] | NDArray[np.int64] = ()
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
     """Number the categories so that every group holds consecutive numbers; return its groups level by level.
 
+    Parameters
+    ----------
+    tree
+        The categories and their groups.
+    beside
+        Further categories, next to all groups.
+    groups
+        Groups of the tree that stand for their categories in a released table.
+
     Returns
     -------
-    number : (categories,) int32
-        The number of each category, and of one more that is next to all groups if `beside`.
+    number : (categories + groups + beside,) int32
+        The number of each category, then of each group in `groups`, then of those next to all groups.
     low, high, times
         As in :class:`shoal.types.CodedColumn`.
 
     >>> organs = Taxonomy({"flu": ("lungs",), "asthma": ("lungs",), "ulcer": ("belly",)})
-    >>> number, low, high, times = levels_of(tree_of(["asthma", "flu", "ulcer"], organs), False)
+    >>> number, low, high, times = levels_of(tree_of(["asthma", "flu", "ulcer"], organs))
     >>> number.tolist(), low.tolist(), high.tolist(), times.tolist()
     ([1, 2, 0], [[0, 1, 2], [0, 1, 1]], [[1, 2, 3], [1, 3, 3]], [1, 1])
     """
-    c, tall = tree.categories, int(tree.height[tree.root])
-    above = [np.arange(c)]
+    nodes = np.concatenate((np.arange(tree.categories), np.asarray(groups, np.int64)))
+    c, tall = len(nodes), int(tree.height[tree.root])
+    above = [nodes]
     for h in range(1, tall):
         at = above[-1]
         while True:
@@ -113,22 +123,23 @@ def levels_of(
     order = np.lexsort(above)  # the last key, the largest groups, comes first
     number = np.empty(c, np.int32)
     number[order] = np.arange(c)
+    more = np.arange(c, c + beside, dtype=np.int32)
     lows: list[NDArray[np.int32]] = []
     highs: list[NDArray[np.int32]] = []
     times: list[int] = []
-    for at in above:
+    for h, at in enumerate(above):
         first = np.flatnonzero(np.concatenate(([True], at[order][1:] != at[order][:-1])))
         sizes = np.diff(np.append(first, c))
-        low = np.repeat(first, sizes).astype(np.int32)
-        if lows and (low == lows[-1][:c]).all():
+        low, high = np.repeat(first, sizes), np.repeat(first + sizes, sizes)
+        lower = tree.height[nodes[order]] > h  # than the group itself: it has no group there
+        low[lower] = high[lower] = np.flatnonzero(lower)
+        if lows and (low == lows[-1][:c]).all() and (high == highs[-1][:c]).all():
             times[-1] += 1
             continue
-        high = np.repeat(first + sizes, sizes).astype(np.int32)
-        lows.append(np.append(low, np.int32(c)) if beside else low)
-        highs.append(np.append(high, np.int32(c + 1)) if beside else high)
+        lows.append(np.concatenate((low.astype(np.int32), more)))
+        highs.append(np.concatenate((high.astype(np.int32), more + 1)))
         times.append(1)
-    number = np.append(number, np.int32(c)) if beside else number
-    return number, np.array(lows), np.array(highs), np.array(times, np.int64)
+    return np.concatenate((number, more)), np.array(lows), np.array(highs), np.array(times, np.int64)
 
 
 _TIE = 1e-12  # weights and distances that differ by less, relative to the total, count as equal
@@ -186,7 +197,9 @@ def below(
         shares.append(share)
     found, inverse = np.unique(np.concatenate(keys), return_inverse=True)
     total = np.bincount(inverse, np.concatenate(shares), len(found)).astype(np.float64)
-    return Below(classes, found // nodes, found % nodes, total, np.isin(found, leaves))
+    member = np.zeros(len(found), np.bool_)
+    member[inverse[: len(leaves)]] = True
+    return Below(classes, found // nodes, found % nodes, total, member)
 
 
 def likest_leaf(parent: NDArray[np.int64], height: NDArray[np.int64], inside: Below) -> NDArray[np.int64]:

@@ -27,8 +27,11 @@ from shoal.kernels.closeness.swap_distance import (
 )
 from shoal.kernels.mdav.v_mdav import CLASSES, REMAINING, SLOTS, compact, measure
 from shoal.kernels.runtime.jit import announce, kernel, part
+from shoal.kernels.space.coded_lanes import CodedRows, aim_at_mean_of_rows, coded_rows, count_row_out
 from shoal.kernels.space.nearest_first import LazyOrder, following, lazy_order, start
+from shoal.kernels.space.remaining import numbers_of, with_number
 from shoal.progress import report
+from shoal.types.coded import Coded
 
 LOOKED_AT = 3  #: index in the counts of the state
 _CHEAPER = 16  # finding a record by value is this many times cheaper than sorting it by distance
@@ -160,6 +163,7 @@ class _State(NamedTuple):
     first: np.ndarray  # (values + 1,) … its first row here; empty unless there is a single line
     member: np.ndarray  # (k,) slots of the class, in the order in which they joined
     counts: np.ndarray  # (4,) records without a class, classes formed, slots in use, records scanned
+    coded: CodedRows | None
 
 
 @part
@@ -179,6 +183,7 @@ def _take(s, slot):
     for j in range(s.x.shape[0]):
         subtract(s.limbs, s.base, j, s.bits[row, j])
         s.x[j, slot] = np.nan
+    count_row_out(s.coded, slot)
     s.distance[slot] = np.nan
 
 
@@ -224,6 +229,7 @@ def k_first_steps(c, s, e, look, budget):
     while s.counts[REMAINING] > 0 and s.counts[LOOKED_AT] < budget:
         compact(s)
         mean(s.limbs, s.base, s.counts[REMAINING], s.digits, s.q)
+        aim_at_mean_of_rows(s.coded, s.counts[REMAINING])
         measure(s, np.int64(-1))
         s.counts[LOOKED_AT] += s.counts[SLOTS]
         _generate_cluster(c, s, e, _farthest(s), look)
@@ -231,7 +237,7 @@ def k_first_steps(c, s, e, look, budget):
             _generate_cluster(c, s, e, _farthest(s), look)  # distances are still those from x_0
 
 
-def k_first(points: np.ndarray, k: int, c: Closeness, *, look: int = _LOOK) -> np.ndarray:
+def k_first(points: np.ndarray | Coded, k: int, c: Closeness, *, look: int = _LOOK) -> np.ndarray:
     """Partition points by [SC15] Algorithm 2; classes may still be too far from the table.
 
     Classes are numbered in the order they are formed. After `look` candidates in a row that do not help, the search
@@ -239,7 +245,9 @@ def k_first(points: np.ndarray, k: int, c: Closeness, *, look: int = _LOOK) -> n
     - 1) exceeds 2⁶² for m distinct values, no records are exchanged, and merging alone must reach t.
     """
     announce(k_first_steps)
-    points = np.ascontiguousarray(in_range(points))
+    places = in_range(points)
+    places = with_number(places) if isinstance(places, Coded) else places
+    points = np.ascontiguousarray(numbers_of(places))
     n, d = points.shape
     limbs, base = exact_sums(points.view(np.int64))
     line = len(c.line) == 1 and c.line[0]
@@ -261,6 +269,7 @@ def k_first(points: np.ndarray, k: int, c: Closeness, *, look: int = _LOOK) -> n
         np.searchsorted(c.codes[0][by_value], values),
         np.empty(k, np.int64),
         np.array([n, 0, n, 0]),
+        coded_rows(places),
     )
     room, look = exchange(c, k), look if k <= c.exact.min() else -1
     while s.counts[REMAINING] > 0:

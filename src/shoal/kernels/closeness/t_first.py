@@ -15,10 +15,13 @@ from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.mdav.mdav import COORDINATES_PER_CALL, Trace, form_classes
 from shoal.kernels.mdav.steps import look, pass_space
 from shoal.kernels.runtime.jit import announce, kernel, part
-from shoal.kernels.runtime.lanes import lowest_bit, scan_points
+from shoal.kernels.runtime.lanes import lowest_bit
+from shoal.kernels.space import coded_index
+from shoal.kernels.space.coded_index import CodedIndex
 from shoal.kernels.space.nearest_per_subset import (
     class_size,
     classes_left,
+    coded_nearest_each,
     equal_in_subset,
     farthest_kept,
     find_nearest_each,
@@ -40,15 +43,19 @@ from shoal.kernels.space.remaining import (
     SLOTS,
     WIDTH,
     Remaining,
+    aim_at,
+    aim_at_centroid,
     centroid,
     compact,
     erase,
     first_row,
     read,
+    scan,
     scatter,
 )
 from shoal.kernels.space.spatial_index import ALLOWED, USUAL, Index, find_farthest, move_anchor, rebuild, spatial_index
 from shoal.kernels.space.tree import PER_SEARCH, blocks_from_centroid, blocks_visited, remove
+from shoal.types.coded import Coded
 
 if TYPE_CHECKING:
     from shoal.kernels.space.principal_axes import Frame
@@ -60,7 +67,7 @@ _APART = 2.0  # … by this much from first to last: helps to find the nearest, 
 
 
 def t_first(
-    points: np.ndarray, values: np.ndarray, k: int, t: float, *, path: str | None = None
+    points: np.ndarray | Coded, values: np.ndarray, k: int, t: float, *, path: str | None = None
 ) -> tuple[np.ndarray, Trace]:
     """Partition points by t-closeness first, without checking how close the classes come out.
 
@@ -85,7 +92,13 @@ def t_first(
     subset = subset_of_rows(values, size)
     groups = equal_in_subset(points, subset)
 
-    def through_index(frame: Frame | None) -> tuple[Index, Remaining, Callable[[int], int]]:
+    def through_index(frame: Frame | None) -> tuple[Index | CodedIndex, Remaining, Callable[[int], int]]:
+        if isinstance(points, Coded):
+            announce(coded_subset_steps)
+            of_codes, remaining = coded_index.coded_index(points, *groups, size)
+            subsets = subsets_of(subset, size, remaining, of_codes.tree)
+            each = nearest_each(size, subsets.begin.shape[0] - 1)
+            return of_codes, remaining, lambda budget: coded_subset_steps(of_codes, remaining, subsets, each, budget)
         assert frame is not None
         announce(subset_steps)
         apart = subset * (_APART / (size - 1)) if _explained(points, subset) > _TELLING else None
@@ -156,6 +169,42 @@ def subset_steps(index, remaining, subsets, each, budget):
 
 
 @part
+def _class_through_codes(index, remaining, subsets, each, slot):
+    """Form the class of the records nearest to the one in `slot`, one of every subset, through an index of codes."""
+    tree, search = index.tree, index.search
+    aim_at(remaining, slot, search.q, search.aim)
+    coded_index.aim_sets(tree, search, remaining.coded.layout)
+    sought = start_each(each, taken_twice(subsets, remaining))
+    coded_nearest_each(tree, search, remaining, subsets, each, slot // WIDTH)
+    for i in range(sought):
+        if take_of_subset(subsets, remaining, each.slot[i]):
+            coded_index.remove(tree, remaining, each.slot[i])
+            unmark(subsets, remaining, tree, each.slot[i])
+    remaining.counts[CLASSES] += 1
+
+
+@kernel
+def coded_subset_steps(index, remaining, subsets, each, budget):
+    """Form pairs of classes as `subset_steps` does, of records with coded attributes."""
+    tree, search, counts, work = index.tree, index.search, remaining.counts, index.search.work
+    steps = 0
+    stop = blocks_visited(work) + budget
+    while classes_left(subsets, remaining) > 1 and blocks_visited(work) < stop:
+        if 2 * counts[POINTS] < counts[SLOTS] or tree.levels[0] == 0:
+            coded_index.rebuild(index, remaining)
+            mark(subsets, remaining, tree)
+        steps += 1
+        aim_at_centroid(remaining, search.q, search.aim)
+        if blocks_from_centroid(work) > index.rebuilds[ALLOWED]:
+            coded_index.move_anchor(index, remaining)
+        index.rebuilds[ALLOWED] += USUAL
+        for turn in range(1, 3 if classes_left(subsets, remaining) > 2 else 2):  # x₀, then x₁
+            slot = coded_index.find_farthest(tree, search, remaining, PER_SEARCH * turn)
+            _class_through_codes(index, remaining, subsets, each, slot)
+    return steps
+
+
+@part
 def _blocks(remaining):
     return (remaining.counts[SLOTS] + WIDTH - 1) // WIDTH
 
@@ -167,12 +216,12 @@ def _look_each(space, remaining, subsets, each, best):
     Slots are ordered by subset, so that a block holds one subset, seldom more. Returns the slot of the farthest record,
     ties to the lowest row.
     """
-    x, q, distance, of_slot = remaining.x, space.q, space.distance, subsets.of_slot
+    x, coded, q, distance, of_slot = remaining.x, remaining.coded, space.q, space.distance, subsets.of_slot
     best_row, best_slot, used = NO_ROW, -1, remaining.counts[SLOTS]
     for b in range(_blocks(remaining)):
         last = min(b * WIDTH + WIDTH, used) - 1
         bound = farthest_kept(each, np.int64(of_slot[b * WIDTH]), np.int64(of_slot[last]) + 1)
-        mask = scan_points(x, b, q, bound, best, distance)
+        mask = scan(x, coded, b, q, space.aim, bound, best, distance)
         while mask:
             lane = lowest_bit(mask)
             mask &= mask - 1
@@ -191,7 +240,7 @@ def _class_by_brute_force(space, remaining, subsets, each, slot, best):
 
     Returns the slot of the record farthest from it, or -1 if another search is needed because it joined the class.
     """
-    read(remaining, slot, space.q)
+    aim_at(remaining, slot, space.q, space.aim)
     sought = start_each(each, taken_twice(subsets, remaining))
     far, far_row = _look_each(space, remaining, subsets, each, best)
     for i in range(sought):
@@ -218,7 +267,7 @@ def brute_subset_steps(space, remaining, subsets, each, budget):
             name_slots(subsets, remaining)
         pair = classes_left(subsets, remaining) > 2
         steps += 1
-        centroid(remaining, space.q)
+        aim_at_centroid(remaining, space.q, space.aim)
         slot = -1
         for turn in range(2 if pair else 1):  # x₀, farthest from the centroid; then x₁, farthest from x₀
             if slot < 0:

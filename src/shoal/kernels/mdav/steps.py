@@ -297,7 +297,7 @@ def _coded_class(index, remaining, slot):
     coded_index.aim_sets(tree, search, remaining.coded.layout)
     if take(remaining, slot):
         coded_index.remove(tree, remaining, slot)
-    coded_index.find_nearest(tree, search, remaining, slot // WIDTH)
+    coded_index.find_nearest(tree, search, remaining, search.nearest, slot // WIDTH)
     for i in range(slots.shape[0]):
         if take(remaining, slots[i]):
             coded_index.remove(tree, remaining, slots[i])

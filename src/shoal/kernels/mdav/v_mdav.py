@@ -17,7 +17,18 @@ import numpy as np
 
 from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.runtime.jit import announce, kernel, part
+from shoal.kernels.space.class_centroids import nearest_class
+from shoal.kernels.space.coded_lanes import (
+    CodedRows,
+    aim_at_mean_of_rows,
+    aim_at_row,
+    coded_rows,
+    measure_rows,
+    move_row,
+)
+from shoal.kernels.space.remaining import numbers_of, with_number
 from shoal.progress import report
+from shoal.types.coded import Coded
 
 REMAINING, CLASSES, SLOTS = range(3)  #: the first counts of a state
 _READ = 3  # how far `far` was read
@@ -37,21 +48,18 @@ class _State(NamedTuple):
     close: np.ndarray  # (n,) squared distance of each slot from the nearest record of the class
     nearest: np.ndarray  # (k - 1,) slots of the nearest records to e, the nearest first
     counts: np.ndarray  # (4,) records in no class yet, classes formed, slots in use, how far `far` was read
+    coded: CodedRows | None
 
 
 @part
 def measure(state, slot):
-    """Compute the squared distance of every remaining record from the one in `slot`, or from q if that is -1."""
-    x, q, distance, used = state.x, state.q, state.distance, state.counts[SLOTS]
+    """Compute the squared distance of every remaining record from the one in `slot`; -1: from the query."""
+    x, q = state.x, state.q
     if slot >= 0:
         for j in range(x.shape[0]):
             q[j] = x[j, slot]
-    for i in range(used):
-        distance[i] = 0.0
-    for j in range(x.shape[0]):
-        for i in range(used):
-            t = x[j, i] - q[j]
-            distance[i] += t * t
+        aim_at_row(state.coded, slot)
+    measure_rows(x, state.coded, q, state.counts[SLOTS], state.distance)
 
 
 @part
@@ -135,6 +143,7 @@ def compact(state):
             continue
         for j in range(state.x.shape[0]):
             state.x[j, to] = state.x[j, i]
+        move_row(state.coded, i, to)
         state.row[to], state.slot[row] = row, to
         to += 1
     state.counts[SLOTS] = to
@@ -165,52 +174,51 @@ def v_mdav_steps(state, k, gain, budget):
         counts[CLASSES] += 1
 
 
-def v_mdav(points: np.ndarray, k: int, gamma: float) -> np.ndarray:
+def v_mdav(points: np.ndarray | Coded, k: int, gamma: float) -> np.ndarray:
     """Partition points by V-MDAV, with gain factor `gamma` ≥ 0.
 
     Classes are numbered in the order they are formed. d_in < γ·d_out is decided on squares.
     """
     announce(v_mdav_steps)
     points = in_range(points)
-    n, d = points.shape
-    c = _centroid(points)
-    from_c = np.zeros(n)
-    for j in range(d):
-        from_c += (points[:, j] - c[j]) ** 2
+    points = with_number(points) if isinstance(points, Coded) else points
+    x = numbers_of(points)
+    n = len(x)
     rows = np.arange(n)
     state = _State(
-        points.T.copy(),
+        x.T.copy(),
         rows,
         rows.copy(),
-        np.argsort(-from_c, kind="stable"),
+        np.empty(n, np.int64),
         np.full(n, -1, np.int64),
-        np.empty(d),
+        _centroid(x),
         np.empty(n),
         np.empty(n),
         np.empty(k - 1, np.int64),
         np.array([n, 0, n, 0], np.int64),
+        coded_rows(points),
     )
+    _measure_from_centroid(state)
+    state.far[:] = np.argsort(-state.distance, kind="stable")
     while state.counts[REMAINING] >= k:
         v_mdav_steps(state, k, float(gamma) * float(gamma), _COORDINATES_PER_CALL)
         report(n - int(state.counts[REMAINING]), n)
-    return _leftovers_to_the_nearest(points, state.label, int(state.counts[CLASSES]))
+    return _leftovers_to_the_nearest(points, state.label)
+
+
+@kernel
+def _measure_from_centroid(state):
+    aim_at_mean_of_rows(state.coded, state.counts[REMAINING])
+    measure(state, np.int64(-1))
 
 
 def _centroid(points: np.ndarray) -> np.ndarray:
     return np.array([math.fsum(column) / len(column) for column in points.T.tolist()])
 
 
-def _leftovers_to_the_nearest(points: np.ndarray, labels: np.ndarray, classes: int) -> np.ndarray:
+def _leftovers_to_the_nearest(points: np.ndarray | Coded, labels: np.ndarray) -> np.ndarray:
     """Put records without a class into the class whose centroid, when it was formed, is nearest."""
     left = np.flatnonzero(labels < 0)
-    if left.shape[0] == 0:
-        return labels
-    order = np.argsort(labels, kind="stable")[left.shape[0] :]
-    members = np.split(order, np.cumsum(np.bincount(labels[order], minlength=classes))[:-1])
-    centroids = np.array([_centroid(points[rows]) for rows in members])
-    for row in left:
-        distance = np.zeros(classes)
-        for j in range(points.shape[1]):
-            distance += (points[row, j] - centroids[:, j]) ** 2
-        labels[row] = np.argmin(distance)
+    if left.shape[0]:
+        labels[left] = nearest_class(points, labels, left)
     return labels

@@ -51,6 +51,7 @@ from shoal.kernels.space.remaining import NO_ROW, REMAINING
 from shoal.kernels.space.tree import blocks_near
 from shoal.progress import report
 from shoal.types import Confidential
+from shoal.types.coded import Coded
 
 _PLACE, _VALUES, _VALUES_LEFT, _VARIANCE_FIRST = range(4)  # counts of the heuristic
 _ANY, _KEEPS, _INCREASES, _NEW, _NEW_AND_INCREASES = range(5)
@@ -208,7 +209,7 @@ def _form(a, h, start, k, p):
 @kernel
 def kpqr_steps(a, h, k, p, budget):
     """Form classes until Y is empty or `budget` blocks were visited; tell whether it is empty."""
-    work = a.finder.search.work
+    work = a.work
     stop = blocks_near(work) + budget
     while h.counts[_VALUES_LEFT] > 0:
         if blocks_near(work) >= stop:
@@ -232,7 +233,7 @@ def rare_values(counts: np.ndarray, q: float) -> np.ndarray:
 
 
 def kpqr(
-    points: np.ndarray,
+    points: np.ndarray | Coded,
     attribute: Confidential,
     k: int,
     p: int,
@@ -288,7 +289,7 @@ def _heuristic(
     )
 
 
-def _with_the_rest(points: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
+def _with_the_rest(points: np.ndarray | Coded, labels: np.ndarray, k: int) -> np.ndarray:
     """Assign the records in X: by MDAV if there are at least k, else to the nearest class."""
     formed = int(labels.max()) + 1
     if formed > 0 and (labels == formed - 1).sum() < k:  # X was exhausted in 4(f)
@@ -296,5 +297,5 @@ def _with_the_rest(points: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray
         formed -= 1
     rest = np.flatnonzero(labels < 0)
     if rest.shape[0] >= k:  # step 5
-        labels[rest] = formed + mdav(np.ascontiguousarray(points[rest]), k)[0]
+        labels[rest] = formed + mdav(points[rest], k)[0]
     return join_nearest(points, labels)

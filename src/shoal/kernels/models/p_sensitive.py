@@ -32,6 +32,7 @@ from shoal.kernels.space.nearest_first import (
 from shoal.kernels.space.remaining import NO_ROW, REMAINING
 from shoal.kernels.space.tree import blocks_near
 from shoal.progress import report
+from shoal.types.coded import Coded
 
 _LEFT, _INSIDE = range(2)  # rows of `_Values.distinct`
 
@@ -134,7 +135,7 @@ def _fill(a, values, k, p):
 @kernel
 def _steps(a, values, order, at, k, p, budget):
     """Form classes until no more can be formed or `budget` blocks were visited; tell whether all are formed."""
-    work = a.finder.search.work
+    work = a.work
     stop = blocks_near(work) + budget
     while blocks_near(work) < stop:
         if a.remaining.counts[REMAINING] < k or _lacking(values.distinct[_LEFT], p):
@@ -162,7 +163,7 @@ def _values(codes: Sequence[np.ndarray]) -> _Values:
 
 
 def p_sensitive(
-    points: np.ndarray, codes: Sequence[np.ndarray], k: int, p: int, order: np.ndarray
+    points: np.ndarray | Coded, codes: Sequence[np.ndarray], k: int, p: int, order: np.ndarray
 ) -> tuple[np.ndarray, Around]:
     """Partition points into classes of at least k records with at least p ≤ k values of each confidential attribute.
 

@@ -28,8 +28,8 @@ from shoal.kernels.models.rules import KIND, METRIC, NUMBERS, REACH, SPREAD, Rul
 from shoal.kernels.refine.class_state import Arrangement, arrange, arranged, laid_out, numbered, to_mean
 from shoal.kernels.repair.steps import mend, no_step
 from shoal.kernels.runtime.jit import announce, kernel, part
-from shoal.kernels.space.class_centroids import Centroids
 from shoal.kernels.space.neighbours import neighbours
+from shoal.kernels.space.sparse_means import Centroids
 from shoal.types.coded import Coded
 
 FOUND = 16  #: number of classes found for each
@@ -225,7 +225,7 @@ def spread_start(x: np.ndarray | Coded, k: int, d: Demands) -> np.ndarray | None
         if hold(rows_of(d, rows.ravel()), np.repeat(np.arange(_SAMPLE), rows.shape[1])).mean() >= _ENOUGH:
             rank = np.empty(n)
             rank[order] = np.arange(n)
-            return t_first(x.embedding() if isinstance(x, Coded) else x, rank, int(size), 1.0)[0]
+            return t_first(x, rank, int(size), 1.0)[0]
         size = max(size * _SPREAD_GROWTH, size + 1)
     return None
 

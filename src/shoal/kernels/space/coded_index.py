@@ -54,7 +54,6 @@ from shoal.kernels.space.tree import (
 from shoal.types.coded import Coded
 
 _BITS = 64
-_ALL = np.int64(-1)
 _SLACK = 1e-13  # relative to the largest term; a few hundred times the rounding error of a bound
 _PATIENCE = 2  # excess blocks visited, per leaf of the tree, before the anchor moves
 REBUILT, MOVED, ALLOWED = range(3)  #: `CodedIndex.rebuilds`
@@ -284,7 +283,7 @@ def _rest_from_centroid(tree, search, g):
 
 
 @inlined
-def _push(search, top, first, key, lowest, level, node):
+def push_node(search, top, first, key, lowest, level, node):
     """Insert a node among those pushed since `first`; the one with the least key, then the lowest row, is on top."""
     i = top
     while i > first and (
@@ -309,7 +308,7 @@ def _far_children(tree, search, g, block, level, first_child, rest, best, best_r
         here, lowest = search.bound[lane], tree.least[block, lane]
         if here < 0.0 or here < best or (here == best and lowest > best_row):
             continue
-        top = _push(search, top, bottom, -here, lowest, level, first_child + lane)
+        top = push_node(search, top, bottom, -here, lowest, level, first_child + lane)
     return top
 
 
@@ -355,14 +354,13 @@ def _near_children(tree, search, g, block, level, first_child, skip, bound, last
         here, lowest = search.bound[lane], tree.least[block, lane]
         if lane == skip or here > bound or (here == bound and lowest > last) or here == np.inf:
             continue
-        top = _push(search, top, bottom, here, lowest, level, first_child + lane)
+        top = push_node(search, top, bottom, here, lowest, level, first_child + lane)
     return top
 
 
 @part
-def _near_leaf(search, remaining, leaf, size, bound, last):
+def _near_leaf(search, remaining, nearest, leaf, size, bound, last):
     """Offer the points of a leaf; return the size of the heap, and the distance and row that a record must precede."""
-    nearest = search.nearest
     search.work[NEAR + FRAME_LEAVES] += 1
     search.work[NEAR + LEAVES] += 1
     mask = scan(remaining.x, remaining.coded, leaf, search.q, search.aim, bound, np.inf, search.distance)
@@ -377,7 +375,7 @@ def _near_leaf(search, remaining, leaf, size, bound, last):
 
 
 @part
-def find_nearest(tree, search, remaining, start):
+def find_nearest(tree, search, remaining, nearest, start):
     """Fill the heap with the records nearest to the query, ordered by (squared distance, row).
 
     The search goes from the leaf `start` upwards; the query must have been aimed at a record, and `aim_sets` called.
@@ -386,7 +384,7 @@ def find_nearest(tree, search, remaining, start):
     a full scan would leave there.
     """
     g, zero = remaining.coded.layout, np.int64(0)
-    size, bound, last = _near_leaf(search, remaining, start, zero, np.inf, NO_ROW)
+    size, bound, last = _near_leaf(search, remaining, nearest, start, zero, np.inf, NO_ROW)
     came_from = start
     for height in range(tree.levels[0]):
         parent = came_from // FAN
@@ -399,7 +397,7 @@ def find_nearest(tree, search, remaining, start):
                 continue
             level, node = search.level[top], search.node[top]
             if level == 0:
-                size, bound, last = _near_leaf(search, remaining, node, size, bound, last)
+                size, bound, last = _near_leaf(search, remaining, nearest, node, size, bound, last)
             else:
                 below = tree.offset[level - 1] + node
                 top = _near_children(tree, search, g, below, level - 1, node * FAN, np.int64(-1), bound, last, top)

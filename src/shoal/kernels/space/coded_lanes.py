@@ -76,7 +76,7 @@ def aim_for(points: Coded) -> Aim:
     g = points.layout
     steps = np.zeros((len(g.height), int(g.height.max()) + 1))
     for a, (weight, height) in enumerate(zip(g.weight.tolist(), g.height.tolist(), strict=True)):
-        steps[a, : height + 1] = weight * np.arange(height + 1) / height
+        steps[a, : height + 1] = weight * (np.arange(height + 1) / height)
     return Aim(np.empty(int(g.start[-1])), np.full(len(g.height), _CENTROID, np.int32), steps)
 
 
@@ -178,3 +178,99 @@ def scan_coded(x, coded, block, q, aim, low, high, out):
         if out[lane] <= low or out[lane] >= high:
             mask |= np.int64(1) << lane
     return mask
+
+
+@part
+def distance_at(x, coded, block, lane, q, aim):
+    """Return the squared distance from a query to one point."""
+    order, start, total = coded.layout.order, coded.layout.start, 0.0
+    for i in range(order.shape[0]):
+        j = order[i]
+        if j >= 0:
+            t = x[block, j, lane] - q[j]
+            total += t * t
+        else:
+            total += aim.table[start[~j] + coded.codes[block, ~j, lane]]
+    return total
+
+
+class CodedRows(NamedTuple):
+    """Codes of records attribute by attribute, and the number of remaining records in each group."""
+
+    codes: np.ndarray  # (a, n) int32
+    tally: np.ndarray  # as in `CodedLanes`
+    squares: np.ndarray
+    layout: Layout
+    aim: Aim
+
+
+def coded_rows(points: np.ndarray | Coded) -> CodedRows | None:
+    """Lay out the codes of all records attribute by attribute; None if there are none."""
+    if not isinstance(points, Coded):
+        return None
+    g = points.layout
+    tally, squares = np.zeros(int(g.at[-1]), np.int64), np.zeros(len(g.times), np.int64)
+    _count_all(points.codes, g, tally, squares)
+    return CodedRows(np.ascontiguousarray(points.codes.T), tally, squares, g, aim_for(points))
+
+
+@part
+def measure_rows(x, coded, q, used, distance):
+    """Write the squared distances of the first `used` records from a query, ``x[j, i]``."""
+    for i in range(used):
+        distance[i] = 0.0
+    if coded is None:
+        for j in range(x.shape[0]):
+            for i in range(used):
+                t = x[j, i] - q[j]
+                distance[i] += t * t
+        return
+    order, start = coded.layout.order, coded.layout.start
+    for h in range(order.shape[0]):
+        j = order[h]
+        if j >= 0:
+            for i in range(used):
+                t = x[j, i] - q[j]
+                distance[i] += t * t
+        else:
+            for i in range(used):
+                distance[i] += coded.aim.table[start[~j] + coded.codes[~j, i]]
+
+
+@part
+def aim_at_row(coded, at):
+    """Measure categories from the record in column `at`."""
+    if coded is None:
+        return
+    for a in range(coded.codes.shape[0]):
+        aim_at_category(coded.layout, coded.aim, a, coded.codes[a, at])
+
+
+@part
+def aim_at_mean_of_rows(coded, n):
+    """Measure categories from the centroid of the n remaining records."""
+    if coded is None:
+        return
+    aim_at_mean(coded, coded.aim, n)
+
+
+@part
+def count_row_out(coded, at):
+    """Remove the record in column `at` from the counts."""
+    if coded is None:
+        return
+    g = coded.layout
+    for a in range(coded.codes.shape[0]):
+        for level in range(g.level[a], g.level[a + 1]):
+            group = g.at[level] + g.low[g.at[level] + coded.codes[a, at]]
+            coded.squares[level] -= 2 * coded.tally[group] - 1
+            coded.tally[group] -= 1
+
+
+@part
+def move_row(coded, at, to):
+    """Copy the codes of one column to another."""
+    if coded is None:
+        return
+    for a in range(coded.codes.shape[0]):
+        coded.codes[a, to] = coded.codes[a, at]

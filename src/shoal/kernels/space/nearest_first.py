@@ -18,10 +18,27 @@ import numpy as np
 
 from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.runtime.jit import kernel, part
+from shoal.kernels.space import coded_index
+from shoal.kernels.space.class_centroids import nearest_class
+from shoal.kernels.space.coded_index import CodedIndex
+from shoal.kernels.space.coded_lanes import distance_at
 from shoal.kernels.space.principal_axes import frame_of
-from shoal.kernels.space.remaining import CLASSES, POINTS, REMAINING, SLOTS, WIDTH, Nearest, Remaining, read, sink, take
+from shoal.kernels.space.remaining import (
+    CLASSES,
+    POINTS,
+    REMAINING,
+    SLOTS,
+    WIDTH,
+    Nearest,
+    Remaining,
+    aim_at,
+    read,
+    sink,
+    take,
+)
 from shoal.kernels.space.spatial_index import Index, find_nearest, rebuild, spatial_index
 from shoal.kernels.space.tree import Search, remove
+from shoal.types.coded import Coded
 
 LISTED, MEMBERS, LISTS, BY_VALUE = range(4)  #: `Around.counts`
 _MORE = 4  # factor by which the list grows when none of the listed records fits
@@ -30,8 +47,10 @@ _MORE = 4  # factor by which the list grows when none of the listed records fits
 class Around(NamedTuple):
     """Class being formed, and the records around the one it started from."""
 
-    finder: Index
+    finder: Index | None  # of coordinates, …
+    of_codes: CodedIndex | None  # … or of records with coded attributes
     remaining: Remaining
+    work: np.ndarray  # counters of the searches
     distance: np.ndarray  # (n,) of the listed records, ascending
     row: np.ndarray  # (n,) their rows
     slot: np.ndarray  # (n,) their slots
@@ -42,13 +61,22 @@ class Around(NamedTuple):
     counts: np.ndarray  # (4,) records listed, members, lists made, records measured by value
 
 
-def around(points: np.ndarray) -> Around:
+def around(points: np.ndarray | Coded) -> Around:
     """Allocate room for the classes of points; no record is taken yet."""
     n = points.shape[0]
-    index, remaining = spatial_index(points, np.arange(n), np.arange(n + 1), frame_of(points), 2)
+    each = np.arange(n), np.arange(n + 1)
+    finder, of_codes = None, None
+    if isinstance(points, Coded):
+        of_codes, remaining = coded_index.coded_index(points, *each, 2)
+        work = of_codes.search.work
+    else:
+        finder, remaining = spatial_index(points, *each, frame_of(points), 2)
+        work = finder.search.work
     return Around(
-        index,
+        finder,
+        of_codes,
         remaining,
+        work,
         np.empty(n),
         np.empty(n, np.int64),
         np.empty(n, np.int64),
@@ -60,15 +88,79 @@ def around(points: np.ndarray) -> Around:
     )
 
 
+# One of the two indexes is None, and the compiler drops what is done with it.
+
+
+@part
+def _search(finder, of_codes, remaining, nearest, leaf):
+    """Fill `nearest` with the records nearest to the query."""
+    if finder is not None:
+        s = finder.search
+        space = Search(
+            s.q, s.y, s.near, s.w, s.a, nearest, s.distance, s.approximate, s.bound, s.pending, s.level, s.node, s.work
+        )
+        find_nearest(finder.tree, space, remaining, leaf)
+    if of_codes is not None:
+        coded_index.find_nearest(of_codes.tree, of_codes.search, remaining, nearest, leaf)
+
+
+@part
+def _levels(finder, of_codes):
+    """Return the levels of the index, 0 before it is built."""
+    levels = np.int64(0)
+    if finder is not None:
+        levels = finder.tree.levels[0]
+    if of_codes is not None:
+        levels = of_codes.tree.levels[0]
+    return levels
+
+
+@part
+def _rebuild(finder, of_codes, remaining):
+    if finder is not None:
+        rebuild(finder, remaining)
+    if of_codes is not None:
+        coded_index.rebuild(of_codes, remaining)
+
+
+@part
+def _aim(finder, of_codes, remaining, slot):
+    """Search from the record in `slot`."""
+    if finder is not None:
+        read(remaining, slot, finder.search.q)
+    if of_codes is not None:
+        aim_at(remaining, slot, of_codes.search.q, of_codes.search.aim)
+        coded_index.aim_sets(of_codes.tree, of_codes.search, remaining.coded.layout)
+
+
+@part
+def _remove(finder, of_codes, remaining, slot):
+    if finder is not None:
+        remove(finder.tree, remaining, slot)
+    if of_codes is not None:
+        coded_index.remove(of_codes.tree, remaining, slot)
+
+
+@part
+def _distance(finder, of_codes, remaining, slot):
+    """Return the squared distance from the query to the record in `slot`."""
+    x, block, lane, total = remaining.x, slot // WIDTH, slot % WIDTH, 0.0
+    if finder is not None:
+        q = finder.search.q
+        for j in range(q.shape[0]):
+            t = x[block, j, lane] - q[j]
+            total += t * t
+    if of_codes is not None:
+        total = distance_at(x, remaining.coded, block, lane, of_codes.search.q, of_codes.search.aim)
+    return total
+
+
 @part
 def _list(a, size):
     """List the `size` nearest records in ascending order of (distance, row)."""
-    s, start, listed = a.finder.search, a.member[0], a.counts[LISTED]
+    start, listed = a.member[0], a.counts[LISTED]
     nearest = Nearest(a.distance[:size], a.row[:size], a.slot[:size])
-    space = Search(
-        s.q, s.y, s.near, s.w, s.a, nearest, s.distance, s.approximate, s.bound, s.pending, s.level, s.node, s.work
-    )
-    find_nearest(a.finder.tree, space, a.remaining, a.slot_of[start] // WIDTH)
+    _search(a.finder, a.of_codes, a.remaining, nearest, a.slot_of[start] // WIDTH)
     for last in range(size - 1, 0, -1):  # the worst is on top: move it to the end
         distance, row, slot = a.distance[last], a.row[last], a.slot[last]
         a.distance[last], a.row[last], a.slot[last] = a.distance[0], a.row[0], a.slot[0]
@@ -82,12 +174,12 @@ def _list(a, size):
 @part
 def begin(a, start, size):
     """Begin a class with one record, and list its `size` nearest."""
-    tree, remaining = a.finder.tree, a.remaining
-    if 2 * remaining.counts[POINTS] < remaining.counts[SLOTS] or tree.levels[0] == 0:
-        rebuild(a.finder, remaining)
+    remaining = a.remaining
+    if 2 * remaining.counts[POINTS] < remaining.counts[SLOTS] or _levels(a.finder, a.of_codes) == 0:
+        _rebuild(a.finder, a.of_codes, remaining)
         for slot in range(remaining.counts[SLOTS]):
             a.slot_of[remaining.members[remaining.head[slot]]] = slot
-    read(remaining, a.slot_of[start], a.finder.search.q)
+    _aim(a.finder, a.of_codes, remaining, a.slot_of[start])
     a.member[0], a.gone[start] = start, True
     a.counts[LISTED], a.counts[MEMBERS] = 0, 1
     _list(a, min(size, remaining.counts[REMAINING]))
@@ -126,7 +218,7 @@ def complete(a):
     for i in range(a.counts[MEMBERS]):
         slot = a.slot_of[a.member[i]]
         take(a.remaining, slot)
-        remove(a.finder.tree, a.remaining, slot)
+        _remove(a.finder, a.of_codes, a.remaining, slot)
     a.remaining.counts[CLASSES] += 1
 
 
@@ -181,14 +273,10 @@ def come_back(b, row):
 @part
 def nearest_of_value(a, b, code, best, best_row):
     """Return distance and row of the record of a value nearest to the start of the class, if it beats the best."""
-    x, q = a.remaining.x, a.finder.search.q
     a.counts[BY_VALUE] += b.left[code]
     for i in range(b.first[code], b.first[code] + b.left[code]):
         row = b.row[i]
-        block, lane, total = a.slot_of[row] // WIDTH, a.slot_of[row] % WIDTH, 0.0
-        for j in range(q.shape[0]):
-            t = x[block, j, lane] - q[j]
-            total += t * t
+        total = _distance(a.finder, a.of_codes, a.remaining, a.slot_of[row])
         if total < best or (total == best and row < best_row):
             best, best_row = total, row
     return best, best_row
@@ -226,7 +314,7 @@ def _scan_all(places, points, rows, out):
                 out[i] = place
 
 
-def join_nearest(points: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def join_nearest(points: np.ndarray | Coded, labels: np.ndarray) -> np.ndarray:
     """Assign every record labelled -1 to the class whose centroid, without such records, is nearest to it.
 
     Guarantee: other labels stay; ties go to the lowest class; if there is no class, all records form one. A centroid is
@@ -240,6 +328,10 @@ def join_nearest(points: np.ndarray, labels: np.ndarray) -> np.ndarray:
     if rows.shape[0] in (0, labels.shape[0]):
         return np.asarray(np.maximum(labels, 0))
     points = in_range(points)
+    if isinstance(points, Coded):
+        joined = labels.copy()
+        joined[rows] = nearest_class(points, labels, rows)
+        return joined
     inside = labels >= 0
     sizes = np.bincount(labels[inside])
     sums = [np.bincount(labels[inside], weights=column) for column in points[inside].T]

@@ -4,12 +4,14 @@ An attacker holds original values and links them to the nearest masked record. T
 one, no search for the nearest is needed: the distance to the right one is known, and a single nearer masked record
 settles it. Distinct masked points lie in leaves of sixteen under a tree of boxes
 (:mod:`shoal.kernels.space.neighbours`); the search begins at the leaf of the right one, and ends at the first nearer
-point.
+point. Records with coded attributes have a tree of their own (:mod:`shoal.kernels.space.nearest_own_coded`).
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,10 +19,12 @@ import numpy as np
 from shoal.kernels.runtime.jit import announce, kernel, part, thread_pool
 from shoal.kernels.runtime.lanes import lowest_bit, scan_boxes, scan_points
 from shoal.kernels.space.kd_order import equal_records
+from shoal.kernels.space.nearest_own_coded import lifts_of, link_coded, planted, search_space
 from shoal.kernels.space.neighbours import Boxes, leaf_boxes
-from shoal.kernels.space.remaining import WIDTH
+from shoal.kernels.space.remaining import WIDTH, with_number
 from shoal.kernels.space.tree import FAN, push
 from shoal.threads import thread_count
+from shoal.types.coded import Coded, some_of
 
 _RECORDS_PER_CALL = 8192  # small enough that no thread waits long for another at the end
 _FAR = 2.0**500  # masked values beyond it are treated as lying at it: squares must stay finite
@@ -29,12 +33,12 @@ _FAR = 2.0**500  # masked values beyond it are treated as lying at it: squares m
 class Masked(NamedTuple):
     """Distinct masked records, the number of each, and the one that every record became."""
 
-    points: np.ndarray  # (distinct, d)
+    points: np.ndarray | Coded  # (distinct, d)
     counts: np.ndarray  # (distinct,) int64
     of_row: np.ndarray  # (n,) int64
 
 
-def different(masked: np.ndarray) -> Masked:
+def different(masked: np.ndarray | Coded) -> Masked:
     """Group equal masked records.
 
     Complexity: O(n log n + n·d).
@@ -42,11 +46,15 @@ def different(masked: np.ndarray) -> Masked:
     >>> different(np.array([[1.0], [2.0], [1.0]])).counts.tolist()
     [2, 1]
     """
-    masked = np.ascontiguousarray(np.clip(masked, -_FAR, _FAR))
+    if isinstance(masked, Coded):
+        masked = replace(masked, numbers=np.clip(masked.numbers, -_FAR, _FAR))
+    else:
+        masked = np.ascontiguousarray(np.clip(masked, -_FAR, _FAR))
     members, bounds = equal_records(masked)
-    of_row = np.empty(masked.shape[0], np.int64)
+    of_row = np.empty(len(masked), np.int64)
     of_row[members] = np.repeat(np.arange(bounds.shape[0] - 1), np.diff(bounds))
-    return Masked(np.ascontiguousarray(masked[members[bounds[:-1]]]), np.diff(bounds), of_row)
+    first = masked[members[bounds[:-1]]]
+    return Masked(first if isinstance(first, Coded) else np.ascontiguousarray(first), np.diff(bounds), of_row)
 
 
 class _Space(NamedTuple):
@@ -133,12 +141,12 @@ def _laid_out(points: np.ndarray, counts: np.ndarray) -> tuple[Boxes, np.ndarray
     return boxes, np.bincount(places, counts).astype(np.int64), places
 
 
-def as_near(x: np.ndarray, own: np.ndarray, masked: Masked, columns: np.ndarray) -> np.ndarray:
+def as_near(x: np.ndarray | Coded, own: np.ndarray, masked: Masked, columns: np.ndarray) -> np.ndarray:
     """Return for each record how many masked records are as near as its own, including its own; 0 if any is nearer.
 
-    `x` holds (m, d) original records, `own` (m,) the index of the distinct masked record each became, and `columns` the
-    coordinates that the attacker knows, ascending. An attacker who picks one of the nearest at random is right with
-    probability 1/ties.
+    `x` holds m original records, `own` (m,) the index of the distinct masked record each became, and `columns` the
+    coordinates or columns of codes that the attacker knows, ascending. An attacker who picks one of the nearest at
+    random is right with probability 1/ties.
 
     Guarantee: equal to the count over the matrix of all distances, each a sum in the order of `columns`.
 
@@ -150,18 +158,44 @@ def as_near(x: np.ndarray, own: np.ndarray, masked: Masked, columns: np.ndarray)
     >>> as_near(x, masked.of_row, masked, np.array([0])).tolist()
     [2, 2, 2, 0]
     """
+    known, points = (some_of(one, columns.tolist()) for one in (x, masked.points))
+    if isinstance(known, Coded) and isinstance(points, Coded):
+        return _coded_as_near(known, own, points, masked.counts)
+    assert isinstance(points, np.ndarray)
     announce(_link)
-    boxes, counts, places = _laid_out(np.ascontiguousarray(masked.points[:, columns]), masked.counts)
-    known, at = np.ascontiguousarray(x[:, columns]), places[own]
-    out = np.empty(x.shape[0], np.int64)
+    boxes, counts, places = _laid_out(points, masked.counts)
+    at = places[own]
+    out = np.empty(at.shape[0], np.int64)
     order = np.argsort(at, kind="stable")  # neighbours one after the other, while their leaves are in the cache
+    _in_parts(lambda rows: _link(boxes, counts, _space(), known, at, rows, out), order)
+    return out
 
-    def link(begin: int) -> None:
-        _link(boxes, counts, _space(), known, at, order[begin : begin + _RECORDS_PER_CALL], out)
 
+def _in_parts(link: Callable[[np.ndarray], None], order: np.ndarray) -> None:
+    """Link records in their order, on several threads if there are many."""
     begins = range(0, order.shape[0], _RECORDS_PER_CALL)
     with thread_pool() as pool:
         each = pool.map if len(begins) > 1 and thread_count() > 1 else map
-        for _ in each(link, begins):
+        for _ in each(lambda begin: link(order[begin : begin + _RECORDS_PER_CALL]), begins):
             pass
+
+
+def _coded_as_near(known: Coded, own: np.ndarray, points: Coded, counts: np.ndarray) -> np.ndarray:
+    """Do the same with codes; records that are equal, and equally far from their own, are linked once."""
+    announce(link_coded)
+    g, lift = known.layout, lifts_of(known)
+    assert not any(lift[g.start[a] + known.codes[:, a]].any() for a in range(known.codes.shape[1]))  # no groups
+    far = np.zeros(len(known))
+    for column in known.distances(points[own]).T:
+        far += column
+    members, bounds = equal_records(known.beside(far[:, None]))
+    first = members[bounds[:-1]]
+    known, points = with_number(known), with_number(points)
+    tree, slots = planted(points, counts)
+    at = slots[own]
+    found = np.empty(len(known), np.int64)
+    order = first[np.argsort(at[first], kind="stable")]
+    _in_parts(lambda rows: link_coded(tree, search_space(points), known.numbers, known.codes, at, rows, found), order)
+    out = np.empty(len(known), np.int64)
+    out[members] = np.repeat(found[first], np.diff(bounds))
     return out

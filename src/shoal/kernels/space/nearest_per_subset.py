@@ -16,11 +16,14 @@ import numpy as np
 
 from shoal.kernels.runtime.jit import part
 from shoal.kernels.runtime.lanes import lowest_bit, scan_boxes, scan_points
+from shoal.kernels.space import coded_index
+from shoal.kernels.space.coded_index import CodedTree
 from shoal.kernels.space.kd_order import equal_records
 from shoal.kernels.space.principal_axes import to_frame
-from shoal.kernels.space.remaining import CLASSES, NO_ROW, SLOTS, WIDTH, Remaining, take
+from shoal.kernels.space.remaining import CLASSES, NO_ROW, SLOTS, WIDTH, Remaining, scan, take
 from shoal.kernels.space.spatial_index import within_frame
 from shoal.kernels.space.tree import BOXES, FAN, FRAME_LEAVES, LEAVES, NEAR, Tree, push
+from shoal.types.coded import Coded
 
 
 class Each(NamedTuple):
@@ -199,6 +202,74 @@ def find_nearest_each(tree, search, remaining, subsets, each, start):
         came_from = parent
 
 
+@part
+def _matters_to_codes(each, mask, bound):
+    """Tell whether a node at distance `bound`, with the subsets of `mask`, may hold a nearer record of one of them."""
+    while mask:
+        if bound <= each.bound[lowest_bit(mask)]:
+            return True
+        mask &= mask - 1
+    return False
+
+
+@part
+def _coded_leaf(search, remaining, subsets, each, leaf):
+    """Scan the records of a leaf; narrow the bounds of the subsets whose nearest it holds."""
+    search.work[NEAR + FRAME_LEAVES] += 1
+    search.work[NEAR + LEAVES] += 1
+    bound, mask = -1.0, subsets.holds[leaf // FAN, leaf % FAN]
+    while mask:
+        bound = max(bound, each.bound[lowest_bit(mask)])
+        mask &= mask - 1
+    mask = scan(remaining.x, remaining.coded, leaf, search.q, search.aim, bound, np.inf, search.distance)
+    while mask:
+        lane = lowest_bit(mask)
+        mask &= mask - 1
+        slot = leaf * WIDTH + lane
+        i = np.int64(subsets.of_slot[slot])
+        if offer_each(each, remaining, slot, i, search.distance[lane]):
+            bit = subsets.bit[i]
+            each.bound[bit] = farthest_kept(each, subsets.begin[bit], subsets.begin[bit + 1])
+
+
+@part
+def _coded_children(tree, search, g, subsets, each, block, level, first_child, skip, top):
+    search.work[NEAR + BOXES] += 1
+    coded_index.near_bounds(tree, search, g, block)
+    bottom = top
+    for lane in range(FAN):
+        if lane != skip and _matters_to_codes(each, subsets.holds[block, lane], search.bound[lane]):
+            here, lowest = search.bound[lane], tree.least[block, lane]
+            top = coded_index.push_node(search, top, bottom, here, lowest, level, first_child + lane)
+    return top
+
+
+@part
+def coded_nearest_each(tree, search, remaining, subsets, each, start):
+    """As `find_nearest_each`, through an index of records with coded attributes."""
+    g, zero = remaining.coded.layout, np.int64(0)
+    for bit in range(each.bound.shape[0]):
+        each.bound[bit] = np.inf
+    _coded_leaf(search, remaining, subsets, each, start)
+    came_from = start
+    for height in range(tree.levels[0]):
+        parent = came_from // FAN
+        block, skip = tree.offset[height] + parent, came_from % FAN
+        top = _coded_children(tree, search, g, subsets, each, block, height, parent * FAN, skip, zero)
+        while top > 0:
+            top -= 1
+            level, node = search.level[top], search.node[top]
+            holds = subsets.holds[tree.offset[level] + node // FAN, node % FAN]
+            if not _matters_to_codes(each, holds, search.pending[top]):
+                continue
+            if level == 0:
+                _coded_leaf(search, remaining, subsets, each, node)
+            else:
+                below = tree.offset[level - 1] + node
+                top = _coded_children(tree, search, g, subsets, each, below, level - 1, node * FAN, np.int64(-1), top)
+        came_from = parent
+
+
 _BITS = 62
 
 
@@ -249,12 +320,14 @@ def subset_of_rows(values: np.ndarray, size: int) -> np.ndarray:
     return found
 
 
-def equal_in_subset(points: np.ndarray, subset: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def equal_in_subset(points: np.ndarray | Coded, subset: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Group records that are equal and in the same subset, as `equal_records` does."""
+    if isinstance(points, Coded):
+        return equal_records(points.beside(subset[:, None].astype(np.float64)))
     return equal_records(np.column_stack((points, subset.astype(np.float64))))
 
 
-def subsets_of(subset: np.ndarray, size: int, remaining: Remaining, tree: Tree | None = None) -> Subsets:
+def subsets_of(subset: np.ndarray, size: int, remaining: Remaining, tree: Tree | CodedTree | None = None) -> Subsets:
     """Lay out the subsets of all remaining records; `mark` or `name_slots` must follow."""
     bits = min(size, _BITS)
     bit = np.arange(size) * bits // size

@@ -14,7 +14,7 @@ from shoal.report.charts.charts import heat_chart, histogram_chart, shares_chart
 from shoal.report.charts.histograms import histogram, missing, shares
 from shoal.report.charts.numbers import folded, joined, moment, number, percent, plain, rounded
 from shoal.report.evidence import comparable
-from shoal.types import Codes, Comparison, Kind, Pair, Run
+from shoal.types import Codes, Comparison, Kind, Pair, Run, sort_keys
 from shoal.types.run import step_of
 
 Floats = NDArray[np.float64]
@@ -195,7 +195,7 @@ def of_attributes(account: Run, least: int, *, external: bool) -> dict[str, Any]
 
 def _released_only(comparison: Comparison) -> Comparison:
     """Compare the released table with itself, sorted by its values: nothing of the original remains."""
-    order = np.lexsort(comparison.masked.T[::-1])
+    order = np.lexsort(sort_keys(comparison.masked)[::-1])
     found = comparison.rows(order)
     return replace(
         found,
